@@ -1,0 +1,73 @@
+"""Make or repair the virtualenv from the lock file, with the standard library of any Python 3.
+
+Safe to run at any time and several times at once: a lock file serialises the runs and the
+stamp, written last, says which lock file the virtualenv holds.
+"""
+import os
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036 - an older Python must get a message, not a traceback
+    sys.exit(
+        "gpu-runtime needs Python 3.11 or newer, and %s is %s.\n"
+        "Install one and name it: make PYTHON=python3.11 up"
+        % (sys.executable, sys.version.split()[0])
+    )
+
+import fcntl
+import hashlib
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+INPUTS = (ROOT / "requirements.lock", ROOT / "setup.cfg", ROOT / "pyproject.toml")
+
+
+def main() -> None:
+    VENV.mkdir(exist_ok=True)
+    with (VENV / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        stamp, wanted = VENV / "stamp", fingerprint()
+        if stamp.exists() and stamp.read_text() == wanted:
+            return
+        stamp.unlink(missing_ok=True)
+        make_virtualenv()
+        install()
+        stamp.write_text(wanted)
+
+
+def fingerprint() -> str:
+    """What the virtualenv holds: the inputs, this checkout's path and the Python that made it."""
+    digest = hashlib.sha256(f"{ROOT} {sys.version}".encode())
+    for path in INPUTS:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def make_virtualenv() -> None:
+    print("venv: making .venv with %s" % sys.executable, flush=True)
+    made = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "venv", str(VENV)], capture_output=True, text=True, check=False
+    )
+    if made.returncode != 0:
+        sys.exit(
+            "%s%s\nCould not make a virtualenv. On Debian and Ubuntu: apt-get install python3-venv"
+            % (made.stdout, made.stderr)
+        )
+
+
+def install() -> None:
+    print("venv: installing the locked dependencies (about a minute the first time)", flush=True)
+    pip("install", "--require-hashes", "-r", str(ROOT / "requirements.lock"))
+    pip("install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
+
+
+def pip(*arguments: str) -> None:
+    command = [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "-q"]
+    done = subprocess.run([*command, *arguments], check=False)  # noqa: S603
+    if done.returncode != 0:
+        sys.exit("pip failed, see above; the next make goes on from here")
+
+
+if __name__ == "__main__":
+    main()
