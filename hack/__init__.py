@@ -1,0 +1,1 @@
+"""Development tools: the local cluster, `make up`, generators."""

@@ -3,14 +3,13 @@
 Safe to run at any time and several times at once: a lock file serialises the runs and the
 stamp, written last, says which lock file the virtualenv holds.
 """
-import os
+
 import sys
 
 if sys.version_info < (3, 11):  # noqa: UP036 - an older Python must get a message, not a traceback
     sys.exit(
-        "gpu-runtime needs Python 3.11 or newer, and %s is %s.\n"
-        "Install one and name it: make PYTHON=python3.11 up"
-        % (sys.executable, sys.version.split()[0])
+        f"gpu-runtime needs Python 3.11 or newer, and {sys.executable} is "
+        f"{sys.version.split()[0]}.\nInstall one and name it: make PYTHON=python3.11 up"
     )
 
 import fcntl
@@ -45,14 +44,14 @@ def fingerprint() -> str:
 
 
 def make_virtualenv() -> None:
-    print("venv: making .venv with %s" % sys.executable, flush=True)
-    made = subprocess.run(  # noqa: S603
+    print(f"venv: making .venv with {sys.executable}", flush=True)
+    made = subprocess.run(
         [sys.executable, "-m", "venv", str(VENV)], capture_output=True, text=True, check=False
     )
     if made.returncode != 0:
         sys.exit(
-            "%s%s\nCould not make a virtualenv. On Debian and Ubuntu: apt-get install python3-venv"
-            % (made.stdout, made.stderr)
+            f"{made.stdout}{made.stderr}\nCould not make a virtualenv. "
+            "On Debian and Ubuntu: apt-get install python3-venv"
         )
 
 
@@ -64,7 +63,7 @@ def install() -> None:
 
 def pip(*arguments: str) -> None:
     command = [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "-q"]
-    done = subprocess.run([*command, *arguments], check=False)  # noqa: S603
+    done = subprocess.run([*command, *arguments], check=False)
     if done.returncode != 0:
         sys.exit("pip failed, see above; the next make goes on from here")
 

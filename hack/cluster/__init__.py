@@ -1,0 +1,1 @@
+"""A real Kubernetes control plane as processes on this machine, with simulated kubelets."""

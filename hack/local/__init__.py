@@ -1,0 +1,1 @@
+"""What `make up`, `make down`, `make status` and `make logs` do."""

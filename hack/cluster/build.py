@@ -1,0 +1,122 @@
+"""Build the control plane's programs from Go modules, showing progress, into the cache."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+
+from hack.cluster.cache import cached_path
+from hack.cluster.errors import ClusterError
+from hack.cluster.gotoolchain import find_go
+from hack.cluster.programs import Program
+from hack.cluster.versions import TOOLS
+
+LINE_EVERY_SECONDS = 10.0
+
+
+def build(programs: Sequence[Program]) -> None:
+    """Build `programs` one after the other; needs the cache lock."""
+    if not programs:
+        return
+    go = find_go()
+    print(f"building {len(programs)} programs with {go}: about 7 minutes on two cores, once")
+    for number, program in enumerate(programs, 1):
+        build_one(go, program, f"[{number}/{len(programs)}] {program.name} {program.version}")
+
+
+def build_one(go: Path, program: Program, title: str) -> None:
+    """Build beside the final path and rename, so that the cache never holds half a program."""
+    final = cached_path(program)
+    final.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = final.with_name(f"{final.name}.unfinished")
+    try:
+        run_go(go, program, unfinished, title)
+        unfinished.replace(final)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def run_go(go: Path, program: Program, output: Path, title: str) -> None:
+    command = [
+        str(go),
+        "build",
+        "-v",
+        "-trimpath",
+        "-ldflags",
+        program.link_flags,
+        "-o",
+        str(output),
+    ]
+    process = subprocess.Popen(
+        [*command, program.package],
+        cwd=TOOLS / program.product,
+        env=go_environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        progress = Progress(title)
+        tail = progress.follow(process)
+    finally:
+        process.send_signal(signal.SIGINT)  # go waits for its compilers; no effect once it ended
+        process.wait()
+    if process.returncode != 0:
+        raise ClusterError(f"{title}: the build failed\n" + "\n".join(tail))
+
+
+def go_environment() -> dict[str, str]:
+    """The user's environment less what would change what is built."""
+    dropped = ("GOOS", "GOARCH", "GOFLAGS", "GOEXPERIMENT")
+    kept = {key: value for key, value in os.environ.items() if key not in dropped}
+    return kept | {"CGO_ENABLED": "0", "GOWORK": "off", "GOTOOLCHAIN": "local"}
+
+
+class Progress:
+    """Counts what `go build -v` reports; a moving line on a terminal, else one now and then."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._started = time.monotonic()
+        self._downloaded = self._compiled = 0
+        self._terminal = sys.stdout.isatty()
+        self._ended = threading.Event()
+
+    def follow(self, process: "subprocess.Popen[str]") -> Sequence[str]:
+        """Read the build's report to its end; gives the last lines for the error message."""
+        tail: deque[str] = deque(maxlen=20)
+        ticker = threading.Thread(target=self._tick, daemon=True)
+        ticker.start()
+        try:
+            for line in process.stderr or ():
+                tail.append(line.rstrip())
+                self._count(line)
+        finally:
+            self._ended.set()
+            ticker.join()
+        process.wait()
+        print(f"{self._line_start()}{self._text()}", flush=True)
+        return tail
+
+    def _count(self, line: str) -> None:
+        if line.startswith("go: downloading"):
+            self._downloaded += 1
+        else:
+            self._compiled += 1
+
+    def _tick(self) -> None:
+        while not self._ended.wait(1.0 if self._terminal else LINE_EVERY_SECONDS):
+            end = "" if self._terminal else "\n"
+            print(f"{self._line_start()}{self._text()}", end=end, flush=True)
+
+    def _line_start(self) -> str:
+        return "\r\x1b[K" if self._terminal else ""
+
+    def _text(self) -> str:
+        seconds = time.monotonic() - self._started
+        fetched = f"{self._downloaded} modules fetched, " if self._downloaded else ""
+        return f"  {self._title}: {fetched}{self._compiled} packages compiled, {seconds:.0f} s"

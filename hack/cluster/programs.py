@@ -1,0 +1,47 @@
+"""The programs that make up the control plane: what they are built from and how they tell
+their version."""
+
+from dataclasses import dataclass
+
+from hack.cluster.versions import pinned
+
+KUBERNETES = pinned("kubernetes", "k8s.io/kubernetes")
+ETCD = pinned("etcd", "go.etcd.io/etcd/server/v3")
+KWOK = pinned("kwok", "sigs.k8s.io/kwok")
+
+
+@dataclass(frozen=True)
+class Program:
+    """One Go program: its product (a folder of hack/tools), package, version and flags."""
+
+    name: str
+    product: str
+    package: str
+    version: str
+    version_arguments: tuple[str, ...] = ("--version",)
+    link_flags: str = "-s -w"
+
+
+def kubernetes_program(name: str, *version_arguments: str) -> Program:
+    stamped = " ".join(
+        f"-X {package}.gitVersion={KUBERNETES}"
+        for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
+    )
+    return Program(
+        name=name,
+        product="kubernetes",
+        package=f"k8s.io/kubernetes/cmd/{name}",
+        version=KUBERNETES,
+        version_arguments=version_arguments or ("--version",),
+        link_flags=f"-s -w {stamped}",
+    )
+
+
+PROGRAMS = (
+    Program("etcd", "etcd", "go.etcd.io/etcd/server/v3", ETCD),
+    kubernetes_program("kube-apiserver"),
+    kubernetes_program("kube-controller-manager"),
+    kubernetes_program("kube-scheduler"),
+    kubernetes_program("kubectl", "version", "--client"),
+    Program("kwok", "kwok", "sigs.k8s.io/kwok/cmd/kwok", KWOK),
+)

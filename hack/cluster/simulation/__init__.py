@@ -1,0 +1,50 @@
+"""What kwok plays: kubelets that start, fail and stop pods, and a volume provisioner.
+
+The Stage files beside this one say how; `docs/local-cluster.md` lists the labels that choose them.
+"""
+
+from pathlib import Path
+
+import yaml
+
+VOLUME_PROVISIONER = "sim.local/volume"
+STAGES = ("nodes.yaml", "pods.yaml", "failures.yaml", "volumes.yaml")
+POD_LOG = "2026-01-01T00:00:00.000000000Z stdout F this pod is simulated: it has no process\n"
+
+
+def kwok_configuration(home: Path) -> str:
+    """The one file that kwok reads: its options, what `kubectl logs` shows, and all Stages."""
+    pod_log = home / "simulated-pod.log"
+    pod_log.write_text(POD_LOG)
+    documents = [options(), cluster_logs(pod_log)]
+    folder = Path(__file__).parent
+    stages = [(folder / name).read_text() for name in STAGES]
+    return "---\n".join([*(yaml.safe_dump(document) for document in documents), *stages])
+
+
+def options() -> dict[str, object]:
+    """Without the parallelism numbers kwok starts and then plays nothing."""
+    return {
+        "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
+        "kind": "KwokConfiguration",
+        "options": {
+            "enableProfilingHandler": False,
+            "enablePodsOnNodeSyncListPager": False,
+            "enablePodsOnNodeSyncStreamWatch": True,
+            "nodeLeaseParallelism": 4,
+            "podPlayStageParallelism": 4,
+            "nodePlayStageParallelism": 4,
+            "podsOnNodeSyncParallelism": 4,
+            "nodeLeaseDurationSeconds": 40,
+            "enableDebuggingHandlers": True,
+        },
+    }
+
+
+def cluster_logs(file: Path) -> dict[str, object]:
+    return {
+        "apiVersion": "kwok.x-k8s.io/v1alpha1",
+        "kind": "ClusterLogs",
+        "metadata": {"name": "all"},
+        "spec": {"logs": [{"logsFile": str(file)}]},
+    }

@@ -1,0 +1,38 @@
+"""`make logs`: follow all logs, each line with the name of its process."""
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+POLL_SECONDS = 0.2
+BACKLOG_BYTES = 4096
+
+
+def follow(home: Path, names: Sequence[str]) -> None:
+    """Print what is in the logs' ends and what is added, until Ctrl-C."""
+    positions: dict[Path, int] = {}
+    print(f"following {home / 'logs'} (Ctrl-C ends)", flush=True)
+    while True:
+        for path in log_files(home, names):
+            positions[path] = print_news(path, positions.get(path))
+        time.sleep(POLL_SECONDS)  # noqa: TID251 - a command line tool without a loop
+
+
+def log_files(home: Path, names: Sequence[str]) -> Iterator[Path]:
+    for path in sorted((home / "logs").glob("*.log")):
+        if not names or path.stem in names:
+            yield path
+
+
+def print_news(path: Path, position: int | None) -> int:
+    """Print the whole lines after `position`; the position to go on from."""
+    size = path.stat().st_size
+    if position is None or position > size:
+        position = max(0, size - BACKLOG_BYTES)
+    with path.open("rb") as log:
+        log.seek(position)
+        text = log.read(size - position)
+    whole = text[: text.rfind(b"\n") + 1]
+    for line in whole.decode(errors="replace").splitlines():
+        print(f"{path.stem:<24}| {line}", flush=True)
+    return position + len(whole)

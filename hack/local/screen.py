@@ -1,0 +1,70 @@
+"""The screen at the end of `make up`: what runs where, and what to try next."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hack.cluster.ports import HOST
+from hack.cluster.process import Process
+from hack.local import ours
+from hack.local.clusters import Cluster
+from hack.local.home import ROOT
+from hack.local.settings import Settings
+
+ADDRESSES = {
+    "runtime-api": "http://{}:{}",
+    "controller": "http://{}:{}",
+    "kube-apiserver": "https://{}:{}",
+    "etcd": "http://{}:{}",
+    "kwok": "https://{}:{}",
+    "nats-server": "nats://{}:{}",
+}
+
+
+def render(
+    home: Path,
+    settings: Settings,
+    cluster: Cluster,
+    processes: Sequence[Process],
+    seconds: float,
+) -> str:
+    api = ours.url(settings.ports, ours.RUNTIME_API)
+    kubectl = f"{cluster.kubectl.program} --kubeconfig {quoted(shown(home / 'kubeconfigs/admin'))}"
+    rows = [
+        f"  {process.name:<24}{address(process.name, settings):<28}pid {process.pid}"
+        for process in processes
+    ]
+    size = f"{settings.fleet.nodes} nodes with {settings.fleet.gpus} GPUs each, simulated"
+    about = size if settings.cluster == "local" else f"cluster: {settings.cluster}"
+    return "\n".join(
+        [
+            "",
+            f"GPU Runtime is up ({seconds:.0f} s).  {about}",
+            "",
+            *rows,
+            "",
+            f"  state {shown(home)}/   logs {shown(home)}/logs/   . {shown(home)}/env sets"
+            " BASE_URL, KUBECONFIG, ...",
+            "",
+            "Try:",
+            f"  curl -s {api}/api/v1/health",
+            f"  {kubectl} get nodes",
+            f"  {api}/swagger   in a browser",
+            "",
+            "make status | make logs | make down",
+        ]
+    )
+
+
+def address(name: str, settings: Settings) -> str:
+    """Where a process listens, if it does."""
+    port = settings.ports.get("nats" if name == "nats-server" else name)
+    return ADDRESSES[name].format(HOST, port) if name in ADDRESSES else ""
+
+
+def shown(path: Path) -> str:
+    """Short where it is below the checkout."""
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+def quoted(text: str) -> str:
+    return f"'{text}'" if " " in text else text

@@ -1,0 +1,49 @@
+"""`make status`: what runs, where, and whether it is ready."""
+
+import asyncio
+from pathlib import Path
+
+import aiohttp
+
+from hack.cluster.process import NAME, mark, marked
+from hack.cluster.readiness import answers
+from hack.local import ours, screen, settings
+from hack.local.down import CLUSTER_PARTS
+from hack.local.settings import Settings
+
+
+async def report(home: Path) -> bool:
+    """Print one line a process; whether all that should run runs and is ready."""
+    stored = settings.load(home)
+    if stored is None:
+        print("nothing is set up here; make up starts it")
+        return False
+    running = {mark(process, NAME): process.pid for process in marked(home)}
+    expected = expected_names(stored)
+    ready = await asyncio.gather(*(is_ready(name, stored) for name in expected))
+    for name, answer in zip(expected, ready, strict=True):
+        state = "stopped" if name not in running else answer
+        pid = f"pid {running[name]}" if name in running else ""
+        print(f"  {name:<24}{state:<12}{screen.address(name, stored):<28}{pid}")
+    extra = sorted(str(name) for name in running.keys() - set(expected))
+    print(f"  also running: {', '.join(extra)}" if extra else "", end="\n" if extra else "")
+    healthy = all(name in running for name in expected) and "not ready" not in ready
+    print("" if healthy else "make up starts what is missing; make logs shows why it ended")
+    return healthy
+
+
+def expected_names(stored: Settings) -> list[str]:
+    parts = CLUSTER_PARTS if stored.cluster == "local" else {"nats-server"}
+    return [*(program.name for program in ours.PROGRAMS), *sorted(parts)]
+
+
+async def is_ready(name: str, stored: Settings) -> str:
+    """Our programs tell; a part of the cluster counts as ready while it runs."""
+    for program in ours.PROGRAMS:
+        if program.name == name:
+            try:
+                ready = await answers(f"{ours.url(stored.ports, program)}/readyz")
+            except (aiohttp.ClientError, OSError):
+                return "not ready"
+            return "ready" if ready else "not ready"
+    return "running"

@@ -1,0 +1,111 @@
+"""`make up`: bring every process of the local system up, or repair what is not."""
+
+import asyncio
+import random
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from hack.cluster.binaries import Binary
+from hack.cluster.errors import ClusterError
+from hack.cluster.files import write_private
+from hack.cluster.nodes import Fleet
+from hack.cluster.ports import HOST
+from hack.cluster.process import NAME, Process, mark, marked
+from hack.cluster.queue import QueueServer
+from hack.cluster.readiness import answers, ensure, until
+from hack.local import clusters, envfile, ours, screen, settings
+from hack.local.clusters import Cluster
+from hack.local.home import ROOT
+from hack.local.identities import write_identity
+from hack.local.settings import Settings
+
+
+def choose(home: Path, cluster: str | None, nodes: int | None, gpus: int | None) -> Settings:
+    """What is asked for, and for the rest what was there before."""
+    stored = settings.load(home)
+    if stored and cluster and cluster != stored.cluster:
+        raise ClusterError(f"CLUSTER={stored.cluster} is set up here; run make down first")
+    before = stored or Settings(cluster=cluster or "local")
+    fleet = Fleet(nodes or before.fleet.nodes, gpus or before.fleet.gpus)
+    running = {mark(process, NAME) for process in marked(home)}
+    wanted = replace(before, fleet=fleet)
+    return settings.with_usable_ports(wanted, running.__contains__, random.Random())  # noqa: S311
+
+
+async def bring_up(home: Path, wanted: Settings, binaries: dict[str, Binary]) -> None:
+    """Start what is missing in the order of dependence, and show what runs where."""
+    started = time.monotonic()
+    if wanted.cluster == "current" and settings.load(home) is None:
+        await clusters.adopt_current_context(home, binaries["kubectl"].path)
+    settings.save(home, wanted)
+    queue = QueueServer(home, wanted.ports)
+    await ensure(queue.process)
+    say(f"starting the cluster ({wanted.cluster})")
+    cluster = await clusters.start(home, wanted, binaries)
+    await queue.ready()
+    say("installing manifests/rbac")
+    await install(cluster)
+    say("starting controller and runtime-api")
+    processes = await start_ours(home, wanted, cluster, queue)
+    write_private(home / "env", envfile.render(environment(wanted, cluster, queue)))
+    everything = (*cluster.processes, queue.process, *processes)
+    print(screen.render(home, wanted, cluster, everything, time.monotonic() - started))
+
+
+async def install(cluster: Cluster) -> None:
+    apply = ("apply", "--server-side", "--force-conflicts", "--field-manager=local-cluster")
+    await cluster.kubectl.run(*apply, "-k", str(ROOT / "manifests" / "rbac"))
+
+
+async def start_ours(
+    home: Path, wanted: Settings, cluster: Cluster, queue: QueueServer
+) -> tuple[Process, ...]:
+    accounts = [program.name for program in ours.PROGRAMS]
+    paths = await asyncio.gather(
+        *(write_identity(cluster.kubectl, account, home) for account in accounts)
+    )
+    kubeconfigs = dict(zip(accounts, map(str, paths), strict=True))
+    processes = (
+        controller(home, wanted, kubeconfigs["controller"]),
+        runtime_api(home, wanted, kubeconfigs["runtime-api"], queue),
+    )
+    for process in processes:
+        await ensure(process)
+    for process, program in zip(processes, ours.PROGRAMS, strict=True):
+        readyz = f"{ours.url(wanted.ports, program)}/readyz"
+        await until(lambda url=readyz: answers(url), process)  # type: ignore[misc]
+    return processes
+
+
+def controller(home: Path, wanted: Settings, kubeconfig: str) -> Process:
+    address = f"{HOST}:{wanted.ports['controller']}"
+    changes = {"kubeconfig": kubeconfig, "probeAddr": address, "metricsAddr": address}
+    return ours.process(home, ours.CONTROLLER, changes)
+
+
+def runtime_api(home: Path, wanted: Settings, kubeconfig: str, queue: QueueServer) -> Process:
+    changes = {
+        "kubeconfig": kubeconfig,
+        "httpAddr": f"{HOST}:{wanted.ports['runtime-api']}",
+        "nats": {
+            "url": queue.url,
+            "user": "runtime-api",
+            "passwordFile": str(queue.password_file("runtime-api")),
+        },
+    }
+    return ours.process(home, ours.RUNTIME_API, changes)
+
+
+def environment(wanted: Settings, cluster: Cluster, queue: QueueServer) -> dict[str, str]:
+    return {
+        "BASE_URL": ours.url(wanted.ports, ours.RUNTIME_API),
+        "CONTROLLER_URL": ours.url(wanted.ports, ours.CONTROLLER),
+        "KUBECONFIG": str(cluster.kubectl.kubeconfig),
+        "KUBECTL": str(cluster.kubectl.program),
+        "NATS_URL": queue.admin_url,
+    }
+
+
+def say(text: str) -> None:
+    print(f"- {text}", flush=True)
