@@ -1,5 +1,7 @@
 """The command lines of the control plane's processes, as pure functions of the layout."""
 
+from dataclasses import replace
+
 from hack.cluster.layout import Layout
 from hack.cluster.ports import HOST
 from hack.cluster.process import Command
@@ -26,7 +28,8 @@ def etcd(layout: Layout) -> Command:
 
 
 def kube_apiserver(layout: Layout) -> Command:
-    return command(
+    """It would wait a minute for open watches at a stop; its clients must bear a cut anyway."""
+    served = command(
         layout,
         "kube-apiserver",
         f"--etcd-servers={layout.etcd_url}",
@@ -47,6 +50,7 @@ def kube_apiserver(layout: Layout) -> Command:
         f"--kubelet-certificate-authority={layout.pki / 'ca.crt'}",
         "--kubelet-preferred-address-types=InternalIP",
     )
+    return replace(served, stop_seconds=3.0)
 
 
 def kube_controller_manager(layout: Layout) -> Command:

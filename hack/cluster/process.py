@@ -23,7 +23,6 @@ HOME = "GPU_RUNTIME_HOME"
 NAME = "GPU_RUNTIME_PROCESS"
 FINGERPRINT = "GPU_RUNTIME_FINGERPRINT"
 POLL_SECONDS = 0.05
-STOP_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,7 @@ class Command:
     arguments: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
+    stop_seconds: float = 30.0
 
     def fingerprint(self) -> str:
         parts = (*self.arguments, *sorted(map(str, self.environment.items())), *self.inputs)
@@ -86,7 +86,7 @@ class Process:
         self._signal(signal.SIGTERM)
         self._signal(signal.SIGCONT)  # a paused process cannot end
         try:
-            async with asyncio.timeout(STOP_SECONDS):
+            async with asyncio.timeout(self.command.stop_seconds):
                 await self._ended()
         except TimeoutError:
             await self.kill()

@@ -1,0 +1,63 @@
+# GPU Runtime. `make help` lists what there is; the two that matter are `make up` and `make test`.
+PYTHON ?= python3
+PY := .venv/bin/python
+
+.DEFAULT_GOAL := help
+.PHONY: help venv up down status logs test test-unit test-kube test-faults test-e2e lint fmt generate swagger lock clean
+
+help: ## List the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
+
+venv: ## Make or repair the virtualenv from the lock file
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found: install Python 3.11 or newer, or name one: make PYTHON=/some/python3 up" >&2; exit 1; }
+	@$(PYTHON) hack/venv.py
+
+up: venv ## Start the local system, or repair it (CLUSTER=local|kind|current NODES=4 GPUS=8)
+	@$(PY) -m hack.local up $(if $(CLUSTER),--cluster $(CLUSTER)) $(if $(NODES),--nodes $(NODES)) $(if $(GPUS),--gpus $(GPUS))
+
+down: venv ## Stop the local system and remove its state
+	@$(PY) -m hack.local down
+
+status: venv ## Tell what runs
+	@$(PY) -m hack.local status
+
+logs: venv ## Follow the logs (P="runtime-api controller" for some of them)
+	@$(PY) -m hack.local logs $(P)
+
+test: lint ## Everything CI runs: lint, then all tests
+	@$(PY) -m pytest tests/unit tests/kube tests/faults tests/e2e
+
+test-unit: venv ## Tests without sockets or processes
+	@$(PY) -m pytest tests/unit
+
+test-kube: venv ## Tests on a real control plane
+	@$(PY) -m pytest tests/kube
+
+test-faults: venv ## Tests that kill, pause and cut things
+	@$(PY) -m pytest tests/faults
+
+test-e2e: venv ## Tests of the whole system as a user sees it
+	@$(PY) -m pytest tests/e2e
+
+lint: venv ## ruff, mypy --strict, import contracts, generated files
+	@$(PY) -m ruff format --check --quiet . || { echo "not formatted; run: make fmt" >&2; exit 1; }
+	@$(PY) -m ruff check --quiet .
+	@$(PY) -m mypy --no-error-summary
+	@.venv/bin/lint-imports --no-logo
+	@$(PY) -m hack.generate --check
+
+fmt: venv ## Format the code
+	@$(PY) -m ruff format .
+	@$(PY) -m ruff check --fix .
+
+generate: venv ## Write the files that are made from code: manifests/rbac, docs/configuration.md, docs/openapi.json
+	@$(PY) -m hack.generate
+
+swagger: generate ## Write docs/openapi.json
+
+lock: venv ## Renew requirements.lock from setup.cfg
+	@$(PY) -m uv pip compile setup.cfg --extra dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --upgrade --quiet --output-file requirements.lock
+	@echo "requirements.lock renewed; the next make installs it"
+
+clean: down ## make down, and remove the virtualenv and tool caches
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis *.egg-info

@@ -1,0 +1,52 @@
+"""Fixtures of all tiers: the control plane of the run and a namespace for a test."""
+
+import asyncio
+import secrets
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from hack.cluster.admin import Admin, RefusedError
+from hack.cluster.controlplane import ControlPlane
+from hack.cluster.nodes import Fleet
+from tests.support import session
+from tests.support.eventually import eventually
+
+
+@pytest.fixture(scope="session")
+def run_folder() -> Iterator[Path]:
+    """A folder for processes of this test run, removed with them."""
+    session.sweep_orphans()
+    folder = session.new_home()
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def control_plane(run_folder: Path) -> Iterator[ControlPlane]:
+    """A real control plane with four simulated GPU nodes, one for the whole run."""
+    plane = session.new_control_plane(run_folder / "cluster")
+    try:
+        asyncio.run(plane.start(Fleet()))
+        yield plane
+    finally:
+        asyncio.run(plane.stop())
+
+
+@pytest.fixture
+def admin(control_plane: ControlPlane) -> Admin:
+    """May do everything in the cluster."""
+    return control_plane.admin
+
+
+@pytest.fixture
+async def namespace(admin: Admin) -> AsyncIterator[str]:
+    """A fresh namespace in which pods can be made."""
+    name = f"test-{secrets.token_hex(4)}"
+    await admin.create("/api/v1/namespaces", {"metadata": {"name": name}})
+    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+    await eventually(lambda: admin.get(account), tolerate=RefusedError)
+    yield name
+    await admin.delete(f"/api/v1/namespaces/{name}")

@@ -1,0 +1,78 @@
+"""Every part of the control plane can be killed, paused, stopped and started again."""
+
+import secrets
+
+import aiohttp
+import psutil
+import pytest
+
+from hack.cluster.controlplane import ControlPlane
+from hack.cluster.process import Process
+from tests.support.eventually import eventually
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+PARTS = ("etcd", "kube_apiserver", "kube_controller_manager", "kube_scheduler", "kwok")
+
+
+async def write_something(plane: ControlPlane) -> str:
+    name = f"note-{secrets.token_hex(4)}"
+    await plane.admin.create(CONFIG_MAPS, {"metadata": {"name": name}})
+    return f"{CONFIG_MAPS}/{name}"
+
+
+async def test_what_was_written_outlives_a_kill_of_etcd_and_the_api_server(
+    control_plane: ControlPlane,
+) -> None:
+    note = await write_something(control_plane)
+    await control_plane.kube_apiserver.kill()
+    await control_plane.etcd.kill()
+    with pytest.raises(aiohttp.ClientConnectionError):
+        await control_plane.admin.get(note)
+    control_plane.etcd.start()
+    control_plane.kube_apiserver.start()
+    await control_plane.etcd_ready()
+    await control_plane.server_ready()
+    assert await control_plane.admin.get(note)
+
+
+async def test_a_paused_api_server_is_silent_and_goes_on_when_it_is_resumed(
+    control_plane: ControlPlane,
+) -> None:
+    note = await write_something(control_plane)
+    impatient = type(control_plane.admin)(
+        control_plane.layout.server_url, control_plane.layout.pki, timeout=0.5
+    )
+    control_plane.kube_apiserver.pause()
+    try:
+        with pytest.raises(TimeoutError):
+            await impatient.get(note)
+    finally:
+        control_plane.kube_apiserver.resume()
+    assert await control_plane.admin.get(note)
+
+
+@pytest.mark.parametrize("part", PARTS)
+async def test_a_part_can_be_stopped_and_started_again(
+    control_plane: ControlPlane, part: str
+) -> None:
+    process: Process = getattr(control_plane, part)
+    before = process.pid
+    await process.stop()
+    after_stop = process.pid
+    process.start()
+    assert (after_stop, process.pid == before) == (None, False)
+    await control_plane.server_ready()
+    await write_something(control_plane)
+
+
+async def test_a_pid_file_names_the_process_itself_while_it_runs(
+    control_plane: ControlPlane,
+) -> None:
+    process = control_plane.kwok
+    pid_file = control_plane.layout.home / "pids" / "kwok"
+    assert int(pid_file.read_text()) == process.pid
+    assert psutil.Process(process.pid).name() == "kwok"
+    await process.kill()
+    process.start()
+    await eventually(lambda: control_plane.admin.get("/readyz"), lambda text: text == "ok")
+    assert int(pid_file.read_text()) == process.pid

@@ -1,0 +1,120 @@
+"""The proxy that other fault tests trust: each fault is what it says."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tests.support.eventually import eventually
+from tests.support.tcp_proxy import TCPProxy
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while line := await reader.readline():
+            writer.write(line)
+            await writer.drain()
+    except OSError:
+        pass
+    finally:
+        writer.close()
+
+
+@asynccontextmanager
+async def proxied_echo() -> AsyncIterator[TCPProxy]:
+    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()
+    try:
+        async with TCPProxy(host, port).serving() as proxy:
+            yield proxy
+    finally:
+        server.close()
+
+
+class Caller:
+    """A client of the echo server behind the proxy."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    @classmethod
+    async def connect(cls, proxy: TCPProxy) -> "Caller":
+        return cls(*await asyncio.open_connection("127.0.0.1", proxy.port))
+
+    async def call(self, text: bytes) -> bytes:
+        self._writer.write(text + b"\n")
+        return await self._reader.readline()
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+async def test_without_a_fault_everything_passes() -> None:
+    async with proxied_echo() as proxy:
+        caller = await Caller.connect(proxy)
+        assert await caller.call(b"hello") == b"hello\n"
+        assert proxy.connections == 1
+        caller.close()
+
+
+async def test_a_cut_resets_the_connection_and_lets_new_ones_through() -> None:
+    async with proxied_echo() as proxy:
+        caller = await Caller.connect(proxy)
+        await caller.call(b"hello")
+        proxy.cut()
+        with pytest.raises(ConnectionResetError):
+            await caller.call(b"again")
+        again = await Caller.connect(proxy)
+        assert await again.call(b"back") == b"back\n"
+        caller.close()
+        again.close()
+
+
+async def test_a_stalled_connection_is_silent_and_loses_nothing_when_it_heals() -> None:
+    async with proxied_echo() as proxy:
+        caller = await Caller.connect(proxy)
+        await caller.call(b"hello")
+        proxy.stall()
+        async with asyncio.TaskGroup() as group:
+            call = group.create_task(caller.call(b"later"))
+            done, _ = await asyncio.wait({call}, timeout=0.2)
+            assert not done
+            proxy.heal()
+        assert call.result() == b"later\n"
+        caller.close()
+
+
+async def test_a_half_closed_connection_says_its_end_and_stays_open_behind() -> None:
+    async with proxied_echo() as proxy:
+        caller = await Caller.connect(proxy)
+        await caller.call(b"hello")
+        proxy.half_close()
+        assert await caller.call(b"unheard") == b""
+        assert proxy.connections == 1
+        caller.close()
+
+
+async def test_a_delay_holds_back_each_way() -> None:
+    async with proxied_echo() as proxy:
+        caller = await Caller.connect(proxy)
+        proxy.delay(0.1)
+        loop = asyncio.get_running_loop()
+        before = loop.time()
+        await caller.call(b"hello")
+        assert loop.time() - before > 0.19
+        caller.close()
+
+
+async def test_a_refusing_proxy_takes_no_new_connection() -> None:
+    async with proxied_echo() as proxy:
+        proxy.refuse()
+        caller = await Caller.connect(proxy)
+        with pytest.raises(ConnectionResetError):
+            await caller.call(b"hello")
+        caller.close()
+        proxy.heal()
+        again = await Caller.connect(proxy)
+        assert await again.call(b"hello") == b"hello\n"
+        again.close()
+        await eventually(lambda: asyncio.sleep(0, proxy.connections), lambda count: count == 0)

@@ -1,0 +1,152 @@
+"""Pods on the simulated nodes start, fail and stop as their labels say."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from hack.cluster.admin import Admin, RefusedError
+from tests.support.eventually import eventually
+from tests.support.pods import (
+    a_pod,
+    condition,
+    container_status,
+    is_ready,
+    last_end,
+    waiting_reason,
+)
+
+MODE = "sim.local/mode"
+
+
+class Pod:
+    """One pod in the test's namespace."""
+
+    def __init__(self, admin: Admin, namespace: str, name: str = "pod") -> None:
+        self._admin = admin
+        self._pods = f"/api/v1/namespaces/{namespace}/pods"
+        self._path = f"{self._pods}/{name}"
+        self._name = name
+
+    async def create(self, gpus: int = 0, **labels: str) -> "Pod":
+        given = {f"sim.local/{key.replace('_', '-')}": value for key, value in labels.items()}
+        await self._admin.create(self._pods, a_pod(self._name, gpus=gpus, labels=given))
+        return self
+
+    async def get(self) -> dict[str, Any]:
+        pod: dict[str, Any] = await self._admin.get(self._path)
+        return pod
+
+    async def delete(self) -> None:
+        await self._admin.delete(self._path)
+
+
+async def test_a_plain_pod_runs_and_is_ready(admin: Admin, namespace: str) -> None:
+    pod = await Pod(admin, namespace).create(gpus=2)
+    ready = await eventually(pod.get, is_ready)
+    assert ready["spec"]["nodeName"].startswith("gpu-")
+    assert ready["status"]["phase"] == "Running"
+
+
+async def test_a_pod_that_asks_for_more_than_a_node_has_is_unschedulable(
+    admin: Admin, namespace: str
+) -> None:
+    pod = await Pod(admin, namespace).create(gpus=9)
+    stuck = await eventually(pod.get, lambda p: condition(p, "PodScheduled"))
+    assert condition(stuck, "PodScheduled")["reason"] == "Unschedulable"
+    assert "Insufficient nvidia.com/gpu" in condition(stuck, "PodScheduled")["message"]
+
+
+async def test_a_slow_pod_is_creating_its_container_until_the_delay_is_over(
+    admin: Admin, namespace: str
+) -> None:
+    pod = await Pod(admin, namespace).create(mode="slow", delay="1s")
+    await eventually(pod.get, lambda p: waiting_reason(p) == "ContainerCreating")
+    await eventually(pod.get, is_ready)
+
+
+async def test_a_never_ready_pod_runs_and_stays_not_ready(admin: Admin, namespace: str) -> None:
+    pod = await Pod(admin, namespace).create(mode="never-ready")
+    running = await eventually(pod.get, lambda p: p["status"]["phase"] == "Running")
+    assert not is_ready(running)
+    events = f"/api/v1/namespaces/{namespace}/events"
+    seen = await eventually(lambda: admin.get(events), lambda found: found["items"])
+    assert "Unhealthy" in {event["reason"] for event in seen["items"]}
+
+
+async def test_an_image_that_cannot_be_pulled_backs_off_and_tries_again(
+    admin: Admin, namespace: str
+) -> None:
+    pod = await Pod(admin, namespace).create(mode="image-pull")
+    for reason in ("ErrImagePull", "ImagePullBackOff", "ErrImagePull"):
+        seen = await eventually(pod.get, partial(waits_for, reason))
+        assert seen["status"]["phase"] == "Pending"
+
+
+def waits_for(reason: str, pod: dict[str, Any]) -> bool:
+    return waiting_reason(pod) == reason
+
+
+async def test_a_crash_loop_restarts_and_tells_how_it_ended(admin: Admin, namespace: str) -> None:
+    pod = await Pod(admin, namespace).create(
+        mode="crash-loop", backoff="200ms", exit_code="3", reason="Broken", message="no-config"
+    )
+    seen = await eventually(pod.get, lambda p: container_status(p).get("restartCount", 0) >= 2)
+    ended = last_end(seen)
+    assert (ended["exitCode"], ended["reason"], ended["message"]) == (3, "Broken", "no-config")
+    await eventually(pod.get, lambda p: waiting_reason(p) == "CrashLoopBackOff")
+
+
+async def test_a_container_that_needs_too_much_memory_is_killed_again_and_again(
+    admin: Admin, namespace: str
+) -> None:
+    pod = await Pod(admin, namespace).create(mode="oom", backoff="200ms")
+    seen = await eventually(pod.get, last_end)
+    assert (last_end(seen)["exitCode"], last_end(seen)["reason"]) == (137, "OOMKilled")
+
+
+@pytest.mark.parametrize(
+    ("code", "phase", "reason"), [("0", "Succeeded", "Completed"), ("4", "Failed", "Error")]
+)
+async def test_a_pod_that_exits_ends_with_its_code(
+    admin: Admin, namespace: str, code: str, phase: str, reason: str
+) -> None:
+    pod = await Pod(admin, namespace).create(mode="exit", exit_code=code, run_for="100ms")
+    seen = await eventually(pod.get, lambda p: p["status"]["phase"] == phase)
+    assert (last_end(seen)["exitCode"], last_end(seen)["reason"]) == (int(code), reason)
+
+
+async def test_a_job_completes_and_a_failing_one_fails(admin: Admin, namespace: str) -> None:
+    jobs = f"/apis/batch/v1/namespaces/{namespace}/jobs"
+
+    def a_job(name: str, labels: dict[str, str]) -> dict[str, Any]:
+        template = a_pod(name, labels=labels)
+        return {"metadata": {"name": name}, "spec": {"backoffLimit": 0, "template": template}}
+
+    await admin.create(jobs, a_job("good", {}))
+    await admin.create(jobs, a_job("bad", {MODE: "exit", "sim.local/exit-code": "1"}))
+    await eventually(lambda: admin.get(f"{jobs}/good"), lambda job: condition(job, "Complete"))
+    failed = await eventually(
+        lambda: admin.get(f"{jobs}/bad"), lambda job: condition(job, "Failed")
+    )
+    assert condition(failed, "Failed")["reason"] == "BackoffLimitExceeded"
+
+
+async def test_a_deleted_pod_is_gone_at_once_or_after_its_grace_period(
+    admin: Admin, namespace: str
+) -> None:
+    quick = await Pod(admin, namespace, "quick").create()
+    graceful = await Pod(admin, namespace, "graceful").create(stop="grace")
+    for pod in (quick, graceful):
+        await eventually(pod.get, is_ready)
+        await pod.delete()
+    await eventually(lambda: is_gone(quick))
+    assert (await graceful.get())["metadata"]["deletionTimestamp"]
+
+
+async def is_gone(pod: Pod) -> bool:
+    try:
+        await pod.get()
+    except RefusedError as error:
+        return error.status == 404
+    return False

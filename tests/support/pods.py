@@ -1,0 +1,50 @@
+"""Pods as tests write them, and what is told of them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def a_pod(
+    name: str, *, gpus: int = 0, labels: Mapping[str, str] | None = None, claim: str | None = None
+) -> dict[str, Any]:
+    """A pod with one container; simulated, so its image need not exist."""
+    container: dict[str, Any] = {"name": "main", "image": "example/image:1"}
+    spec: dict[str, Any] = {"containers": [container], "restartPolicy": "Never"}
+    if gpus:
+        container["resources"] = {"limits": {"nvidia.com/gpu": str(gpus)}}
+    if claim:
+        container["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+        spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]
+    return {"metadata": {"name": name, "labels": dict(labels or {})}, "spec": spec}
+
+
+def condition(subject: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    """The condition of that type, empty when it was never set."""
+    for found in subject["status"].get("conditions") or ():
+        if found["type"] == kind:
+            return dict(found)
+    return {}
+
+
+def is_ready(subject: Mapping[str, Any]) -> bool:
+    return condition(subject, "Ready").get("status") == "True"
+
+
+def container_status(pod: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The status of the first container, empty before there is one."""
+    statuses = pod["status"].get("containerStatuses") or [{}]
+    return dict(statuses[0])
+
+
+def waiting_reason(pod: Mapping[str, Any]) -> str:
+    state = container_status(pod).get("state") or {}
+    return str((state.get("waiting") or {}).get("reason", ""))
+
+
+def last_end(pod: Mapping[str, Any]) -> Mapping[str, Any]:
+    """How the container ended last: now, or before it was started again."""
+    status = container_status(pod)
+    for state in (status.get("state") or {}, status.get("lastState") or {}):
+        if "terminated" in state:
+            return dict(state["terminated"])
+    return {}

@@ -1,0 +1,135 @@
+"""A TCP proxy in front of a real server that can cut, stall, delay and half-close connections."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+CHUNK_BYTES = 65536
+RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+
+
+@dataclass(eq=False)
+class Pipe:
+    """One client's connection and ours to the server behind."""
+
+    client: asyncio.StreamWriter
+    server: asyncio.StreamWriter
+    half_closed: bool = False
+
+
+class TCPProxy:
+    """Forwards to one server; faults hold for the connections there are and those to come.
+
+    `stall` keeps connections open and forwards nothing, as a half-open connection does;
+    `refuse` accepts no new ones; `cut` resets those there are; `delay` holds back every chunk.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = (host, port)
+        self._pipes: set[Pipe] = set()
+        self._flowing = asyncio.Event()
+        self._flowing.set()
+        self._delay = 0.0
+        self._refusing = False
+        self._server: asyncio.Server | None = None
+        self._idle = asyncio.Event()
+
+    @property
+    def port(self) -> int:
+        assert self._server is not None
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    @property
+    def connections(self) -> int:
+        return len(self._pipes)
+
+    def stall(self) -> None:
+        self._flowing.clear()
+
+    def delay(self, seconds: float) -> None:
+        self._delay = seconds
+
+    def refuse(self) -> None:
+        self._refusing = True
+
+    def heal(self) -> None:
+        """No more faults for what comes; what was cut stays cut."""
+        self._flowing.set()
+        self._delay = 0.0
+        self._refusing = False
+
+    def cut(self) -> None:
+        """Reset every connection, both ways, as a crashed host would."""
+        for pipe in list(self._pipes):
+            reset(pipe.client)
+            reset(pipe.server)
+
+    def half_close(self) -> None:
+        """Tell every client that the server will send no more, and go on taking what it sends."""
+        for pipe in self._pipes:
+            pipe.half_closed = True
+            pipe.client.write_eof()
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator["TCPProxy"]:
+        """Accept connections for the length of the block."""
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        try:
+            yield self
+        finally:
+            self._server.close()
+            self.heal()
+            self.cut()
+            if self._pipes:
+                await self._idle.wait()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._refusing:
+            reset(writer)
+            return
+        try:
+            server_reader, server_writer = await asyncio.open_connection(*self._target)
+        except OSError:
+            reset(writer)
+            return
+        pipe = Pipe(writer, server_writer)
+        self._pipes.add(pipe)
+        self._idle.clear()
+        try:
+            async with asyncio.TaskGroup() as both:
+                both.create_task(self._forward(pipe, reader, pipe.server))
+                both.create_task(self._forward(pipe, server_reader, pipe.client))
+        finally:
+            reset(pipe.client)
+            reset(pipe.server)
+            self._pipes.discard(pipe)
+            if not self._pipes:
+                self._idle.set()
+
+    async def _forward(
+        self, pipe: Pipe, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        try:
+            while chunk := await reader.read(CHUNK_BYTES):
+                await asyncio.sleep(self._delay)
+                await self._flowing.wait()
+                if writer is pipe.client and pipe.half_closed:
+                    continue
+                writer.write(chunk)
+                await writer.drain()
+            if not writer.is_closing():
+                writer.write_eof()
+        except OSError:
+            return
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """Close with RST instead of FIN, so that neither side waits for the other."""
+    raw = writer.get_extra_info("socket")
+    if raw is not None and raw.fileno() >= 0:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+    writer.transport.abort()
