@@ -1,0 +1,101 @@
+"""What is recorded of each request: one log line and three metrics."""
+
+import logging
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Final
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from apiserver.clock import Clock
+
+UNMATCHED: Final = "unmatched"
+
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_QUIET: Final = frozenset({"/healthz", "/readyz", "/metrics"})
+_LONGEST_PATH: Final = 256
+_LABELS: Final = ("route", "method", "status")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request and how it was answered."""
+
+    method: str
+    route: str
+    path: str
+    status: int
+    seconds: float
+    remote: str | None
+
+
+class AccessRecorder:
+    """Counts and logs requests; its labels are bounded whatever clients send."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        name = "gpuruntime_http"
+        self._requests = Counter(
+            f"{name}_requests", "Requests answered.", _LABELS, registry=registry
+        )
+        self._seconds = Histogram(
+            f"{name}_request_duration_seconds", "Time to answer.", _LABELS, registry=registry
+        )
+        self._in_flight = Gauge(f"{name}_in_flight", "Requests being answered.", registry=registry)
+
+    def in_flight(self) -> AbstractContextManager[object]:
+        """Count a request as being answered for the length of the block."""
+        return self._in_flight.track_inprogress()
+
+    def record(self, exchange: Exchange) -> None:
+        """Count and log one answered request; probes only at debug level."""
+        method = exchange.method if exchange.method in _METHODS else "OTHER"
+        labels = (exchange.route, method, str(exchange.status))
+        self._requests.labels(*labels).inc()
+        self._seconds.labels(*labels).observe(exchange.seconds)
+        level = logging.DEBUG if exchange.route in _QUIET else logging.INFO
+        log.log(level, "http_request", extra=_fields(exchange))
+
+
+def access_records(recorder: AccessRecorder, clock: Clock) -> Middleware:
+    """Record every request that reaches the application."""
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        started = clock.monotonic()
+        with recorder.in_flight():
+            response = await handler(request)
+        seconds = clock.monotonic() - started
+        recorder.record(
+            Exchange(
+                request.method,
+                route_of(request),
+                request.path,
+                response.status,
+                seconds,
+                request.remote,
+            )
+        )
+        return response
+
+    return middleware
+
+
+def route_of(request: web.Request) -> str:
+    """The template of the route, never the path: paths are without number."""
+    resource = request.match_info.route.resource
+    return resource.canonical if resource else UNMATCHED
+
+
+def _fields(exchange: Exchange) -> dict[str, object]:
+    return {
+        "method": exchange.method,
+        "route": exchange.route,
+        "path": exchange.path[:_LONGEST_PATH],
+        "status": exchange.status,
+        "durationMilliseconds": round(exchange.seconds * 1000, 3),
+        "remote": exchange.remote,
+    }

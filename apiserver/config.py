@@ -1,0 +1,53 @@
+"""Every key that the API reads, with its default."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from shared.address import Address
+from shared.duration import Duration
+
+KubeMode = Literal["auto", "off", "required"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+class NATSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How to reach the queue."""
+
+    url: Annotated[
+        str, Meta(description="Address of the queue, as in nats://127.0.0.1:4222; empty: none.")
+    ] = ""
+    user: Annotated[str, Meta(description="User name at the queue; empty: anonymous.")] = ""
+    password_file: Annotated[
+        str, Meta(description="File that holds the user's password; read at each connect.")
+    ] = ""
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The whole configuration of one API process."""
+
+    http_addr: Annotated[Address, Meta(description="Where the API listens.")] = Address(
+        "127.0.0.1", 8080
+    )
+    kube_mode: Annotated[
+        KubeMode,
+        Meta(
+            description="required: start only with a cluster; auto: start without, and say so in "
+            "health; off: never connect."
+        ),
+    ] = "required"
+    kubeconfig: Annotated[
+        str,
+        Meta(
+            description="The kubeconfig file; empty: the pod's service account, or else "
+            "$KUBECONFIG or ~/.kube/config."
+        ),
+    ] = ""
+    report_interval: Annotated[
+        Duration, Meta(description="How often the status report is logged.")
+    ] = Duration(60)
+    log_level: Annotated[LogLevel, Meta(description="The least severe lines that are logged.")] = (
+        "info"
+    )
+    nats: NATSConfig = NATSConfig()

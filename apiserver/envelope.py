@@ -1,0 +1,70 @@
+"""How answers look: `{"data": ...}` or `{"error": {...}}`, and nothing else."""
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from aiohttp import hdrs, web
+from aiohttp.typedefs import Handler
+
+from apiserver.errors import (
+    InternalError,
+    InvalidRequestError,
+    MethodNotAllowedError,
+    NotFoundError,
+    ServiceError,
+    TooLargeError,
+    UnsupportedMediaTypeError,
+)
+
+_MESSAGES: Final[Mapping[type[ServiceError], str]] = {
+    NotFoundError: "there is nothing at this path",
+    MethodNotAllowedError: "this path takes other methods only; the Allow header has them",
+    TooLargeError: "the request body is too large",
+    UnsupportedMediaTypeError: "the request body must be application/json",
+}
+_BY_STATUS: Final = {kind.status: kind for kind in _MESSAGES}
+
+log = logging.getLogger(__name__)
+
+
+def success(data: object, *, status: int = 200) -> web.Response:
+    """Answer with `data`."""
+    return web.json_response({"data": data}, status=status)
+
+
+def failure(error: ServiceError) -> web.Response:
+    """Answer with what went wrong."""
+    response = web.json_response({"error": error.as_json()}, status=error.status)
+    if error.retry_after is not None:
+        response.headers[hdrs.RETRY_AFTER] = str(error.retry_after)
+    return response
+
+
+def http_failure(error: web.HTTPException) -> web.Response:
+    """Put a failure that aiohttp raised into the envelope."""
+    response = failure(_service_error(error))
+    if hdrs.ALLOW in error.headers:
+        response.headers[hdrs.ALLOW] = error.headers[hdrs.ALLOW]
+    return response
+
+
+def _service_error(error: web.HTTPException) -> ServiceError:
+    if error.status >= 500:
+        return InternalError()
+    kind = _BY_STATUS.get(error.status, InvalidRequestError)
+    return kind(_MESSAGES.get(kind, error.reason))
+
+
+@web.middleware
+async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Turn whatever a handler raises into the envelope."""
+    try:
+        return await handler(request)
+    except ServiceError as error:
+        return failure(error)
+    except web.HTTPException as error:
+        return http_failure(error)
+    except Exception:  # the last line of defence: the trace goes to the log, never to the caller
+        log.exception("request_failed")
+        return failure(InternalError())

@@ -1,0 +1,88 @@
+"""Failures that a caller of the API is told about."""
+
+from typing import ClassVar, NamedTuple
+
+
+class Detail(NamedTuple):
+    """One problem of a request, with the path of the field that has it."""
+
+    field: str
+    message: str
+
+
+class ServiceError(Exception):
+    """A request failed; the message is for the caller and tells no internals."""
+
+    code: ClassVar[str] = "internal"
+    status: ClassVar[int] = 500
+
+    def __init__(
+        self, message: str, *, details: tuple[Detail, ...] = (), retry_after: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+        self.retry_after = retry_after
+
+    def as_json(self) -> dict[str, object]:
+        """The error as the envelope holds it."""
+        body: dict[str, object] = {"code": self.code, "message": self.message}
+        if self.details:
+            body["details"] = [detail._asdict() for detail in self.details]
+        return body
+
+
+class InvalidRequestError(ServiceError):
+    """The request must be changed before it can succeed."""
+
+    code = "invalid_request"
+    status = 400
+
+
+class NotFoundError(ServiceError):
+    """There is nothing at this place."""
+
+    code = "not_found"
+    status = 404
+
+
+class MethodNotAllowedError(ServiceError):
+    """The place is known, the method is not."""
+
+    code = "method_not_allowed"
+    status = 405
+
+
+class TooLargeError(ServiceError):
+    """The body is larger than the route takes."""
+
+    code = "too_large"
+    status = 413
+
+
+class UnsupportedMediaTypeError(ServiceError):
+    """The body is not of a type that the route reads."""
+
+    code = "unsupported_media_type"
+    status = 415
+
+
+class InternalError(ServiceError):
+    """A bug of ours; the log has it under the request's id."""
+
+    def __init__(self) -> None:
+        super().__init__("an internal error happened; the log has it under this request id")
+
+
+class ServiceUnavailableError(ServiceError):
+    """Something that the request needs is down; try again later."""
+
+    code = "service_unavailable"
+    status = 503
+
+
+class DeadlineError(ServiceError):
+    """Something that the request needs did not answer in time."""
+
+    code = "timeout"
+    status = 504

@@ -1,0 +1,35 @@
+"""Metrics of calls to Kubernetes, named as client-go names them."""
+
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from yarl import URL
+
+NO_ANSWER: Final = "<error>"
+
+_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+
+
+class RestMetrics:
+    """Counts and times requests to the API server."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._requests = Counter(
+            "rest_client_requests",
+            "Requests to Kubernetes by status code.",
+            ("code", "method", "host"),
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            "rest_client_request_duration_seconds",
+            "Time until Kubernetes answered in full.",
+            ("verb", "host"),
+            buckets=_BUCKETS,
+            registry=registry,
+        )
+
+    def record(self, server: str, code: str, seconds: float) -> None:
+        """Record one GET; `code` is NO_ANSWER where there was none."""
+        host = URL(server).authority
+        self._requests.labels(code, "GET", host).inc()
+        self._seconds.labels("GET", host).observe(seconds)

@@ -1,0 +1,132 @@
+"""The composition root: the only place that names concrete classes."""
+
+import asyncio
+import logging
+import os
+import sys
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from prometheus_client import (
+    CollectorRegistry,
+    GCCollector,
+    PlatformCollector,
+    ProcessCollector,
+)
+
+from apiserver import flags
+from apiserver.access import AccessRecorder
+from apiserver.app import Parts, create_app
+from apiserver.clock import Clock, SystemClock
+from apiserver.config import Config
+from apiserver.gateway import Gateway
+from apiserver.kube import kubeconfig
+from apiserver.kube.absent import AbsentGateway
+from apiserver.kube.credentials import Credentials
+from apiserver.kube.gateway import KubeGateway, new_session
+from apiserver.kube.metrics import RestMetrics
+from apiserver.malformed import Fallback
+from apiserver.process import Process, Work
+from apiserver.queue import NO_QUEUE, QueueConnection, require_password
+from apiserver.schemas.health import HealthSchema
+from apiserver.server import CannotListenError, listening
+from apiserver.services.cluster import OFF
+from apiserver.services.health import Health
+from apiserver.services.monitor import ClusterMonitor
+from apiserver.services.readiness import Readiness
+from apiserver.services.report import StatusReporter
+from apiserver.services.start import observe
+from apiserver.version import version
+from shared import configuration, logfmt
+from shared.configuration import ConfigurationError
+from shared.exitcode import ExitCode
+
+PATIENCE: Final = 30.0
+
+log = logging.getLogger(__name__)
+
+
+def main(arguments: Sequence[str]) -> ExitCode:
+    """Run the API until it is told to stop."""
+    given = flags.parse(arguments)
+    try:
+        config = configuration.load(Config, given.config, given.overrides)
+        logfmt.configure(config.log_level, sys.stderr)
+        return asyncio.run(run(config))
+    except ConfigurationError as error:
+        sys.stderr.write(f"bad configuration:\n{error}\n")
+        return ExitCode.BAD_CONFIGURATION
+    except CannotListenError as error:
+        log.error("cannot_listen", extra={"error": str(error)})  # noqa: TRY400 - no bug
+        return ExitCode.FAILURE
+
+
+async def run(config: Config) -> ExitCode:
+    """Build everything that `config` asks for, and run it."""
+    clock, registry = SystemClock(), CollectorRegistry()
+    for collector in (ProcessCollector, PlatformCollector, GCCollector):
+        collector(registry=registry)
+    require_password(config.nats)
+    async with cluster(config, registry, clock) as gateway:
+        monitor = ClusterMonitor(gateway, clock) if gateway else None
+        queue = QueueConnection(config.nats, clock) if config.nats.url else None
+        health = Health(
+            version(),
+            clock,
+            cluster=lambda: monitor.state if monitor else OFF,
+            queue=lambda: queue.link if queue else NO_QUEUE,
+        )
+        readiness = Readiness(lambda: monitor.state if monitor else OFF)
+        recorder = AccessRecorder(registry)
+        app = create_app(
+            Parts(
+                version=version(),
+                health=health,
+                readiness=readiness,
+                registry=registry,
+                recorder=recorder,
+                make_id=new_id,
+                clock=clock,
+            )
+        )
+        reporter = StatusReporter(
+            health, HealthSchema().dump, clock, config.report_interval.seconds
+        )
+        work: dict[str, Work] = {"report": reporter.run}
+        if monitor:
+            patience = PATIENCE if config.kube_mode == "required" else None
+            work = {"observe": lambda: observe(monitor, reporter, clock, patience)}
+        if queue:
+            work["queue"] = queue.run
+        process = Process(readiness, work)
+        process.stop_on_signals()
+        return await process.run(listening(app, config.http_addr, Fallback(recorder, new_id)))
+
+
+@asynccontextmanager
+async def cluster(
+    config: Config, registry: CollectorRegistry, clock: Clock
+) -> AsyncIterator[Gateway | None]:
+    """The gateway to the configured cluster; none where Kubernetes is off."""
+    metrics = RestMetrics(registry)
+    if config.kube_mode == "off":
+        yield None
+        return
+    try:
+        load = kubeconfig.source(config.kubeconfig, os.environ, Path.home())
+        first = await load()
+    except ConfigurationError as error:
+        if config.kube_mode == "required" or config.kubeconfig:
+            raise
+        yield AbsentGateway(str(error))
+        return
+    async with new_session(version()) as session:
+        yield KubeGateway(session, Credentials(load, first, clock), metrics, clock)
+
+
+def new_id() -> str:
+    """An id for a request that came without one."""
+    return uuid.uuid4().hex

@@ -1,0 +1,59 @@
+"""The life of an API process: start, serve, stop, each in its order."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import Any
+
+from apiserver.services.readiness import Readiness
+from apiserver.services.start import ClusterNotReadyError
+from shared.exitcode import ExitCode
+
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+log = logging.getLogger(__name__)
+
+
+class Process:
+    """Runs background work beside a server until something says to stop."""
+
+    def __init__(self, readiness: Readiness, background: dict[str, Work]) -> None:
+        self._readiness = readiness
+        self._background = background
+        self._ending: asyncio.Future[ExitCode] = asyncio.get_running_loop().create_future()
+
+    def stop(self, code: ExitCode = ExitCode.CLEAN) -> None:
+        """End the process with `code`; the first to ask wins."""
+        if not self._ending.done():
+            self._ending.set_result(code)
+
+    def stop_on_signals(self) -> None:
+        """Take SIGTERM and SIGINT as requests for a clean stop."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+
+    async def run(self, server: AbstractAsyncContextManager[None]) -> ExitCode:
+        """Listen, then work; on stop let requests finish before the work under them ends."""
+        async with AsyncExitStack() as listening:
+            await listening.enter_async_context(server)
+            async with asyncio.TaskGroup() as group:
+                work = self._background.items()
+                tasks = [group.create_task(self._run(each), name=name) for name, each in work]
+                code = await self._ending
+                log.info("stopping", extra={"exitCode": int(code)})
+                self._readiness.drain()
+                await listening.aclose()
+                for task in tasks:
+                    task.cancel()
+        log.info("stopped", extra={"exitCode": int(code)})
+        return code
+
+    async def _run(self, work: Work) -> None:
+        try:
+            await work()
+        except ClusterNotReadyError as error:
+            log.error("cluster_not_ready", extra={"error": str(error)})  # noqa: TRY400 - no bug
+            self.stop(ExitCode.FAILURE)

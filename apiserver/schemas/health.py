@@ -1,0 +1,32 @@
+"""How health looks on the wire."""
+
+from marshmallow import Schema, fields
+
+from apiserver.schemas.answers import ViewSchema
+
+
+class HealthSchema(ViewSchema):
+    """What is connected, and what the cluster holds; what is not known is left out."""
+
+    started_at = fields.DateTime(data_key="startedAt", required=True, format="%Y-%m-%dT%H:%M:%SZ")
+    uptime_seconds = fields.Integer(data_key="uptimeSeconds", required=True)
+    version = fields.String(required=True)
+    kubernetes_connected = fields.Boolean(data_key="kubernetesConnected", required=True)
+    kube_error = fields.String(data_key="kubeError")
+    kubernetes_version = fields.String(data_key="kubernetesVersion")
+    node_count = fields.Integer(data_key="nodeCount")
+    ready_node_count = fields.Integer(data_key="readyNodeCount")
+    total_gpu_capacity = fields.Integer(data_key="totalGPUCapacity")
+    total_gpu_allocatable = fields.Integer(data_key="totalGPUAllocatable")
+    gpu_products = fields.List(fields.String(), data_key="gpuProducts")
+    queue_connected = fields.Boolean(data_key="queueConnected", required=True)
+    queue_error = fields.String(data_key="queueError")
+    age_seconds = fields.Float(
+        data_key="ageSeconds", metadata={"description": "Age of the figures of the cluster."}
+    )
+
+
+class HealthAnswerSchema(Schema):
+    """The envelope of health."""
+
+    data = fields.Nested(HealthSchema, required=True)

@@ -1,0 +1,33 @@
+"""Kubernetes nodes, as far as we read them."""
+
+import msgspec
+
+from shared.meta import ObjectMeta
+
+
+class NodeCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One observation of the kubelet or the node controller."""
+
+    type: str
+    status: str
+
+
+class NodeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Resources are Kubernetes quantities by resource name."""
+
+    conditions: tuple[NodeCondition, ...] = ()
+    capacity: dict[str, str] = {}
+    allocatable: dict[str, str] = {}
+
+
+class Node(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A machine that can run pods."""
+
+    metadata: ObjectMeta
+    status: NodeStatus = NodeStatus()
+
+
+class NodeList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The answer to a list of nodes."""
+
+    items: tuple[Node, ...] = ()

@@ -1,0 +1,99 @@
+"""A real `python -m apiserver`, as an operator would start it."""
+
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+STARTUP = 20.0
+SHUTDOWN = 10.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response that was read to its end."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class APIProcess:
+    """A process that listens; its log is read as far as the test has asked."""
+
+    process: subprocess.Popen[str]
+    port: int
+
+    def request(self, method: str, path: str, **headers: str) -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            names = {name.replace("_", "-"): value for name, value in headers.items()}
+            connection.request(method, path, headers=names)
+            return _read(connection.getresponse())
+        finally:
+            connection.close()
+
+    def get(self, path: str, **headers: str) -> Answer:
+        return self.request("GET", path, **headers)
+
+    def send(self, raw: bytes) -> Answer:
+        """Send bytes that are not HTTP and read the answer, which is."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
+            connection.sendall(raw)
+            response = http.client.HTTPResponse(connection)
+            response.begin()
+            return _read(response)
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> str:
+        """Ask the process to stop and return the rest of its log."""
+        self.process.send_signal(number)
+        _, log = self.process.communicate(timeout=SHUTDOWN)
+        return log
+
+
+@contextmanager
+def api_process(*flags: str) -> Iterator[APIProcess]:
+    """Run the API on a free port for the length of the block."""
+    arguments = ("--http-addr", "127.0.0.1:0", *flags)
+    with subprocess.Popen(  # noqa: S603 - our own program
+        _command(*arguments), stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield APIProcess(process, _listening_port(process))
+        finally:
+            process.kill()
+
+
+def run_to_end(*flags: str) -> subprocess.CompletedProcess[str]:
+    """Run an API that is expected to end by itself."""
+    return subprocess.run(  # noqa: S603 - our own program
+        _command(*flags), capture_output=True, text=True, timeout=STARTUP, check=False
+    )
+
+
+def _command(*flags: str) -> list[str]:
+    return [sys.executable, "-W", "error", "-m", "apiserver", *flags]
+
+
+def _listening_port(process: subprocess.Popen[str]) -> int:
+    assert process.stderr is not None
+    for line in process.stderr:
+        if found := re.search(r"event=listening .*addr=\S+:(\d+)", line):
+            return int(found[1])
+    raise AssertionError(f"ended with {process.wait()} before it listened")
+
+
+def _read(response: http.client.HTTPResponse) -> Answer:
+    return Answer(response.status, dict(response.getheaders()), response.read())

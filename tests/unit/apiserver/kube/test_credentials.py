@@ -1,0 +1,62 @@
+"""Credentials follow their files."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from apiserver.kube.access import Access
+from apiserver.kube.credentials import Credentials
+from shared.configuration import ConfigurationError
+from tests.unit.apiserver.virtual_clock import VirtualClock
+
+
+@dataclass
+class Files:
+    """What the files hold now, and how often they were read."""
+
+    held: str | None = "first"
+    reads: int = field(default=0)
+
+    async def load(self) -> Access:
+        self.reads += 1
+        await asyncio.sleep(0)
+        if self.held is None:
+            raise ConfigurationError("token: there is no such file")
+        return Access("https://k8s", self.held)
+
+
+async def credentials_of(files: Files, clock: VirtualClock) -> Credentials:
+    return Credentials(files.load, await files.load(), clock)
+
+
+async def test_files_are_read_again_after_a_minute_and_not_before() -> None:
+    files, clock = Files(), VirtualClock()
+    credentials = await credentials_of(files, clock)
+    files.held = "second"
+    clock.advance(59)
+    assert (await credentials.fresh()).authorization == "first"
+    clock.advance(1)
+    assert (await credentials.fresh()).authorization == "second"
+
+
+async def test_a_refused_token_is_renewed_at_once() -> None:
+    files = Files()
+    credentials = await credentials_of(files, VirtualClock())
+    files.held = "second"
+    assert (await credentials.renew(credentials.current)).authorization == "second"
+
+
+async def test_many_refused_requests_read_the_files_once() -> None:
+    files = Files()
+    credentials = await credentials_of(files, VirtualClock())
+    stale = credentials.current
+    async with asyncio.TaskGroup() as group:
+        for _ in range(10):
+            group.create_task(credentials.renew(stale))
+    assert files.reads == 2
+
+
+async def test_files_that_cannot_be_read_leave_the_old_credentials() -> None:
+    files = Files()
+    credentials = await credentials_of(files, VirtualClock())
+    files.held = None
+    assert (await credentials.renew(credentials.current)).authorization == "first"

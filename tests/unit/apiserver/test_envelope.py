@@ -1,0 +1,62 @@
+"""Failures have one shape."""
+
+import json
+
+import pytest
+from aiohttp import web
+
+from apiserver.envelope import failure, http_failure
+from apiserver.errors import Detail, InvalidRequestError, ServiceUnavailableError
+
+
+def body(response: web.Response) -> object:
+    assert response.text is not None
+    return json.loads(response.text)
+
+
+def test_a_failure_has_a_code_and_a_message() -> None:
+    response = failure(ServiceUnavailableError("Kubernetes is down", retry_after=5))
+    assert response.status == 503
+    assert response.headers["Retry-After"] == "5"
+    assert body(response) == {
+        "error": {"code": "service_unavailable", "message": "Kubernetes is down"}
+    }
+
+
+def test_problems_are_listed_by_field() -> None:
+    response = failure(InvalidRequestError("bad", details=(Detail("spec.name", "is missing"),)))
+    assert body(response) == {
+        "error": {
+            "code": "invalid_request",
+            "message": "bad",
+            "details": [{"field": "spec.name", "message": "is missing"}],
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (web.HTTPNotFound(), 404, "not_found"),
+        (web.HTTPMethodNotAllowed("PUT", ["GET"]), 405, "method_not_allowed"),
+        (web.HTTPRequestEntityTooLarge(1, 2), 413, "too_large"),
+        (web.HTTPUnsupportedMediaType(), 415, "unsupported_media_type"),
+        (web.HTTPBadRequest(), 400, "invalid_request"),
+        (web.HTTPUnprocessableEntity(), 400, "invalid_request"),
+        (web.HTTPBadGateway(), 500, "internal"),
+    ],
+)
+def test_what_aiohttp_raises_is_put_into_the_envelope(
+    error: web.HTTPException, status: int, code: str
+) -> None:
+    response = http_failure(error)
+    answered = body(response)
+    assert isinstance(answered, dict)
+    assert (response.status, answered["error"]["code"]) == (status, code)
+
+
+def test_a_wrong_method_is_answered_with_the_right_ones() -> None:
+    assert (
+        http_failure(web.HTTPMethodNotAllowed("PUT", ["GET", "HEAD"])).headers["Allow"]
+        == "GET,HEAD"
+    )

@@ -1,0 +1,38 @@
+"""A clock on which sleeping costs nothing."""
+
+import asyncio
+from collections.abc import Coroutine
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+
+class VirtualClock:
+    """Sleeping moves it at once, up to `end`, where sleepers stay asleep."""
+
+    def __init__(self, end: float = float("inf")) -> None:
+        self._end = end
+        self._seconds = 0.0
+        self._ended = asyncio.Event()
+
+    def now(self) -> datetime:
+        return datetime(2026, 11, 16, tzinfo=UTC) + timedelta(seconds=self._seconds)
+
+    def monotonic(self) -> float:
+        return self._seconds
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(0)  # what is ready to run runs before time moves
+        self._seconds += seconds
+        if self._seconds > self._end:
+            self._ended.set()
+            await asyncio.get_running_loop().create_future()
+
+    def advance(self, seconds: float) -> None:
+        self._seconds += seconds
+
+    async def run_to_end(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work`, which never ends by itself, until this clock does."""
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(work)
+            await self._ended.wait()
+            task.cancel()
