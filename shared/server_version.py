@@ -1,6 +1,11 @@
-"""What a Kubernetes API server says it is."""
+"""What a Kubernetes API server says it is, and whether that is new enough."""
+
+import re
+from typing import Final
 
 import msgspec
+
+OLDEST: Final = (1, 33)
 
 
 class ServerVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -9,3 +14,22 @@ class ServerVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     major: str
     minor: str
     git_version: str
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether the server has what the product needs: selectable fields, native sidecars."""
+        return (_number(self.major), _number(self.minor)) >= OLDEST
+
+
+def unsupported(server: str, version: ServerVersion) -> str:
+    """What to tell the operator of a server that is too old."""
+    oldest = ".".join(map(str, OLDEST))
+    return (
+        f"{server} runs Kubernetes {version.git_version}, and {oldest} is the oldest that works. "
+        "Upgrade the cluster, or name another one in kubeconfig."
+    )
+
+
+def _number(text: str) -> int:
+    digits = re.match(r"\d+", text)
+    return int(digits.group()) if digits else 0

@@ -17,7 +17,7 @@ def main() -> int:
     home: Path = arguments.home.absolute()
     try:
         if arguments.command == "logs":
-            logs.follow(home, arguments.names)
+            return logs.follow(home, arguments.names)
         if arguments.command == "status":
             return 0 if asyncio.run(status.report(home)) else 1
         if arguments.command == "down":

@@ -14,6 +14,7 @@ CLUSTER_PARTS = frozenset(
     ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "nats-server")
 )
 CLEAN_STOP_SECONDS = 30.0
+REAP_SECONDS = 5.0
 
 
 async def take_down(home: Path) -> None:
@@ -40,6 +41,7 @@ async def stop_processes(home: Path) -> list[str]:
     names = sorted(mark(process, NAME) or str(process.pid) for process in [*ours, *parts])
     await end(ours, signal.SIGTERM)
     await end([*ours, *parts], signal.SIGKILL)
+    await reaped([*ours, *parts])
     for name in names:
         (home / "pids" / name).unlink(missing_ok=True)
     (home / "env").unlink(missing_ok=True)
@@ -57,6 +59,16 @@ async def end(processes: list[psutil.Process], number: signal.Signals) -> None:
     try:
         async with asyncio.timeout(CLEAN_STOP_SECONDS):
             while any(map(is_alive, processes)):  # noqa: ASYNC110 - they are not our children
+                await asyncio.sleep(POLL_SECONDS)
+    except TimeoutError:
+        return
+
+
+async def reaped(processes: list[psutil.Process]) -> None:
+    """Wait until not even their pids are left, as far as whoever inherited them sees to it."""
+    try:
+        async with asyncio.timeout(REAP_SECONDS):
+            while any(psutil.pid_exists(process.pid) for process in processes):  # noqa: ASYNC110
                 await asyncio.sleep(POLL_SECONDS)
     except TimeoutError:
         return

@@ -8,14 +8,18 @@ POLL_SECONDS = 0.2
 BACKLOG_BYTES = 4096
 
 
-def follow(home: Path, names: Sequence[str]) -> None:
-    """Print what is in the logs' ends and what is added, until Ctrl-C."""
+def follow(home: Path, names: Sequence[str]) -> int:
+    """Print the ends of the logs and what is added, until Ctrl-C or `make down`."""
     positions: dict[Path, int] = {}
+    if not home.exists():
+        print("nothing is set up here; make up starts it")
+        return 1
     print(f"following {home / 'logs'} (Ctrl-C ends)", flush=True)
-    while True:
+    while home.exists():
         for path in log_files(home, names):
             positions[path] = print_news(path, positions.get(path))
         time.sleep(POLL_SECONDS)  # noqa: TID251 - a command line tool without a loop
+    return 0
 
 
 def log_files(home: Path, names: Sequence[str]) -> Iterator[Path]:
@@ -26,7 +30,10 @@ def log_files(home: Path, names: Sequence[str]) -> Iterator[Path]:
 
 def print_news(path: Path, position: int | None) -> int:
     """Print the whole lines after `position`; the position to go on from."""
-    size = path.stat().st_size
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:  # removed by `make down` at this moment
+        return 0
     if position is None or position > size:
         position = max(0, size - BACKLOG_BYTES)
     with path.open("rb") as log:

@@ -67,9 +67,7 @@ class APIProcess:
 def api_process(*flags: str) -> Iterator[APIProcess]:
     """Run the API on a free port for the length of the block."""
     arguments = ("--http-addr", "127.0.0.1:0", *flags)
-    with subprocess.Popen(  # noqa: S603 - our own program
-        _command(*arguments), stderr=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen(_command(*arguments), stderr=subprocess.PIPE, text=True) as process:
         try:
             yield APIProcess(process, _listening_port(process))
         finally:
@@ -78,7 +76,7 @@ def api_process(*flags: str) -> Iterator[APIProcess]:
 
 def run_to_end(*flags: str) -> subprocess.CompletedProcess[str]:
     """Run an API that is expected to end by itself."""
-    return subprocess.run(  # noqa: S603 - our own program
+    return subprocess.run(
         _command(*flags), capture_output=True, text=True, timeout=STARTUP, check=False
     )
 

@@ -1,0 +1,27 @@
+"""Metrics with the names, labels and buckets of client-go, so that its dashboards work."""
+
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+NO_ANSWER: Final = "<error>"
+REQUEST_SECONDS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+
+
+class RestMetrics:
+    """Counts and times the requests to the API server."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.requests = Counter(
+            "rest_client_requests",
+            "Number of HTTP requests, partitioned by status code, method, and host.",
+            ("code", "method", "host"),
+            registry=registry,
+        )
+        self.seconds = Histogram(
+            "rest_client_request_duration_seconds",
+            "Request latency in seconds. Broken down by verb, and host.",
+            ("verb", "host"),
+            buckets=REQUEST_SECONDS,
+            registry=registry,
+        )

@@ -1,0 +1,68 @@
+"""Liveness, readiness and metrics over HTTP, on one address or two."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+from aiohttp import web
+from prometheus_client import CollectorRegistry
+from prometheus_client.aiohttp import make_aiohttp_handler
+
+from controller.runtime.errors import CannotListenError
+
+SHUTDOWN_SECONDS: Final = 2.0
+
+Reasons = Callable[[], Sequence[str]]
+
+
+class Probes:
+    """What the probes answer from; `not_ready` gives the reasons, none when ready."""
+
+    def __init__(self, registry: CollectorRegistry, not_ready: Reasons) -> None:
+        self._registry = registry
+        self._not_ready = not_ready
+
+    @asynccontextmanager
+    async def serving(
+        self, probes: tuple[str, int], metrics: tuple[str, int]
+    ) -> AsyncIterator[None]:
+        """Answer for the length of the block; equal addresses are served by one listener."""
+        health = [web.get("/healthz", self._healthz), web.get("/readyz", self._readyz)]
+        measures = [web.get("/metrics", make_aiohttp_handler(self._registry))]
+        if probes == metrics:
+            async with listening(probes, [*health, *measures]):
+                yield
+            return
+        async with listening(probes, health), listening(metrics, measures):
+            yield
+
+    async def _healthz(self, _: web.Request) -> web.Response:
+        return web.json_response({"data": {"status": "alive"}})
+
+    async def _readyz(self, _: web.Request) -> web.Response:
+        if reasons := list(self._not_ready()):
+            return web.json_response({"data": {"reasons": reasons}}, status=503)
+        return web.json_response({"data": {"status": "ready"}})
+
+
+@asynccontextmanager
+async def listening(address: tuple[str, int], routes: list[web.RouteDef]) -> AsyncIterator[None]:
+    app = web.Application()
+    app.add_routes(routes)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
+    await runner.setup()
+    try:
+        await listen(runner, *address)
+        yield
+    finally:
+        await runner.cleanup()
+
+
+async def listen(runner: web.AppRunner, host: str, port: int) -> None:
+    try:
+        await web.TCPSite(runner, host or None, port).start()
+    except OSError as error:
+        raise CannotListenError(
+            f"cannot listen on {host}:{port}: {error.strerror}. "
+            "Stop what uses the address, or configure another one."
+        ) from error

@@ -1,0 +1,44 @@
+"""docs/configuration.md: every key of every program."""
+
+from collections.abc import Iterable
+
+from apiserver.config import Config as APIConfig
+from controller.config import Config as ControllerConfig
+from shared.configuration import Key, keys
+
+TITLE = """# Configuration
+
+One YAML file a process, named with `--config`. Every key has a default; an unknown key or a value
+that cannot be used ends the process with status 2 and a message that names the key. Durations are
+written `500ms`, `1s`, `5m`, `24h`. The files that `make up` uses are in `hack/config/`.
+"""
+
+
+def document() -> str:
+    sections = [
+        section("runtime-api", "python -m apiserver", keys(APIConfig)),
+        section("controller", "python -m controller", keys(ControllerConfig)),
+    ]
+    return "\n".join([TITLE, *sections])
+
+
+def section(name: str, command: str, found: Iterable[Key]) -> str:
+    rows = [
+        f"| `{key.name}` | {escaped(key.accepted)} | {default(key)} | {escaped(key.description)} |"
+        for key in found
+    ]
+    head = [
+        f"## {name} (`{command}`)",
+        "",
+        "| key | accepts | default | meaning |",
+        "|---|---|---|---|",
+    ]
+    return "\n".join([*head, *rows, ""])
+
+
+def default(key: Key) -> str:
+    return f"`{key.default}`" if key.default.strip("'\"") else "empty"
+
+
+def escaped(text: str) -> str:
+    return text.replace("|", "\\|")

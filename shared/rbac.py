@@ -1,0 +1,12 @@
+"""Permissions in Kubernetes as programs declare them; the manifests are generated from these."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Verbs on resources of one API group, in the whole cluster."""
+
+    group: str
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]

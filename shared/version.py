@@ -1,0 +1,11 @@
+"""Which release this is."""
+
+from importlib import metadata
+
+
+def version() -> str:
+    """The version of the installed distribution; a bare checkout has none."""
+    try:
+        return metadata.version("gpu-runtime")
+    except metadata.PackageNotFoundError:
+        return "0.0.0"
