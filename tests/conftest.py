@@ -11,7 +11,7 @@ import pytest
 from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.nodes import Fleet
-from tests.support import session
+from tests.support import products, session
 from tests.support.eventually import eventually
 
 
@@ -33,6 +33,13 @@ def control_plane(run_folder: Path) -> Iterator[ControlPlane]:
         yield plane
     finally:
         asyncio.run(plane.stop())
+
+
+@pytest.fixture(scope="session")
+def installed(control_plane: ControlPlane) -> ControlPlane:
+    """The control plane with our manifests applied and our accounts' kubeconfigs written."""
+    asyncio.run(products.install(control_plane))
+    return control_plane
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import FrameType
 
 from hack.cluster.errors import ClusterError
-from hack.local import clusters, down, logs, status, up
+from hack.local import clusters, down, logs, ours, status, up
 from hack.local.home import ROOT, locked
 
 
@@ -18,6 +18,8 @@ def main() -> int:
     try:
         if arguments.command == "logs":
             return logs.follow(home, arguments.names)
+        if arguments.command == "run":
+            ours.become(home, ours.NAMES[arguments.program], arguments.flags)
         if arguments.command == "status":
             return 0 if asyncio.run(status.report(home)) else 1
         if arguments.command == "down":
@@ -41,6 +43,9 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("down", help="stop everything and remove the state")
     commands.add_parser("status", help="tell what runs")
     commands.add_parser("logs", help="follow the logs").add_argument("names", nargs="*")
+    running = commands.add_parser("run", help="become one more process of the system")
+    running.add_argument("program", choices=sorted(ours.NAMES))
+    running.add_argument("flags", nargs=argparse.REMAINDER, help="passed on to the program")
     return parser
 
 

@@ -68,10 +68,19 @@ async def reaped(processes: list[psutil.Process]) -> None:
     """Wait until not even their pids are left, as far as whoever inherited them sees to it."""
     try:
         async with asyncio.timeout(REAP_SECONDS):
-            while any(psutil.pid_exists(process.pid) for process in processes):  # noqa: ASYNC110
+            while not all([has_no_pid(process) for process in processes]):  # noqa: ASYNC110, C419
                 await asyncio.sleep(POLL_SECONDS)
     except TimeoutError:
         return
+
+
+def has_no_pid(process: psutil.Process) -> bool:
+    """Whether even the pid is free; reaps a child of this very process."""
+    try:
+        process.wait(timeout=0)
+    except psutil.TimeoutExpired:
+        return False
+    return True
 
 
 def is_alive(process: psutil.Process) -> bool:

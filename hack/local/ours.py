@@ -1,17 +1,19 @@
 """The product's own processes, started with the configuration of hack/config."""
 
 import hashlib
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
+from hack.cluster.errors import ClusterError
 from hack.cluster.files import write_whole
 from hack.cluster.ports import HOST
-from hack.cluster.process import Command, Process
+from hack.cluster.process import HOME, NAME, Command, Process
 from hack.local.home import ROOT
 
 
@@ -27,6 +29,8 @@ class Program:
 RUNTIME_API = Program("runtime-api", "apiserver", ("apiserver", "shared"))
 CONTROLLER = Program("controller", "controller", ("controller", "shared"))
 PROGRAMS = (CONTROLLER, RUNTIME_API)
+NAMES = {"api": RUNTIME_API, "controller": CONTROLLER}
+ENVIRONMENT = {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
 
 
 def configuration_path(home: Path, program: Program) -> Path:
@@ -45,10 +49,23 @@ def process(home: Path, program: Program, changes: Mapping[str, Any]) -> Process
     command = Command(
         name=program.name,
         arguments=(sys.executable, "-m", program.module, "--config", str(path)),
-        environment={"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+        environment=ENVIRONMENT,
         inputs=(text, code_digest(program)),
     )
     return Process(command, home)
+
+
+def become(home: Path, program: Program, flags: Sequence[str]) -> NoReturn:
+    """Turn into one more process of `program`, which `make down` ends like the others."""
+    path = configuration_path(home, program)
+    if not path.exists():
+        raise ClusterError("the local system is not set up; run make up first")
+    marks = {HOME: str(home), NAME: f"{program.name} (extra)"}
+    os.execve(  # noqa: S606 - no shell is the point
+        sys.executable,
+        [sys.executable, "-m", program.module, "--config", str(path), *flags],
+        {**os.environ, **ENVIRONMENT, **marks},
+    )
 
 
 def code_digest(program: Program) -> str:

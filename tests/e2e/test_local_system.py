@@ -1,0 +1,250 @@
+"""`make up` and its companions, as a new user meets them."""
+
+import asyncio
+import signal
+import socket
+import stat
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from hack.cluster.ports import HOST, is_free
+from hack.local.kubectl import Kubectl
+from hack.local.settings import PREFERRED_PORTS
+from tests.support.eventually import eventually
+from tests.support.http import get
+from tests.support.local_system import LocalSystem
+
+PROCESSES = {
+    "controller",
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kwok",
+    "nats-server",
+    "runtime-api",
+}
+
+
+@contextmanager
+def taken(*names: str) -> Iterator[None]:
+    """Somebody else listens on the ports that we would like best."""
+    with ExitStack() as held:
+        for name in names:
+            listener = held.enter_context(closing(socket.socket()))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if is_free(PREFERRED_PORTS[name]):
+                listener.bind((HOST, PREFERRED_PORTS[name]))
+                listener.listen()
+        yield
+
+
+def a_wrong_program(folder: Path, name: str) -> str:
+    """A folder for PATH with a program of that name and of another release."""
+    folder.mkdir(parents=True)
+    program = folder / name
+    program.write_text("#!/bin/sh\necho Kubernetes v1.20.0\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def first_screen() -> list[str]:
+    """What the first `make up` of this file printed."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def system(run_folder: Path, first_screen: list[str]) -> Iterator[LocalSystem]:
+    """A system in a folder with a space, brought up while ports are taken and PATH is wrong."""
+    path = a_wrong_program(run_folder / "wrong", "kube-apiserver")
+    local = LocalSystem(run_folder / "a user's" / "local", {"PATH": f"{path}:/usr/bin:/bin"})
+    with taken("runtime-api", "kube-apiserver"):
+        first_screen.append(asyncio.run(local.up()))
+    yield local
+    asyncio.run(local.down())
+
+
+@pytest.fixture
+async def fresh(tmp_path: Path) -> AsyncIterator[LocalSystem]:
+    """A system that was never up."""
+    local = LocalSystem(tmp_path / "local")
+    yield local
+    await local.down()
+
+
+async def test_the_screen_says_what_runs_where_and_what_to_try(
+    system: LocalSystem, first_screen: list[str]
+) -> None:
+    (screen,) = first_screen
+    api = system.environment()["BASE_URL"]
+    assert f"curl -s {api}/api/v1/health" in screen
+    assert "get nodes" in screen
+    assert f"{api}/swagger" in screen
+    for name, pid in system.running().items():
+        assert any(name in line and f"pid {pid}" in line for line in screen.splitlines())
+
+
+async def test_the_api_and_kubectl_answer_as_the_screen_promises(system: LocalSystem) -> None:
+    told = system.environment()
+    status, health = await get(f"{told['BASE_URL']}/api/v1/health")
+    assert (status, health["data"]["kubernetesConnected"]) == (200, True)
+    assert health["data"]["totalGPUCapacity"] == 32
+    assert health["data"]["queueConnected"]
+    kubectl = Kubectl(Path(told["KUBECTL"]), Path(told["KUBECONFIG"]))
+    assert (await kubectl.run("get", "nodes", "-o", "name")).split() == [
+        f"node/gpu-{number}" for number in range(4)
+    ]
+    assert (await get(f"{told['BASE_URL']}/swagger"))[0] == 200
+    for path in ("healthz", "readyz", "metrics"):
+        assert (await get(f"{told['CONTROLLER_URL']}/{path}"))[0] == 200
+
+
+async def test_ports_that_others_hold_are_replaced(system: LocalSystem) -> None:
+    assert system.environment()["BASE_URL"] != f"http://{HOST}:{PREFERRED_PORTS['runtime-api']}"
+
+
+async def test_a_program_of_the_wrong_version_is_named_and_not_used(
+    system: LocalSystem, first_screen: list[str]
+) -> None:
+    assert "kube-apiserver (PATH) is v1.20.0" in first_screen[0]
+    used = Path(psutil.Process(system.running()["kube-apiserver"]).exe())
+    assert used.parent.name != "wrong"
+
+
+async def test_every_process_has_a_pid_file_with_its_own_pid(system: LocalSystem) -> None:
+    assert system.running().keys() == PROCESSES
+    assert system.pid_files() == system.running()
+
+
+async def test_everything_listens_on_loopback_only(system: LocalSystem) -> None:
+    for pid in system.running().values():
+        listening = [
+            connection.laddr.ip
+            for connection in psutil.Process(pid).net_connections()
+            if connection.status == psutil.CONN_LISTEN
+        ]
+        assert set(listening) <= {HOST}
+
+
+async def test_a_second_up_changes_nothing(system: LocalSystem) -> None:
+    before = system.running()
+    await system.up()
+    assert system.running() == before
+
+
+async def test_two_ups_at_once_make_one_system(system: LocalSystem) -> None:
+    for name in ("controller", "kwok"):
+        psutil.Process(system.running()[name]).kill()
+    await asyncio.gather(system.up(), system.up())
+    assert system.pid_files() == system.running()
+    assert system.running().keys() == PROCESSES
+
+
+@pytest.mark.parametrize("name", sorted(PROCESSES))
+async def test_a_killed_process_is_reported_and_up_brings_it_back(
+    system: LocalSystem, name: str
+) -> None:
+    before = system.running()
+    psutil.Process(before[name]).kill()
+    code, report = await system.run("status")
+    assert code == 1
+    assert any(line.split()[:2] == [name, "stopped"] for line in report.splitlines())
+    await system.up()
+    after = system.running()
+    assert after[name] != before[name]
+    assert {n: p for n, p in after.items() if n != name} == {
+        n: p for n, p in before.items() if n != name
+    }
+    assert (await system.run("status"))[0] == 0
+
+
+async def test_status_of_a_healthy_system_succeeds(system: LocalSystem) -> None:
+    code, report = await system.run("status")
+    assert code == 0
+    assert len([line for line in report.splitlines() if "pid" in line]) == len(PROCESSES)
+
+
+async def test_logs_follow_every_process(system: LocalSystem) -> None:
+    following = await system.begin("logs")
+    try:
+        assert following.stdout is not None
+        seen: set[str] = set()
+        async with asyncio.timeout(20):
+            while not {"controller", "runtime-api", "kwok"} <= seen:
+                seen.add((await following.stdout.readline()).decode().split("|")[0].strip())
+    finally:
+        following.send_signal(signal.SIGINT)
+        await following.communicate()
+
+
+async def test_one_more_api_runs_beside_the_first_and_goes_down_with_it(
+    system: LocalSystem,
+) -> None:
+    extra = await system.begin("run", "api", "--http-addr", "127.0.0.1:0")
+    try:
+        await eventually(
+            lambda: asyncio.sleep(0, system.running()), lambda names: "runtime-api (extra)" in names
+        )
+        assert extra.stdout is not None
+        async with asyncio.timeout(20):
+            while b"cluster_connected" not in await extra.stdout.readline():
+                pass
+    finally:
+        extra.terminate()
+        await extra.communicate()
+    assert extra.returncode == 0
+
+
+async def test_down_leaves_nothing(fresh: LocalSystem) -> None:
+    await fresh.up("--nodes", "1", "--gpus", "2")
+    _, health = await get(f"{fresh.environment()['BASE_URL']}/api/v1/health")
+    assert (health["data"]["nodeCount"], health["data"]["totalGPUCapacity"]) == (1, 2)
+    await fresh.down()
+    assert fresh.running() == {}
+    assert not fresh.home.exists()
+    code, report = await fresh.run("status")
+    assert (code, "make up" in report) == (1, True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("moment", ["etcd", "kwok", "runtime-api"])
+async def test_an_interrupted_up_leaves_nothing_running(
+    fresh: LocalSystem, moment: str, number: signal.Signals
+) -> None:
+    starting = await fresh.begin("up")
+    pid_file = fresh.home / "pids" / moment
+    await eventually(lambda: asyncio.sleep(0, pid_file.exists()))
+    starting.send_signal(number)
+    output, _ = await starting.communicate()
+    assert starting.returncode == 130, output.decode()
+    assert fresh.running() == {}
+
+
+async def test_an_up_that_was_killed_is_repaired_by_the_next(fresh: LocalSystem) -> None:
+    starting = await fresh.begin("up")
+    pid_file = fresh.home / "pids" / "kube-apiserver"
+    await eventually(lambda: asyncio.sleep(0, pid_file.exists()))
+    starting.kill()
+    await starting.communicate()
+    await fresh.up()
+    assert fresh.pid_files() == fresh.running()
+    assert fresh.running().keys() == PROCESSES
+
+
+async def test_the_size_of_the_fleet_is_kept_and_can_be_changed(system: LocalSystem) -> None:
+    async def health() -> dict[str, int]:
+        _, answer = await get(f"{system.environment()['BASE_URL']}/api/v1/health")
+        data: dict[str, int] = answer["data"]
+        return data
+
+    await system.up("--nodes", "2", "--gpus", "4")
+    await eventually(health, lambda seen: seen["totalGPUCapacity"] == 8)
+    await system.up()
+    assert (await health())["nodeCount"] == 2
+    await system.up("--nodes", "4", "--gpus", "8")
+    await eventually(health, lambda seen: seen["totalGPUCapacity"] == 32)

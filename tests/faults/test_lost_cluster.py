@@ -1,0 +1,101 @@
+"""The API and the controller while the API server is gone, hangs, and comes back."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hack.cluster.controlplane import ControlPlane
+from hack.local import ours
+from tests.support.eventually import eventually
+from tests.support.http import get
+from tests.support.products import Running, running
+
+# What the product promises: an answer at once, and the truth soon after the cluster is back.
+ANSWER_SECONDS = 1.0
+TRUTH_SECONDS = 5.0
+
+
+async def stop(plane: ControlPlane) -> None:
+    await plane.kube_apiserver.kill()
+
+
+async def start(plane: ControlPlane) -> None:
+    plane.kube_apiserver.start()
+    await plane.server_ready()
+
+
+async def pause(plane: ControlPlane) -> None:
+    plane.kube_apiserver.pause()
+
+
+async def resume(plane: ControlPlane) -> None:
+    plane.kube_apiserver.resume()
+
+
+Step = Callable[[ControlPlane], Awaitable[None]]
+OUTAGES = pytest.mark.parametrize(
+    ("lose", "bring_back"), [(stop, start), (pause, resume)], ids=["stopped", "hanging"]
+)
+
+
+@pytest.fixture
+async def api(installed: ControlPlane, tmp_path: Path) -> AsyncIterator[Running]:
+    kubeconfig = str(installed.layout.kubeconfig("runtime-api"))
+    async with running(ours.RUNTIME_API, tmp_path, {"kubeconfig": kubeconfig}) as product:
+        yield product
+
+
+@pytest.fixture
+async def controller(installed: ControlPlane, tmp_path: Path) -> AsyncIterator[Running]:
+    kubeconfig = str(installed.layout.kubeconfig("controller"))
+    async with running(ours.CONTROLLER, tmp_path, {"kubeconfig": kubeconfig}) as product:
+        yield product
+
+
+async def health(api: Running) -> dict[str, Any]:
+    """Health, which must come within its promised time whatever Kubernetes does."""
+    status, body = await get(f"{api.url}/api/v1/health", seconds=ANSWER_SECONDS)
+    assert status == 200
+    data: dict[str, Any] = body["data"]
+    return data
+
+
+@OUTAGES
+async def test_health_answers_at_once_and_tells_the_truth_when_the_cluster_is_back(
+    installed: ControlPlane, api: Running, lose: Step, bring_back: Step
+) -> None:
+    assert (await health(api))["kubernetesConnected"]
+    await lose(installed)
+    try:
+        lost = await eventually(lambda: health(api), lambda seen: not seen["kubernetesConnected"])
+        assert installed.layout.server_url in lost["kubeError"]
+        assert lost["nodeCount"] == 4
+        status, ready = await get(f"{api.url}/readyz", seconds=ANSWER_SECONDS)
+        assert (status, "Kubernetes" in ready["data"]["reasons"][0]) == (503, True)
+        assert (await get(f"{api.url}/healthz", seconds=ANSWER_SECONDS))[0] == 200
+    finally:
+        await bring_back(installed)
+    back = await eventually(
+        lambda: health(api), lambda seen: seen["kubernetesConnected"], seconds=TRUTH_SECONDS
+    )
+    assert "kubeError" not in back
+    assert (await get(f"{api.url}/readyz"))[0] == 200
+
+
+@OUTAGES
+async def test_the_controller_is_alive_but_not_ready_while_the_cluster_is_gone(
+    installed: ControlPlane, controller: Running, lose: Step, bring_back: Step
+) -> None:
+    async def readiness() -> int:
+        return (await get(f"{controller.url}/readyz", seconds=ANSWER_SECONDS))[0]
+
+    assert await readiness() == 200
+    await lose(installed)
+    try:
+        await eventually(readiness, lambda status: status == 503)
+        assert (await get(f"{controller.url}/healthz", seconds=ANSWER_SECONDS))[0] == 200
+    finally:
+        await bring_back(installed)
+    await eventually(readiness, lambda status: status == 200, seconds=TRUTH_SECONDS)

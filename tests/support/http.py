@@ -1,0 +1,16 @@
+"""Plain GETs, as curl would do them."""
+
+from typing import Any
+
+import aiohttp
+
+PATIENCE_SECONDS = 5.0
+
+
+async def get(url: str, *, seconds: float = PATIENCE_SECONDS) -> tuple[int, Any]:
+    """The status and the decoded body of one answer, on a connection of its own."""
+    timeout = aiohttp.ClientTimeout(total=seconds)
+    async with aiohttp.ClientSession(timeout=timeout) as session, session.get(url) as response:
+        if response.content_type == "application/json":
+            return response.status, await response.json()
+        return response.status, await response.text()

@@ -1,0 +1,62 @@
+"""The local system as `make up` makes it, in a folder of the test's own."""
+
+import asyncio
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from hack.cluster.process import NAME, mark, marked
+from hack.local.home import ROOT
+
+
+class LocalSystem:
+    """Runs the commands behind make up, down and status, and looks at what they leave."""
+
+    def __init__(self, home: Path, environment: Mapping[str, str] | None = None) -> None:
+        self.home = home
+        self._environment = {**os.environ, **(environment or {}), "PYTHONPATH": str(ROOT)}
+
+    async def begin(self, *arguments: str) -> asyncio.subprocess.Process:
+        """Start a command and let it run."""
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "hack.local", "--home", str(self.home), *arguments),
+            cwd=ROOT,
+            env=self._environment,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+
+    async def run(self, *arguments: str, answer: str = "") -> tuple[int, str]:
+        """Run a command to its end: its exit code and all that it printed."""
+        process = await self.begin(*arguments)
+        output, _ = await process.communicate(answer.encode())
+        return process.returncode or 0, output.decode()
+
+    async def up(self, *arguments: str) -> str:
+        code, output = await self.run("up", *arguments)
+        assert code == 0, output
+        return output
+
+    async def down(self) -> str:
+        code, output = await self.run("down")
+        assert code == 0, output
+        return output
+
+    def running(self) -> dict[str, int]:
+        """The pids of the processes that belong to this system, by name."""
+        return {str(mark(process, NAME)): process.pid for process in marked(self.home)}
+
+    def pid_files(self) -> dict[str, int]:
+        folder = self.home / "pids"
+        files = [path for path in folder.iterdir() if not path.name.startswith(".")]
+        return {path.name: int(path.read_text()) for path in files}
+
+    def environment(self) -> dict[str, str]:
+        """What `.local/env` tells scripts."""
+        lines = (self.home / "env").read_text().splitlines()
+        pairs = [line.split("=", 1) for line in lines if not line.startswith("export ")]
+        return {name: shlex.split(value)[0] for name, value in pairs}
