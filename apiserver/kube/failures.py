@@ -1,5 +1,6 @@
 """What went wrong with a call to Kubernetes, in words for whoever must mend it."""
 
+import os
 import ssl
 from typing import Final
 
@@ -67,8 +68,8 @@ def unreadable(server: str, path: str, error: Exception) -> ClusterAnswerError:
 
 
 def _reason(error: Exception) -> str:
-    system = getattr(error, "os_error", error)
-    return getattr(system, "strerror", None) or str(error) or type(error).__name__
+    number = error.errno if isinstance(error, OSError) else None
+    return (os.strerror(number) if number and number > 0 else str(error)) or type(error).__name__
 
 
 def _message(body: bytes) -> str:
