@@ -32,7 +32,7 @@ from apiserver.malformed import Fallback
 from apiserver.process import Process, Work
 from apiserver.queue import NO_QUEUE, QueueConnection, require_password
 from apiserver.schemas.health import HealthSchema
-from apiserver.server import CannotListenError, listening
+from apiserver.server import HEAD_TIMEOUT, CannotListenError, listening
 from apiserver.services.cluster import OFF
 from apiserver.services.health import Health
 from apiserver.services.monitor import ClusterMonitor
@@ -61,6 +61,9 @@ def main(arguments: Sequence[str]) -> ExitCode:
         return ExitCode.BAD_CONFIGURATION
     except CannotListenError as error:
         log.error("cannot_listen", extra={"error": str(error)})  # noqa: TRY400 - no bug
+        return ExitCode.FAILURE
+    except Exception:
+        log.exception("crashed")
         return ExitCode.FAILURE
 
 
@@ -103,7 +106,9 @@ async def run(config: Config) -> ExitCode:
             work["queue"] = queue.run
         process = Process(readiness, work)
         process.stop_on_signals()
-        return await process.run(listening(app, config.http_addr, Fallback(recorder, new_id)))
+        return await process.run(
+            listening(app, config.http_addr, Fallback(recorder, new_id, HEAD_TIMEOUT))
+        )
 
 
 @asynccontextmanager

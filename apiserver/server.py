@@ -13,6 +13,7 @@ from shared.address import Address
 # aiohttp waits this long twice: for the handler, then for the connection's own task.
 DRAIN: Final = 25.0 / 2
 KEEPALIVE: Final = 75.0
+HEAD_TIMEOUT: Final = 5.0
 
 log = logging.getLogger(__name__)
 
