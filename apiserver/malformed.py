@@ -61,7 +61,7 @@ class _Protocol(web.RequestHandler):
         super().data_received(data)
         if self._messages:
             self._stop_timer()
-        elif self._head_timer is None:
+        elif self._head_timer is None and self._is_between_requests():
             self._await_head()
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -79,8 +79,11 @@ class _Protocol(web.RequestHandler):
 
     def _give_up(self) -> None:
         self._head_timer = None
-        if self._waiter is not None and not self._waiter.done():  # not in the middle of a request
+        if self._is_between_requests():
             self.force_close()
+
+    def _is_between_requests(self) -> bool:
+        return self._waiter is not None and not self._waiter.done()
 
     def handle_error(
         self,
