@@ -11,11 +11,15 @@ from aiohttp_apispec import AiohttpApiSpec, docs
 from marshmallow import Schema
 
 from apiserver.errors import ServiceError
+from apiserver.request_id import HEADER
 from apiserver.schemas.answers import FailureSchema
 
 H = TypeVar("H", bound=Callable[..., object])
 
 _ATTRIBUTE: Final = "__apispec__"
+_HEADERS: Final = {
+    HEADER: {"type": "string", "description": "The id of the request in the log; send your own."}
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,12 @@ def document(routes: Iterable[web.RouteDef], version: str) -> Mapping[str, objec
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", web.NotAppKeyWarning)  # aiohttp-apispec's, not ours
         spec = AiohttpApiSpec(
-            url=None, app=stand_in, in_place=True, title="GPU Runtime API", version=version
+            url=None,
+            app=stand_in,
+            in_place=True,
+            title="GPU Runtime API",
+            version=version,
+            info={"description": "Hands out GPU machines from warm stock in seconds."},
         )
     made: Mapping[str, object] = spec.swagger_dict()
     return made
@@ -61,6 +70,7 @@ def _response(answer: Answer) -> dict[str, Any]:
     return {
         "description": answer.description,
         "schema": answer.schema,
+        "headers": _HEADERS,
         "examples": {"application/json": answer.example},
     }
 

@@ -32,8 +32,8 @@ from apiserver.malformed import Fallback
 from apiserver.process import Process, Work
 from apiserver.queue import NO_QUEUE, QueueConnection, require_password
 from apiserver.schemas.health import HealthSchema
-from apiserver.server import CannotListenError, listening
-from apiserver.services.cluster import OFF
+from apiserver.server import HEAD_TIMEOUT, CannotListenError, listening
+from apiserver.services.cluster import OFF, ClusterState
 from apiserver.services.health import Health
 from apiserver.services.monitor import ClusterMonitor
 from apiserver.services.readiness import Readiness
@@ -62,6 +62,9 @@ def main(arguments: Sequence[str]) -> ExitCode:
     except CannotListenError as error:
         log.error("cannot_listen", extra={"error": str(error)})  # noqa: TRY400 - no bug
         return ExitCode.FAILURE
+    except Exception:
+        log.exception("crashed")
+        return ExitCode.FAILURE
 
 
 async def run(config: Config) -> ExitCode:
@@ -70,40 +73,46 @@ async def run(config: Config) -> ExitCode:
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)
     require_password(config.nats)
+    queue = QueueConnection(config.nats, clock) if config.nats.url else None
     async with cluster(config, registry, clock) as gateway:
         monitor = ClusterMonitor(gateway, clock) if gateway else None
-        queue = QueueConnection(config.nats, clock) if config.nats.url else None
-        health = Health(
-            version(),
-            clock,
-            cluster=lambda: monitor.state if monitor else OFF,
-            queue=lambda: queue.link if queue else NO_QUEUE,
+
+        def seen() -> ClusterState:
+            return monitor.state if monitor else OFF
+
+        health = Health(version(), clock, seen, lambda: queue.link if queue else NO_QUEUE)
+        readiness, recorder = Readiness(seen), AccessRecorder(registry)
+        parts = Parts(
+            version=version(),
+            health=health,
+            readiness=readiness,
+            registry=registry,
+            recorder=recorder,
+            make_id=new_id,
+            clock=clock,
         )
-        readiness = Readiness(lambda: monitor.state if monitor else OFF)
-        recorder = AccessRecorder(registry)
-        app = create_app(
-            Parts(
-                version=version(),
-                health=health,
-                readiness=readiness,
-                registry=registry,
-                recorder=recorder,
-                make_id=new_id,
-                clock=clock,
-            )
-        )
-        reporter = StatusReporter(
-            health, HealthSchema().dump, clock, config.report_interval.seconds
-        )
-        work: dict[str, Work] = {"report": reporter.run}
-        if monitor:
-            patience = PATIENCE if config.kube_mode == "required" else None
-            work = {"observe": lambda: observe(monitor, reporter, clock, patience)}
-        if queue:
-            work["queue"] = queue.run
-        process = Process(readiness, work)
+        process = Process(readiness, background(config, clock, health, monitor, queue))
         process.stop_on_signals()
-        return await process.run(listening(app, config.http_addr, Fallback(recorder, new_id)))
+        fallback = Fallback(recorder, new_id, HEAD_TIMEOUT)
+        return await process.run(listening(create_app(parts), config.http_addr, fallback))
+
+
+def background(
+    config: Config,
+    clock: Clock,
+    health: Health,
+    monitor: ClusterMonitor | None,
+    queue: QueueConnection | None,
+) -> dict[str, Work]:
+    """What runs beside the server."""
+    reporter = StatusReporter(health, HealthSchema().dump, clock, config.report_interval.seconds)
+    patience = PATIENCE if config.kube_mode == "required" else None
+    work: dict[str, Work] = {"report": reporter.run}
+    if monitor:
+        work = {"observe": lambda: observe(monitor, reporter, clock, patience)}
+    if queue:
+        work["queue"] = queue.run
+    return work
 
 
 @asynccontextmanager

@@ -1,9 +1,11 @@
-"""Requests that fail below the application: broken HTTP and refused expectations.
+"""Requests that fail below the application: broken HTTP, refused expectations, slow headers.
 
-aiohttp answers these in plain text before any middleware runs, and offers no hook; its
+aiohttp answers these in plain text or not at all, and offers no hook; its
 protocol, its server and its runner are each overridden in one place here and nowhere else.
 """
 
+import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +20,8 @@ from apiserver.errors import DeadlineError, InternalError, InvalidRequestError, 
 from apiserver.request_id import HEADER
 from shared.logfmt import bound
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
@@ -25,6 +29,7 @@ class Fallback:
 
     recorder: AccessRecorder
     make_id: Callable[[], str]
+    head_timeout: float  # seconds until a connection must have sent the headers of a request
 
     def answer(self, request: web.BaseRequest, error: ServiceError) -> web.Response:
         """Answer and record a request of which next to nothing is known."""
@@ -39,11 +44,46 @@ class Fallback:
 
 
 class _Protocol(web.RequestHandler):
-    __slots__ = ("_fallback",)
+    __slots__ = ("_fallback", "_head_timer")
 
     def __init__(self, manager: web.Server, fallback: Fallback, **options: Any) -> None:
         super().__init__(manager, **options)
         self._fallback = fallback
+        self._head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to wait for headers."""
+        super().connection_made(transport)
+        self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Wait for the rest of the headers where they have begun; an idle connection may idle."""
+        super().data_received(data)
+        if self._messages:
+            self._stop_timer()
+        elif self._head_timer is None and self._is_between_requests():
+            self._await_head()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Wait for nothing more."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _await_head(self) -> None:
+        self._head_timer = self._loop.call_later(self._fallback.head_timeout, self._give_up)
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _give_up(self) -> None:
+        self._head_timer = None
+        if self._is_between_requests():
+            self.force_close()
+
+    def _is_between_requests(self) -> bool:
+        return self._waiter is not None and not self._waiter.done()
 
     def handle_error(
         self,
@@ -55,6 +95,8 @@ class _Protocol(web.RequestHandler):
         """Answer in the envelope, unless an answer has already begun."""
         if request.writer.output_size > 0:
             raise ConnectionError("the response has begun; it cannot be replaced")
+        if status >= 500:
+            log.error("request_failed", exc_info=exc)
         return self._fallback.answer(request, reason(status, exc))
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import re
 from pathlib import Path
 from typing import Final
@@ -31,13 +32,15 @@ class QueueConnection:
         self._client = Client()
         self._shown_url = without_credentials(config.url)
         self._error = "not connected yet"
+        self._was_connected = False
 
     @property
     def link(self) -> Link:
         """Whether the connection stands now."""
         if self._client.is_connected:
             return Link(connected=True)
-        return Link(connected=False, error=f"{self._shown_url}: {self._error}. Check the queue.")
+        check = "Check that NATS runs there, and nats.user and nats.passwordFile."
+        return Link(connected=False, error=f"{self._shown_url}: {self._error}. {check}")
 
     async def run(self) -> None:
         """Stay connected for ever."""
@@ -75,13 +78,24 @@ class QueueConnection:
         return Path(self._config.password_file).read_text().strip()
 
     async def _on_connected(self) -> None:
+        self._was_connected, self._error = True, "the connection was lost"
         log.info("queue_connected", extra={"url": self._shown_url})
 
     async def _on_disconnected(self) -> None:
-        log.warning("queue_lost", extra={"url": self._shown_url, "queueError": self._error})
+        if self._was_connected:  # the client also tells of attempts that failed
+            log.warning("queue_lost", extra={"queueError": self.link.error})
+        self._was_connected = False
 
     async def _on_error(self, error: Exception) -> None:
-        self._error = str(error) or type(error).__name__
+        self._error = reason(error)
+
+
+def reason(error: Exception) -> str:
+    """What went wrong, in words."""
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    number = error.errno if isinstance(error, OSError) else None
+    return (os.strerror(number) if number else str(error)) or type(error).__name__
 
 
 def require_password(config: NATSConfig) -> None:

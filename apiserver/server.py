@@ -10,9 +10,11 @@ from aiohttp import web
 from apiserver.malformed import EnvelopeRunner, Fallback
 from shared.address import Address
 
-# aiohttp waits this long twice: for the handler, then for the connection's own task.
-DRAIN: Final = 25.0 / 2
+# aiohttp waits this long twice, for the handler and then for its connection, and rounds up:
+# together 25 s, which leaves 5 of the 30 that Kubernetes gives a pod.
+DRAIN: Final = 12.0
 KEEPALIVE: Final = 75.0
+HEAD_TIMEOUT: Final = 5.0
 
 log = logging.getLogger(__name__)
 

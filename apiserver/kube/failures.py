@@ -1,5 +1,6 @@
 """What went wrong with a call to Kubernetes, in words for whoever must mend it."""
 
+import os
 import ssl
 from typing import Final
 
@@ -67,8 +68,19 @@ def unreadable(server: str, path: str, error: Exception) -> ClusterAnswerError:
 
 
 def _reason(error: Exception) -> str:
-    system = getattr(error, "os_error", error)
-    return getattr(system, "strerror", None) or str(error) or type(error).__name__
+    """The innermost reason: aiohttp wraps it in the address, which is known already."""
+    cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
+    match cause:
+        case ssl.SSLCertVerificationError():
+            return cause.verify_message
+        case ssl.SSLError(reason=str(reason)):
+            return reason
+        case OSError(errno=int(number)) if number > 0:
+            return os.strerror(number)
+        case OSError(strerror=str(text)):
+            return text
+        case _:
+            return str(error) or type(error).__name__
 
 
 def _message(body: bytes) -> str:
@@ -80,4 +92,4 @@ def _message(body: bytes) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+    return text.rstrip(".") if len(text) <= _LONGEST else text[:_LONGEST] + "..."

@@ -1,9 +1,9 @@
 """Metrics of calls to Kubernetes, named as client-go names them."""
 
 from typing import Final
+from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
-from yarl import URL
 
 NO_ANSWER: Final = "<error>"
 
@@ -30,6 +30,6 @@ class RestMetrics:
 
     def record(self, server: str, code: str, seconds: float) -> None:
         """Record one GET; `code` is NO_ANSWER where there was none."""
-        host = URL(server).authority
+        host = urlsplit(server).netloc
         self._requests.labels(code, "GET", host).inc()
         self._seconds.labels("GET", host).observe(seconds)

@@ -105,3 +105,19 @@ def test_health_answers_at_once_while_the_api_server_hangs(tmp_path: Path) -> No
         config = a_kubeconfig(tmp_path, f"http://127.0.0.1:{silent.getsockname()[1]}")
         with api_process("--kubeconfig", config, "--kube-mode", "auto") as api:
             assert api.get("/api/v1/health").json["data"]["kubernetesConnected"] is False
+
+
+def test_a_request_is_one_log_line_with_its_id_and_its_route() -> None:
+    with api_process("--kube-mode", "off") as api:
+        api.get("/api/v1/health", X_Request_ID="call-7")
+        api.get("/healthz", X_Request_ID="probe-7")
+        log = api.stop()
+    (line,) = [line for line in log.splitlines() if "event=http_request" in line]
+    for field in ("requestID=call-7", "method=GET", "route=/api/v1/health", "status=200"):
+        assert f" {field} " in line
+
+
+def test_the_status_is_reported_right_after_the_start() -> None:
+    with api_process("--kube-mode", "off") as api:
+        log = api.stop()
+    assert "event=runtime_status" in log

@@ -1,11 +1,13 @@
 """Failures have one shape."""
 
+import asyncio
 import json
 
 import pytest
 from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
 
-from apiserver.envelope import failure, http_failure
+from apiserver.envelope import errors_as_json, failure, http_failure
 from apiserver.errors import Detail, InvalidRequestError, ServiceUnavailableError
 
 
@@ -60,3 +62,26 @@ def test_a_wrong_method_is_answered_with_the_right_ones() -> None:
         http_failure(web.HTTPMethodNotAllowed("PUT", ["GET", "HEAD"])).headers["Allow"]
         == "GET,HEAD"
     )
+
+
+async def test_a_bug_is_answered_without_internals_and_logged_with_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def broken(_: web.Request) -> web.StreamResponse:
+        raise RuntimeError("the secret is 42")
+
+    response = await errors_as_json(make_mocked_request("GET", "/"), broken)
+    assert isinstance(response, web.Response)
+    assert response.status == 500
+    assert "42" not in (response.text or "")
+    (line,) = caplog.records
+    assert line.message == "request_failed"
+    assert line.exc_info is not None
+
+
+async def test_a_cancelled_request_stays_cancelled() -> None:
+    async def cancelled(_: web.Request) -> web.StreamResponse:
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await errors_as_json(make_mocked_request("GET", "/"), cancelled)

@@ -1,5 +1,8 @@
 """Failures of the cluster are told in words that help."""
 
+import ssl
+
+import aiohttp
 import pytest
 
 from apiserver.gateway import ClusterAnswerError, ClusterRefusedError
@@ -14,6 +17,26 @@ def test_a_connection_refused_says_where_and_what_to_check() -> None:
         "https://10.0.0.1:6443 cannot be reached: Connection refused. "
         "Check that the API server runs, and the address in kubeconfig."
     )
+
+
+def a_certificate_error() -> ssl.SSLCertVerificationError:
+    error = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    error.verify_message = "self-signed certificate"
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (a_certificate_error(), "not trusted: self-signed certificate. Check the certificate auth"),
+        (ConnectionResetError(104, "whatever"), "cannot be reached: Connection reset by peer. "),
+        (OSError(None, "Name or service not known"), "reached: Name or service not known. Check"),
+        (aiohttp.ServerDisconnectedError(), "cannot be reached: Server disconnected. Check that"),
+        (aiohttp.ClientPayloadError(), "cannot be reached: ClientPayloadError. Check that"),
+    ],
+)
+def test_a_broken_connection_is_told_by_its_innermost_reason(error: Exception, said: str) -> None:
+    assert said in str(failures.unreachable(SERVER, error))
 
 
 def test_a_forbidden_call_repeats_what_the_server_said() -> None:

@@ -1,0 +1,49 @@
+"""The keys of the API, as its operators know them."""
+
+from pathlib import Path
+
+from apiserver.config import Config, NATSConfig
+from shared.address import Address
+from shared.configuration import keys, load
+from shared.duration import Duration
+
+
+def test_every_key_has_the_default_of_the_contract() -> None:
+    assert {key.name: key.default for key in keys(Config)} == {
+        "httpAddr": "127.0.0.1:8080",
+        "kubeMode": "required",
+        "kubeconfig": '""',
+        "reportInterval": "1m",
+        "logLevel": "info",
+        "nats.url": '""',
+        "nats.user": '""',
+        "nats.passwordFile": '""',
+    }
+
+
+def test_every_key_is_described() -> None:
+    assert [key.name for key in keys(Config) if not key.description.endswith(".")] == []
+
+
+def test_a_whole_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "api.yaml"
+    path.write_text("""
+        httpAddr: :9090
+        kubeMode: off
+        kubeconfig: /etc/kubeconfig
+        reportInterval: 10s
+        logLevel: debug
+        nats: {url: "nats://q:4222", user: api, passwordFile: /run/password}
+    """)
+    assert load(Config, path, {}) == Config(
+        http_addr=Address("", 9090),
+        kube_mode="off",
+        kubeconfig="/etc/kubeconfig",
+        report_interval=Duration(10),
+        log_level="debug",
+        nats=NATSConfig(
+            url="nats://q:4222",
+            user="api",
+            password_file="/run/password",  # noqa: S106 - a path
+        ),
+    )

@@ -1,0 +1,71 @@
+"""A process ends once, for one reason, in order."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from apiserver.process import Process
+from apiserver.services.cluster import OFF
+from apiserver.services.readiness import Readiness
+from apiserver.services.start import ClusterNotReadyError
+from shared.exitcode import ExitCode
+
+
+@asynccontextmanager
+async def server(happened: list[str]) -> AsyncIterator[None]:
+    happened.append("listening")
+    yield
+    happened.append("drained")
+
+
+async def test_work_begins_after_listening_and_ends_after_draining() -> None:
+    happened: list[str] = []
+
+    async def work() -> None:
+        happened.append("working")
+        process.stop()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            happened.append("work ended")
+
+    process = Process(Readiness(lambda: OFF), {"work": work})
+    assert await process.run(server(happened)) is ExitCode.CLEAN
+    assert happened == ["listening", "working", "drained", "work ended"]
+
+
+async def test_a_cluster_that_never_came_ends_the_process_with_1_and_the_reason(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def work() -> None:
+        raise ClusterNotReadyError("gave up after 30 s")
+
+    process = Process(Readiness(lambda: OFF), {"work": work})
+    assert await process.run(server([])) is ExitCode.FAILURE
+    (line,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert (line.message, vars(line)["error"]) == ("cluster_not_ready", "gave up after 30 s")
+
+
+async def test_the_first_reason_to_stop_wins() -> None:
+    process = Process(Readiness(lambda: OFF), {})
+    process.stop(ExitCode.FAILURE)
+    process.stop(ExitCode.CLEAN)
+    assert await process.run(server([])) is ExitCode.FAILURE
+
+
+async def test_a_stopping_process_is_not_ready() -> None:
+    readiness = Readiness(lambda: OFF)
+    process = Process(readiness, {})
+    process.stop()
+    await process.run(server([]))
+    assert readiness.reasons() == ("the process is stopping",)
+
+
+async def test_a_bug_in_the_background_is_not_hidden() -> None:
+    async def work() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ExceptionGroup):
+        await Process(Readiness(lambda: OFF), {"work": work}).run(server([]))
