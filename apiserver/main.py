@@ -17,7 +17,6 @@ from prometheus_client import (
     ProcessCollector,
 )
 
-from apiserver import flags
 from apiserver.access import AccessRecorder
 from apiserver.app import Parts, create_app
 from apiserver.clock import Clock, SystemClock
@@ -39,19 +38,25 @@ from apiserver.services.monitor import ClusterMonitor
 from apiserver.services.readiness import Readiness
 from apiserver.services.report import StatusReporter
 from apiserver.services.start import observe
-from apiserver.version import version
-from shared import configuration, logfmt
+from shared import command_line, configuration, logfmt
 from shared.configuration import ConfigurationError
 from shared.exitcode import ExitCode
+from shared.version import version
 
 PATIENCE: Final = 30.0
+PROGRAM: Final = command_line.Program(
+    name="apiserver",
+    purpose="Serves the REST API of GPU Runtime.",
+    config=Config,
+    overridable=("httpAddr", "kubeMode", "kubeconfig", "reportInterval", "logLevel"),
+)
 
 log = logging.getLogger(__name__)
 
 
 def main(arguments: Sequence[str]) -> ExitCode:
     """Run the API until it is told to stop."""
-    given = flags.parse(arguments)
+    given = command_line.parse(PROGRAM, arguments)
     try:
         config = configuration.load(Config, given.config, given.overrides)
         logfmt.configure(config.log_level, sys.stderr)

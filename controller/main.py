@@ -49,6 +49,9 @@ def main(arguments: Sequence[str]) -> ExitCode:
     except CannotListenError as error:
         log.error("cannot_listen", extra={"error": str(error)})  # noqa: TRY400 - not a bug of ours
         return ExitCode.FAILURE
+    except Exception:
+        log.exception("crashed")
+        return ExitCode.FAILURE
 
 
 async def run(config: Config) -> ExitCode:

@@ -7,9 +7,8 @@ from typing import Final
 
 from apiserver.gateway import ClusterError, ClusterTooOldError
 from shared.node import Node
-from shared.server_version import ServerVersion
+from shared.server_version import ServerVersion, unsupported
 
-OLDEST: Final = (1, 33)
 COUNT_INTERVAL: Final = 10.0
 
 _GPU: Final = "nvidia.com/gpu"
@@ -88,12 +87,8 @@ def count_is_due(state: ClusterState, now: float) -> bool:
 
 def require_supported(version: ServerVersion, server: str) -> None:
     """Raise unless the server is new enough."""
-    if _release(version) < OLDEST:
-        oldest = ".".join(map(str, OLDEST))
-        raise ClusterTooOldError(
-            f"{server} runs Kubernetes {version.git_version}, and {oldest} is the oldest that "
-            "works. Upgrade the cluster, or name another one in kubeconfig."
-        )
+    if not version.is_supported:
+        raise ClusterTooOldError(unsupported(server, version))
 
 
 def inventory_of(nodes: Iterable[Node]) -> Inventory:
@@ -107,12 +102,6 @@ def inventory_of(nodes: Iterable[Node]) -> Inventory:
         gpu_allocatable=sum(_whole(node.status.allocatable.get(_GPU, "0")) for node in known),
         products=tuple(sorted(products)),
     )
-
-
-def _release(version: ServerVersion) -> tuple[int, int]:
-    digits = [re.match(r"\d+", text) for text in (version.major, version.minor)]
-    major, minor = (int(found.group()) if found else 0 for found in digits)
-    return major, minor
 
 
 def _is_ready(node: Node) -> bool:

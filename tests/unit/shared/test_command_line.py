@@ -4,24 +4,25 @@ from pathlib import Path
 
 import pytest
 
-from apiserver import flags
 from apiserver.config import Config
+from apiserver.main import PROGRAM
+from shared.command_line import CommandLine, parse
 from shared.configuration import ConfigurationError, load
 
 
 def test_only_flags_that_are_given_override() -> None:
-    given = flags.parse(["--config", "f.yaml", "--http-addr", ":1", "--kube-mode", "off"])
-    assert given == flags.Flags(Path("f.yaml"), {"httpAddr": ":1", "kubeMode": "off"})
+    given = parse(PROGRAM, ["--config", "f.yaml", "--http-addr", ":1", "--kube-mode", "off"])
+    assert given == CommandLine(Path("f.yaml"), {"httpAddr": ":1", "kubeMode": "off"})
 
 
 def test_without_flags_there_is_neither_file_nor_override() -> None:
-    assert flags.parse([]) == flags.Flags(None, {})
+    assert parse(PROGRAM, []) == CommandLine(None, {})
 
 
 @pytest.mark.parametrize("argument", ["--nope", "--http", "stray"])
 def test_an_unknown_or_shortened_flag_ends_with_status_2(argument: str) -> None:
     with pytest.raises(SystemExit, match="2"):
-        flags.parse([argument])
+        parse(PROGRAM, [argument])
 
 
 @pytest.mark.parametrize(
@@ -35,12 +36,12 @@ def test_an_unknown_or_shortened_flag_ends_with_status_2(argument: str) -> None:
 )
 def test_a_bad_value_is_refused_under_the_name_of_its_flag(flag: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=f"^{flag}: got '{value}', expected "):
-        load(Config, None, flags.parse([flag, value]).overrides)
+        load(Config, None, parse(PROGRAM, [flag, value]).overrides)
 
 
 def test_help_shows_every_flag_with_what_it_accepts(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
-        flags.parse(["--help"])
+        parse(PROGRAM, ["--help"])
     text = " ".join(capsys.readouterr().out.split())
     for words in ("--kubeconfig", "--report-interval", "one of auto, off, required", "Default: 1m"):
         assert words in text
