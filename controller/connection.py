@@ -1,11 +1,10 @@
 """The connection to the cluster: required at the start, watched ever after."""
 
 import logging
-from typing import Final
+from typing import Final, Protocol
 
 from controller.runtime.clock import Clock
 from controller.runtime.errors import ApiError
-from controller.runtime.rest import RestClient
 from shared.server_version import ServerVersion, unsupported
 
 PROBE_SECONDS: Final = 2.0
@@ -19,10 +18,23 @@ class NoClusterError(Exception):
     """There is no cluster to work on, and waiting longer will not help."""
 
 
+class Server(Protocol):
+    """The part of a REST client that tells whether its server is there."""
+
+    @property
+    def server(self) -> str:
+        """The address of the API server."""
+        ...
+
+    async def get(self, path: str, kind: type[ServerVersion], *, within: float) -> ServerVersion:
+        """GET `path` or an ApiError."""
+        ...
+
+
 class Connection:
     """Asks the API server every two seconds whether it is there."""
 
-    def __init__(self, client: RestClient, clock: Clock) -> None:
+    def __init__(self, client: Server, clock: Clock) -> None:
         self._client = client
         self._clock = clock
         self._error: str | None = NOT_ASKED

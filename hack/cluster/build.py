@@ -42,29 +42,18 @@ def build_one(go: Path, program: Program, title: str) -> None:
 
 
 def run_go(go: Path, program: Program, output: Path, title: str) -> None:
-    command = [
-        str(go),
-        "build",
-        "-v",
-        "-trimpath",
-        "-ldflags",
-        program.link_flags,
-        "-o",
-        str(output),
-    ]
-    process = subprocess.Popen(
-        [*command, program.package],
+    flags = ["-v", "-trimpath", "-ldflags", program.link_flags, "-o", str(output)]
+    with subprocess.Popen(
+        [str(go), "build", *flags, program.package],
         cwd=TOOLS / program.product,
         env=go_environment(),
         stderr=subprocess.PIPE,
         text=True,
-    )
-    try:
-        progress = Progress(title)
-        tail = progress.follow(process)
-    finally:
-        process.send_signal(signal.SIGINT)  # go waits for its compilers; no effect once it ended
-        process.wait()
+    ) as process:
+        try:
+            tail = Progress(title).follow(process)
+        finally:
+            process.send_signal(signal.SIGINT)  # go waits for its compilers; none once it ended
     if process.returncode != 0:
         raise ClusterError(f"{title}: the build failed\n" + "\n".join(tail))
 

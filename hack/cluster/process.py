@@ -92,10 +92,15 @@ class Process:
             await self.kill()
         self._pid_file.unlink(missing_ok=True)
 
+    async def end(self, number: signal.Signals) -> int | None:
+        """Signal it and wait; its exit code where it is a child of ours."""
+        self._signal(number)
+        await self._ended()
+        return self._child.returncode if self._child else None
+
     async def kill(self) -> None:
         """kill -9, and wait until it is gone."""
-        self._signal(signal.SIGKILL)
-        await self._ended()
+        await self.end(signal.SIGKILL)
 
     def pause(self) -> None:
         self._signal(signal.SIGSTOP)

@@ -13,6 +13,7 @@ from hack.cluster.files import write_private
 from hack.cluster.layout import Layout
 from hack.cluster.process import Process
 from hack.cluster.programs import PROGRAMS
+from hack.local.command import output_of
 from hack.local.kubectl import Kubectl
 from hack.local.settings import Settings
 
@@ -54,30 +55,26 @@ def binaries_for(cluster: str) -> dict[str, Binary]:
     return find_all(PROGRAMS if cluster == "local" else KUBECTL_ONLY)
 
 
-async def start_kind(kubeconfig: Path) -> None:
-    for program in ("docker", "kind"):
+def require_programs(cluster: str) -> None:
+    """Say what must be installed before anything is begun."""
+    for program in ("docker", "kind") if cluster == "kind" else ():
         if shutil.which(program) is None:
             raise ClusterError(f"CLUSTER=kind needs {program} on PATH; install it, or use make up")
-    existing = await kind("get", "clusters")
-    if KIND_CLUSTER not in existing.split():
-        print("creating a kind cluster, about a minute", flush=True)
-        await kind("create", "cluster", "--name", KIND_CLUSTER, "--kubeconfig", str(kubeconfig))
-    else:
-        await kind("export", "kubeconfig", "--name", KIND_CLUSTER, "--kubeconfig", str(kubeconfig))
+
+
+async def start_kind(kubeconfig: Path) -> None:
+    target = ("--name", KIND_CLUSTER, "--kubeconfig", str(kubeconfig))
+    existing = await output_of("kind", "get", "clusters")
+    if KIND_CLUSTER in existing.split():
+        await output_of("kind", "export", "kubeconfig", *target)
+        return
+    print("creating a kind cluster, about a minute", flush=True)
+    await output_of("kind", "create", "cluster", *target)
 
 
 async def delete_kind() -> None:
-    await kind("delete", "cluster", "--name", KIND_CLUSTER)
-
-
-async def kind(*arguments: str) -> str:
-    process = await asyncio.create_subprocess_exec(
-        "kind", *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    output, errors = await process.communicate()
-    if process.returncode != 0:
-        raise ClusterError(f"kind {' '.join(arguments)}: {errors.decode().strip()}")
-    return output.decode()
+    require_programs("kind")
+    await output_of("kind", "delete", "cluster", "--name", KIND_CLUSTER)
 
 
 async def adopt_current_context(home: Path, kubectl: Path) -> None:

@@ -26,6 +26,7 @@ def choose(home: Path, cluster: str | None, nodes: int | None, gpus: int | None)
     stored = settings.load(home)
     if stored and cluster and cluster != stored.cluster:
         raise ClusterError(f"CLUSTER={stored.cluster} is set up here; run make down first")
+    clusters.require_programs(cluster or "local")
     before = stored or Settings(cluster=cluster or "local")
     fleet = Fleet(nodes or before.fleet.nodes, gpus or before.fleet.gpus)
     running = {mark(process, NAME) for process in marked(home)}

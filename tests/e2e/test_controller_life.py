@@ -1,0 +1,80 @@
+"""How a controller process starts and ends."""
+
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hack.cluster.controlplane import ControlPlane
+from hack.local import ours
+from tests.support.http import get
+from tests.support.products import running
+
+LONGEST_RUN_SECONDS = 20.0
+
+
+def run_to_end(*flags: str) -> subprocess.CompletedProcess[str]:
+    """Run a controller that is expected to end by itself."""
+    command = [sys.executable, "-W", "error", "-m", "controller", *flags]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=LONGEST_RUN_SECONDS, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--nope"], "unrecognized arguments: --nope"),
+        (["--probe-addr", "nowhere"], "--probe-addr: got 'nowhere', expected an address"),
+        (["--metrics-addr", "1.2.3.4"], "--metrics-addr: got '1.2.3.4', expected an address"),
+        (["--log-level", "loud"], "--log-level: got 'loud', expected one of debug, info"),
+        (["--config", "/absent.yaml"], "/absent.yaml: there is no such file"),
+        (["--kubeconfig", "/absent"], "kubeconfig: /absent: there is no such file"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_configuration_ends_with_2_and_says_why(flags: list[str], message: str) -> None:
+    ended = run_to_end(*flags)
+    assert ended.returncode == 2
+    assert message in ended.stderr
+
+
+def test_an_unknown_key_ends_with_2_and_is_named(tmp_path: Path) -> None:
+    (tmp_path / "controller.yaml").write_text("probeAdr: ':1'")
+    ended = run_to_end("--config", str(tmp_path / "controller.yaml"))
+    assert ended.returncode == 2
+    assert "probeAdr: there is no such key; did you mean probeAddr?" in ended.stderr
+
+
+def test_a_taken_port_ends_with_1_and_is_named(installed: ControlPlane) -> None:
+    kubeconfig = str(installed.layout.kubeconfig("controller"))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        ended = run_to_end("--kubeconfig", kubeconfig, "--probe-addr", address)
+    assert ended.returncode == 1
+    assert f"cannot listen on {address}" in ended.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_ends_the_process_cleanly(
+    installed: ControlPlane, tmp_path: Path, number: signal.Signals
+) -> None:
+    kubeconfig = str(installed.layout.kubeconfig("controller"))
+    async with running(ours.CONTROLLER, tmp_path, {"kubeconfig": kubeconfig}) as controller:
+        assert await controller.process.end(number) == 0
+    assert "event=stopped" in controller.process.log_tail()
+
+
+async def test_probes_and_metrics_may_have_an_address_each(
+    installed: ControlPlane, tmp_path: Path
+) -> None:
+    changes = {
+        "kubeconfig": str(installed.layout.kubeconfig("controller")),
+        "metricsAddr": "127.0.0.1:0",
+    }
+    async with running(ours.CONTROLLER, tmp_path, changes) as controller:
+        assert (await get(f"{controller.url}/healthz"))[0] == 200
+        assert (await get(f"{controller.url}/metrics"))[0] == 404

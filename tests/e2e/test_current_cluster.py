@@ -1,0 +1,65 @@
+"""`make up CLUSTER=current`: on a cluster that somebody else runs, after asking."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from hack.cluster.controlplane import ControlPlane
+from hack.cluster.errors import ClusterError
+from tests.support.http import get
+from tests.support.local_system import LocalSystem
+from tests.support.products import admin_kubectl
+
+OURS = {"controller", "nats-server", "runtime-api"}
+
+
+@pytest.fixture
+async def system(control_plane: ControlPlane, tmp_path: Path) -> AsyncIterator[LocalSystem]:
+    """A user whose current context is the test run's control plane, without our manifests."""
+    kubectl = admin_kubectl(control_plane)
+    await kubectl.run("delete", "clusterrole", "gpu-runtime:runtime-api", "--ignore-not-found")
+    user = {"KUBECONFIG": str(control_plane.layout.admin_kubeconfig)}
+    local = LocalSystem(tmp_path / "local", user)
+    yield local
+    await local.down()
+
+
+async def test_a_yes_installs_and_runs_our_processes_against_it(
+    control_plane: ControlPlane, system: LocalSystem
+) -> None:
+    code, screen = await system.run("up", "--cluster", "current", answer="y\n")
+    assert code == 0, screen
+    assert "Go on?" in screen
+    assert system.running().keys() == OURS
+    _, health = await get(f"{system.environment()['BASE_URL']}/api/v1/health")
+    assert health["data"]["nodeCount"] == 4
+    assert (await system.run("status"))[0] == 0
+    assert "kubectl delete -k" in await system.down()
+    kubectl = admin_kubectl(control_plane)
+    assert await kubectl.run("get", "clusterrole", "gpu-runtime:runtime-api")
+
+
+async def test_anything_but_a_yes_changes_nothing(
+    control_plane: ControlPlane, system: LocalSystem
+) -> None:
+    code, screen = await system.run("up", "--cluster", "current", answer="\n")
+    assert (code, "nothing was changed" in screen) == (1, True)
+    assert system.running() == {}
+    with pytest.raises(ClusterError, match="not found"):
+        await admin_kubectl(control_plane).run("get", "clusterrole", "gpu-runtime:runtime-api")
+
+
+async def test_another_kind_of_cluster_needs_a_down_first(system: LocalSystem) -> None:
+    await system.run("up", "--cluster", "current", answer="y\n")
+    before = system.running()
+    code, screen = await system.run("up", "--cluster", "local")
+    assert (code, "make down first" in screen) == (1, True)
+    assert system.running() == before
+
+
+async def test_kind_says_what_to_install_where_there_is_no_kind(tmp_path: Path) -> None:
+    system = LocalSystem(tmp_path / "local", {"PATH": str(tmp_path)})
+    code, screen = await system.run("up", "--cluster", "kind")
+    assert (code, "CLUSTER=kind needs docker" in screen) == (1, True)
+    await system.down()

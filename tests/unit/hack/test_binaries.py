@@ -1,0 +1,61 @@
+"""Where the control plane's programs are looked for, and what is left alone."""
+
+from pathlib import Path
+
+import pytest
+
+from hack.cluster import binaries
+from hack.cluster.binaries import find
+from hack.cluster.cache import cached_path
+from hack.cluster.programs import Program
+
+PROGRAM = Program("kube-thing", "kubernetes", "example.org/thing", "v1.36.3")
+
+
+def a_program(folder: Path, says: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / PROGRAM.name
+    path.write_text(f"#!/bin/sh\necho {says}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Empty folders for the assets, PATH and the cache."""
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path / "assets"))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'path'}:/usr/bin:/bin")
+    monkeypatch.setenv("GPU_RUNTIME_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def test_the_assets_come_before_path_and_the_cache(places: Path) -> None:
+    assets = a_program(places / "assets", "Kubernetes v1.36.1")
+    a_program(places / "path", "Kubernetes v1.36.2")
+    a_program(cached_path(PROGRAM).parent, "Kubernetes v1.36.3")
+    assert find(PROGRAM) == binaries.Binary(assets, "v1.36.1", "KUBEBUILDER_ASSETS")
+
+
+def test_path_comes_before_the_cache(places: Path) -> None:
+    on_path = a_program(places / "path", "Kubernetes v1.36.2")
+    a_program(cached_path(PROGRAM).parent, "Kubernetes v1.36.3")
+    assert find(PROGRAM) == binaries.Binary(on_path, "v1.36.2", "PATH")
+
+
+def test_a_wrong_version_is_named_and_the_cache_is_used(
+    places: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a_program(places / "path", "Kubernetes v1.20.0")
+    cached = a_program(cached_path(PROGRAM).parent, "Kubernetes v1.36.3")
+    assert find(PROGRAM) == binaries.Binary(cached, "v1.36.3", "cache")
+    assert "v1.20.0" in capsys.readouterr().out
+
+
+def test_a_program_that_does_not_run_is_not_used(places: Path) -> None:
+    broken = a_program(places / "path", "whatever")
+    broken.write_text("#!/no/such/interpreter\n")
+    assert find(PROGRAM) is None
+
+
+def test_nothing_found_means_that_it_must_be_built(places: Path) -> None:
+    assert find(PROGRAM) is None

@@ -1,0 +1,46 @@
+"""A build that fails or is interrupted leaves nothing in the cache that looks whole."""
+
+from pathlib import Path
+
+import pytest
+
+from hack.cluster.build import build_one
+from hack.cluster.cache import cached_path
+from hack.cluster.errors import ClusterError
+from hack.cluster.programs import PROGRAMS
+
+ETCD = PROGRAMS[0]
+
+
+def a_go(folder: Path, script: str) -> Path:
+    """A stand-in for the go command that writes its output file as `script` says."""
+    path = folder / "go"
+    path.write_text(
+        f"#!/bin/sh\nfor last; do case $last in *.unfinished) out=$last;; esac; done\n{script}\n"
+    )
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPU_RUNTIME_CACHE", str(tmp_path / "cache"))
+
+
+def test_a_finished_build_is_in_the_cache(tmp_path: Path) -> None:
+    build_one(a_go(tmp_path, 'echo whole > "$out"'), ETCD, "etcd")
+    assert cached_path(ETCD).read_text() == "whole\n"
+
+
+def test_a_failed_build_says_what_the_compiler_said_and_leaves_nothing(tmp_path: Path) -> None:
+    go = a_go(tmp_path, 'echo half > "$out"; echo no such module >&2; exit 1')
+    with pytest.raises(ClusterError, match="no such module"):
+        build_one(go, ETCD, "etcd")
+    assert list(cached_path(ETCD).parent.iterdir()) == []
+
+
+def test_a_build_that_dies_half_way_leaves_nothing(tmp_path: Path) -> None:
+    go = a_go(tmp_path, 'echo half > "$out"; kill -9 $$')
+    with pytest.raises(ClusterError):
+        build_one(go, ETCD, "etcd")
+    assert list(cached_path(ETCD).parent.iterdir()) == []
