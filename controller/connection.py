@@ -3,8 +3,11 @@
 import logging
 from typing import Final, Protocol
 
+import msgspec
+
 from controller.runtime.clock import Clock
-from controller.runtime.errors import ApiError
+from controller.runtime.errors import ApiError, UnreadableError
+from controller.runtime.rest import Call
 from shared.server_version import ServerVersion, unsupported
 
 PROBE_SECONDS: Final = 2.0
@@ -26,8 +29,8 @@ class Server(Protocol):
         """The address of the API server."""
         ...
 
-    async def get(self, path: str, kind: type[ServerVersion], *, within: float) -> ServerVersion:
-        """GET `path` or an ApiError."""
+    async def send(self, call: Call, *, within: float) -> bytes:
+        """The body of a success, or an ApiError."""
         ...
 
 
@@ -72,7 +75,11 @@ class Connection:
             return self._become(None)
 
     async def _ask(self) -> ServerVersion:
-        return await self._client.get("/version", ServerVersion, within=PROBE_SECONDS)
+        body = await self._client.send(Call("GET", "/version"), within=PROBE_SECONDS)
+        try:
+            return msgspec.json.decode(body, type=ServerVersion)
+        except msgspec.DecodeError as error:
+            raise UnreadableError(f"{self._client.server} is no API server: {error}") from error
 
     def _become(self, error: str | None) -> None:
         was, self._error = self._error, error

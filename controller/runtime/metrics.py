@@ -18,6 +18,12 @@ class RestMetrics:
             ("code", "method", "host"),
             registry=registry,
         )
+        self.retries = Counter(
+            "rest_client_request_retries",
+            "Number of request retries, partitioned by status code, verb, and host.",
+            ("code", "verb", "host"),
+            registry=registry,
+        )
         self.seconds = Histogram(
             "rest_client_request_duration_seconds",
             "Request latency in seconds. Broken down by verb, and host.",

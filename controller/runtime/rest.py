@@ -1,33 +1,44 @@
-"""Requests to the API server: deadlines, credentials that are renewed once, typed errors."""
+"""Requests to the API server: deadlines, retries it asks for, credentials that are renewed."""
 
 import asyncio
-from typing import Final, TypeVar
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import Final
 
 import aiohttp
-import msgspec
 from aiohttp import hdrs
 from yarl import URL
 
 from controller.runtime.access import Access
 from controller.runtime.clock import Clock
 from controller.runtime.credentials import Credentials
-from controller.runtime.errors import StatusError, UnreachableError, UnreadableError
+from controller.runtime.errors import ConnectRefusedError, UnreachableError, status_error
+from controller.runtime.lines import LineSplitter
 from controller.runtime.metrics import NO_ANSWER, RestMetrics
 
-T = TypeVar("T")
-
 CONNECT_SECONDS: Final = 5.0
-LONGEST_MESSAGE: Final = 300
+CALL_SECONDS: Final = 30.0
+MOST_TRIES: Final = 10
+JSON: Final = "application/json"
 
 
-class Status(msgspec.Struct):
-    """The message of a Kubernetes Status object."""
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request as a value."""
 
-    message: str = ""
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    content_type: str = JSON
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
 
 
 class RestClient:
-    """One API server, asked over one session."""
+    """One API server, asked over one session; safe to share by any number of tasks."""
 
     def __init__(
         self,
@@ -46,70 +57,134 @@ class RestClient:
         """The address of the API server, for messages."""
         return self._credentials.current.server
 
-    async def get(self, path: str, kind: type[T], *, within: float) -> T:
-        """GET `path`, decoded as `kind`, or an ApiError `within` seconds."""
-        access = await self._credentials.fresh()
+    async def send(self, call: Call, *, within: float = CALL_SECONDS) -> bytes:
+        """The body of a success, or an ApiError; tries again where the server says when to."""
         try:
             async with asyncio.timeout(within):
-                status, body = await self._send(access, path)
-                if status == 401:
-                    access = await self._credentials.renew(access)
-                    status, body = await self._send(access, path)
+                return await self._send(call)
         except TimeoutError:
-            raise UnreachableError(f"{access.server} gave no answer in {within:g} s") from None
-        except (aiohttp.ClientError, OSError) as error:
-            raise UnreachableError(f"{access.server} cannot be reached: {error}") from error
-        return decoded(access.server, path, status, body, kind)
+            raise UnreachableError(f"{self.server} {call}: no answer within {within:g} s") from None
 
-    async def _send(self, access: Access, path: str) -> tuple[int, bytes]:
-        started, code = self._clock.monotonic(), NO_ANSWER
-        host = URL(access.server).authority
+    async def stream(self, call: Call, *, silence: float) -> "Stream":
+        """An open stream of lines, which the caller closes; `silence` seconds of it end it."""
         try:
-            async with self._session.get(
-                access.server + path,
-                headers=headers(access),
+            async with asyncio.timeout(CALL_SECONDS):
+                response = await self._request(call, silence)
+                if response.ok:
+                    return Stream(response, f"{self.server} {call}")
+                body = await self._read(call, response)
+        except TimeoutError:
+            raise UnreachableError(f"{self.server} {call}: no answer") from None
+        raise status_error(f"{self.server} {call}", response.status, body)
+
+    async def _send(self, call: Call) -> bytes:
+        for last in (*repeat(False, MOST_TRIES - 1), True):
+            response = await self._request(call, None)
+            body = await self._read(call, response)
+            if response.ok:
+                return body
+            pause = retry_after(response.status, response.headers)
+            if pause is None or last:
+                raise status_error(f"{self.server} {call}", response.status, body)
+            self._metrics.retries.labels(str(response.status), call.method, self._host).inc()
+            await self._clock.sleep(pause)
+        raise AssertionError("the last try returns or raises")
+
+    async def _request(self, call: Call, silence: float | None) -> aiohttp.ClientResponse:
+        access = await self._credentials.fresh()
+        response = await self._request_as(access, call, silence)
+        if response.status == 401:
+            response.release()
+            access = await self._credentials.renew(access)
+            response = await self._request_as(access, call, silence)
+        return response
+
+    async def _request_as(
+        self, access: Access, call: Call, silence: float | None
+    ) -> aiohttp.ClientResponse:
+        started, code = self._clock.monotonic(), NO_ANSWER
+        try:
+            response = await self._session.request(
+                call.method,
+                URL(access.server + call.path, encoded=True).with_query(call.query),
+                data=call.body,
+                headers=headers(access, call),
+                timeout=aiohttp.ClientTimeout(sock_connect=CONNECT_SECONDS, sock_read=silence),
                 ssl=access.tls or True,
                 server_hostname=access.server_name,
                 allow_redirects=False,
-            ) as response:
-                body = await response.read()
-                code = str(response.status)
-                return response.status, body
+            )
+            code = str(response.status)
+        except (aiohttp.ClientError, OSError) as error:
+            raise unreachable(f"{access.server} {call}", error) from error
+        else:
+            return response
         finally:
             seconds = self._clock.monotonic() - started
-            self._metrics.requests.labels(code, hdrs.METH_GET, host).inc()
-            self._metrics.seconds.labels(hdrs.METH_GET, host).observe(seconds)
+            self._metrics.requests.labels(code, call.method, self._host).inc()
+            self._metrics.seconds.labels(call.method, self._host).observe(seconds)
+
+    async def _read(self, call: Call, response: aiohttp.ClientResponse) -> bytes:
+        try:
+            async with response:
+                return await response.read()
+        except (aiohttp.ClientError, OSError) as error:
+            raise unreachable(f"{self.server} {call}", error) from error
+
+    @property
+    def _host(self) -> str:
+        return URL(self.server).authority
+
+
+class Stream:
+    """The lines of one long answer, in batches as they arrive."""
+
+    def __init__(self, response: aiohttp.ClientResponse, said: str) -> None:
+        self._response = response
+        self._said = said
+
+    async def batches(self) -> AsyncIterator[list[bytes]]:
+        """Lines until the server ends the stream; UnreachableError when it breaks or is silent."""
+        splitter = LineSplitter()
+        try:
+            async for chunk in self._response.content.iter_any():
+                if lines := splitter.feed(chunk):
+                    yield lines
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise unreachable(self._said, error) from error
+
+    def close(self) -> None:
+        """Drop the connection: it cannot be used for anything else."""
+        self._response.close()
 
 
 def new_session(user_agent: str) -> aiohttp.ClientSession:
-    """A session for one client; deadlines are the calls' own, and no proxy of the environment."""
+    """A session for one client; watches hold connections, so their number has no limit."""
     return aiohttp.ClientSession(
         headers={hdrs.USER_AGENT: user_agent},
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
+        connector=aiohttp.TCPConnector(limit=0),
         trust_env=False,
     )
 
 
-def headers(access: Access) -> dict[str, str]:
-    accept: dict[str, str] = {hdrs.ACCEPT: "application/json"}
-    return accept | ({hdrs.AUTHORIZATION: access.authorization} if access.authorization else {})
+def headers(access: Access, call: Call) -> dict[str, str]:
+    sent: dict[str, str] = {hdrs.ACCEPT: JSON}
+    if access.authorization:
+        sent[hdrs.AUTHORIZATION] = access.authorization
+    if call.body is not None:
+        sent[hdrs.CONTENT_TYPE] = call.content_type
+    return sent
 
 
-def decoded(server: str, path: str, status: int, body: bytes, kind: type[T]) -> T:
-    if status != 200:
-        raise StatusError(status, f"{server} answered GET {path} with {status}: {message(body)}")
-    try:
-        return msgspec.json.decode(body, type=kind)
-    except msgspec.DecodeError as error:
-        raise UnreadableError(
-            f"{server} answered GET {path} with something else: {error}"
-        ) from error
+def retry_after(status: int, headers: Mapping[str, str]) -> float | None:
+    """How long the server asks to wait before the same request; None where it does not."""
+    given = headers.get(hdrs.RETRY_AFTER, "")
+    if (status == 429 or status >= 500) and given.isdecimal():
+        return float(given)
+    return None
 
 
-def message(body: bytes) -> str:
-    """What the server says of an error: a Status, or plain text from whoever is in between."""
-    try:
-        text = msgspec.json.decode(body, type=Status).message
-    except msgspec.DecodeError:
-        text = " ".join(body.decode(errors="replace").split())
-    return text[:LONGEST_MESSAGE] or "no message"
+def unreachable(said: str, error: Exception) -> UnreachableError:
+    refused = isinstance(error, aiohttp.ClientConnectorError)
+    kind = ConnectRefusedError if refused else UnreachableError
+    return kind(f"{said}: {str(error) or type(error).__name__}")

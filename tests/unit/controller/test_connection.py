@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import msgspec
 import pytest
 
 from controller.connection import START_SECONDS, Connection, NoClusterError
 from controller.runtime.errors import UnreachableError
+from controller.runtime.rest import Call
 from shared.server_version import ServerVersion
 from tests.support.virtual_clock import VirtualClock
 
@@ -24,9 +26,9 @@ class ScriptedClient:
     def server(self) -> str:
         return "https://k8s"
 
-    async def get(self, path: str, kind: type[ServerVersion], *, within: float) -> ServerVersion:
-        assert (path, kind, within > 0) == ("/version", ServerVersion, True)
-        return self.answer()
+    async def send(self, call: Call, *, within: float) -> bytes:
+        assert (call, within > 0) == (Call("GET", "/version"), True)
+        return msgspec.json.encode(self.answer())
 
 
 def unreachable() -> ServerVersion:

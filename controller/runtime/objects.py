@@ -1,0 +1,79 @@
+"""Kubernetes objects as the library sees them: any msgspec Struct with this much metadata."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+
+class Owner(Protocol):
+    """One entry of an object's owner references."""
+
+    @property
+    def api_version(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def uid(self) -> str: ...
+    @property
+    def controller(self) -> bool: ...
+
+
+class Meta(Protocol):
+    """The metadata that the library reads; models may have more."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def uid(self) -> str: ...
+    @property
+    def resource_version(self) -> str: ...
+    @property
+    def owner_references(self) -> Sequence[Owner]: ...
+
+
+class Object(Protocol):
+    """Anything that a kind's model decodes to."""
+
+    @property
+    def metadata(self) -> Meta: ...
+
+
+class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An owner reference, for models that have no reason to bring their own."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str = ""
+    controller: bool = False
+
+
+class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Metadata without managedFields, for models that have no reason to bring their own."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+    owner_references: tuple[OwnerReference, ...] = ()
+    finalizers: tuple[str, ...] = ()
+    creation_timestamp: str = ""
+    deletion_timestamp: str | None = None
+
+
+def is_older(version: str, than: str) -> bool:
+    """Whether a resourceVersion is certainly older; versions that are not numbers never are.
+
+    The API server orders them since 1.35: longer is newer, equal lengths compare as text.
+    """
+    if not (version.isdecimal() and than.isdecimal()):
+        return False
+    return (len(version), version) < (len(than), than)
