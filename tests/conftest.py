@@ -13,6 +13,7 @@ from hack.cluster.controlplane import ControlPlane
 from hack.cluster.nodes import Fleet
 from tests.support import products, session
 from tests.support.eventually import eventually
+from tests.support.notes import install as install_notes
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +41,13 @@ def installed(control_plane: ControlPlane) -> ControlPlane:
     """The control plane with our manifests applied and our accounts' kubeconfigs written."""
     asyncio.run(products.install(control_plane))
     return control_plane
+
+
+@pytest.fixture(scope="session")
+def notes(control_plane: ControlPlane) -> Admin:
+    """The administrator of a cluster that knows the custom resource of the tests."""
+    asyncio.run(install_notes(control_plane.admin))
+    return control_plane.admin
 
 
 @pytest.fixture

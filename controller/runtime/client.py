@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
-from controller.runtime.decoding import Decoder, Listing
+from controller.runtime.decoding import Decoder, Deleted, Listing
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import Kind
 from controller.runtime.objects import Object
@@ -90,12 +90,13 @@ class Client:
         key: ObjectKey,
         condition: Condition | None = None,
         propagation: Propagation = "Background",
-    ) -> None:
+    ) -> Deleted[T]:
         """Ask for its deletion; ConflictError where `condition` no longer holds."""
         options: dict[str, Any] = {"propagationPolicy": propagation}
         if condition is not None:
             options["preconditions"] = condition.preconditions()
-        await self._rest.send(Call("DELETE", kind.path(key), {}, msgspec.json.encode(options)))
+        call = Call("DELETE", kind.path(key), {}, msgspec.json.encode(options))
+        return self.decoder(kind).deleted(await self._rest.send(call))
 
     def decoder(self, kind: Kind[T]) -> Decoder[T]:
         """The decoder of `kind`, made once a client."""

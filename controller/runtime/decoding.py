@@ -23,6 +23,7 @@ class Unreadable:
     uid: str
     resource_version: str
     error: str
+    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,14 @@ class Bookmark:
     ends_initial_events: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Deleted(Generic[T]):
+    """What a delete left: None, or the object that waits for its finalizers or grace period."""
+
+    remaining: T | None
+    uid: str
+
+
 class _ListMeta(
     msgspec.Struct, rename={"resource_version": "resourceVersion", "go_on": "continue"}
 ):
@@ -75,6 +84,15 @@ class _Identity(msgspec.Struct, rename="camel"):
     uid: str = ""
     resource_version: str = ""
     annotations: dict[str, str] = {}
+
+
+class _Details(msgspec.Struct):
+    uid: str = ""
+
+
+class _DeleteAnswer(msgspec.Struct):
+    kind: str = ""
+    details: _Details = msgspec.field(default_factory=_Details)
 
 
 class _Identified(msgspec.Struct):
@@ -122,7 +140,7 @@ class Decoder(Generic[T]):
         try:
             found = self._object.decode(envelope.object)
         except msgspec.DecodeError as error:
-            return self._unreadable(envelope.object, error)
+            return self._unreadable(envelope.object, error, gone=envelope.type == "DELETED")
         return Change(found, envelope.type == "DELETED", envelope.type == "ADDED")
 
     def _one_by_one(self, body: bytes) -> Listing[T]:
@@ -142,10 +160,18 @@ class Decoder(Generic[T]):
         ends = meta.annotations.get(INITIAL_EVENTS_END) == "true"
         return Bookmark(meta.resource_version, ends)
 
-    def _unreadable(self, raw: msgspec.Raw, error: Exception) -> Unreadable:
+    def deleted(self, body: bytes) -> Deleted[T]:
+        """The answer to a delete: a Status when the object is gone, itself when it has to wait."""
+        answer = msgspec.json.decode(body, type=_DeleteAnswer)
+        if answer.kind == "Status":
+            return Deleted(None, answer.details.uid)
+        waiting = self.object(body)
+        return Deleted(waiting, waiting.metadata.uid)
+
+    def _unreadable(self, raw: msgspec.Raw, error: Exception, *, gone: bool = False) -> Unreadable:
         try:
             meta = self._identified.decode(raw).metadata
         except msgspec.DecodeError:
             meta = _Identity()
         key = ObjectKey(meta.namespace, meta.name)
-        return Unreadable(key, meta.uid, meta.resource_version, str(error))
+        return Unreadable(key, meta.uid, meta.resource_version, str(error), gone)

@@ -13,7 +13,12 @@ from yarl import URL
 from controller.runtime.access import Access
 from controller.runtime.clock import Clock
 from controller.runtime.credentials import Credentials
-from controller.runtime.errors import ConnectRefusedError, UnreachableError, status_error
+from controller.runtime.errors import (
+    ConnectRefusedError,
+    UnreachableError,
+    VersionTooLargeError,
+    status_error,
+)
 from controller.runtime.lines import LineSplitter
 from controller.runtime.metrics import NO_ANSWER, RestMetrics
 
@@ -83,9 +88,10 @@ class RestClient:
             body = await self._read(call, response)
             if response.ok:
                 return body
+            error = status_error(f"{self.server} {call}", response.status, body)
             pause = retry_after(response.status, response.headers)
-            if pause is None or last:
-                raise status_error(f"{self.server} {call}", response.status, body)
+            if pause is None or last or isinstance(error, VersionTooLargeError):
+                raise error  # the last: asking for another version helps, waiting may not
             self._metrics.retries.labels(str(response.status), call.method, self._host).inc()
             await self._clock.sleep(pause)
         raise AssertionError("the last try returns or raises")

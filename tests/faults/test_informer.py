@@ -1,0 +1,187 @@
+"""An informer through everything that a server and a network can do to it.
+
+After every fault the store is what the server has, and so is what a handler made of its notices.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from controller.runtime.client import Client
+from controller.runtime.informer import Informer
+from hack.cluster import kubeconfig
+from hack.cluster.controlplane import ControlPlane
+from tests.support.eventually import eventually
+from tests.support.library import CONFIG_MAPS, ConfigMap, a_config_map, client_of, informer_of
+from tests.support.reflection import Replica, equal, keep_changing, running
+from tests.support.tcp_proxy import TCPProxy
+
+NAMES = [f"n{number}" for number in range(10)]
+
+
+@pytest.fixture
+async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
+    async with client_of(control_plane.layout.admin_kubeconfig) as made:
+        yield made
+
+
+@asynccontextmanager
+async def changing(client: Client, namespace: str) -> AsyncIterator[None]:
+    """Objects change all the time inside the block."""
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(keep_changing(client, namespace, NAMES))
+        try:
+            yield
+        finally:
+            task.cancel()
+
+
+async def kill_server(plane: ControlPlane) -> None:
+    await plane.kube_apiserver.kill()
+    plane.kube_apiserver.start()
+    await plane.server_ready()
+
+
+async def kill_etcd(plane: ControlPlane) -> None:
+    await plane.etcd.kill()
+    plane.etcd.start()
+    await plane.etcd_ready()
+    await plane.server_ready()
+
+
+async def kill_both(plane: ControlPlane) -> None:
+    await plane.kube_apiserver.kill()
+    await kill_etcd_process(plane)
+    plane.kube_apiserver.start()
+    await plane.server_ready()
+
+
+async def kill_etcd_process(plane: ControlPlane) -> None:
+    await plane.etcd.kill()
+    plane.etcd.start()
+    await plane.etcd_ready()
+
+
+async def pause_server(plane: ControlPlane) -> None:
+    plane.kube_apiserver.pause()
+    await asyncio.sleep(2)
+    plane.kube_apiserver.resume()
+    await plane.server_ready()
+
+
+@pytest.mark.parametrize("streaming", [False, True], ids=["list", "streaming"])
+@pytest.mark.parametrize("fault", [kill_server, kill_etcd, kill_both, pause_server])
+async def test_the_store_is_right_after_the_server_was_away(
+    control_plane: ControlPlane,
+    client: Client,
+    namespace: str,
+    fault: Callable[[ControlPlane], Awaitable[None]],
+    streaming: bool,
+) -> None:
+    informer, replica = informer_of(client, namespace, streaming=streaming), Replica()
+    informer.subscribe(replica)
+    async with running(informer):
+        async with changing(client, namespace):
+            await eventually(lambda: asyncio.sleep(0, len(replica.notices)), lambda n: n > 30)
+            await fault(control_plane)
+            seen = len(replica.notices)
+            await eventually(
+                lambda: asyncio.sleep(0, len(replica.notices)), lambda n: n > seen + 30
+            )
+        await equal(informer, replica, control_plane.admin, namespace)
+
+
+async def test_what_was_deleted_while_nobody_watched_is_gone(
+    control_plane: ControlPlane, client: Client, namespace: str
+) -> None:
+    for name in NAMES:
+        await client.create(CONFIG_MAPS, a_config_map(namespace, name))
+    async with proxied(control_plane, namespace) as (proxy, informer, replica):
+        proxy.refuse()
+        proxy.cut()
+        for name in NAMES[:5]:
+            await control_plane.admin.delete(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
+        proxy.heal()
+        await equal(informer, replica, control_plane.admin, namespace)
+    assert set(replica.objects) >= set(NAMES[5:])
+    assert not set(replica.objects) & set(NAMES[:5])
+
+
+@asynccontextmanager
+async def proxied(
+    plane: ControlPlane, namespace: str
+) -> AsyncIterator[tuple[TCPProxy, Informer[ConfigMap], Replica]]:
+    """An informer that reaches the server only through a proxy."""
+    port = urlsplit(plane.layout.server_url).port
+    assert port is not None
+    async with TCPProxy("127.0.0.1", port).serving() as proxy:
+        path = through(plane, proxy)
+        async with client_of(path) as client:
+            informer, replica = informer_of(client, namespace), Replica()
+            informer.subscribe(replica)
+            async with running(informer):
+                yield proxy, informer, replica
+
+
+def through(plane: ControlPlane, proxy: TCPProxy) -> Path:
+    """The administrator's kubeconfig with the proxy's address."""
+    pki = plane.layout.pki
+    address = kubeconfig.Access(f"https://127.0.0.1:{proxy.port}", (pki / "ca.crt").read_bytes())
+    path = plane.layout.home / f"proxied-{proxy.port}"
+    path.write_text(kubeconfig.for_certificate(address, pki / "admin.crt", pki / "admin.key"))
+    return path
+
+
+@pytest.mark.parametrize("fault", ["cut", "half_close"])
+async def test_the_store_is_right_after_connections_broke_in_the_middle(
+    control_plane: ControlPlane, client: Client, namespace: str, fault: str
+) -> None:
+    async with proxied(control_plane, namespace) as (proxy, informer, replica):
+        async with changing(client, namespace):
+            for _ in range(5):
+                seen = len(replica.notices)
+                await eventually(
+                    lambda seen=seen: asyncio.sleep(0, len(replica.notices) > seen + 5)  # type: ignore[misc]
+                )
+                getattr(proxy, fault)()
+        await equal(informer, replica, control_plane.admin, namespace)
+
+
+async def test_a_stalled_connection_is_given_up_and_the_store_is_right_again(
+    control_plane: ControlPlane,
+    client: Client,
+    namespace: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("controller.runtime.reflector.SILENCE_SECONDS", 1.0)
+    async with proxied(control_plane, namespace) as (proxy, informer, replica):
+        proxy.stall()
+        await client.create(CONFIG_MAPS, a_config_map(namespace, "unheard"))
+        before = proxy.connections
+        await eventually(lambda: asyncio.sleep(0, informer.silent_seconds()), lambda s: s > 1.5)
+        proxy.heal()
+        await equal(informer, replica, control_plane.admin, namespace)
+    assert before
+
+
+async def test_a_line_of_many_megabytes_is_read_whole(
+    control_plane: ControlPlane, client: Client, namespace: str
+) -> None:
+    informer, replica = informer_of(client, namespace), Replica()
+    informer.subscribe(replica)
+    async with running(informer):
+        big = {f"k{number}": "x" * 100_000 for number in range(9)}
+        await client.create(CONFIG_MAPS, a_config_map(namespace, "big", **big))
+        await equal(informer, replica, control_plane.admin, namespace)
+
+
+async def test_no_connection_is_left_when_an_informer_stops(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    async with proxied(control_plane, namespace) as (proxy, _, _):
+        assert proxy.connections
+    assert proxy.connections == 0

@@ -1,0 +1,112 @@
+"""The library's client against a real API server: verbs, preconditions, typed errors."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from controller.runtime.client import Client, Condition
+from controller.runtime.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    ExpiredError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    VersionTooLargeError,
+)
+from controller.runtime.key import ObjectKey
+from controller.runtime.kind import Kind
+from hack.cluster.controlplane import ControlPlane
+from tests.support.library import CONFIG_MAPS, ConfigMap, a_config_map, client_of
+
+MISSING_KIND = Kind("nowhere.example", "v1", "things", "Thing", ConfigMap)
+
+
+@pytest.fixture
+async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
+    async with client_of(control_plane.layout.admin_kubeconfig) as made:
+        yield made
+
+
+async def test_what_is_created_can_be_read_and_deleted(client: Client, namespace: str) -> None:
+    made = await client.create(CONFIG_MAPS, a_config_map(namespace, "a", colour="red"))
+    assert await client.get(CONFIG_MAPS, ObjectKey(namespace, "a")) == made
+    deleted = await client.delete(CONFIG_MAPS, ObjectKey(namespace, "a"))
+    assert (deleted.remaining, deleted.uid) == (None, made.metadata.uid)
+    with pytest.raises(NotFoundError):
+        await client.get(CONFIG_MAPS, ObjectKey(namespace, "a"))
+
+
+async def test_an_object_with_a_finalizer_remains_after_a_delete(
+    client: Client, namespace: str
+) -> None:
+    body = a_config_map(namespace, "held")
+    body["metadata"]["finalizers"] = ["example.org/hold"]
+    await client.create(CONFIG_MAPS, body)
+    deleted = await client.delete(CONFIG_MAPS, ObjectKey(namespace, "held"))
+    assert deleted.remaining is not None
+    assert deleted.remaining.metadata.deletion_timestamp
+    released = {"metadata": {"finalizers": None}}
+    await client.patch(CONFIG_MAPS, ObjectKey(namespace, "held"), released)
+
+
+async def test_a_taken_name_is_told_from_a_lost_race(client: Client, namespace: str) -> None:
+    made = await client.create(CONFIG_MAPS, a_config_map(namespace, "a"))
+    with pytest.raises(AlreadyExistsError):
+        await client.create(CONFIG_MAPS, a_config_map(namespace, "a"))
+    key = ObjectKey(namespace, "a")
+    await client.patch(CONFIG_MAPS, key, {"data": {"x": "1"}})
+    stale = {"metadata": {"resourceVersion": made.metadata.resource_version}, "data": {"x": "2"}}
+    with pytest.raises(ConflictError):
+        await client.patch(CONFIG_MAPS, key, stale)
+    with pytest.raises(ConflictError):
+        await client.delete(CONFIG_MAPS, key, Condition(uid="another"))
+    with pytest.raises(ConflictError):
+        await client.delete(
+            CONFIG_MAPS, key, Condition(resource_version=made.metadata.resource_version)
+        )
+
+
+async def test_apply_owns_its_fields_and_leaves_those_of_others(
+    client: Client, namespace: str
+) -> None:
+    key = ObjectKey(namespace, "shared")
+    await client.apply(CONFIG_MAPS, a_config_map(namespace, "shared", ours="1", also="1"))
+    await client.patch(CONFIG_MAPS, key, {"data": {"theirs": "1", "ours": "changed"}})
+    applied = await client.apply(CONFIG_MAPS, a_config_map(namespace, "shared", ours="2"))
+    assert applied.data == {"ours": "2", "theirs": "1"}
+
+
+async def test_errors_say_what_can_be_done_about_them(
+    client: Client, installed: ControlPlane, namespace: str
+) -> None:
+    with pytest.raises(NotFoundError, match="404"):
+        await client.list(MISSING_KIND)
+    with pytest.raises(InvalidError, match=r"metadata\.name"):
+        await client.create(CONFIG_MAPS, a_config_map(namespace, "Not A Name"))
+    async with client_of(installed.layout.kubeconfig("controller")) as unprivileged:
+        with pytest.raises(ForbiddenError, match="secrets"):
+            await unprivileged.list(Kind("", "v1", "secrets", "Secret", ConfigMap))
+
+
+async def test_a_version_that_is_not_there_yet_is_told_apart(
+    client: Client, namespace: str
+) -> None:
+    future = {"resourceVersion": "999999999", "resourceVersionMatch": "NotOlderThan"}
+    with pytest.raises(VersionTooLargeError):
+        await client.list(CONFIG_MAPS, namespace, future)
+
+
+async def test_a_continue_token_that_is_nonsense_is_refused(client: Client, namespace: str) -> None:
+    with pytest.raises((InvalidError, ExpiredError)):
+        await client.list(CONFIG_MAPS, namespace, {"limit": "1", "continue": "nonsense"})
+
+
+async def test_a_list_comes_in_pages_where_a_limit_is_given(client: Client, namespace: str) -> None:
+    for number in range(3):
+        await client.create(CONFIG_MAPS, a_config_map(namespace, f"n{number}"))
+    first = await client.list(CONFIG_MAPS, namespace, {"limit": "2"})
+    rest = await client.list(CONFIG_MAPS, namespace, {"limit": "2", "continue": first.go_on})
+    names = [found.metadata.name for found in [*first.items, *rest.items]]
+    assert {"n0", "n1", "n2"} <= set(names)
+    assert len(first.items) == 2
