@@ -81,6 +81,28 @@ class Outcome(StrEnum):
     RELIST = "expired"  # its resourceVersion is of no more use, or what came cannot be trusted
 
 
+class Collection(Generic[T]):
+    """The events of a streaming list, kept apart until it is complete."""
+
+    def __init__(self) -> None:
+        self._objects: dict[ObjectKey, T] = {}
+        self._unreadable: dict[ObjectKey, Unreadable] = {}
+
+    def add(self, event: Change[T] | Unreadable) -> None:
+        """Take in one event; a later one of the same object counts instead."""
+        key = event.key if isinstance(event, Unreadable) else key_of(event.object)
+        self._objects.pop(key, None)
+        self._unreadable.pop(key, None)
+        if isinstance(event, Unreadable):
+            self._unreadable |= {} if event.gone else {key: event}
+        elif not event.gone:
+            self._objects[key] = event.object
+
+    def listing(self, version: str) -> Listing[T]:
+        """What was collected, as a list would have told it."""
+        return Listing(list(self._objects.values()), version, "", tuple(self._unreadable.values()))
+
+
 class Reflector(Generic[T]):
     """Client-go's rules for resource versions, retries and expiry, one stream at a time."""
 
@@ -102,7 +124,7 @@ class Reflector(Generic[T]):
         self._backoff = Backoff(clock, randomness)
         self._version = ""
         self._version_unavailable = False
-        self._collected: dict[ObjectKey, T] | None = None
+        self._collected: Collection[T] | None = None
         self.last_heard: float | None = None
 
     async def run(self) -> None:
@@ -174,7 +196,7 @@ class Reflector(Generic[T]):
         except ApiError as error:
             log.info("no_streaming_list", extra={"kind": self._name, "error": str(error)})
             return None
-        self._collected = {}
+        self._collected = Collection()
         return stream
 
     async def _watch(self, query: dict[str, str]) -> Events:
@@ -213,24 +235,17 @@ class Reflector(Generic[T]):
                 raise error_of(f"watch of {self._name}", event.code, event)
             case Bookmark():
                 if event.ends_initial_events and self._collected is not None:
-                    self._replace(Listing(list(self._collected.values()), event.resource_version))
-                self._version = event.resource_version
+                    self._replace(self._collected.listing(event.resource_version))
+                if self._collected is None:
+                    self._version = event.resource_version
+            case Unreadable() | Change() if self._collected is not None:
+                self._collected.add(event)
             case Unreadable():
                 self._sink.unreadable(event)
-                self._advance(event.resource_version)
+                self._version = event.resource_version or self._version
             case Change():
-                self._take(event)
-
-    def _take(self, change: Change[T]) -> None:
-        if self._collected is not None:
-            collect(self._collected, change)
-            return
-        self._sink.change(change)
-        self._advance(change.object.metadata.resource_version)
-
-    def _advance(self, version: str) -> None:
-        if self._collected is None and version:
-            self._version = version
+                self._sink.change(event)
+                self._version = event.object.metadata.resource_version
 
     def _replace(self, listing: Listing[T]) -> None:
         self._collected = None
@@ -249,15 +264,6 @@ class Reflector(Generic[T]):
     @property
     def _name(self) -> str:
         return str(self._scope.kind)
-
-
-def collect(collected: dict[ObjectKey, T], change: Change[T]) -> None:
-    """Keep the events of a streaming list apart until it is complete."""
-    key = key_of(change.object)
-    if change.gone:
-        collected.pop(key, None)
-    else:
-        collected[key] = change.object
 
 
 def is_version_lost(error: ApiError) -> bool:

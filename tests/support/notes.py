@@ -37,7 +37,12 @@ NOTES = Kind("tests.local", "v1", "notes", "Note", Note)
 
 
 def a_note(namespace: str, name: str, size: object = 0) -> dict[str, Any]:
-    return {"metadata": {"namespace": namespace, "name": name}, "spec": {"size": size}}
+    return {
+        "apiVersion": NOTES.api_version,
+        "kind": NOTES.name,
+        "metadata": {"namespace": namespace, "name": name},
+        "spec": {"size": size},
+    }
 
 
 def crd() -> dict[str, Any]:
