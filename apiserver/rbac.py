@@ -4,4 +4,4 @@ from typing import Final
 
 from shared.rbac import Rule
 
-CLUSTER_RULES: Final = (Rule(group="", resources=("nodes",), verbs=("get", "list", "watch")),)
+RULES: Final = (Rule(group="", resources=("nodes",), verbs=("get", "list", "watch")),)

@@ -6,8 +6,30 @@ import msgspec
 from msgspec import Meta
 
 from shared.address import Address
+from shared.duration import Duration
 
 LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+class LeaderElectionConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which of several controllers works."""
+
+    enabled: Annotated[
+        bool, Meta(description="Off only where there is certainly one controller.")
+    ] = True
+    name: Annotated[str, Meta(description="The Lease that the working controller holds.")] = (
+        "gpu-runtime-controller"
+    )
+    namespace: Annotated[str, Meta(description="Where that Lease is.")] = "runtime-system"
+    lease_duration: Annotated[
+        Duration, Meta(description="How long a Lease holds that is not renewed; whole seconds.")
+    ] = Duration(15)
+    renew_deadline: Annotated[
+        Duration, Meta(description="How long the holder tries to renew before it stops working.")
+    ] = Duration(10)
+    retry_period: Annotated[
+        Duration, Meta(description="How often the Lease is tried or renewed.")
+    ] = Duration(2)
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -30,3 +52,4 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     log_level: Annotated[LogLevel, Meta(description="The least severe lines that are logged.")] = (
         "info"
     )
+    leader_election: LeaderElectionConfig = LeaderElectionConfig()

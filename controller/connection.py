@@ -1,5 +1,6 @@
 """The connection to the cluster: required at the start, watched ever after."""
 
+import asyncio
 import logging
 from typing import Final, Protocol
 
@@ -41,14 +42,20 @@ class Connection:
         self._client = client
         self._clock = clock
         self._error: str | None = NOT_ASKED
+        self._required = asyncio.Event()
 
     def not_ready(self) -> list[str]:
         """Why no work can be done; nothing while the cluster answers."""
         return [f"Kubernetes is not connected: {self._error}"] if self._error else []
 
+    async def synced(self) -> None:
+        """Wait until the cluster has answered and is new enough."""
+        await self._required.wait()
+
     async def run(self) -> None:
         """Require the cluster, then watch the connection for ever; losing it ends nothing."""
         await self.require()
+        self._required.set()
         while True:
             await self._clock.sleep(PROBE_SECONDS)
             try:

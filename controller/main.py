@@ -56,44 +56,54 @@ def main(arguments: Sequence[str]) -> ExitCode:
 
 async def run(config: Config) -> ExitCode:
     """Build everything that `config` asks for, and run it until a signal or a failure."""
-    clock, registry = SystemClock(), CollectorRegistry()
+    clock, registry, code = SystemClock(), CollectorRegistry(), ExitCode.CLEAN
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)
-    load = access.source(config.kubeconfig, os.environ, Path.home())
-    credentials = Credentials(load, await load(), clock)
-    async with new_session(f"gpu-runtime-controller/{version()}") as session:
-        client = RestClient(session, credentials, RestMetrics(registry), clock)
-        connection = Connection(client, clock)
-        probes = Probes(registry, connection.not_ready)
-        async with probes.serving(pair(config.probe_addr), pair(config.metrics_addr)):
-            log.info("listening", extra={"probes": config.probe_addr.url})
-            code = await until_stopped(connection)
+    agent = f"gpu-runtime-controller/{version()}"
+    async with connected(config.kubeconfig, agent, registry, clock) as client:
+        manager = build(config, client, registry, clock)
+        log.info("listening", extra={"probes": config.probe_addr.url})
+        try:
+            await manager.run(stop_event())
+        except* NoClusterError as failures:
+            log.error("no_cluster", extra={"error": str(failures.exceptions[0])})
+            code = ExitCode.FAILURE
+        except* (LeadershipLostError, StopTimeoutError) as failures:
+            log.error("stopped_unclean", extra={"error": str(failures.exceptions[0])})
+            code = ExitCode.FAILURE
     log.info("stopped", extra={"exitCode": int(code)})
     return code
 
 
-async def until_stopped(connection: Connection) -> ExitCode:
-    """Work until SIGTERM or SIGINT, or until there is no cluster to work on."""
+def build(
+    config: Config, client: Client, registry: CollectorRegistry, clock: SystemClock
+) -> Manager:
+    """The parts of the process, none of them started."""
+    identity, randomness = f"{socket.gethostname()}_{uuid.uuid4()}", Random()  # noqa: S311
+    recorder = EventRecorder(client, clock, randomness, PROGRAM.name, identity)
+    connection = Connection(client.rest, clock)
+    probes = Probes(registry, connection.not_ready)
+    election = config.leader_election
+    if not election.enabled:
+        log.warning("no_leader_election", extra={"risk": "two controllers would both work"})
+    return Manager(
+        Parts(
+            probes=probes.serving(pair(config.probe_addr), pair(config.metrics_addr)),
+            caches=[connection],
+            background=[recorder],
+            elector=elector(...) if election.enabled else None,
+            loops=[],
+        ),
+        clock,
+    )
+
+
+def stop_event() -> asyncio.Event:
+    """Set by SIGTERM and SIGINT."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with asyncio.TaskGroup() as group:
-        working = group.create_task(work(connection), name="connection")
-        stopping = group.create_task(stop.wait(), name="stop")
-        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        code = working.result() if working.done() else ExitCode.CLEAN
-        log.info("stopping", extra={"exitCode": int(code)})
-        working.cancel()
-        stopping.cancel()
-    return code
-
-
-async def work(connection: Connection) -> ExitCode:
-    try:
-        await connection.run()
-    except NoClusterError as error:
-        log.error("no_cluster", extra={"error": str(error)})  # noqa: TRY400 - not a bug of ours
-    return ExitCode.FAILURE
+    return stop
 
 
 def pair(address: Address) -> tuple[str, int]:

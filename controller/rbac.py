@@ -4,4 +4,9 @@ from typing import Final
 
 from shared.rbac import Rule
 
-CLUSTER_RULES: Final[tuple[Rule, ...]] = ()
+SYSTEM: Final = "runtime-system"
+
+RULES: Final = (
+    Rule("coordination.k8s.io", ("leases",), ("create", "get", "patch"), SYSTEM),
+    Rule("events.k8s.io", ("events",), ("create", "patch"), SYSTEM),
+)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Verbs on resources of one API group, in the whole cluster."""
+    """Verbs on resources of one API group, in one namespace or, without one, in the cluster."""
 
     group: str
     resources: tuple[str, ...]
     verbs: tuple[str, ...]
+    namespace: str = ""

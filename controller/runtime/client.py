@@ -45,6 +45,11 @@ class Client:
         self._as_us = {"fieldManager": field_manager}
         self._decoders: dict[Kind[Any], Decoder[Any]] = {}
 
+    @property
+    def rest(self) -> RestClient:
+        """For what is no verb on a kind, such as asking for the server's version."""
+        return self._rest
+
     async def get(self, kind: Kind[T], key: ObjectKey) -> T:
         """The object as the server has it now."""
         return self.decoder(kind).object(await self._rest.send(Call("GET", kind.path(key))))

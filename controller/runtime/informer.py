@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from random import Random
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from controller.runtime.clock import Clock
 from controller.runtime.decoding import Change, Listing, Unreadable
@@ -17,6 +17,9 @@ from controller.runtime.store import Indexer, Store
 from controller.runtime.subscription import Handler, Notice, Subscription
 
 T = TypeVar("T", bound=Object)
+
+# A watch hears at least a bookmark a minute.
+SILENT_SECONDS: Final = 120.0
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +86,13 @@ class Informer(Generic[T]):
         """How long nothing was heard from the server; infinite before the first list."""
         heard = self._reflector.last_heard
         return float("inf") if heard is None else self._clock.monotonic() - heard
+
+    def not_ready(self) -> list[str]:
+        """Why nobody should rely on the store: nothing in it yet, or nothing heard for long."""
+        silent = self.silent_seconds()
+        if not self._synced.is_set():
+            return [f"{self.name} has not caught up"]
+        return [f"{self.name} heard nothing for {silent:.0f} s"] if silent > SILENT_SECONDS else []
 
     async def run(self) -> None:
         """Follow the server until cancelled."""

@@ -5,8 +5,8 @@ from typing import Any
 
 import yaml
 
-from apiserver.rbac import CLUSTER_RULES as API_RULES
-from controller.rbac import CLUSTER_RULES as CONTROLLER_RULES
+from apiserver.rbac import RULES as API_RULES
+from controller.rbac import RULES as CONTROLLER_RULES
 from shared.rbac import Rule
 
 NAMESPACE = "runtime-system"
@@ -24,8 +24,9 @@ def controller() -> str:
 
 def manifest(account: str, rules: Sequence[Rule]) -> str:
     documents = [service_account(account)]
-    if rules:
-        documents += [cluster_role(account, rules), cluster_role_binding(account)]
+    for namespace in sorted({rule.namespace for rule in rules}):
+        held = [rule for rule in rules if rule.namespace == namespace]
+        documents += [role(account, namespace, held), binding(account, namespace)]
     return HEADER + yaml.safe_dump_all(documents, sort_keys=False)
 
 
@@ -33,15 +34,16 @@ def service_account(account: str) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
-        "metadata": {"name": account, "namespace": NAMESPACE, "labels": labels()},
+        "metadata": metadata(account, NAMESPACE),
     }
 
 
-def cluster_role(account: str, rules: Sequence[Rule]) -> dict[str, Any]:
+def role(account: str, namespace: str, rules: Sequence[Rule]) -> dict[str, Any]:
+    """A Role, or a ClusterRole where there is no namespace."""
     return {
         "apiVersion": f"{RBAC}/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": role_name(account), "labels": labels()},
+        "kind": role_kind(namespace),
+        "metadata": metadata(role_name(account), namespace),
         "rules": [
             {
                 "apiGroups": [rule.group],
@@ -53,14 +55,19 @@ def cluster_role(account: str, rules: Sequence[Rule]) -> dict[str, Any]:
     }
 
 
-def cluster_role_binding(account: str) -> dict[str, Any]:
+def binding(account: str, namespace: str) -> dict[str, Any]:
+    kind = role_kind(namespace)
     return {
         "apiVersion": f"{RBAC}/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": role_name(account), "labels": labels()},
-        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role_name(account)},
+        "kind": f"{kind}Binding",
+        "metadata": metadata(role_name(account), namespace),
+        "roleRef": {"apiGroup": RBAC, "kind": kind, "name": role_name(account)},
         "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}],
     }
+
+
+def role_kind(namespace: str) -> str:
+    return "Role" if namespace else "ClusterRole"
 
 
 def role_name(account: str) -> str:
@@ -68,5 +75,7 @@ def role_name(account: str) -> str:
     return f"gpu-runtime:{account}"
 
 
-def labels() -> dict[str, str]:
-    return {"app.kubernetes.io/part-of": "gpu-runtime"}
+def metadata(name: str, namespace: str) -> dict[str, Any]:
+    labels = {"app.kubernetes.io/part-of": "gpu-runtime"}
+    where = {"namespace": namespace} if namespace else {}
+    return {"name": name, **where, "labels": labels}
