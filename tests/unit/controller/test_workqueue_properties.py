@@ -1,6 +1,7 @@
 """Whatever is done to a work queue in whatever order, it keeps its promises."""
 
 import asyncio
+import itertools
 
 import pytest
 from hypothesis import settings
@@ -94,6 +95,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.clock = VirtualClock()
         self.queue = WorkQueue(ExponentialBackoff[str](), self.clock)
         self.model = Model()
+        self.numbers = itertools.count()
         self.turns: list[bool] = []
 
     @rule(key=KEYS, priority=PRIORITIES)
@@ -123,6 +125,13 @@ class QueueMachine(RuleBasedStateMachine):
         assert self.queue.priority(key) is self.model.running[key]
         self.turns = [*self.turns[1 - len(ROUND) :], self.model.running[key] is most_urgent]
         assert self.turns.count(False) <= 2, "the most urgent goes first, but for two in a round"
+
+    @precondition(lambda self: not self.model.closed)
+    @rule(priority=PRIORITIES, count=st.integers(min_value=1, max_value=30))
+    def flood(self, priority: Priority, count: int) -> None:
+        for _ in range(count):
+            self.add(f"flood {next(self.numbers)}", priority)
+            self.get()
 
     @precondition(lambda self: not any(self.model.ready.values()))
     @rule()
@@ -159,4 +168,4 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 TestQueue = QueueMachine.TestCase
-TestQueue.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
+TestQueue.settings = settings(max_examples=100, stateful_step_count=50, deadline=None)
