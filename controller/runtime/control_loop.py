@@ -174,7 +174,7 @@ class ControlLoop:
 
     def _replace(self, worker: Worker, about: dict[str, str]) -> None:
         log.error("reconcile_ignores_cancellation", extra=about)
-        if not self._stopping:
+        if not self._stopping:  # a group that ends takes no more tasks
             worker.replaced = True
             self._start(Worker(worker.group))
 

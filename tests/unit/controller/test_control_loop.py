@@ -375,6 +375,22 @@ class TestStubbornReconciles:
             assert bench.reconciler.started == [A, B]
             assert bench.count("active_workers") == 1
 
+    async def test_a_loop_that_stops_waits_for_it_but_starts_no_replacement(
+        self, bench: Bench
+    ) -> None:
+        release = asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            run = group.create_task(bench.loop.run(bench.stop))
+            await bench.reconcile(A, stubborn(release))
+            await bench.reconcile(B, done)
+            bench.stop.set()
+            await bench.clock.advance(3600.0)
+            assert not run.done()
+            release.set()
+            await settle()
+            assert run.done()
+        assert bench.reconciler.started == [A]
+
 
 class TestWorkers:
     async def test_as_many_keys_run_at_once_as_there_are_workers(self) -> None:
