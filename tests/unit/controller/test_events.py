@@ -336,6 +336,16 @@ class TestLimits:
         assert recorder.dropped.total() == 0
         assert client.bodies[-1]["note"] == "no memory left"
 
+    async def test_repeats_take_one_place_in_the_queue(
+        self, recorder: EventRecorder, client: RecordingClient
+    ) -> None:
+        for _ in range(MOST_WAITING):
+            recorder.warning(THING, "Failed", "no space left")
+        recorder.warning(THING, "Failed", "no memory left")
+        async with running(recorder):
+            pass
+        assert (client.counts, recorder.dropped.total()) == ([MOST_WAITING, 1], 0)
+
     async def test_without_a_place_in_the_queue_news_is_dropped_and_that_is_logged_once(
         self,
         recorder: EventRecorder,
