@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 class EventRecorder:
     """Tells people what happened to objects, and neither fails nor holds up whoever tells it.
 
-    `dropped` counts, by the reason why, what the server will never hear of.
+    `dropped` counts, by the reason why, what was not written and will not be.
     """
 
     def __init__(
@@ -130,17 +130,15 @@ class EventRecorder:
         """Try until the server answers, and let all others wait: they would fare no better."""
         for tries_left in reversed(range(MOST_TRIES)):
             series = self._series.get(fact)
-            if series is None:
-                return self._drop("forgotten")
-            if not is_due(series, self._clock.monotonic()):
-                return None
+            if series is None or not is_due(series, self._clock.monotonic()):
+                return
             try:
                 await self._try(fact, series)
             except UnreachableError as error:
-                if not tries_left:
-                    return self._give_up(fact, series, error)
-                await self._clock.sleep(RETRY_SECONDS * (1 + RETRY_JITTER * self._random.random()))
-        return None
+                if tries_left:
+                    await self._clock.sleep(self._pause())
+                else:
+                    self._give_up(fact, series, error)
 
     async def _try(self, fact: Fact, series: Series) -> None:
         """One try; UnreachableError is for the caller, every other answer is the last word."""
@@ -212,6 +210,9 @@ class EventRecorder:
 
     def _drop(self, why: str, number: int = 1) -> None:
         self.dropped[why] += number
+
+    def _pause(self) -> float:
+        return RETRY_SECONDS * (1 + RETRY_JITTER * self._random.random())
 
     def _unique(self) -> str:
         return f"{self._random.getrandbits(64):016x}"

@@ -222,6 +222,7 @@ class TestSeries:
             await clock.advance(48 * HOUR)
         assert len(client.calls) == 3
         assert len(client.names) == 1
+        assert recorder.dropped.total() == 0
 
     async def test_an_event_that_never_repeats_is_written_once(
         self, recorder: EventRecorder, client: RecordingClient, clock: VirtualClock
