@@ -96,8 +96,9 @@ class LeaderElector:
     async def run(self, lead: Lead) -> Ending:
         """Wait for the lease, run `lead()` while it is ours, and give it back when that has ended.
 
-        Failures of the API never raise, what `lead` raises does. A cancellation is a clean stop:
-        the lease is renewed until the work has ended. After a loss it may be run again.
+        Failures of the API never raise; what `lead` raises does, but for the fence's own error. A
+        cancellation is a clean stop: the lease is renewed until the work has ended. After a loss
+        it may be run again.
         """
         try:
             await self._acquire()
@@ -186,6 +187,8 @@ async def until_expired(scope: asyncio.Timeout, lead: Lead) -> Ending:
     try:
         async with scope:
             await lead()
+    except LeadershipLostError:
+        return Ending.LOST
     except TimeoutError:
         if not scope.expired():
             raise

@@ -16,6 +16,7 @@ class Fault(enum.Enum):
     LOSES_ITS_ANSWER = "it happens and the caller is told that it failed"
     HANGS = "nothing happens and nobody is told"
     HANGS_AFTERWARDS = "it happens and nobody is told"
+    IS_OVERTAKEN = "it happens, and another write right after it"
 
 
 class MemoryLease:
@@ -87,5 +88,7 @@ class MemoryLock:
             await self._clock.sleep(self.answer_seconds)
         if fault is Fault.LOSES_ITS_ANSWER:
             raise UnreachableError("the connection broke")
+        if fault is Fault.IS_OVERTAKEN:
+            self._lease.put(self._lease.record)
         if fault is Fault.HANGS_AFTERWARDS:
             await asyncio.Event().wait()
