@@ -12,6 +12,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 - an older Python must get a messa
         f"{sys.version.split()[0]}.\nInstall one and name it: make PYTHON=python3.11 up"
     )
 
+import configparser
 import fcntl
 import hashlib
 import subprocess
@@ -19,7 +20,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
-INPUTS = (ROOT / "requirements.lock", ROOT / "setup.cfg", ROOT / "pyproject.toml")
 
 
 def main() -> None:
@@ -36,10 +36,12 @@ def main() -> None:
 
 
 def fingerprint() -> str:
-    """What the virtualenv holds: the inputs, this checkout's path and the Python that made it."""
-    digest = hashlib.sha256(f"{ROOT} {sys.version}".encode())
-    for path in INPUTS:
-        digest.update(path.read_bytes())
+    """What the virtualenv holds: the lock, the package, its path and the Python that made it."""
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    package = [dict(setup[name]) for name in setup if name.startswith(("metadata", "options"))]
+    digest = hashlib.sha256(f"{ROOT} {sys.version} {package}".encode())
+    digest.update((ROOT / "requirements.lock").read_bytes())
     return digest.hexdigest()
 
 

@@ -13,6 +13,7 @@ from random import Random
 from typing import Final
 
 from controller.runtime.clock import Clock
+from controller.runtime.deadline import Deadline
 from controller.runtime.errors import ApiError, UnreachableError
 from controller.runtime.event import Reporter, Writer, event_name, is_expected, trimmed, write
 from controller.runtime.event_series import (
@@ -188,19 +189,14 @@ class EventRecorder:
         """Try once for each series that the server does not know whole, while the budget lasts."""
         unwritten = [pair for pair in self._series.items() if is_unwritten(pair[1])]
         left = len(unwritten)
-        budget = asyncio.timeout(None)
-        end = self._clock.monotonic() + FLUSH_SECONDS
-        timer = self._clock.call_at(end, partial(budget.reschedule, 0.0))
         try:
-            async with budget:
+            async with Deadline(self._clock, FLUSH_SECONDS):
                 for fact, series in unwritten:
                     await self._try(fact, series)
                     left -= 1
         except (TimeoutError, UnreachableError) as error:
             log.warning("events_not_flushed", extra={"left": left, "kubeError": str(error)})
             self._drop("stopped", left)
-        finally:
-            timer.cancel()
 
     def _overflow(self) -> None:
         if not self._overflowed:

@@ -2,14 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from controller.runtime.clock import Clock
 from controller.runtime.election import LeadershipLostError
-from controller.runtime.leader import Ending, LeaderElector
+from controller.runtime.leader import Ending
 
 STOP_SECONDS: Final = 30.0
 
@@ -33,6 +33,12 @@ class Cache(Background, Protocol):
     def not_ready(self) -> Sequence[str]: ...
 
 
+class Elector(Protocol):
+    """Lets one process at a time lead; a LeaderElector."""
+
+    async def run(self, lead: Callable[[], Awaitable[None]]) -> Ending: ...
+
+
 class Loop(Protocol):
     """Work that only a leader does, until it is told to stop."""
 
@@ -46,7 +52,7 @@ class Parts:
     probes: AbstractAsyncContextManager[None]
     caches: Sequence[Cache]
     background: Sequence[Background]
-    elector: LeaderElector | None
+    elector: Elector | None
     loops: Sequence[Loop]
 
 
@@ -69,7 +75,7 @@ class Manager:
         return [reason for cache in self._parts.caches for reason in cache.not_ready()]
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop`; LeadershipLostError or StopTimeoutError where that was no clean end."""
+        """Work until `stop`; LeadershipLostError or StopTimeoutError where the end is not clean."""
         async with asyncio.TaskGroup() as group:
             work = group.create_task(self._work(stop), name="manager")
             budget = group.create_task(self._enforce(stop, work), name="stop budget")

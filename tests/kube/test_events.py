@@ -21,7 +21,7 @@ from controller.runtime.objects import ObjectMeta
 from hack.cluster.admin import Admin
 from hack.cluster.controlplane import ControlPlane
 from tests.support.eventually import eventually
-from tests.support.library_client import library_client
+from tests.support.library import client_of
 
 
 class Plain(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ NODES = Kind("", "v1", "nodes", "Node", Plain, namespaced=False)
 
 @pytest.fixture
 async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
-    async with library_client(control_plane) as client:
+    async with client_of(control_plane.layout.admin_kubeconfig) as client:
         yield client
 
 

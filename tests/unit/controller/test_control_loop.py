@@ -205,7 +205,7 @@ class TestOutcomes:
         assert bench.reconciler.started == [A]
 
     async def test_a_group_with_one_error_to_retry_is_retried(self, bench: Bench) -> None:
-        mixed = ExceptionGroup("both", [TerminalError("one"), StatusError(409, "conflict")])
+        mixed = ExceptionGroup("both", [TerminalError("one"), StatusError("conflict", status=409)])
         async with bench.running():
             await bench.reconcile(A, failing(mixed))
             await bench.clock.advance(FIRST_BACKOFF)
@@ -269,7 +269,7 @@ class TestContainment:
 
     async def test_a_known_failure_of_the_api_is_no_panic(self, bench: Bench) -> None:
         async with bench.running():
-            await bench.reconcile(A, failing(StatusError(500, "etcd is slow")))
+            await bench.reconcile(A, failing(StatusError("etcd is slow", status=500)))
         assert bench.count("reconcile_errors_total") == 1
         assert bench.count("reconcile_panics_total") == 0
 

@@ -1,0 +1,71 @@
+"""The controller in docs/controller-library.md, word for word, against a real API server."""
+
+import asyncio
+import re
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from hack.cluster.admin import Admin, RefusedError
+from hack.cluster.controlplane import ControlPlane
+from hack.local.home import ROOT
+from tests.support import library, notes
+from tests.support.eventually import eventually
+from tests.support.notes import a_note
+
+Run = Callable[[str, str, asyncio.Event], Coroutine[Any, Any, None]]
+
+
+@pytest.fixture
+def documented(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`run` of the documented block, whose models are those of the tests."""
+    models = ModuleType("models")
+    vars(models).update(vars(library) | vars(notes))
+    monkeypatch.setitem(sys.modules, "models", models)
+    text = (ROOT / "docs" / "controller-library.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    space: dict[str, Any] = {}
+    exec(compile(code, "docs/controller-library.md", "exec"), space)  # noqa: S102
+    run: Run = space["run"]
+    return run
+
+
+@asynccontextmanager
+async def controller(run: Run, plane: ControlPlane, namespace: str) -> AsyncIterator[None]:
+    stop = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(run(str(plane.layout.admin_kubeconfig), namespace, stop))
+        try:
+            yield
+        finally:
+            stop.set()
+
+
+async def test_it_keeps_a_config_map_for_every_note(
+    documented: Run, control_plane: ControlPlane, notes: Admin, namespace: str
+) -> None:
+    note = f"/apis/tests.local/v1/namespaces/{namespace}/notes/a"
+    kept = f"/api/v1/namespaces/{namespace}/configmaps/note-a"
+
+    async def size() -> str:
+        found: dict[str, Any] = await notes.get(kept)
+        return str(found["data"]["size"])
+
+    async def seen() -> int:
+        return int((await notes.get(note)).get("status", {}).get("seen", 0))
+
+    await notes.create(note.removesuffix("/a"), a_note(namespace, "a", 1))
+    async with controller(documented, control_plane, namespace):
+        await eventually(size, lambda said: said == "1", tolerate=RefusedError)
+        await eventually(seen, lambda number: number == 1)
+        await notes.patch(note, {"spec": {"size": 2}})
+        await eventually(seen, lambda number: number == 2)
+        assert await size() == "2"
+        await notes.patch(kept, {"data": {"size": "tampered"}})
+        await eventually(size, lambda said: said == "2")
+        await notes.delete(kept)
+        await eventually(size, lambda said: said == "2", tolerate=RefusedError)
