@@ -1,0 +1,133 @@
+"""A control loop on a real server: level-triggered, whatever the pace and the reconciler do."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from random import Random
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from controller.runtime.client import Client
+from controller.runtime.clock import SystemClock
+from controller.runtime.control_loop import ControlLoop, LoopOptions
+from controller.runtime.feed import feed
+from controller.runtime.informer import Informer
+from controller.runtime.key import ObjectKey
+from controller.runtime.loop_metrics import LoopMetrics, MeasuredLoop
+from controller.runtime.ratelimit import ExponentialBackoff
+from controller.runtime.reconcile import Result
+from controller.runtime.triggers import itself
+from controller.runtime.workqueue import WorkQueue
+from hack.cluster.controlplane import ControlPlane
+from tests.support.eventually import eventually
+from tests.support.library import CONFIG_MAPS, ConfigMap, a_config_map, client_of, informer_of
+from tests.support.reflection import running
+
+Reconcile = Callable[[ObjectKey], Awaitable[None]]
+
+
+@pytest.fixture
+async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
+    async with client_of(control_plane.layout.admin_kubeconfig) as made:
+        yield made
+
+
+class Recording:
+    """Remembers the data of every object it was called for, None for one that is gone."""
+
+    def __init__(self, informer: Informer[ConfigMap], also: Reconcile | None = None) -> None:
+        self._informer = informer
+        self._also = also
+        self.seen: dict[str, list[dict[str, str] | None]] = {}
+        self._busy: set[ObjectKey] = set()
+
+    async def reconcile(self, key: ObjectKey) -> Result:
+        assert key not in self._busy, f"{key} is with two workers"
+        self._busy.add(key)
+        try:
+            found = self._informer.store.get(key)
+            self.seen.setdefault(key.name, []).append(found.data if found else None)
+            if self._also is not None:
+                await self._also(key)
+        finally:
+            self._busy.discard(key)
+        return Result()
+
+    async def last(self, name: str) -> dict[str, str] | None:
+        return self.seen.get(name, [{}])[-1]
+
+
+@asynccontextmanager
+async def looping(informer: Informer[ConfigMap], reconciler: Recording) -> AsyncIterator[None]:
+    """The informer feeds a loop of four workers for the length of the block."""
+    clock, stop = SystemClock(), asyncio.Event()
+    queue: WorkQueue[ObjectKey] = WorkQueue(ExponentialBackoff(0.01, 0.1), clock)
+    informer.subscribe(feed(queue, itself()))
+    metrics = MeasuredLoop(LoopMetrics(CollectorRegistry()), "test")
+    options = LoopOptions("test", workers=4, deadline=0.5, grace=0.2)
+    loop = ControlLoop(options, queue, reconciler, metrics, clock, Random(7))  # noqa: S311
+    async with running(informer), asyncio.TaskGroup() as group:
+        group.create_task(loop.run(stop))
+        try:
+            yield
+        finally:
+            stop.set()
+
+
+async def test_objects_that_change_faster_than_they_are_reconciled_end_right(
+    client: Client, namespace: str
+) -> None:
+    informer = informer_of(client, namespace)
+    reconciler = Recording(informer, also=lambda _: asyncio.sleep(0.05))
+    async with looping(informer, reconciler):
+        for turn in range(100):
+            await client.apply(CONFIG_MAPS, a_config_map(namespace, "busy", turn=str(turn)))
+        await eventually(lambda: reconciler.last("busy"), lambda data: data == {"turn": "99"})
+    assert len(reconciler.seen["busy"]) < 100
+
+
+async def test_a_key_whose_object_is_gone_is_reconciled_once_more(
+    client: Client, namespace: str
+) -> None:
+    informer = informer_of(client, namespace)
+    reconciler = Recording(informer)
+    async with looping(informer, reconciler):
+        await client.create(CONFIG_MAPS, a_config_map(namespace, "short"))
+        await eventually(lambda: asyncio.sleep(0, "short" in reconciler.seen))
+        await client.delete(CONFIG_MAPS, ObjectKey(namespace, "short"))
+        await eventually(lambda: reconciler.last("short"), lambda data: data is None)
+
+
+async def test_a_reconcile_that_fails_is_tried_again_until_it_succeeds(
+    client: Client, namespace: str
+) -> None:
+    informer, left = informer_of(client, namespace), [3]
+
+    async def fail_at_first(key: ObjectKey) -> None:
+        if key.name == "flaky" and left[0]:
+            left[0] -= 1
+            raise RuntimeError("not yet")
+
+    reconciler = Recording(informer, also=fail_at_first)
+    async with looping(informer, reconciler):
+        await client.create(CONFIG_MAPS, a_config_map(namespace, "flaky"))
+        await eventually(lambda: asyncio.sleep(0, len(reconciler.seen.get("flaky", ())) >= 4))
+    assert left == [0]
+
+
+async def test_a_reconcile_that_hangs_does_not_keep_others_waiting(
+    client: Client, namespace: str
+) -> None:
+    informer = informer_of(client, namespace)
+
+    async def hang(key: ObjectKey) -> None:
+        if key.name.startswith("stuck"):
+            await asyncio.Event().wait()
+
+    reconciler = Recording(informer, also=hang)
+    async with looping(informer, reconciler):
+        for number in range(4):
+            await client.create(CONFIG_MAPS, a_config_map(namespace, f"stuck-{number}"))
+        await client.create(CONFIG_MAPS, a_config_map(namespace, "fine", x="1"))
+        await eventually(lambda: reconciler.last("fine"), lambda data: data == {"x": "1"})
