@@ -1,9 +1,12 @@
 """One widget: what differs from one to the next differs here too, the rest repeats as it does."""
 
 import uuid
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.bench.crd import GROUP, VERSION, name_of, namespace_of
+
+BORN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def a_widget(number: int) -> dict[str, Any]:
@@ -70,7 +73,7 @@ def spec(number: int) -> dict[str, Any]:
 
 
 def status(number: int) -> dict[str, Any]:
-    since = f"2026-01-{number % 28 + 1:02d}T{number % 24:02d}:{number % 60:02d}:00Z"
+    since = f"{BORN + timedelta(seconds=number * 37):%Y-%m-%dT%H:%M:%SZ}"
     return {
         "phase": "Ready",
         "replicas": 1,
