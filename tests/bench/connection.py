@@ -1,7 +1,7 @@
 """Keep-alive connections of the cluster's administrator."""
 
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -23,6 +23,16 @@ class Connection:
         encoding = {"Accept-Encoding": "gzip" if gzip else "identity"}
         async with self._session.get(path, params=query, headers=encoding) as response:
             return await said(response)
+
+    async def chunks(
+        self, path: str, *, gzip: bool = False, **query: str
+    ) -> AsyncGenerator[bytes, None]:
+        """An answer piece by piece, as a watch is read."""
+        encoding = {"Accept-Encoding": "gzip" if gzip else "identity"}
+        async with self._session.get(path, params=query, headers=encoding) as response:
+            response.raise_for_status()
+            async for chunk in response.content.iter_any():
+                yield chunk
 
     async def create(self, path: str, body: Mapping[str, Any]) -> bytes:
         return await self.send("POST", path, body)
@@ -55,7 +65,7 @@ async def said(response: aiohttp.ClientResponse) -> bytes:
 
 
 @asynccontextmanager
-async def connected(plane: ControlPlane, connections: int = 100) -> AsyncIterator[Connection]:
+async def connected(plane: ControlPlane, connections: int = 16) -> AsyncIterator[Connection]:
     """Connections to `plane` until the block ends."""
     pki = plane.layout.pki
     tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))

@@ -1,6 +1,7 @@
 """The floor of an initial sync: the body of the list, fetched in every way and thrown away."""
 
 import time
+from contextlib import aclosing
 from dataclasses import dataclass
 
 import msgspec
@@ -9,6 +10,13 @@ from tests.bench.connection import Connection
 from tests.bench.crd import collection
 
 PAGE = "500"
+STREAMING = {
+    "watch": "true",
+    "sendInitialEvents": "true",
+    "resourceVersionMatch": "NotOlderThan",
+    "allowWatchBookmarks": "true",
+}
+END = b'"k8s.io/initial-events-end":"true"'
 
 
 class ListMeta(msgspec.Struct, rename={"continue_": "continue"}):
@@ -60,3 +68,15 @@ async def fetched(connection: Connection, variant: Variant) -> tuple[float, int]
         body = await connection.get(collection(), gzip=variant.gzip, **query, **more)
         size += len(body)
     return time.perf_counter() - began, size
+
+
+async def streamed(connection: Connection, *, gzip: bool) -> float:
+    """Seconds until a streaming list has sent its last object."""
+    began = time.perf_counter()
+    tail = b""
+    async with aclosing(connection.chunks(collection(), gzip=gzip, **STREAMING)) as chunks:
+        async for chunk in chunks:
+            tail = tail[-len(END) :] + chunk
+            if END in tail:
+                break
+    return time.perf_counter() - began

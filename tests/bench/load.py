@@ -14,7 +14,7 @@ from tests.bench.reports import LatencyReport, summary
 from tests.bench.widget import a_widget
 from tests.support.eventually import eventually
 
-WORKERS = 32
+WORKERS = 16
 ALREADY_THERE = 409
 
 

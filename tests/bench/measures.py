@@ -2,14 +2,19 @@
 
 import asyncio
 import random
+import tempfile
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from tests.bench.connection import Connection
 from tests.bench.contender import Contender, NotWrittenYetError
-from tests.bench.floor import VARIANTS, fetched
+from tests.bench.crd import collection
+from tests.bench.floor import VARIANTS, fetched, streamed
+from tests.bench.footprint import WAYS as WAYS_TO_KEEP
+from tests.bench.footprint import footprint
 from tests.bench.load import drive
 from tests.bench.queues import queue_measures
 from tests.bench.reports import LatencyReport
@@ -20,6 +25,7 @@ T = TypeVar("T")
 RUNS = 3
 RATES = (50, 100)
 DRIVE_SECONDS = 10.0
+REST_SECONDS = 3.0  # the server has just sent everything twice, and collects its garbage
 SETTLE_SECONDS = 0.5
 WAYS = {
     f"{mode}, {encoding}": (f"-mode={mode}", f"-gzip={gzip}")
@@ -45,6 +51,9 @@ async def floor(bench: Bench) -> list[Measure]:
     for variant in VARIANTS:
         seconds = [(await fetched(bench.connection, variant))[0] for _ in range(RUNS)]
         rows.append(measured(f"bare list: {variant}", None, min(seconds)))
+    for encoding, gzip in (("identity", False), ("gzip", True)):
+        seconds = [await streamed(bench.connection, gzip=gzip) for _ in range(RUNS)]
+        rows.append(measured(f"bare streaming list: {encoding}", None, min(seconds)))
     return rows
 
 
@@ -75,31 +84,48 @@ async def memory(bench: Bench) -> list[Measure]:
     ]
 
 
+async def decoding(bench: Bench) -> list[Measure]:
+    """The floor of the memory: what msgspec alone needs, in the ways a store could keep it."""
+    rows = []
+    with tempfile.NamedTemporaryFile() as kept:
+        body = Path(kept.name)
+        body.write_bytes(await bench.connection.get(collection(), gzip=True))
+        for way in WAYS_TO_KEEP:
+            cost = await footprint(body, way)
+            rows += [
+                measured(f"bare decode: {way}", cost.microseconds / 1e6, None),
+                measured(f"bare store: {way}, RSS", cost.rss, None, "<= 3,300 B", "B"),
+            ]
+    return rows
+
+
 async def latency(bench: Bench) -> list[Measure]:
     """From the writer's stamp to the start of the reconcile, the write itself included."""
     rows = []
     for rate in RATES:
-        theirs, writes = await changed(bench, bench.anchor, rate)
-        ours = await if_written(changed(bench, bench.ours, rate))
-        p99, p50 = (ours[0].p99, ours[0].p50) if ours else (None, None)
+        theirs, ours, writes = await changed(bench, rate)
+        p99, p50 = (ours.p99, ours.p50) if ours else (None, None)
         what = f"change to reconcile at {rate}/s"
         rows += [
             measured(f"{what}, p99", p99, theirs.p99, "<= 3x"),
             measured(f"{what}, p50", p50, theirs.p50),
-            measured(f"{what}, of which the write, p50", ours[1].p50 if ours else None, writes.p50),
+            measured(f"{what}, of which the write, p50", None, writes.p50),
         ]
     return rows
 
 
 async def changed(
-    bench: Bench, side: Contender, rate: float
-) -> tuple[LatencyReport, LatencyReport]:
-    """What `side` saw of changes at `rate`, and how long the writes took; the same for both."""
+    bench: Bench, rate: float
+) -> tuple[LatencyReport, LatencyReport | None, LatencyReport]:
+    """What both sides saw of the same changes, so that a stall hits both; and the writes' times."""
     randomness = random.Random(rate)  # noqa: S311 - which widgets, not a secret
-    async with side.latency(bench.kubeconfig) as seen:
+    async with AsyncExitStack() as sides:
+        theirs = await sides.enter_async_context(bench.anchor.latency(bench.kubeconfig))
+        ours = await if_written(sides.enter_async_context(bench.ours.latency(bench.kubeconfig)))
+        await asyncio.sleep(REST_SECONDS)
         writes = await drive(bench.connection, rate, DRIVE_SECONDS, bench.widgets, randomness)
         await asyncio.sleep(SETTLE_SECONDS)
-    return await seen, writes
+    return await theirs, await ours if ours else None, writes
 
 
 async def queue(_: Bench) -> list[Measure]:
@@ -119,6 +145,7 @@ MEASURES: dict[str, Callable[[Bench], Awaitable[list[Measure]]]] = {
     "floor": floor,
     "sync": sync,
     "memory": memory,
+    "decoding": decoding,
     "latency": latency,
     "queue": queue,
 }
