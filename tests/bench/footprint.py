@@ -4,87 +4,68 @@ import asyncio
 import ctypes
 import gc
 import sys
+import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 import psutil
 
-from tests.bench.sharing import Sharing
-from tests.bench.typed import Metadata, Widget
+from tests.bench.connection import Connection
+from tests.bench.crd import collection
+from tests.bench.keeping import WAYS, filled
+from tests.bench.table import Measure, measured
 
 
 class Footprint(msgspec.Struct):
-    """Per object, the store's key included and the list's body not."""
+    """Per object, the store's key and the decoder's tables included and the list's body not."""
 
     microseconds: float
     rss: float
     traced: float
 
 
-class Body(msgspec.Struct):
-    """A list cut into its items, so that what one item leaves over serves the next."""
-
-    items: list[msgspec.Raw]
-
-
-class Halfway(msgspec.Struct, frozen=True, gc=False):
-    """Decoded as far as a store needs it; the rest is bytes until somebody reads it."""
-
-    metadata: Metadata
-    spec: msgspec.Raw
-    status: msgspec.Raw
-
-
-Store = dict[tuple[str, str], Widget | Halfway]
-
-
-def typed(body: bytes) -> Iterator[Widget]:
-    decode = msgspec.json.Decoder(Widget).decode
-    return (decode(item) for item in msgspec.json.decode(body, type=Body).items)
+async def footprint_measures(connection: Connection) -> list[Measure]:
+    """The floor of the memory: what msgspec alone needs, in each way to keep it."""
+    rows = []
+    with tempfile.NamedTemporaryFile() as body:
+        body.write(await connection.get(collection(), gzip=True))
+        body.flush()
+        for way in WAYS:
+            cost = await footprint(body.name, way)
+            rows += [
+                measured(f"bare decode: {way}", cost.microseconds / 1e6, None),
+                measured(f"bare store: {way}, RSS", cost.rss, None, "<= 3,300 B", "B"),
+                measured(f"bare store: {way}, traced", cost.traced, None, "", "B"),
+            ]
+    return rows
 
 
-def shared(body: bytes) -> Iterator[Widget]:
-    share = Sharing(Widget)
-    for widget in typed(body):
-        share(widget)
-        yield widget
-
-
-def halfway(body: bytes) -> Iterator[Halfway]:
-    decode = msgspec.json.Decoder(Halfway).decode
-    for item in msgspec.json.decode(body, type=Body).items:
-        part = decode(item)
-        yield Halfway(part.metadata, part.spec.copy(), part.status.copy())
-
-
-WAYS: dict[str, Callable[[bytes], Iterator[Widget | Halfway]]] = {
-    "typed": typed,
-    "typed, equal parts shared": shared,
-    "metadata typed, the rest bytes": halfway,
-}
-
-
-def filled(body: bytes, way: str) -> Store:
-    """A store as an informer would keep it."""
-    return {(value.metadata.namespace, value.metadata.name): value for value in WAYS[way](body)}
+async def footprint(body: str, way: str) -> Footprint:
+    """Measure in a process of its own."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.bench.footprint", body, way),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    output, _ = await process.communicate()
+    return msgspec.json.decode(output, type=Footprint)
 
 
 def measure(body: bytes, way: str) -> Footprint:
     """RSS first, while the process is still fresh."""
     gc.disable()
     before, began = resident(), time.process_time()
-    store = filled(body, way)
+    decode = WAYS[way]()
+    store = filled(body, decode)
     seconds = time.process_time() - began
     objects = len(store)
     rss = (resident() - before) / objects
     del store
     tracemalloc.start()
-    store = filled(body, way)
-    traced = tracemalloc.get_traced_memory()[0] / objects
-    del store
+    decode = WAYS[way]()
+    store = filled(body, decode)
+    traced = tracemalloc.get_traced_memory()[0] / len(store)
     return Footprint(seconds / objects * 1e6, rss, traced)
 
 
@@ -93,16 +74,6 @@ def resident() -> int:
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     return int(psutil.Process().memory_info().rss)
-
-
-async def footprint(body: Path, way: str) -> Footprint:
-    """Measure in a process of its own."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.bench.footprint", str(body), way),
-        stdout=asyncio.subprocess.PIPE,
-    )
-    output, _ = await process.communicate()
-    return msgspec.json.decode(output, type=Footprint)
 
 
 if __name__ == "__main__":

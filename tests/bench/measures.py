@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -11,10 +10,8 @@ from typing import TypeVar
 
 from tests.bench.connection import Connection
 from tests.bench.contender import Contender, NotWrittenYetError
-from tests.bench.crd import collection
 from tests.bench.floor import VARIANTS, fetched, streamed
-from tests.bench.footprint import WAYS as WAYS_TO_KEEP
-from tests.bench.footprint import footprint
+from tests.bench.footprint import footprint_measures
 from tests.bench.load import drive
 from tests.bench.queues import queue_measures
 from tests.bench.reports import LatencyReport
@@ -85,18 +82,8 @@ async def memory(bench: Bench) -> list[Measure]:
 
 
 async def decoding(bench: Bench) -> list[Measure]:
-    """The floor of the memory: what msgspec alone needs, in the ways a store could keep it."""
-    rows = []
-    with tempfile.NamedTemporaryFile() as kept:
-        body = Path(kept.name)
-        body.write_bytes(await bench.connection.get(collection(), gzip=True))
-        for way in WAYS_TO_KEEP:
-            cost = await footprint(body, way)
-            rows += [
-                measured(f"bare decode: {way}", cost.microseconds / 1e6, None),
-                measured(f"bare store: {way}, RSS", cost.rss, None, "<= 3,300 B", "B"),
-            ]
-    return rows
+    """Without a library: what typed values cost in time and memory."""
+    return await footprint_measures(bench.connection)
 
 
 async def latency(bench: Bench) -> list[Measure]:

@@ -14,7 +14,6 @@ Share = Callable[[Any], Any]
 
 TRIAL = 500
 WORTH = 0.5
-LARGEST_TABLE = 200_000
 PLAIN = (str, int, bool, NoneType)
 
 
@@ -50,12 +49,6 @@ class Sharing(Generic[T]):
             if not self._left:  # from now on without counting
                 self._share = self._struct(self._kind, "")
         self._share(value)
-
-    def trim(self) -> None:
-        """Forget large tables, for what they hold may be gone: it is shared anew, never wrong."""
-        for table in self._tables.values():
-            if len(table) > LARGEST_TABLE:
-                table.clear()
 
     def _of(self, hint: Any, place: str) -> Share | None:
         """How to share a value of type `hint` at `place`; None if there is nothing to gain."""
