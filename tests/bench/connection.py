@@ -1,0 +1,79 @@
+"""Keep-alive connections of the cluster's administrator."""
+
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+
+from hack.cluster.admin import MERGE_PATCH, RefusedError
+from hack.cluster.controlplane import ControlPlane
+from tests.bench.crd import compact
+
+
+class Connection:
+    """Many small requests to one API server, over a bounded number of connections."""
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+
+    async def get(self, path: str, *, gzip: bool = False, **query: str) -> bytes:
+        """The whole body of an answer, inflated if it was compressed."""
+        encoding = {"Accept-Encoding": "gzip" if gzip else "identity"}
+        async with self._session.get(path, params=query, headers=encoding) as response:
+            return await said(response)
+
+    async def chunks(
+        self, path: str, *, gzip: bool = False, **query: str
+    ) -> AsyncGenerator[bytes, None]:
+        """An answer piece by piece, as a watch is read."""
+        encoding = {"Accept-Encoding": "gzip" if gzip else "identity"}
+        async with self._session.get(path, params=query, headers=encoding) as response:
+            response.raise_for_status()
+            async for chunk in response.content.iter_any():
+                yield chunk
+
+    async def create(self, path: str, body: Mapping[str, Any]) -> bytes:
+        return await self.send("POST", path, body)
+
+    async def replace(self, path: str, body: Mapping[str, Any]) -> bytes:
+        return await self.send("PUT", path, body)
+
+    async def patch(self, path: str, body: Mapping[str, Any]) -> bytes:
+        return await self.send("PATCH", path, body, MERGE_PATCH)
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any],
+        content_type: str = "application/json",
+    ) -> bytes:
+        headers = {"Content-Type": content_type}
+        async with self._session.request(
+            method, path, data=compact(body), headers=headers
+        ) as response:
+            return await said(response)
+
+
+async def said(response: aiohttp.ClientResponse) -> bytes:
+    body = await response.read()
+    if response.status >= 400:
+        raise RefusedError(response.status, body.decode())
+    return body
+
+
+@asynccontextmanager
+async def connected(plane: ControlPlane, connections: int = 16) -> AsyncIterator[Connection]:
+    """Connections to `plane` until the block ends."""
+    pki = plane.layout.pki
+    tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+    tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")
+    async with aiohttp.ClientSession(
+        plane.layout.server_url,
+        connector=aiohttp.TCPConnector(ssl=tls, limit=connections),
+        timeout=aiohttp.ClientTimeout(total=120),
+        read_bufsize=2**20,
+    ) as session:
+        yield Connection(session)

@@ -1,0 +1,138 @@
+"""The benchmarks by name: each measures both sides in the same run and gives rows of the table."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from tests.bench.connection import Connection
+from tests.bench.contender import Contender, NotWrittenYetError
+from tests.bench.floor import VARIANTS, fetched, streamed
+from tests.bench.footprint import footprint_measures
+from tests.bench.load import drive
+from tests.bench.queues import queue_measures
+from tests.bench.reports import LatencyReport
+from tests.bench.table import Measure, measured
+
+T = TypeVar("T")
+
+RUNS = 3
+RATES = (50, 100)
+DRIVE_SECONDS = 10.0
+REST_SECONDS = 3.0  # the server has just sent everything twice, and collects its garbage
+SETTLE_SECONDS = 0.5
+WAYS = {
+    f"{mode}, {encoding}": (f"-mode={mode}", f"-gzip={gzip}")
+    for mode in ("list", "watchlist")
+    for encoding, gzip in (("gzip", "true"), ("identity", "false"))
+}
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What every benchmark needs: a filled cluster and the two sides."""
+
+    connection: Connection
+    kubeconfig: Path
+    widgets: int
+    ours: Contender
+    anchor: Contender
+
+
+async def floor(bench: Bench) -> list[Measure]:
+    """A bare list in all ways; no library can sync faster than the best of them."""
+    rows = []
+    for variant in VARIANTS:
+        seconds = [(await fetched(bench.connection, variant))[0] for _ in range(RUNS)]
+        rows.append(measured(f"bare list: {variant}", None, min(seconds)))
+    for encoding, gzip in (("identity", False), ("gzip", True)):
+        seconds = [await streamed(bench.connection, gzip=gzip) for _ in range(RUNS)]
+        rows.append(measured(f"bare streaming list: {encoding}", None, min(seconds)))
+    return rows
+
+
+async def sync(bench: Bench) -> list[Measure]:
+    """Ours against the best that client-go can do, whichever way that is."""
+    runs = f"-runs={RUNS}"
+    theirs = {
+        way: (await bench.anchor.sync(bench.kubeconfig, runs, *options)).best
+        for way, options in WAYS.items()
+    }
+    ours = await if_written(bench.ours.sync(bench.kubeconfig, runs))
+    best, *others = sorted(theirs, key=lambda way: theirs[way])
+    what = f"initial sync of {bench.widgets:,} widgets"
+    return [
+        measured(f"{what} ({best})", ours.best if ours else None, theirs[best], "<= 1.0x"),
+        *(measured(f"{what} ({way})", None, theirs[way]) for way in others),
+    ]
+
+
+async def memory(bench: Bench) -> list[Measure]:
+    """Of one sync in a fresh process, after the collector ran and free pages went back."""
+    theirs = await bench.anchor.sync(bench.kubeconfig, "-gzip=false")
+    ours = await if_written(bench.ours.sync(bench.kubeconfig))
+    rss, heap = (ours.rss_per_object, ours.heap_per_object) if ours else (None, None)
+    return [
+        measured("RSS a cached widget", rss, theirs.rss_per_object, "<= 3,300 B", "B"),
+        measured("live heap a cached widget", heap, theirs.heap_per_object, "", "B"),
+    ]
+
+
+async def decoding(bench: Bench) -> list[Measure]:
+    """Without a library: what typed values cost in time and memory."""
+    return await footprint_measures(bench.connection)
+
+
+async def latency(bench: Bench) -> list[Measure]:
+    """From the writer's stamp to the start of the reconcile, the write itself included."""
+    rows = []
+    for rate in RATES:
+        theirs, ours, writes = await changed(bench, rate)
+        p99, p50 = (ours.p99, ours.p50) if ours else (None, None)
+        what = f"change to reconcile at {rate}/s"
+        rows += [
+            measured(f"{what}, p99", p99, theirs.p99, "<= 3x"),
+            measured(f"{what}, p50", p50, theirs.p50),
+            measured(f"{what}, of which the write, p50", None, writes.p50),
+        ]
+    return rows
+
+
+async def changed(
+    bench: Bench, rate: float
+) -> tuple[LatencyReport, LatencyReport | None, LatencyReport]:
+    """What both sides saw of the same changes, so that a stall hits both; and the writes' times."""
+    randomness = random.Random(rate)  # noqa: S311 - which widgets, not a secret
+    async with AsyncExitStack() as sides:
+        theirs = await sides.enter_async_context(bench.anchor.latency(bench.kubeconfig))
+        ours = await if_written(sides.enter_async_context(bench.ours.latency(bench.kubeconfig)))
+        await asyncio.sleep(REST_SECONDS)
+        writes = await drive(bench.connection, rate, DRIVE_SECONDS, bench.widgets, randomness)
+        await asyncio.sleep(SETTLE_SECONDS)
+    return await theirs, await ours if ours else None, writes
+
+
+async def queue(_: Bench) -> list[Measure]:
+    """Needs no cluster."""
+    return await queue_measures()
+
+
+async def if_written(measurement: Awaitable[T]) -> T | None:
+    """None while that side of the ratio does not exist."""
+    try:
+        return await measurement
+    except NotWrittenYetError:
+        return None
+
+
+MEASURES: dict[str, Callable[[Bench], Awaitable[list[Measure]]]] = {
+    "floor": floor,
+    "sync": sync,
+    "memory": memory,
+    "decoding": decoding,
+    "latency": latency,
+    "queue": queue,
+}

@@ -1,0 +1,26 @@
+"""The bench's control plane: etcd and the API server, and nothing else that takes the CPU."""
+
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from hack.cluster.controlplane import ControlPlane
+from hack.cluster.readiness import ensure
+from tests.support import session
+
+
+@asynccontextmanager
+async def running_plane() -> AsyncIterator[ControlPlane]:
+    """Without the controller manager: its garbage collector would take ownerless widgets."""
+    session.sweep_orphans()
+    home = session.new_home()
+    plane = session.new_control_plane(home / "cluster")
+    try:
+        await ensure(plane.etcd)
+        await ensure(plane.kube_apiserver)
+        await plane.etcd_ready()
+        await plane.server_ready()
+        yield plane
+    finally:
+        await plane.stop()
+        shutil.rmtree(home)

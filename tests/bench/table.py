@@ -1,0 +1,66 @@
+"""Measurements as a table to read and as JSON to keep."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+HEADER = ("what", "ours", "anchor", "ratio", "target")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One row; `ours` or `anchor` is None where there is nothing to measure yet."""
+
+    what: str
+    ours: float | None
+    anchor: float | None
+    ratio: float | None
+    target: str
+    unit: str = "s"
+
+
+def measured(
+    what: str, ours: float | None, anchor: float | None, target: str = "", unit: str = "s"
+) -> Measure:
+    """A row whose ratio follows from its numbers."""
+    ratio = ours / anchor if ours is not None and anchor else None
+    return Measure(what, ours, anchor, ratio, target, unit)
+
+
+def text_table(measures: Sequence[Measure]) -> str:
+    """One line a measurement, in columns."""
+    rows = [HEADER, *(cells(measure) for measure in measures)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]]) + "\n"
+
+
+def cells(measure: Measure) -> tuple[str, ...]:
+    return (
+        measure.what,
+        with_unit(measure.ours, measure.unit),
+        with_unit(measure.anchor, measure.unit),
+        "-" if measure.ratio is None else f"{measure.ratio:.2f}x",
+        measure.target,
+    )
+
+
+def with_unit(value: float | None, unit: str) -> str:
+    """Seconds as s, ms or us, whichever reads best; other units as they are."""
+    if value is None:
+        return "-"
+    if unit != "s":
+        return f"{value:,.0f} {unit}"
+    for scale, name in ((1.0, "s"), (1e-3, "ms")):
+        if value >= scale:
+            return f"{value / scale:.3g} {name}"
+    return f"{value / 1e-6:.3g} us"
+
+
+def write_json(measures: Sequence[Measure], path: Path) -> None:
+    """Keep `measures` for whoever compares runs."""
+    path.write_text(json.dumps([asdict(measure) for measure in measures], indent=2) + "\n")

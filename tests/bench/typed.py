@@ -1,0 +1,126 @@
+"""The widget as a typed value, in the leanest shape msgspec has: frozen, untracked, in tuples."""
+
+import msgspec
+
+
+class Value(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """Nothing in it can point back at it, so the collector need not know it."""
+
+
+class OwnerReference(Value, frozen=True):
+    """Who a widget belongs to."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool = False
+    block_owner_deletion: bool = False
+
+
+class Metadata(Value, frozen=True):
+    """All but managedFields."""
+
+    name: str
+    namespace: str
+    uid: str
+    resource_version: str
+    generation: int = 0
+    creation_timestamp: str = ""
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    finalizers: tuple[str, ...] = ()
+    owner_references: tuple[OwnerReference, ...] = ()
+
+
+class EnvVar(Value, frozen=True):
+    """One variable of a container."""
+
+    name: str
+    value: str = ""
+
+
+class Port(Value, frozen=True):
+    """One port of a container."""
+
+    name: str
+    container_port: int
+    protocol: str = ""
+
+
+class Resources(Value, frozen=True):
+    """What a container asks for and may use."""
+
+    requests: dict[str, str] = {}
+    limits: dict[str, str] = {}
+
+
+class VolumeMount(Value, frozen=True):
+    """Where a container sees a volume."""
+
+    name: str
+    mount_path: str
+
+
+class Container(Value, frozen=True):
+    """What runs."""
+
+    name: str
+    image: str
+    args: tuple[str, ...] = ()
+    env: tuple[EnvVar, ...] = ()
+    ports: tuple[Port, ...] = ()
+    resources: Resources = Resources()
+    volume_mounts: tuple[VolumeMount, ...] = ()
+
+
+class Strategy(Value, frozen=True):
+    """How a change is rolled out."""
+
+    type: str = ""
+    max_surge: int = 0
+    max_unavailable: int = 0
+
+
+class Spec(Value, frozen=True):
+    """What is wanted."""
+
+    stamp: str = ""
+    replicas: int = 0
+    paused: bool = False
+    selector: dict[str, str] = {}
+    node_selector: dict[str, str] = {}
+    strategy: Strategy = Strategy()
+    containers: tuple[Container, ...] = ()
+
+
+class Condition(Value, frozen=True):
+    """One aspect of the state."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str = ""
+    observed_generation: int = 0
+
+
+class Status(Value, frozen=True):
+    """What is."""
+
+    phase: str = ""
+    replicas: int = 0
+    ready_replicas: int = 0
+    observed_generation: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class Widget(Value, frozen=True):
+    """The whole of it."""
+
+    api_version: str
+    kind: str
+    metadata: Metadata
+    spec: Spec
+    status: Status = Status()
