@@ -1,6 +1,7 @@
 """Fill the cluster with widgets, and change them at a steady rate."""
 
 import asyncio
+import json
 import random
 import time
 from collections.abc import Iterable
@@ -16,6 +17,7 @@ from tests.support.eventually import eventually
 
 WORKERS = 16
 ALREADY_THERE = 409
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 class Metadata(msgspec.Struct, rename="camel"):
@@ -40,10 +42,23 @@ class StoredList(msgspec.Struct):
 
 async def install(connection: Connection) -> None:
     """The definition and the namespaces; what is there stays."""
-    await unless_there(connection, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd())
+    definition = crd()
+    await unless_there(connection, DEFINITIONS, definition)
     for name in namespaces():
         await unless_there(connection, "/api/v1/namespaces", {"metadata": {"name": name}})
-    await eventually(lambda: connection.get(collection(), limit="1"), tolerate=RefusedError)
+    stored = f"{DEFINITIONS}/{definition['metadata']['name']}"
+    await eventually(lambda: connection.get(stored), is_established)
+    await everything(connection)
+
+
+def is_established(definition: bytes) -> bool:
+    conditions = json.loads(definition)["status"].get("conditions") or ()
+    return ("Established", "True") in [(c["type"], c["status"]) for c in conditions]
+
+
+async def everything(connection: Connection) -> bytes:
+    """The whole list; right after the definition it is refused now and then."""
+    return await eventually(lambda: connection.get(collection()), tolerate=RefusedError)
 
 
 async def unless_there(connection: Connection, where: str, body: dict[str, object]) -> None:
@@ -56,7 +71,7 @@ async def unless_there(connection: Connection, where: str, body: dict[str, objec
 
 async def fill(connection: Connection, count: int) -> int:
     """Make those of the first `count` widgets that are not there with their status; how many."""
-    listed = msgspec.json.decode(await connection.get(collection()), type=StoredList)
+    listed = msgspec.json.decode(await everything(connection), type=StoredList)
     stored = {item.metadata.name: item for item in listed.items}
     todo = [n for n in range(count) if not complete(stored.get(path(n).rsplit("/")[-1]))]
     left = iter(todo)
