@@ -59,7 +59,7 @@ class Client:
     ) -> Listing[T]:
         """One list request: everything, or one page where `query` has a limit."""
         call = Call("GET", kind.collection(namespace), query or {})
-        return self.decoder(kind).listing(await self._rest.send(call))
+        return await self.decoder(kind).listing(await self._rest.send(call))
 
     async def watch(self, kind: Kind[T], namespace: str, query: Query, *, silence: float) -> Stream:
         """An open watch, which the caller reads and closes."""

@@ -1,5 +1,6 @@
 """From the server's bytes to typed objects, once, without a detour through dicts."""
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
@@ -9,9 +10,12 @@ from controller.runtime.errors import Status, UnreadableError
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import Kind
 from controller.runtime.objects import Object
+from controller.runtime.sharing import Sharing
 
 T = TypeVar("T", bound=Object)
 
+# Some milliseconds of work.
+IN_ONE_GO: Final = 200
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 
 
@@ -68,9 +72,9 @@ class _ListMeta(
     go_on: str = ""
 
 
-class _Page(msgspec.Struct, Generic[T]):
+class _Page(msgspec.Struct):
     metadata: _ListMeta
-    items: list[T] | None = None
+    items: list[msgspec.Raw] | None = None
 
 
 class _Envelope(msgspec.Struct):
@@ -105,27 +109,38 @@ class Decoder(Generic[T]):
     def __init__(self, kind: Kind[T]) -> None:
         self._kind = kind
         self._object = msgspec.json.Decoder(kind.model)
-        self._page: msgspec.json.Decoder[_Page[T]] = msgspec.json.Decoder(_Page[kind.model])  # type: ignore[name-defined] # a type at run time
-        self._raw_page = msgspec.json.Decoder(_Page[msgspec.Raw])  # type: ignore[type-var]
+        self._page = msgspec.json.Decoder(_Page)
         self._envelope = msgspec.json.Decoder(_Envelope)
         self._identified = msgspec.json.Decoder(_Identified)
+        self._share = Sharing(kind.model)
 
-    def object(self, body: bytes) -> T:
+    def object(self, body: bytes | msgspec.Raw) -> T:
         """One object; UnreadableError where the model cannot hold it."""
         try:
-            return self._object.decode(body)
+            return self._share(self._object.decode(body))
         except msgspec.DecodeError as error:
             raise UnreadableError(f"an object of {self._kind} cannot be read: {error}") from error
 
-    def listing(self, body: bytes) -> Listing[T]:
-        """A list; objects that the model cannot hold are told apart and do not spoil the rest."""
+    async def listing(self, body: bytes) -> Listing[T]:
+        """A list; objects that the model cannot hold are told apart and do not spoil the rest.
+
+        Cut into items first: what one item leaves over serves the next, and the loop gets turns.
+        """
         try:
             page = self._page.decode(body)
-        except msgspec.ValidationError:
-            return self._one_by_one(body)
         except msgspec.DecodeError as error:
             raise UnreadableError(f"a list of {self._kind} cannot be read: {error}") from error
-        return Listing(page.items or [], page.metadata.resource_version, page.metadata.go_on)
+        items: list[T] = []
+        unreadable: list[Unreadable] = []
+        for number, raw in enumerate(page.items or ()):
+            try:
+                items.append(self._share(self._object.decode(raw)))
+            except msgspec.DecodeError as error:
+                unreadable.append(self._unreadable(raw, error))
+            if number % IN_ONE_GO == IN_ONE_GO - 1:
+                await asyncio.sleep(0)
+        meta = page.metadata
+        return Listing(items, meta.resource_version, meta.go_on, tuple(unreadable))
 
     def event(self, line: bytes) -> Change[T] | Bookmark | Status | Unreadable:
         """One line of a watch; a Status is the error that ends it."""
@@ -138,22 +153,10 @@ class Decoder(Generic[T]):
         except msgspec.DecodeError as error:
             raise UnreadableError(f"a watch of {self._kind} cannot be read: {error}") from error
         try:
-            found = self._object.decode(envelope.object)
+            found = self._share(self._object.decode(envelope.object))
         except msgspec.DecodeError as error:
             return self._unreadable(envelope.object, error, gone=envelope.type == "DELETED")
         return Change(found, envelope.type == "DELETED", envelope.type == "ADDED")
-
-    def _one_by_one(self, body: bytes) -> Listing[T]:
-        page = self._raw_page.decode(body)
-        items: list[T] = []
-        unreadable: list[Unreadable] = []
-        for raw in page.items or ():
-            try:
-                items.append(self._object.decode(raw))
-            except msgspec.DecodeError as error:
-                unreadable.append(self._unreadable(raw, error))
-        meta = page.metadata
-        return Listing(items, meta.resource_version, meta.go_on, tuple(unreadable))
 
     def _bookmark(self, raw: msgspec.Raw) -> Bookmark:
         meta = self._identified.decode(raw).metadata

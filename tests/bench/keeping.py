@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from tests.bench.sharing import Sharing
+from controller.runtime.sharing import Sharing
 from tests.bench.typed import Metadata, Widget
 
 

@@ -105,7 +105,7 @@ async def changed(
     bench: Bench, rate: float
 ) -> tuple[LatencyReport, LatencyReport | None, LatencyReport]:
     """What both sides saw of the same changes, so that a stall hits both; and the writes' times."""
-    randomness = random.Random(rate)  # noqa: S311 - which widgets, not a secret
+    randomness = random.Random(rate)
     async with AsyncExitStack() as sides:
         theirs = await sides.enter_async_context(bench.anchor.latency(bench.kubeconfig))
         ours = await if_written(sides.enter_async_context(bench.ours.latency(bench.kubeconfig)))

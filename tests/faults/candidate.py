@@ -74,7 +74,7 @@ async def run(given: argparse.Namespace) -> None:
             LeaseLock(Client(rest, "candidate"), key, given.identity),
             settings,
             clock,
-            random.Random(),  # noqa: S311
+            random.Random(),
             LeaderMetrics(registry),
             Callbacks(log.info, lambda holder: log.info("%s %s", SEES, holder)),
         )

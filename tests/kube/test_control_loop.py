@@ -66,7 +66,7 @@ async def looping(informer: Informer[ConfigMap], reconciler: Recording) -> Async
     informer.subscribe(feed(queue, itself()))
     metrics = MeasuredLoop(LoopMetrics(CollectorRegistry()), "test")
     options = LoopOptions("test", workers=4, deadline=0.5, grace=0.2)
-    loop = ControlLoop(options, queue, reconciler, metrics, clock, Random(7))  # noqa: S311
+    loop = ControlLoop(options, queue, reconciler, metrics, clock, Random(7))
     async with running(informer), asyncio.TaskGroup() as group:
         group.create_task(loop.run(stop))
         try:

@@ -50,7 +50,7 @@ async def subject(client: Client, namespace: str) -> Reference:
 @asynccontextmanager
 async def recording(client: Client) -> AsyncIterator[EventRecorder]:
     """A recorder at work; all that it was told is written when the block has ended."""
-    chance = Random()  # noqa: S311 - no secret depends on it
+    chance = Random()
     recorder = EventRecorder(client, SystemClock(), chance, "example.com/tests", "tests-0")
     async with asyncio.TaskGroup() as group:
         task = group.create_task(recorder.run())

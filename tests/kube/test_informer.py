@@ -150,7 +150,7 @@ async def test_an_object_that_cannot_be_read_is_skipped_and_the_rest_goes_on(
         Scope(NOTES, namespace, **scope),
         InformerMetrics(registry),
         SystemClock(),
-        Random(7),  # noqa: S311
+        Random(7),
     )
     async with running(informer):
         assert {key.name for key in informer.store} == {"good"}

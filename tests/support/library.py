@@ -40,7 +40,7 @@ def informer_of(client: Client, namespace: str, **scope: Any) -> Informer[Config
         Scope(CONFIG_MAPS, namespace, **scope),
         InformerMetrics(CollectorRegistry()),
         SystemClock(),
-        Random(7),  # noqa: S311
+        Random(7),
         {"team": lambda found: [found.metadata.labels.get("team", "")]},
     )
 

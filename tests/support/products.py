@@ -41,7 +41,7 @@ async def running(
     program: ours.Program, home: Path, changes: Mapping[str, Any]
 ) -> AsyncIterator[Running]:
     """`program` with `changes` to its local configuration, ready, for the length of the block."""
-    port = free_port(random.Random())  # noqa: S311
+    port = free_port(random.Random())
     process = ours.process(home, program, {**addresses(program, port), **changes})
     process.start()
     try:

@@ -23,7 +23,7 @@ def new_home() -> Path:
 def new_control_plane(home: Path) -> ControlPlane:
     """A control plane in `home` on free ports, not yet started."""
     programs = {name: binary.path for name, binary in find_all().items()}
-    return ControlPlane(random_layout(home, programs, random.Random()))  # noqa: S311
+    return ControlPlane(random_layout(home, programs, random.Random()))
 
 
 def sweep_orphans() -> None:

@@ -56,7 +56,7 @@ class Bench:
             self.reconciler,
             MeasuredLoop(LoopMetrics(self.registry), "things"),
             self.clock,
-            Random(1),  # noqa: S311 - ids are not secrets
+            Random(1),
         )
 
     @asynccontextmanager

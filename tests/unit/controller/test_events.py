@@ -100,7 +100,7 @@ def recorder(client: RecordingClient, clock: VirtualClock) -> EventRecorder:
 
 
 def a_recorder(client: RecordingClient, clock: VirtualClock, instance: str) -> EventRecorder:
-    chance = Random(1)  # noqa: S311 - no secret depends on it
+    chance = Random(1)
     return EventRecorder(client, clock, chance, "things-controller", instance)
 
 

@@ -40,7 +40,7 @@ class Process:
             self.lock,
             SETTINGS,
             clock,
-            random.Random(1),  # noqa: S311
+            random.Random(1),
             LeaderMetrics(self.registry),
             Callbacks(self.events.append, self.leaders.append, self.abandoned.set),
         )

@@ -20,7 +20,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> set[int]:
 
 
 def choose(runs: set[str]) -> Settings:
-    return with_usable_ports(Settings(), runs.__contains__, random.Random(1))  # noqa: S311
+    return with_usable_ports(Settings(), runs.__contains__, random.Random(1))
 
 
 def test_free_ports_are_the_preferred_ones(taken: set[int]) -> None:
