@@ -140,6 +140,18 @@ async def test_a_follower_tells_each_leader_once(clock: VirtualClock) -> None:
         assert ours.events == []
 
 
+async def test_a_candidate_without_a_server_tells_nothing_and_goes_on_trying(
+    lease: MemoryLease, clock: VirtualClock, ours: Process
+) -> None:
+    ours.lock.always = Fault.FAILS
+    async with running(ours):
+        await clock.advance(60)
+        assert (ours.leaders, ours.events) == ([], [])
+        ours.lock.always = None
+        await clock.advance(5)
+        assert ours.elector.is_leader()
+
+
 @pytest.mark.parametrize("call", ["create", "update"])
 async def test_a_candidate_whose_answer_was_lost_finds_that_it_leads(
     clock: VirtualClock, call: str
@@ -328,7 +340,7 @@ async def test_a_renewal_whose_answer_waits_behind_a_jump_does_not_bring_the_ter
     async with running(ours) as task:
         ours.lock.answer_seconds = 1
         await clock.advance(2.5)
-        clock.move(10)
+        clock.move(8)
         assert not ours.elector.is_leader()
         ours.lock.answer_seconds = 0
         await settle()
@@ -417,6 +429,7 @@ async def test_a_clean_stop_releases_the_lease_after_the_work_has_ended(
         await clock.advance(30)
         assert task.cancelled()
     assert holder_at_the_end == ["a"]
+    assert not ours.elector.is_leader()
     assert lease.record is not None
     assert (lease.holder, lease.record.duration_seconds, lease.record.transitions) == ("", 1, 0)
 
