@@ -61,7 +61,7 @@ class Work:
 async def run(given: argparse.Namespace) -> None:
     """Lead, again and again, until SIGTERM."""
     clock, registry = SystemClock(), CollectorRegistry()
-    settings = ElectionSettings("candidates", given.lease, given.renew, given.retry)
+    settings = ElectionSettings(given.name, given.lease, given.renew, given.retry)
 
     async def load() -> Access:
         return await from_kubeconfig(given.kubeconfig)
@@ -69,7 +69,7 @@ async def run(given: argparse.Namespace) -> None:
     credentials = Credentials(load, await load(), clock)
     async with new_session("leader-election") as session:
         rest = RestClient(session, credentials, RestMetrics(registry), clock)
-        key = ObjectKey(given.namespace, "candidates")
+        key = ObjectKey(given.namespace, given.name)
         elector = LeaderElector(
             LeaseLock(Client(rest, "candidate"), key, given.identity),
             settings,
@@ -104,7 +104,8 @@ def block(seconds: float) -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--kubeconfig", type=Path, required=True)
-    parser.add_argument("--namespace", required=True)
+    parser.add_argument("--namespace", default="default")
+    parser.add_argument("--name", required=True, help="of the Lease")
     parser.add_argument("--identity", required=True)
     parser.add_argument("--log", type=Path, required=True)
     parser.add_argument("--lease", type=int, required=True)

@@ -1,5 +1,6 @@
 """Several candidate processes on one control plane, each with faults of its own."""
 
+import logging
 import os
 import signal
 import sys
@@ -17,6 +18,8 @@ from tests.faults.candidate import SEES
 from tests.faults.reigns import Reign, overlaps, reigns
 from tests.support.eventually import eventually
 from tests.support.tcp_proxy import TCPProxy
+
+log = logging.getLogger(__name__)
 
 NAMES = ("a", "b", "c")
 # Beats that show that a leader goes on beside whatever its predecessor does now.
@@ -66,14 +69,15 @@ class Candidates:
         found = await eventually(self.reigns, lambda found: found and found[-1].beats > 1)
         return self._by_name[found[-1].identity]
 
-    async def successor(self, old: Candidate, *, seconds: float) -> float:
-        """Wait until another leads; how long nobody did."""
+    async def successor(self, old: Candidate, *, seconds: float) -> None:
+        """Wait until another leads, and log for how long nobody did."""
         found = await eventually(
             self.reigns,
             lambda found: found[-1].identity != old.name and found[-1].beats > 1,
             seconds=seconds,
         )
-        return found[-1].begin - max(one.last for one in found if one.identity == old.name)
+        last = max(one.last for one in found if one.identity == old.name)
+        log.info("handed over after %.2f s", found[-1].begin - last)
 
     async def go_on(self) -> None:
         """Wait until there has been a leader for a good while from now."""
@@ -95,10 +99,9 @@ class Candidates:
 
 @asynccontextmanager
 async def electing(
-    plane: ControlPlane, home: Path, namespace: str, count: int, settings: ElectionSettings
+    plane: ControlPlane, home: Path, count: int, settings: ElectionSettings
 ) -> AsyncIterator[Candidates]:
-    """An election that has a leader; when it is over, no two may have led at one moment."""
-    home.mkdir()
+    """An election over a Lease of the folder's name; no two may have led at one moment."""
     candidates = Candidates(home / "reigns")
     async with AsyncExitStack() as stack:
         for name in NAMES[:count]:
@@ -106,7 +109,7 @@ async def electing(
             await stack.enter_async_context(proxy.serving())
             kubeconfig = through(plane, proxy, home / f"kubeconfig-{name}")
             flags = f"--log={home / 'reigns'}", f"--kubeconfig={kubeconfig}", *timed(settings)
-            process = Process(command(name, f"--namespace={namespace}", *flags), home)
+            process = Process(command(name, f"--name={home.name}", *flags), home)
             process.start()
             stack.push_async_callback(process.stop)
             candidates.add(Candidate(process, proxy))

@@ -1,14 +1,16 @@
 """Processes that elect a leader on a real API server, while everything fails round them."""
 
+import secrets
 import signal
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 
 from controller.runtime.election import ElectionSettings
 from hack.cluster.controlplane import ControlPlane
-from tests.faults.candidates import Candidate, electing
+from tests.faults.candidates import Candidate, Candidates, electing
 from tests.faults.reigns import Reign, overlaps, reigns
 from tests.support.eventually import eventually
 
@@ -21,8 +23,16 @@ EXPIRY_SECONDS = SHORT.lease_seconds + SHORT.wait_seconds(1.0) + MARGIN_SECONDS
 RELEASE_SECONDS = LONG.wait_seconds(1.0) + MARGIN_SECONDS
 
 Strike = Callable[[Candidate], Awaitable[None]]
-Note = Callable[[str, object], None]
+Elect = Callable[[int, ElectionSettings], AbstractAsyncContextManager[Candidates]]
 COUNTS = pytest.mark.parametrize("count", [2, 3], ids=["two", "three"])
+
+
+@pytest.fixture
+def elect(control_plane: ControlPlane, run_folder: Path) -> Elect:
+    """Begins an election of so many candidates over a Lease of its own."""
+    home = run_folder / f"election-{secrets.token_hex(4)}"
+    home.mkdir()
+    return lambda count, settings: electing(control_plane, home, count, settings)
 
 
 async def kill(leader: Candidate) -> None:
@@ -70,27 +80,20 @@ async def nothing(leader: Candidate) -> None:
     ],
 )
 async def test_a_leader_that_fails_has_one_successor_and_never_leads_beside_it(
-    control_plane: ControlPlane,
-    run_folder: Path,
-    namespace: str,
-    count: int,
-    strike: Strike,
-    mend: Strike,
-    record_property: Note,
+    elect: Elect, count: int, strike: Strike, mend: Strike
 ) -> None:
-    async with electing(control_plane, run_folder / namespace, namespace, count, SHORT) as election:
+    async with elect(count, SHORT) as election:
         old = await election.leader()
         await strike(old)
-        gap = await election.successor(old, seconds=EXPIRY_SECONDS)
-        record_property("hand_over_seconds", round(gap, 2))
+        await election.successor(old, seconds=EXPIRY_SECONDS)
         await mend(old)
         await election.go_on()
 
 
 async def test_a_leader_whose_event_loop_is_blocked_ends_itself(
-    control_plane: ControlPlane, run_folder: Path, namespace: str
+    elect: Elect,
 ) -> None:
-    async with electing(control_plane, run_folder / namespace, namespace, 2, SHORT) as election:
+    async with elect(2, SHORT) as election:
         leader = await election.leader()
         leader.block()
         await eventually(leader.is_gone)
@@ -99,9 +102,9 @@ async def test_a_leader_whose_event_loop_is_blocked_ends_itself(
 
 @COUNTS
 async def test_nobody_leads_while_the_api_server_is_away_and_somebody_does_when_it_is_back(
-    control_plane: ControlPlane, run_folder: Path, namespace: str, count: int
+    control_plane: ControlPlane, elect: Elect, count: int
 ) -> None:
-    async with electing(control_plane, run_folder / namespace, namespace, count, SHORT) as election:
+    async with elect(count, SHORT) as election:
         await election.leader()
         await control_plane.kube_apiserver.kill()
         try:
@@ -114,18 +117,13 @@ async def test_nobody_leads_while_the_api_server_is_away_and_somebody_does_when_
 
 @COUNTS
 async def test_a_leader_that_stops_cleanly_hands_over_without_waiting_for_the_lease(
-    control_plane: ControlPlane,
-    run_folder: Path,
-    namespace: str,
-    count: int,
-    record_property: Note,
+    elect: Elect, count: int
 ) -> None:
-    async with electing(control_plane, run_folder / namespace, namespace, count, LONG) as election:
+    async with elect(count, LONG) as election:
         old = await election.leader()
         assert await old.process.end(signal.SIGTERM) == 0
         assert (await election.reigns())[0].ended
-        gap = await election.successor(old, seconds=RELEASE_SECONDS)
-        record_property("hand_over_seconds", round(gap, 2))
+        await election.successor(old, seconds=RELEASE_SECONDS)
         await election.go_on()
 
 
