@@ -242,19 +242,15 @@ class Informer(Generic[T]):
         return Notice(old, new)
 
     def _take_away(self, key: ObjectKey, uid: str, last: T | None) -> None:
-        """Take in that the watch is past a delete: what is stored is gone unless it came later."""
+        """Take in that the watch is past a delete; a successor that we made already stays."""
         self._reported.pop(key, None)
         self._gone.append(uid)
         own = self._deleted.get(key)
         if own is not None and own.uid == uid:
             del self._deleted[key]
         stored = self.store.get(key)
-        if stored is None:
-            return
-        if stored.metadata.uid == uid:
+        if stored is not None and stored.metadata.uid == uid:
             self._remove(last or stored)
-        elif is_older(stored.metadata.resource_version, self._followed):
-            self._remove(stored)
 
     def _remove(self, last: T) -> None:
         self.store.remove(key_of(last))

@@ -186,6 +186,16 @@ async def test_a_list_that_is_older_than_the_last_one_means_that_history_went_ba
     ]
 
 
+async def test_history_can_go_back_to_before_an_event_that_could_not_be_read(
+    informer: Informer[Note],
+) -> None:
+    informer.replace(listing(10))
+    informer.unreadable(unreadable("a", 30))
+    informer.wrote(a_note("b", 31))
+    informer.replace(listing(20))
+    assert stored(informer) == []
+
+
 @pytest.mark.parametrize(
     ("scope", "kind", "namespace", "belongs"),
     [
@@ -313,6 +323,16 @@ async def test_events_from_before_an_own_delete_do_not_bring_the_object_back(
     assert stored(informer) == []
 
 
+async def test_an_own_delete_is_not_forgotten_because_an_older_list_cannot_be_read(
+    informer: Informer[Note],
+) -> None:
+    informer.replace(listing(10, a_note("a", 1)))
+    informer.deleted(key("a"), "uid-a")
+    informer.replace(Listing([], "12", "", (unreadable("a", 11),)))
+    informer.change(put(a_note("a", 13)))
+    assert stored(informer) == []
+
+
 async def test_what_was_deleted_unseen_does_not_come_up_afterwards(
     informer: Informer[Note], told: Told
 ) -> None:
@@ -378,6 +398,7 @@ async def test_an_answer_that_does_not_say_what_was_deleted_changes_nothing(
     informer.deleted(key("a"), "")
     informer.change(put(a_note("a", 11)))
     assert stored(informer) == ["a@11"]
+    assert len(informer._deleted) == 0
 
 
 def event_first(informer: Informer[Note], name: str) -> None:
@@ -511,6 +532,10 @@ async def test_a_resync_tells_everything_once_more_as_a_backlog(
     ]
 
 
+def handler_errors(registry: CollectorRegistry) -> float | None:
+    return registry.get_sample_value("informer_handler_errors_total", {"resource": str(NOTES)})
+
+
 async def test_a_handler_that_raises_loses_that_notice_and_nothing_else(
     informer: Informer[Note], told: Told, registry: CollectorRegistry
 ) -> None:
@@ -526,8 +551,7 @@ async def test_a_handler_that_raises_loses_that_notice_and_nothing_else(
     informer.change(put(a_note("a", 11)))
     assert await delivered(informer, told) == ["new a@1 (backlog)", "a@1 became a@11"]
     assert heard.words == ["a@1 became a@11"]
-    errors = registry.get_sample_value("informer_handler_errors_total", {"resource": str(NOTES)})
-    assert errors == 1
+    assert handler_errors(registry) == 1
 
 
 async def test_a_handler_whose_own_work_was_cancelled_goes_on_with_the_next_notice(
@@ -637,8 +661,8 @@ async def test_news_without_end_does_not_keep_a_handler_from_being_synced(
         assert synced.done()
 
 
-async def test_what_still_waits_when_an_informer_stops_is_dropped(
-    informer: Informer[Note], clock: VirtualClock
+async def test_what_still_waits_when_an_informer_stops_is_dropped_and_is_no_error(
+    informer: Informer[Note], clock: VirtualClock, registry: CollectorRegistry
 ) -> None:
     heard = Told()
 
@@ -652,6 +676,7 @@ async def test_what_still_waits_when_an_informer_stops_is_dropped(
         pass
     await clock.advance(10)
     assert heard.words == []
+    assert handler_errors(registry) == 0
 
 
 @pytest.mark.parametrize("reaction", [RuntimeError("cannot stop now"), None])

@@ -131,6 +131,7 @@ def test_a_long_message_is_cut() -> None:
         (503, "", None),
         (404, "1", None),
         (200, "1", None),
+        (431, "1", None),
         (429, "Wed, 21 Oct 2026 07:28:00 GMT", None),
         (429, "-1", None),
         (429, "1.5", None),
