@@ -202,7 +202,7 @@ class Informer(Generic[T]):
             for stored in self.store.all()
             if key_of(stored) not in listed
             and (key_of(stored), stored.metadata.uid) not in unread
-            and (restored or is_reached(stored.metadata.resource_version, self._followed))
+            and (restored or not is_older(self._followed, stored.metadata.resource_version))
         ]
 
     def _forget_but(self, listing: Listing[T]) -> None:

@@ -10,7 +10,7 @@ from controller.runtime.objects import ObjectMeta
 from tests.support.notes import Note, NoteSpec
 
 
-def a_note(name: str, version: int, uid: str = "", size: int = 0) -> Note:
+def a_note(name: str, version: int | str, uid: str = "", size: int = 0) -> Note:
     """A note of the namespace `ns`; its uid tells two of one name apart."""
     meta = ObjectMeta(
         namespace="ns", name=name, uid=uid or f"uid-{name}", resource_version=str(version)

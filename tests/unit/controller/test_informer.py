@@ -102,6 +102,17 @@ async def test_a_second_list_tells_what_is_gone_and_then_what_is_new_and_nothing
     assert (await delivered(informer, told))[3:] == ["gone c@3", "new d@15", "b@2 became b@12"]
 
 
+async def test_versions_that_cannot_be_compared_are_taken_as_they_come(
+    informer: Informer[Note], told: Told
+) -> None:
+    informer.replace(listing("x", a_note("a", "p"), a_note("b", "q")))
+    informer.replace(listing("w", a_note("a", "o")))
+    informer.wrote(a_note("c", "m"))
+    informer.change(put(a_note("a", "n")))
+    assert stored(informer) == ["a@n", "c@m"]
+    assert "gone b@q" in await delivered(informer, told)
+
+
 async def test_a_handler_never_sees_a_store_older_than_its_notice(
     informer: Informer[Note],
 ) -> None:
