@@ -2,11 +2,11 @@
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
 import msgspec
 
-from controller.runtime.errors import Status, UnreadableError
+from controller.runtime.errors import UNDECODABLE, Status, UnreadableError
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import Kind
 from controller.runtime.objects import Object
@@ -78,7 +78,7 @@ class _Page(msgspec.Struct):
 
 
 class _Envelope(msgspec.Struct):
-    type: str
+    type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
     object: msgspec.Raw
 
 
@@ -94,9 +94,16 @@ class _Details(msgspec.Struct):
     uid: str = ""
 
 
+class _Held(msgspec.Struct, rename="camel"):
+    uid: str = ""
+    finalizers: tuple[str, ...] = ()
+    deletion_grace_period_seconds: int | None = None
+
+
 class _DeleteAnswer(msgspec.Struct):
     kind: str = ""
-    details: _Details = msgspec.field(default_factory=_Details)
+    metadata: _Held = msgspec.field(default_factory=_Held)
+    details: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class _Identified(msgspec.Struct):
@@ -118,7 +125,7 @@ class Decoder(Generic[T]):
         """One object; UnreadableError where the model cannot hold it."""
         try:
             return self._share(self._object.decode(body))
-        except msgspec.DecodeError as error:
+        except UNDECODABLE as error:
             raise UnreadableError(f"an object of {self._kind} cannot be read: {error}") from error
 
     async def listing(self, body: bytes) -> Listing[T]:
@@ -128,15 +135,15 @@ class Decoder(Generic[T]):
         """
         try:
             page = self._page.decode(body)
-        except msgspec.DecodeError as error:
+        except UNDECODABLE as error:
             raise UnreadableError(f"a list of {self._kind} cannot be read: {error}") from error
         items: list[T] = []
         unreadable: list[Unreadable] = []
         for number, raw in enumerate(page.items or ()):
             try:
                 items.append(self._share(self._object.decode(raw)))
-            except msgspec.DecodeError as error:
-                unreadable.append(self._unreadable(raw, error))
+            except UNDECODABLE as error:
+                unreadable.append(self._unreadable(raw, str(error)))
             if number % IN_ONE_GO == IN_ONE_GO - 1:
                 await asyncio.sleep(0)
         meta = page.metadata
@@ -150,13 +157,16 @@ class Decoder(Generic[T]):
                 return msgspec.json.decode(envelope.object, type=Status)
             if envelope.type == "BOOKMARK":
                 return self._bookmark(envelope.object)
-        except msgspec.DecodeError as error:
+        except UNDECODABLE as error:
             raise UnreadableError(f"a watch of {self._kind} cannot be read: {error}") from error
+        gone = envelope.type == "DELETED"
         try:
             found = self._share(self._object.decode(envelope.object))
-        except msgspec.DecodeError as error:
-            return self._unreadable(envelope.object, error, gone=envelope.type == "DELETED")
-        return Change(found, envelope.type == "DELETED", envelope.type == "ADDED")
+        except UNDECODABLE as error:
+            return self._unreadable(envelope.object, str(error), gone=gone)
+        if not (found.metadata.name and found.metadata.resource_version):
+            return self._unreadable(envelope.object, "no name or no resourceVersion", gone=gone)
+        return Change(found, gone, envelope.type == "ADDED")
 
     def _bookmark(self, raw: msgspec.Raw) -> Bookmark:
         meta = self._identified.decode(raw).metadata
@@ -164,17 +174,23 @@ class Decoder(Generic[T]):
         return Bookmark(meta.resource_version, ends)
 
     def deleted(self, body: bytes) -> Deleted[T]:
-        """The answer to a delete: a Status when the object is gone, itself when it has to wait."""
-        answer = msgspec.json.decode(body, type=_DeleteAnswer)
-        if answer.kind == "Status":
-            return Deleted(None, answer.details.uid)
-        waiting = self.object(body)
-        return Deleted(waiting, waiting.metadata.uid)
+        """The answer to a delete: a Status, or the object; some kinds are shown though gone."""
+        try:
+            answer = msgspec.json.decode(body, type=_DeleteAnswer)
+            if answer.kind == "Status":
+                return Deleted(None, msgspec.json.decode(answer.details, type=_Details).uid)
+        except UNDECODABLE as error:
+            raise UnreadableError(
+                f"the answer to a delete of {self._kind} cannot be read: {error}"
+            ) from error
+        held = answer.metadata
+        waits = held.finalizers or held.deletion_grace_period_seconds
+        return Deleted(self.object(body) if waits else None, held.uid)
 
-    def _unreadable(self, raw: msgspec.Raw, error: Exception, *, gone: bool = False) -> Unreadable:
+    def _unreadable(self, raw: msgspec.Raw, error: str, *, gone: bool = False) -> Unreadable:
         try:
             meta = self._identified.decode(raw).metadata
-        except msgspec.DecodeError:
+        except UNDECODABLE:
             meta = _Identity()
         key = ObjectKey(meta.namespace, meta.name)
-        return Unreadable(key, meta.uid, meta.resource_version, str(error), gone)
+        return Unreadable(key, meta.uid, meta.resource_version, error, gone)

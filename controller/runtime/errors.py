@@ -5,6 +5,8 @@ from typing import Final
 import msgspec
 
 LONGEST_MESSAGE: Final = 1024
+# What msgspec raises on bytes that are not JSON, not of the type, not UTF-8, or nested too deep.
+UNDECODABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class AccessError(Exception):
@@ -115,7 +117,7 @@ def status_error(said: str, code: int, body: bytes) -> StatusError:
     """The typed error of an answer; proxies and unknown groups answer in plain text."""
     try:
         status = msgspec.json.decode(body, type=Status)
-    except msgspec.DecodeError:
+    except UNDECODABLE:
         status = Status(message=" ".join(body.decode(errors="replace").split()))
     return error_of(said, code, status)
 

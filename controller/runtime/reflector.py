@@ -31,6 +31,8 @@ T = TypeVar("T", bound=Object)
 SILENCE_SECONDS: Final = 75.0
 WATCH_SECONDS: Final = (300, 600)
 VERY_SHORT_SECONDS: Final = 1.0
+# Versions that mean no moment: a watch from there begins with every object, in no order.
+NOWHERE: Final = ("", "0")
 
 log = logging.getLogger(__name__)
 
@@ -124,6 +126,7 @@ class Reflector(Generic[T]):
         self._backoff = Backoff(clock, randomness)
         self._version = ""
         self._version_unavailable = False
+        self._opened_at = 0.0
         self._collected: Collection[T] | None = None
         self.last_heard: float | None = None
 
@@ -133,7 +136,7 @@ class Reflector(Generic[T]):
             try:
                 await self._list_and_watch()
             except ApiError as error:
-                log.warning("list_failed", extra={"kind": self._name, "error": str(error)})
+                log.warning("reflection_failed", extra={"kind": self._name, "error": str(error)})
             await self._clock.sleep(self._backoff.step())
 
     async def _list_and_watch(self) -> None:
@@ -191,6 +194,9 @@ class Reflector(Generic[T]):
         asked = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         try:
             stream = await self._watch({**asked, "resourceVersion": version})
+        except (ExpiredError, VersionTooLargeError):
+            self._version_unavailable = True
+            raise
         except (ConnectRefusedError, ThrottledError):
             raise
         except ApiError as error:
@@ -202,13 +208,12 @@ class Reflector(Generic[T]):
     async def _watch(self, query: dict[str, str]) -> Events:
         seconds = self._randomness.randint(*WATCH_SECONDS)
         whole = {**query, "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds)}
-        scope = self._scope
+        scope, self._opened_at = self._scope, self._clock.monotonic()
         return await self._source.watch(scope.kind, scope.namespace, whole, silence=SILENCE_SECONDS)
 
     async def _follow(self, stream: Events) -> Outcome:
         """Take every event of one watch to its end; never raises an error of the server."""
-        started, decoder = self._clock.monotonic(), self._source.decoder(self._scope.kind)
-        heard = 0
+        decoder, heard = self._source.decoder(self._scope.kind), 0
         try:
             async for lines in stream.batches():
                 self.last_heard = self._clock.monotonic()
@@ -219,6 +224,7 @@ class Reflector(Generic[T]):
             return Outcome.LATER
         except UnreachableError as error:
             log.debug("watch_broken", extra={"kind": self._name, "error": str(error)})
+            return self._after_the_end(heard, broken=True)
         except ApiError as error:
             level = logging.INFO if isinstance(error, ExpiredError) else logging.WARNING
             log.log(level, "watch_ended", extra={"kind": self._name, "error": str(error)})
@@ -226,18 +232,25 @@ class Reflector(Generic[T]):
             return Outcome.RELIST
         finally:
             stream.close()
-        very_short = self._clock.monotonic() - started < VERY_SHORT_SECONDS
-        return Outcome.RELIST if very_short and not heard else Outcome.AGAIN
+        return self._after_the_end(heard, broken=False)
+
+    def _after_the_end(self, heard: int, *, broken: bool) -> Outcome:
+        """A watch with no word in it is suspect: dropped at once, or broken off for its silence.
+
+        A server whose history went back (a restored backup) is silent until it reaches our version.
+        """
+        if heard:
+            return Outcome.AGAIN
+        lasted = self._clock.monotonic() - self._opened_at
+        mute = broken and lasted >= SILENCE_SECONDS
+        return Outcome.RELIST if mute or lasted < VERY_SHORT_SECONDS else Outcome.AGAIN
 
     def _accept(self, event: Change[T] | Bookmark | Status | Unreadable) -> None:
         match event:
             case Status():
                 raise error_of(f"watch of {self._name}", event.code, event)
             case Bookmark():
-                if event.ends_initial_events and self._collected is not None:
-                    self._replace(self._collected.listing(event.resource_version))
-                if self._collected is None:
-                    self._version = event.resource_version
+                self._accept_bookmark(event)
             case Unreadable() | Change() if self._collected is not None:
                 self._collected.add(event)
             case Unreadable():
@@ -245,7 +258,14 @@ class Reflector(Generic[T]):
                 self._version = event.resource_version or self._version
             case Change():
                 self._sink.change(event)
-                self._version = event.object.metadata.resource_version
+                if not (event.added and self._version in NOWHERE):
+                    self._version = event.object.metadata.resource_version
+
+    def _accept_bookmark(self, event: Bookmark) -> None:
+        if event.ends_initial_events and self._collected is not None:
+            self._replace(self._collected.listing(event.resource_version))
+        if self._collected is None:
+            self._version = event.resource_version or self._version
 
     def _replace(self, listing: Listing[T]) -> None:
         self._collected = None

@@ -44,7 +44,9 @@ class Subscription(Generic[T]):
         self._errors = errors
         self._pending: deque[Notice[T]] = deque()
         self._news = asyncio.Event()
-        self._marked = False
+        self._sent = 0
+        self._seen = 0
+        self._initial: int | None = None
         self._caught_up = asyncio.Event()
 
     def __len__(self) -> int:
@@ -54,12 +56,13 @@ class Subscription(Generic[T]):
     def send(self, notice: Notice[T]) -> None:
         """Queue a notice; never waits."""
         self._pending.append(notice)
+        self._sent += 1
         self._news.set()
 
     def mark_caught_up(self) -> None:
         """What was sent so far is the initial state: `synced` waits for the handler to see it."""
-        self._marked = True
-        self._news.set()
+        self._initial = self._sent
+        self._note_progress()
 
     async def synced(self) -> None:
         """Wait until the handler has seen the initial state."""
@@ -67,23 +70,33 @@ class Subscription(Generic[T]):
 
     async def run(self) -> None:
         """Deliver until cancelled; a handler that raises loses that notice and nothing else."""
-        while True:
-            delivered = 0
-            while self._pending:
-                await self._deliver(self._pending.popleft())
-                delivered += 1
-                if delivered % IN_ONE_GO == 0:
-                    await asyncio.sleep(0)
-            if self._marked:
-                self._caught_up.set()
-            self._news.clear()
-            await self._news.wait()
+        while not is_being_cancelled():  # which a handler may have kept to itself
+            if not self._pending:
+                self._news.clear()
+                await self._news.wait()
+                continue
+            await self._deliver(self._pending.popleft())
+            self._seen += 1
+            self._note_progress()
+            if self._seen % IN_ONE_GO == 0:
+                await asyncio.sleep(0)
 
     async def _deliver(self, notice: Notice[T]) -> None:
         try:
             waiting = self._handler(notice)
             if inspect.isawaitable(waiting):
                 await waiting
-        except Exception:
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and is_being_cancelled():
+                raise
             self._errors.inc()
             log.exception("handler_failed")
+
+    def _note_progress(self) -> None:
+        if self._initial is not None and self._seen >= self._initial:
+            self._caught_up.set()
+
+
+def is_being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -20,6 +20,7 @@ from hack.cluster.controlplane import ControlPlane
 from tests.support.library import CONFIG_MAPS, ConfigMap, a_config_map, client_of
 
 MISSING_KIND = Kind("nowhere.example", "v1", "things", "Thing", ConfigMap)
+SERVICE_ACCOUNTS = Kind("", "v1", "serviceaccounts", "ServiceAccount", ConfigMap)
 
 
 @pytest.fixture
@@ -48,6 +49,16 @@ async def test_an_object_with_a_finalizer_remains_after_a_delete(
     assert deleted.remaining.metadata.deletion_timestamp
     released = {"metadata": {"finalizers": None}}
     await client.patch(CONFIG_MAPS, ObjectKey(namespace, "held"), released)
+
+
+async def test_a_kind_that_is_shown_once_more_when_it_is_deleted_counts_as_gone(
+    client: Client, namespace: str
+) -> None:
+    made = await client.create(
+        SERVICE_ACCOUNTS, {"metadata": {"namespace": namespace, "name": "a"}}
+    )
+    deleted = await client.delete(SERVICE_ACCOUNTS, ObjectKey(namespace, "a"))
+    assert (deleted.remaining, deleted.uid) == (None, made.metadata.uid)
 
 
 async def test_a_taken_name_is_told_from_a_lost_race(client: Client, namespace: str) -> None:
