@@ -1,13 +1,12 @@
 """One process that wants a lease: takes it, renews it and gives it back, one attempt at a time."""
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
 from controller.runtime import election
 from controller.runtime.clock import Clock
+from controller.runtime.deadline import Deadline
 from controller.runtime.election import ElectionSettings, Observation
 from controller.runtime.errors import ApiError, ConflictError
 from controller.runtime.leader_metrics import LeaderMetrics
@@ -82,7 +81,7 @@ class Candidate:
         if not self._may_hold:
             return
         try:
-            async with until(self._clock, self._clock.monotonic() + self._settings.renew_seconds):
+            async with Deadline(self._clock, self._settings.renew_seconds):
                 try:
                     await self._release_once()
                 except ConflictError:  # a renewal that was under way when it was cancelled
@@ -135,7 +134,7 @@ class Candidate:
         return True
 
     async def _call(self, call: Awaitable[T]) -> T:
-        async with until(self._clock, self._clock.monotonic() + self._settings.request_seconds):
+        async with Deadline(self._clock, self._settings.request_seconds):
             return await call
 
     def _tell_holder(self) -> None:
@@ -146,15 +145,3 @@ class Candidate:
 
     def _about(self, error: Exception) -> dict[str, str]:
         return {"election": self._settings.name, "error": str(error) or "no answer in time"}
-
-
-@asynccontextmanager
-async def until(clock: Clock, when: float) -> AsyncIterator[None]:
-    """asyncio.timeout_at on a clock that is passed in."""
-    loop = asyncio.get_running_loop()
-    async with asyncio.timeout(None) as limit:
-        timer = clock.call_at(when, lambda: limit.reschedule(loop.time()))
-        try:
-            yield
-        finally:
-            timer.cancel()

@@ -29,8 +29,9 @@ import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from controller.runtime.candidate import Candidate, Lock, until
+from controller.runtime.candidate import Candidate, Lock
 from controller.runtime.clock import Clock
+from controller.runtime.deadline import Deadline
 from controller.runtime.election import ElectionSettings, LeadershipLostError, Term, term_of
 from controller.runtime.leader_metrics import LeaderMetrics
 from controller.runtime.watchdog import Watchdog, end_process
@@ -151,7 +152,8 @@ class LeaderElector:
         if term is None or not self._in_time(term):
             return False
         try:
-            async with until(self._clock, self._deadline(term)):
+            left = self._deadline(term) - self._clock.monotonic()
+            async with Deadline(self._clock, left):
                 while not await self._candidate.attempt():
                     if not self._candidate.sees_itself:
                         return False

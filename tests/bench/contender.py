@@ -12,21 +12,16 @@ from typing import TypeVar
 import msgspec
 
 from tests.bench.crd import RESOURCE
-from tests.bench.reports import LatencyReport, SyncReport
+from tests.bench.reports import IdleReport, LatencyReport, SyncReport
 
 T = TypeVar("T")
 
 READY = b"ready\n"
-NOT_WRITTEN_YET = 3
 LONGEST_SECONDS = 600
 
 
 class ContenderError(Exception):
     """A measured program failed; the message is what it said."""
-
-
-class NotWrittenYetError(ContenderError):
-    """The program does not know this measurement yet."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +35,11 @@ class Contender:
         """Let it fill its cache as often as `-runs` says."""
         async with self._running("sync", kubeconfig, *options) as process:
             return await answer(process, SyncReport)
+
+    async def idle(self, kubeconfig: Path, *options: str) -> IdleReport:
+        """Let it fill its cache and then do nothing for as long as `-seconds` says."""
+        async with self._running("idle", kubeconfig, *options) as process:
+            return await answer(process, IdleReport)
 
     @asynccontextmanager
     async def latency(self, kubeconfig: Path) -> AsyncIterator["asyncio.Future[LatencyReport]"]:
@@ -89,6 +89,4 @@ async def answer(process: Process, kind: type[T]) -> T:
 
 
 def failure(code: int | None, said: bytes) -> ContenderError:
-    if code == NOT_WRITTEN_YET:
-        return NotWrittenYetError(said.decode())
     return ContenderError(f"exit code {code}: {said.decode()}")

@@ -33,7 +33,7 @@ from controller.runtime.workqueue import WorkQueue
 from tests.bench.contender import Contender
 from tests.bench.crd import GROUP, PLURAL, VERSION
 from tests.bench.footprint import resident
-from tests.bench.reports import LatencyReport, SyncReport, summary
+from tests.bench.reports import IdleReport, LatencyReport, SyncReport, summary
 from tests.bench.typed import Widget
 from tests.support.reflection import running
 
@@ -74,6 +74,25 @@ async def our_latency(kubeconfig: Path) -> LatencyReport:
     return summary(reconciler.seconds)
 
 
+async def our_idle(kubeconfig: Path, namespace: str, seconds: float) -> IdleReport:
+    """Sync, wait `seconds` while nothing changes, and tell what that took."""
+    registry = CollectorRegistry()
+    async with connected(str(kubeconfig), "bench", registry, SystemClock()) as client:
+        informer = widgets(client, namespace)
+        async with running(informer):
+            began = time.process_time()
+            await asyncio.sleep(seconds)
+            spent = time.process_time() - began
+    requests = [
+        sample
+        for family in registry.collect()
+        for sample in family.samples
+        if sample.name == "rest_client_requests_total"
+    ]
+    writes = sum(int(each.value) for each in requests if each.labels["method"] != "GET")
+    return IdleReport(len(informer.store), spent, writes)
+
+
 class Stamps:
     """A reconciler that only looks how old the last change of its object is, as the anchor does."""
 
@@ -111,9 +130,9 @@ def client_of(kubeconfig: Path) -> AbstractAsyncContextManager[Client]:
     return connected(str(kubeconfig), "bench", CollectorRegistry(), SystemClock())
 
 
-def widgets(client: Client) -> Informer[Widget]:
+def widgets(client: Client, namespace: str = "") -> Informer[Widget]:
     metrics = InformerMetrics(CollectorRegistry())
-    return Informer(client, Scope(WIDGETS), metrics, SystemClock(), Random(7))
+    return Informer(client, Scope(WIDGETS, namespace), metrics, SystemClock(), Random(7))
 
 
 def ours() -> Contender:
@@ -123,15 +142,17 @@ def ours() -> Contender:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="ours")
-    parser.add_argument("what", choices=("sync", "latency"))
+    parser.add_argument("what", choices=("sync", "latency", "idle"))
     parser.add_argument("-kubeconfig", type=Path, required=True)
     parser.add_argument("-resource")
     parser.add_argument("-runs", type=int, default=1)
-    parser.add_argument("-seconds", type=float)
+    parser.add_argument("-seconds", type=float, default=10.0)
+    parser.add_argument("-namespace", default="")
     told = parser.parse_args(arguments)
     measurements: dict[str, Callable[[], Coroutine[Any, Any, object]]] = {
         "sync": lambda: our_sync(told.kubeconfig, told.runs),
         "latency": lambda: our_latency(told.kubeconfig),
+        "idle": lambda: our_idle(told.kubeconfig, told.namespace, told.seconds),
     }
     report = asyncio.run(measurements[told.what]())
     sys.stdout.buffer.write(msgspec.json.encode(report))

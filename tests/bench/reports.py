@@ -31,6 +31,14 @@ class LatencyReport(msgspec.Struct):
     max: float = 0.0
 
 
+class IdleReport(msgspec.Struct):
+    """What a synced informer costs while nothing changes."""
+
+    objects: int
+    cpu_seconds: float
+    writes: int
+
+
 def summary(values: Sequence[float]) -> LatencyReport:
     """The percentiles of `values`, counted as the anchor counts them."""
     if not values:

@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from controller.runtime.client import Body, Client, Condition, Propagation
 from controller.runtime.decoding import Deleted
+from controller.runtime.election import LeadershipLostError
 from controller.runtime.errors import ConflictError
 from controller.runtime.informer import Informer
 from controller.runtime.informer_metrics import InformerMetrics
@@ -105,3 +106,21 @@ async def test_every_cache_that_covers_the_object_has_the_write_and_no_other() -
         True,
         False,
     ]
+
+
+async def test_a_writer_that_may_not_write_sends_nothing() -> None:
+    def fence() -> None:
+        raise LeadershipLostError("another process may lead")
+
+    client = cast(Client, ScriptedWrites(AssertionError("it was sent")))
+    writer = Writer(client, [], fence)
+    body = {"metadata": {"name": "a"}}
+    for write in (
+        lambda: writer.create(NOTES, body),
+        lambda: writer.apply(NOTES, body),
+        lambda: writer.patch(NOTES, key("a"), body),
+        lambda: writer.patch_status(NOTES, key("a"), {}),
+        lambda: writer.delete(NOTES, key("a")),
+    ):
+        with pytest.raises(LeadershipLostError):
+            await write()

@@ -1,0 +1,33 @@
+"""The durations of an election are checked against each other at the start."""
+
+import pytest
+
+from controller.config import LeaderElectionConfig
+from controller.parts import settings
+from shared.configuration import ConfigurationError
+from shared.duration import Duration
+
+
+def test_the_defaults_are_those_of_client_go() -> None:
+    made = settings(LeaderElectionConfig())
+    assert (made.lease_seconds, made.renew_seconds, made.retry_seconds) == (15, 10, 2)
+
+
+@pytest.mark.parametrize(
+    ("lease", "renew", "retry", "message"),
+    [
+        (10, 10, 2, "the lease must be longer than the renew deadline"),
+        (15, 2, 2, "the renew deadline must be above"),
+        (15.5, 10, 2, "must be whole seconds"),
+    ],
+)
+def test_durations_that_let_two_lead_are_refused_with_the_reason(
+    lease: float, renew: float, retry: float, message: str
+) -> None:
+    config = LeaderElectionConfig(
+        lease_duration=Duration(lease),
+        renew_deadline=Duration(renew),
+        retry_period=Duration(retry),
+    )
+    with pytest.raises(ConfigurationError, match=f"leaderElection.*{message}"):
+        settings(config)
