@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final, Generic, TypeVar
@@ -71,6 +71,7 @@ class Informer(Generic[T]):
         self._deleted: dict[ObjectKey, OwnDelete] = {}
         self._gone: deque[str] = deque(maxlen=REMEMBERED_DELETES)
         self._reported: dict[ObjectKey, str] = {}
+        self._tell_unreadable: Callable[[Unreadable], None] = lambda _: None
 
     @property
     def kind(self) -> Kind[T]:
@@ -96,6 +97,10 @@ class Informer(Generic[T]):
         if self._tasks is not None:
             self._tasks.create_task(subscription.run(), name=f"{self.name} handler")
         return subscription
+
+    def report_unreadable(self, to: Callable[[Unreadable], None]) -> None:
+        """Tell `to`, once a version, of each object that the model cannot hold."""
+        self._tell_unreadable = to
 
     async def synced(self) -> None:
         """Wait until the store holds the initial list."""
@@ -201,6 +206,7 @@ class Informer(Generic[T]):
             "object_unreadable",
             extra={"kind": str(self._scope.kind), "object": str(found.key), "error": found.error},
         )
+        self._tell_unreadable(found)
 
     def _missing_from(self, listing: Listing[T], *, restored: bool) -> list[T]:
         """What is stored and neither listed nor written by us after the list."""

@@ -3,6 +3,7 @@
 import json
 import ssl
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ class Admin:
                 method,
                 path,
                 params=query,
-                data=None if body is None else json.dumps(body),
+                data=None if body is None else BytesIO(json.dumps(body).encode()),
                 headers={"Content-Type": content_type},
                 ssl=self._tls,
             ) as response,

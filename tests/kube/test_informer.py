@@ -10,11 +10,13 @@ from prometheus_client import CollectorRegistry
 
 from controller.runtime.client import Client
 from controller.runtime.clock import SystemClock
+from controller.runtime.events import EventRecorder
 from controller.runtime.informer import Informer
 from controller.runtime.informer_metrics import InformerMetrics
 from controller.runtime.key import ObjectKey
 from controller.runtime.reflector import Scope
 from controller.runtime.subscription import Notice
+from controller.runtime.unreadable import by_event
 from controller.runtime.writer import Writer
 from hack.cluster.admin import Admin
 from hack.cluster.controlplane import ControlPlane
@@ -152,7 +154,9 @@ async def test_an_object_that_cannot_be_read_is_skipped_and_the_rest_goes_on(
         SystemClock(),
         Random(7),
     )
-    async with running(informer):
+    recorder = EventRecorder(client, SystemClock(), Random(7), "library-tests", "one")
+    informer.report_unreadable(by_event(recorder, NOTES, "InvalidSpec"))
+    async with running(recorder), running(informer):
         assert {key.name for key in informer.store} == {"good"}
         await notes.patch(f"{path}/good", {"spec": {"size": "broken now"}})
         await notes.create(path, a_note(namespace, "later", 2))
@@ -161,6 +165,10 @@ async def test_an_object_that_cannot_be_read_is_skipped_and_the_rest_goes_on(
         await notes.patch(f"{path}/bad", {"spec": {"size": 3}})
         await notes.delete(f"{path}/good")
         await eventually(lambda: names_in(informer), lambda names: names == {"bad", "later"})
+    events = (await notes.get(f"/api/v1/namespaces/{namespace}/events"))["items"]
+    told = {event["involvedObject"]["name"]: event["message"] for event in events}
+    assert told.keys() == {"good", "bad"}
+    assert "Expected `int`, got `str`" in told["bad"]
     reported = registry.get_sample_value("informer_unreadable_total", {"resource": str(NOTES)})
     assert reported == 2
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from controller.runtime.client import Client
 from controller.runtime.errors import ApiError
+from controller.runtime.events import EventRecorder
 from controller.runtime.informer import Informer
 from controller.runtime.kind import key_of
 from controller.runtime.subscription import Notice
@@ -43,12 +44,13 @@ class Replica:
 
 
 @asynccontextmanager
-async def running(informer: Informer[Any]) -> AsyncIterator[None]:
-    """Run `informer` for the length of the block."""
+async def running(background: Informer[Any] | EventRecorder) -> AsyncIterator[None]:
+    """Run `background` for the length of the block; an informer has caught up in it."""
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(informer.run())
+        task = group.create_task(background.run())
         try:
-            await informer.synced()
+            if isinstance(background, Informer):
+                await background.synced()
             yield
         finally:
             task.cancel()
