@@ -7,6 +7,7 @@ from functools import partial
 from random import Random
 from typing import Final
 
+from controller.runtime.cancellation import is_being_cancelled
 from controller.runtime.clock import Clock
 from controller.runtime.deadline import Deadline
 from controller.runtime.errors import ApiError
@@ -132,7 +133,7 @@ class ControlLoop:
             async with limit:
                 return await self._reconciler.reconcile(key)
         except asyncio.CancelledError:
-            if cancelled():
+            if is_being_cancelled():
                 raise
             return RuntimeError("the reconcile awaited something that was cancelled")
         except Exception as error:  # noqa: BLE001 - any failure is an outcome of its own key only
@@ -177,12 +178,6 @@ class ControlLoop:
         if not self._stopping:  # a group that ends takes no more tasks
             worker.replaced = True
             self._start(Worker(worker.group))
-
-
-def cancelled() -> bool:
-    """Whether somebody asked the current task to end."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def consists_of(error: Exception, kinds: type[Exception] | tuple[type[Exception], ...]) -> bool:

@@ -5,7 +5,8 @@ from datetime import datetime
 from math import inf
 from typing import Final
 
-from controller.runtime.lease import LeaseRecord, micro_time
+from controller.runtime.lease import LeaseRecord
+from controller.runtime.microtime import micro_time
 
 JITTER: Final = 1.2
 # The part of the time between giving up and the lease's end in which the work may stop; what is

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
@@ -12,6 +11,7 @@ from controller.runtime.errors import AlreadyExistsError, ApiError, NotFoundErro
 from controller.runtime.event_series import Fact, Reference, Series
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import Kind
+from controller.runtime.microtime import micro_time
 from controller.runtime.objects import Object, ObjectMeta
 
 T = TypeVar("T", bound=Object)
@@ -134,11 +134,6 @@ def reference_body(of: Reference) -> dict[str, str]:
         "resourceVersion": of.resource_version,
     }
     return {name: value for name, value in given.items() if value}
-
-
-def micro_time(at: datetime) -> str:
-    """A MicroTime of the API."""
-    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def trimmed(fact: Fact) -> Fact:

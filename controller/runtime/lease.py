@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
@@ -12,8 +11,6 @@ from controller.runtime.errors import ApiError, NotFoundError
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import Kind
 from controller.runtime.objects import ObjectMeta
-
-MICRO_TIME: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 class LeaseSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -52,11 +49,6 @@ class LeaseRecord:
     acquire_time: str = ""
     renew_time: str = ""
     transitions: int = 0
-
-
-def micro_time(moment: datetime) -> str:
-    """A moment as Kubernetes writes it; always with six digits, which some readers insist on."""
-    return moment.astimezone(UTC).strftime(MICRO_TIME)
 
 
 def record_of(spec: LeaseSpec) -> LeaseRecord:

@@ -10,6 +10,7 @@ from typing import Final, Generic, TypeVar
 
 from prometheus_client import Counter
 
+from controller.runtime.cancellation import is_being_cancelled
 from controller.runtime.objects import Object
 
 T = TypeVar("T", bound=Object)
@@ -95,8 +96,3 @@ class Subscription(Generic[T]):
     def _note_progress(self) -> None:
         if self._initial is not None and self._seen >= self._initial:
             self._caught_up.set()
-
-
-def is_being_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

@@ -16,10 +16,10 @@ from controller.runtime.lease import (
     LeaseNotReadError,
     LeaseRecord,
     LeaseSpec,
-    micro_time,
     record_of,
     spec_of,
 )
+from controller.runtime.microtime import micro_time
 from controller.runtime.rest import Call, RestClient
 
 KEY = ObjectKey("system", "controller")
