@@ -192,6 +192,6 @@ def retry_after(status: int, headers: Mapping[str, str]) -> float | None:
 
 
 def unreachable(said: str, error: Exception) -> UnreachableError:
-    refused = isinstance(error, aiohttp.ClientConnectorError)
-    kind = ConnectRefusedError if refused else UnreachableError
-    return kind(f"{said}: {str(error) or type(error).__name__}")
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return ConnectRefusedError(f"{said}: {error.os_error.strerror or error.os_error}")
+    return UnreachableError(f"{said}: {str(error) or type(error).__name__}")

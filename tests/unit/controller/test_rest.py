@@ -180,5 +180,11 @@ def test_a_connection_that_never_was_is_told_from_one_that_broke() -> None:
         assert type(unreachable("GET /x", broken)) is UnreachableError
 
 
+def test_a_refused_connection_is_told_in_the_words_of_the_system() -> None:
+    said = str(unreachable("GET /x", nobody_listens()))
+    assert said.startswith("GET /x: ")
+    assert "object at 0x" not in said
+
+
 def test_an_error_without_words_is_named() -> None:
     assert str(unreachable("GET /x", TimeoutError())) == "GET /x: TimeoutError"
