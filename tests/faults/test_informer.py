@@ -192,9 +192,11 @@ async def test_the_longest_line_that_a_server_sends_is_read_whole(
         )
 
 
-async def test_no_connection_is_left_when_an_informer_stops(
+async def test_no_connection_and_no_task_is_left_when_an_informer_stops(
     control_plane: ControlPlane, namespace: str
 ) -> None:
+    before = asyncio.all_tasks()
     async with proxied(control_plane, namespace) as (proxy, _, _):
         assert proxy.connections
     assert proxy.connections == 0
+    assert asyncio.all_tasks() == before
