@@ -11,10 +11,14 @@ from hack.cluster.errors import ClusterError
 from hack.local import clusters, down, logs, ours, status, up
 from hack.local.home import ROOT, locked
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 def main() -> int:
     arguments = parser().parse_args()
     home: Path = arguments.home.absolute()
+    for number in SIGNALS:  # also where a shell in the background had them ignored
+        signal.signal(number, interrupt)
     try:
         if arguments.command == "logs":
             return logs.follow(home, arguments.names)
@@ -67,15 +71,13 @@ def take_down(home: Path) -> int:
 
 def bring_up(home: Path, arguments: argparse.Namespace) -> int:
     """All or nothing: an interrupted or failed start stops every process, and keeps the state."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt)
     with locked(home):
         wanted = up.choose(home, arguments.cluster, arguments.nodes, arguments.gpus)
         try:
             binaries = clusters.binaries_for(wanted.cluster)
             asyncio.run(up.bring_up(home, wanted, binaries))
         except BaseException:
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for number in SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
             stopped = asyncio.run(down.stop_processes(home))
             print(f"\nstopped again: {', '.join(stopped) or 'nothing had started'}", flush=True)

@@ -19,9 +19,9 @@ class LocalSystem:
         self._environment = {**os.environ, **(environment or {}), "PYTHONPATH": str(ROOT)}
 
     async def begin(self, *arguments: str) -> asyncio.subprocess.Process:
-        """Start a command and let it run."""
+        """Start a command and let it run, as a script's background job: with Ctrl-C ignored."""
         return await asyncio.create_subprocess_exec(
-            sys.executable,
+            *("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh", sys.executable),
             *("-m", "hack.local", "--home", str(self.home), *arguments),
             cwd=ROOT,
             env=self._environment,
