@@ -27,5 +27,5 @@ SOURCE_STOCK_NAMESPACE: Final = f"{PREFIX}source-stock-namespace"
 SOURCE_STOCK_UID: Final = f"{PREFIX}source-stock-uid"
 MOUNTED_BY: Final = f"{PREFIX}mounted-by"
 
-STORAGE_FINALIZER: Final = f"{PREFIX}storage"
+MOUNT_FINALIZER: Final = f"{PREFIX}mount-protection"
 QUEUE_FINALIZER: Final = f"{PREFIX}queue"

@@ -6,8 +6,8 @@ from typing import Any, get_type_hints
 
 import yaml
 
-from hack.generate.crd_facts import RESOURCES, Column, Resource
-from hack.generate.crd_schema import Schema, of_model
+from hack.generate.crd_resources import RESOURCES, Column, Resource
+from hack.generate.crd_schema import Schema, of_type
 from shared.v1alpha1.group import GROUP, VERSION
 
 HEADER = "# Generated from the models in shared/v1alpha1 by `make generate`.\n"
@@ -76,16 +76,25 @@ def root(resource: Resource) -> Schema:
         "properties": {
             "apiVersion": text("The version of the API that this object is written in."),
             "kind": text("The kind of this object."),
-            "metadata": {"type": "object"},
+            "metadata": metadata(),
             "spec": part(resource, "spec", with_defaults=True),
             "status": part(resource, "status", with_defaults=False),
         },
-        "x-kubernetes-validations": [{"rule": rule, "message": message}],
+        "x-kubernetes-validations": [
+            {"rule": rule, "message": message, "fieldPath": ".metadata.name"}
+        ],
     }
 
 
+def metadata() -> Schema:
+    """The server brings its own and suffers no words here; a refusal points at what is declared."""
+    name = text("What the object is called, once in its namespace.")
+    return {"type": "object", "properties": {"name": name}}
+
+
 def part(resource: Resource, name: str, *, with_defaults: bool) -> Schema:
-    return of_model(get_type_hints(resource.model)[name], with_defaults=with_defaults)
+    hints = get_type_hints(resource.model, include_extras=True)
+    return of_type(hints[name], with_defaults=with_defaults)
 
 
 def text(description: str) -> Schema:

@@ -2,19 +2,16 @@
 
 from typing import Any
 
-import msgspec
 from msgspec import inspect
 
-from hack.generate.crd_facts import LIST_KEYS, RULES, SETS
+from hack.generate.crd_rules import LIST_KEYS, RULES, SETS
 
 Schema = dict[str, Any]
 
 
-def of_model(model: type[msgspec.Struct], *, with_defaults: bool) -> Schema:
-    """The schema of a model; a status has no defaults, for the server would write them."""
-    found = inspect.type_info(model)
-    assert isinstance(found, inspect.StructType)  # noqa: S101 - a model is a Struct
-    return _struct(found, with_defaults)
+def of_type(hint: Any, *, with_defaults: bool) -> Schema:
+    """The schema of a model's part; a status has no defaults, for the server would write them."""
+    return _type(inspect.type_info(hint), with_defaults)
 
 
 def _struct(found: inspect.StructType, with_defaults: bool) -> Schema:

@@ -1,8 +1,9 @@
 """The API server takes our definitions, and holds objects to them."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,11 +11,15 @@ import yaml
 
 from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
+from hack.cluster.errors import ClusterError
 from hack.local.home import ROOT
 from shared.v1alpha1.group import API_VERSION, GROUP
+from shared.wellknown import SOURCE_STOCK_NAME
 from tests.support.eventually import eventually
 from tests.support.pods import condition
 from tests.support.products import admin_kubectl
+
+AsKubectl = Callable[..., Awaitable[str]]
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 PLURALS = {
@@ -94,6 +99,12 @@ def resources(definitions: None, admin: Admin, namespace: str) -> Resources:
     return Resources(admin, namespace)
 
 
+@pytest.fixture
+def kubectl(control_plane: ControlPlane, tmp_path: Path) -> AsKubectl:
+    """What a person types, with nothing remembered from before our kinds were known."""
+    return partial(admin_kubectl(control_plane).run, f"--cache-dir={tmp_path}")
+
+
 @pytest.mark.parametrize("plural", PLURALS.values())
 async def test_a_definition_is_taken_without_complaint(
     resources: Resources, admin: Admin, plural: str
@@ -167,7 +178,7 @@ async def test_a_name_may_be_so_long_and_no_longer(
     resources: Resources, kind: str, longest: int
 ) -> None:
     await resources.create(kind, "a" * longest)
-    with pytest.raises(RefusedError, match=f"at most {longest} characters"):
+    with pytest.raises(RefusedError, match=rf"metadata\.name: .* at most {longest} characters"):
         await resources.create(kind, "a" * (longest + 1))
 
 
@@ -234,3 +245,33 @@ async def test_a_pool_is_scaled_through_its_subresource(resources: Resources, ad
     found = await admin.get(scale)
     assert (found["spec"]["replicas"], found["status"]["replicas"]) == (3, 1)
     assert found["status"]["selector"] == "runtime.lokiwager.io/pool=a"
+
+
+async def test_scaling_a_function_sets_the_workers_it_keeps(
+    resources: Resources, admin: Admin
+) -> None:
+    await resources.create("Function", maxWorkers=4)
+    await admin.patch(resources.path("Function", "a/scale"), {"spec": {"replicas": 2}})
+    found = await admin.get(resources.path("Function", "a"))
+    assert found["spec"]["minWorkers"] == 2
+
+
+async def test_a_person_sees_where_a_unit_came_from_and_why_it_waits(
+    resources: Resources, admin: Admin, kubectl: AsKubectl, namespace: str
+) -> None:
+    await resources.create("GPUUnit", memory="16Gi")
+    source = {"metadata": {"annotations": {SOURCE_STOCK_NAME: "stock-7"}}}
+    await admin.patch(resources.path("GPUUnit", "a"), source)
+    waiting = {"type": "Ready", "status": "False", "reason": "PodUnschedulable", "message": ""}
+    await resources.report(
+        "GPUUnit", conditions=[{**waiting, "lastTransitionTime": "2026-01-01T00:00:00Z"}]
+    )
+    shown = await kubectl("get", "gpuruntime", "-n", namespace, "-o", "wide")
+    assert {"g1.1", "PodUnschedulable", "16Gi", "stock-7"} <= set(shown.split())
+
+
+async def test_kubectl_explains_a_field(resources: Resources, kubectl: AsKubectl) -> None:
+    explained = await eventually(
+        lambda: kubectl("explain", "gu.spec.memory"), tolerate=ClusterError
+    )
+    assert "Memory, both request and limit." in explained
