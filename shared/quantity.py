@@ -11,7 +11,10 @@ ACCEPTED: Final = "a Kubernetes quantity such as 64Gi, 1.5G, 500m or 1e3"
 NANOS: Final = 10**9
 LARGEST: Final = (2**63 - 1) * NANOS
 
-_LONGEST_TEXT: Final = 64  # far above what can be meant, and cheap to compute with
+LONGEST_TEXT: Final = 64  # far above what can be meant, and cheap to compute with
+# For schemas: what `parse` takes without a sign, in a dialect that Python and Go share.
+UNSIGNED: Final = r"^([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$"
+
 _BINARY: Final = {f"{unit}i": 1024**power for power, unit in enumerate("KMGTPE", start=1)}
 _DECIMAL: Final = {
     **{"n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "": Fraction(1)},
@@ -35,9 +38,9 @@ class Quantity:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read a quantity; what is finer than a nano is rounded away from zero, as there."""
-        match = _TEXT.fullmatch(text) if len(text) <= _LONGEST_TEXT else None
+        match = _TEXT.fullmatch(text) if len(text) <= LONGEST_TEXT else None
         if match is None:
-            raise ValueError(f"{text[:_LONGEST_TEXT]!r} is not {ACCEPTED}")
+            raise ValueError(f"{text[:LONGEST_TEXT]!r} is not {ACCEPTED}")
         sign, number, suffix, exponent = match.groups()
         nanos = ceil(Fraction(number) * _scale(suffix, exponent) * NANOS)
         try:

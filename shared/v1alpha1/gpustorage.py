@@ -17,14 +17,17 @@ class Prepare(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     """What the storage is filled with, once: by a program or from another storage."""
 
     from_image: Annotated[
-        str, Meta(description="An image whose program fills the storage.", max_length=1024)
+        str,
+        Meta(
+            description="An image whose program fills the storage.", min_length=1, max_length=1024
+        ),
     ] = ""
     command: Annotated[
         tuple[str, ...], Meta(description="Replaces the entrypoint of the image.")
     ] = ()
     args: Annotated[tuple[str, ...], Meta(description="Replaces the arguments of the image.")] = ()
     from_storage_name: Annotated[
-        str, Meta(description="A GPUStorage whose files are copied.", max_length=63)
+        str, Meta(description="A GPUStorage whose files are copied.", min_length=1, max_length=63)
     ] = ""
 
 

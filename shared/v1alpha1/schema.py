@@ -1,16 +1,14 @@
 """What many fields of our custom resources have in common, for `Annotated`."""
 
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from msgspec import Meta
 
 from shared.meta import Condition
+from shared.quantity import LONGEST_TEXT, UNSIGNED
 
-# Kubernetes quantities without a sign, as resource.Quantity reads them.
-_QUANTITY: Final = r"^([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$"
-
-Quantity = Annotated[str, Meta(pattern=_QUANTITY)]
+Quantity = Annotated[str, Meta(max_length=LONGEST_TEXT, pattern=UNSIGNED)]
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 SpecName = Annotated[
     str,

@@ -145,6 +145,7 @@ async def test_a_sample_is_accepted(
         ("StockPool", {"replicas": -1}, "spec.replicas"),
         ("GPUStorage", {"size": "big"}, "spec.size"),
         ("GPUStorage", {"prepare": {"command": ["sh"]}}, "spec.prepare"),
+        ("GPUStorage", {"prepare": {"fromImage": ""}}, "spec.prepare.fromImage"),
         ("Operation", {"type": "Other"}, "spec.type"),
         ("Operation", {"operationID": "o" * 129}, "spec.operationID"),
         ("Function", {"timeoutSeconds": 3571}, "spec.timeoutSeconds"),

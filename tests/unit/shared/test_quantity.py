@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.quantity import LARGEST, NANOS, Quantity
+from shared.quantity import LARGEST, LONGEST_TEXT, NANOS, UNSIGNED, Quantity
 
 SCALES = {
     **{"n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "": Fraction(1)},
@@ -112,3 +112,11 @@ def test_quantities_compare_as_the_amounts_they_stand_for(
     (one, left), (other, right) = first, second
     is_less = one * SCALES[left] < other * SCALES[right]
     assert (Quantity.parse(f"{one}{left}") < Quantity.parse(f"{other}{right}")) == is_less
+
+
+@given(st.from_regex(UNSIGNED, fullmatch=True).filter(lambda text: len(text) <= LONGEST_TEXT))
+def test_what_the_schema_lets_pass_is_read_or_too_large(text: str) -> None:
+    try:
+        assert Quantity.parse(text.removesuffix("\n")).nanos >= 0
+    except ValueError as error:
+        assert "more than Kubernetes can hold" in str(error)  # noqa: PT017 - either is right
