@@ -1,10 +1,76 @@
 """What every Kubernetes object says about itself, as far as we read it."""
 
+from typing import Annotated
+
 import msgspec
+from msgspec import Meta
+
+# What the API conventions of Kubernetes demand of a condition.
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_TYPE = rf"^({_LABEL}(\.{_LABEL})*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"
+_REASON = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
 
 
-class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The name of an object and the labels people filter by."""
+class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The object that this one belongs to; without its owners an object is garbage."""
 
+    api_version: str
+    kind: str
     name: str
+    uid: str = ""
+    controller: bool = False
+    block_owner_deletion: bool = False
+
+
+class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Metadata without managedFields."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
     labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    owner_references: tuple[OwnerReference, ...] = ()
+    finalizers: tuple[str, ...] = ()
+    creation_timestamp: str = ""
+    deletion_timestamp: str | None = None
+
+
+class Condition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One observation about an object, in the form that all of Kubernetes uses."""
+
+    type: Annotated[
+        str,
+        Meta(description="What is observed, in CamelCase.", max_length=316, pattern=_TYPE),
+    ]
+    status: Annotated[
+        str,
+        Meta(
+            description="Whether it holds: True, False or Unknown.",
+            extra_json_schema={"enum": ["True", "False", "Unknown"]},
+        ),
+    ]
+    observed_generation: Annotated[
+        int, Meta(description="The generation of the object that was observed.", ge=0)
+    ] = 0
+    last_transition_time: Annotated[
+        str,
+        Meta(
+            description="When the status last went from one value to another.",
+            extra_json_schema={"format": "date-time"},
+        ),
+    ]
+    reason: Annotated[
+        str,
+        Meta(
+            description="Why the status is what it is, in one CamelCase word.",
+            min_length=1,
+            max_length=1024,
+            pattern=_REASON,
+        ),
+    ]
+    message: Annotated[
+        str, Meta(description="The same for people; may be empty.", max_length=32768)
+    ]

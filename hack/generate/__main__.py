@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from hack.cluster.files import write_whole
-from hack.generate import configuration, openapi, rbac
+from hack.generate import configuration, crd, openapi, rbac
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FILES: Mapping[str, Callable[[], str]] = {
     "docs/configuration.md": configuration.document,
     "docs/openapi.json": openapi.document,
+    **crd.FILES,
     "manifests/rbac/controller.yaml": rbac.controller,
     "manifests/rbac/runtime-api.yaml": rbac.runtime_api,
 }

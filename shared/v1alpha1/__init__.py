@@ -1,0 +1,1 @@
+"""Our custom resources, version v1alpha1."""

@@ -1,0 +1,14 @@
+"""How the worker of a function reaches the user's code."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+
+class Framework(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """HTTP on a unix socket; what is left empty is the worker's default."""
+
+    socket_path: Annotated[str, Meta(description="The unix socket that the code serves.")] = ""
+    invoke_path: Annotated[str, Meta(description="The path that takes an invocation.")] = ""
+    health_path: Annotated[str, Meta(description="The path that tells whether it can.")] = ""

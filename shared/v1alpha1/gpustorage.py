@@ -1,0 +1,116 @@
+"""GPUStorage: files that outlive the units that use them."""
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta, field
+
+from shared.meta import ObjectMeta
+from shared.phases import AccessorPhase, PreparePhase, StoragePhase
+from shared.v1alpha1.schema import Conditions, Generation, Quantity, Time, one_of
+
+KIND: Final = "GPUStorage"
+PLURAL: Final = "gpustorages"
+
+
+class Prepare(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What the storage is filled with, once: by a program or from another storage."""
+
+    from_image: Annotated[
+        str,
+        Meta(
+            description="An image whose program fills the storage.", min_length=1, max_length=1024
+        ),
+    ] = ""
+    command: Annotated[
+        tuple[str, ...], Meta(description="Replaces the entrypoint of the image.")
+    ] = ()
+    args: Annotated[tuple[str, ...], Meta(description="Replaces the arguments of the image.")] = ()
+    from_storage_name: Annotated[
+        str, Meta(description="A GPUStorage whose files are copied.", min_length=1, max_length=63)
+    ] = ""
+
+
+class Accessor(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Read-only browsing over HTTP."""
+
+    enabled: Annotated[bool, Meta(description="Whether the files can be browsed.")] = False
+
+
+class GPUStorageSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What a person asks of a storage."""
+
+    size: Annotated[Quantity, Meta(description="How much it holds; it can grow.")]
+    storage_class_name: Annotated[
+        str | None,
+        Meta(
+            description="The StorageClass; empty is the cluster's default, "
+            "without it the configuration decides."
+        ),
+    ] = None
+    prepare: Annotated[
+        Prepare | None, Meta(description="What it is filled with; cannot be changed.")
+    ] = None
+    accessor: Annotated[Accessor | None, Meta(description="Browsing of the files.")] = None
+
+
+class PrepareStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """How far along the filling is."""
+
+    phase: Annotated[
+        str,
+        Meta(description="How far along it is.", extra_json_schema=one_of(PreparePhase)),
+    ] = ""
+    job_name: Annotated[str, Meta(description="The Job that fills the storage.")] = ""
+    observed_digest: Annotated[
+        str, Meta(description="The hash of the prepare spec that this is about.")
+    ] = ""
+    recovery_phase: Annotated[
+        str, Meta(description="How far along a recovery after a failure is.")
+    ] = ""
+
+
+class AccessorStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """How far along the browsing is."""
+
+    phase: Annotated[
+        str,
+        Meta(description="How far along it is.", extra_json_schema=one_of(AccessorPhase)),
+    ] = ""
+    service_name: Annotated[str, Meta(description="The Service of the accessor.")] = ""
+    access_url: Annotated[str, Meta(description="Where the files are browsed in the cluster.")] = (
+        field(name="accessURL", default="")
+    )
+
+
+class GPUStorageStatus(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
+):
+    """What the controller sees of a storage."""
+
+    phase: Annotated[
+        str,
+        Meta(description="How far along the storage is.", extra_json_schema=one_of(StoragePhase)),
+    ] = ""
+    claim_name: Annotated[str, Meta(description="The PersistentVolumeClaim.")] = ""
+    capacity: Annotated[str, Meta(description="How much the volume holds now.")] = ""
+    prepare: Annotated[PrepareStatus | None, Meta(description="How far along the filling is.")] = (
+        None
+    )
+    accessor: Annotated[
+        AccessorStatus | None, Meta(description="How far along the browsing is.")
+    ] = None
+    mounted_by: Annotated[str, Meta(description="The unit that has the storage mounted.")] = ""
+    observed_generation: Generation = 0
+    last_sync_time: Annotated[Time, Meta(description="When this status last changed.")] = ""
+    conditions: Conditions = ()
+
+
+class GPUStorage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Files with a life of their own: deleting a unit never deletes its data."""
+
+    metadata: ObjectMeta
+    spec: Annotated[GPUStorageSpec, Meta(description="What is asked of the storage.")]
+    status: Annotated[GPUStorageStatus, Meta(description="What is seen of it.")] = (
+        GPUStorageStatus()
+    )

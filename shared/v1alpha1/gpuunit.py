@@ -1,0 +1,94 @@
+"""GPUUnit: a reservation in the stock namespace, a user's machine elsewhere."""
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta, field
+
+from shared.meta import ObjectMeta
+from shared.phases import UnitPhase
+from shared.v1alpha1.envelope import Envelope
+from shared.v1alpha1.framework import Framework
+from shared.v1alpha1.mount import StorageMount
+from shared.v1alpha1.schema import Conditions, Generation, Time, one_of
+from shared.v1alpha1.template import Template
+
+KIND: Final = "GPUUnit"
+PLURAL: Final = "gpuunits"
+
+
+class Access(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """How the published address of a unit is made."""
+
+    primary_port: Annotated[
+        str, Meta(description="The name of the port in the address; without it, the first.")
+    ] = ""
+    scheme: Annotated[str, Meta(description="The scheme of the address.")] = "http"
+
+
+class Serverless(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Which function the unit works for."""
+
+    request_id: Annotated[str, Meta(description="The name of the Function.", min_length=1)] = field(
+        name="requestID"
+    )
+    framework: Annotated[Framework | None, Meta(description="How the user's code is reached.")] = (
+        None
+    )
+
+
+class GPUUnitSpec(Envelope, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What a person asks of a unit."""
+
+    image: Annotated[str, Meta(description="The user's image; stock ignores it.")] = ""
+    image_pull_secrets: Annotated[
+        tuple[str, ...], Meta(description="Names of Secrets with which the image is pulled.")
+    ] = ()
+    template: Annotated[Template | None, Meta(description="What runs in the unit.")] = None
+    access: Annotated[Access | None, Meta(description="How the unit is reached.")] = None
+    storage_mounts: Annotated[
+        tuple[StorageMount, ...], Meta(description="Storages whose files the unit sees.")
+    ] = ()
+    serverless: Annotated[
+        Serverless | None, Meta(description="Makes the unit a worker of a Function.")
+    ] = None
+
+
+class ServerlessStatus(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
+):
+    """How the unit is as a worker."""
+
+    phase: Annotated[str, Meta(description="How far along the worker is.")] = ""
+
+
+class GPUUnitStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What the controller sees of a unit."""
+
+    phase: Annotated[
+        str,
+        Meta(
+            description="Ready, Failed for what will not heal by waiting, else Progressing.",
+            extra_json_schema=one_of(UnitPhase),
+        ),
+    ] = ""
+    ready_replicas: Annotated[int, Meta(description="How many pods are available.", ge=0)] = 0
+    observed_generation: Generation = 0
+    last_sync_time: Annotated[Time, Meta(description="When this status last changed.")] = ""
+    service_name: Annotated[str, Meta(description="The Service of the unit's ports.")] = ""
+    access_url: Annotated[
+        str, Meta(description="Where the primary port is reached in the cluster.")
+    ] = field(name="accessURL", default="")
+    node_name: Annotated[str, Meta(description="The node that the unit's pod is on.")] = ""
+    serverless: Annotated[
+        ServerlessStatus | None, Meta(description="How the unit is as a worker.")
+    ] = None
+    conditions: Conditions = ()
+
+
+class GPUUnit(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A machine with GPUs: reserved in the stock namespace, a user's in the instance namespace."""
+
+    metadata: ObjectMeta
+    spec: Annotated[GPUUnitSpec, Meta(description="What is asked of the unit.")]
+    status: Annotated[GPUUnitStatus, Meta(description="What is seen of it.")] = GPUUnitStatus()

@@ -1,0 +1,7 @@
+"""Where the API of our custom resources is."""
+
+from typing import Final
+
+GROUP: Final = "runtime.lokiwager.io"
+VERSION: Final = "v1alpha1"
+API_VERSION: Final = f"{GROUP}/{VERSION}"

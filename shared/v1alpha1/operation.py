@@ -1,0 +1,107 @@
+"""Operation: the durable record of one idempotent request."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta, field
+
+from shared.meta import ObjectMeta
+from shared.phases import OperationPhase
+from shared.v1alpha1.schema import Time, one_of
+
+KIND: Final = "Operation"
+PLURAL: Final = "operations"
+
+
+class OperationType(StrEnum):
+    """What an operation makes."""
+
+    SEED_STOCK_UNITS = "SeedStockUnits"
+    CREATE_GPU_UNIT = "CreateGPUUnit"
+    CREATE_GPU_STORAGE = "CreateGPUStorage"
+    CREATE_STOCK_POOL = "CreateStockPool"
+    CREATE_FUNCTION = "CreateFunction"
+
+
+class StockRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The stock that the operation claims."""
+
+    name: Annotated[str, Meta(description="The name of the stock unit.", min_length=1)]
+    uid: Annotated[str, Meta(description="Its uid: another of that name is not it.", min_length=1)]
+
+
+class OperationObject(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
+):
+    """One object that the operation made."""
+
+    kind: Annotated[str, Meta(description="The kind of the object.")]
+    namespace: Annotated[str, Meta(description="The namespace of the object.")]
+    name: Annotated[str, Meta(description="The name of the object.")]
+    uid: Annotated[str, Meta(description="The uid of the object.")]
+    ordinal: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="Which of the requested objects it is.")
+    ] = None
+
+
+class OperationSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What was asked; written once but for `stock` and `request`."""
+
+    operation_id: Annotated[
+        str,
+        Meta(description="The caller's name for the operation.", min_length=1, max_length=128),
+    ] = field(name="operationID")
+    type: Annotated[
+        str,
+        Meta(
+            description="What the operation makes.",
+            max_length=63,
+            extra_json_schema=one_of(OperationType),
+        ),
+    ]
+    request_hash: Annotated[
+        str,
+        Meta(
+            description="The version and hash of the normalised request.",
+            min_length=1,
+            max_length=256,
+        ),
+    ]
+    request: Annotated[
+        dict[str, Any] | None,
+        Meta(description="The normalised request, so that anybody can resume; until Succeeded."),
+    ] = None
+    stock: Annotated[StockRef | None, Meta(description="The stock that it claims.")] = None
+
+
+class OperationStatus(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
+):
+    """How far along it is; the API server drops it on create, so absent is Pending."""
+
+    phase: Annotated[
+        str,
+        Meta(
+            description="How far along it is; absent is Pending.",
+            extra_json_schema=one_of(OperationPhase),
+        ),
+    ] = OperationPhase.PENDING.value
+    attempt: Annotated[int, Meta(description="How often it was restarted.", ge=0)] = 0
+    message: Annotated[str, Meta(description="Why it failed.")] = ""
+    requested: Annotated[int, Meta(description="How many objects were asked for.", ge=0)] = 0
+    created: Annotated[int, Meta(description="How many objects were made.", ge=0)] = 0
+    objects: Annotated[
+        tuple[OperationObject, ...], Meta(description="The objects that were made.")
+    ] = ()
+    started_at: Annotated[Time, Meta(description="When work on it began.")] = ""
+    updated_at: Annotated[Time, Meta(description="When this status last changed.")] = ""
+    finished_at: Annotated[Time, Meta(description="When it became final.")] = ""
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The durable record of one idempotent request; its name is a hash of the operationID."""
+
+    metadata: ObjectMeta
+    spec: Annotated[OperationSpec, Meta(description="What was asked.")]
+    status: Annotated[OperationStatus, Meta(description="What came of it.")] = OperationStatus()

@@ -1,0 +1,28 @@
+"""What many fields of our custom resources have in common, for `Annotated`."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from shared.meta import Condition
+from shared.quantity import LONGEST_TEXT, UNSIGNED
+
+Quantity = Annotated[str, Meta(max_length=LONGEST_TEXT, pattern=UNSIGNED)]
+Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+SpecName = Annotated[
+    str,
+    Meta(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"),
+]
+Generation = Annotated[
+    int, Meta(description="The generation of the spec that this status describes.", ge=0)
+]
+Conditions = Annotated[
+    tuple[Condition, ...],
+    Meta(description="What was observed about the object, one entry a type."),
+]
+
+
+def one_of(values: type[StrEnum]) -> dict[str, Any]:
+    """Close the schema to `values`, while a reader still takes what a newer writer wrote."""
+    return {"enum": [value.value for value in values]}

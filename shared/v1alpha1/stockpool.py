@@ -1,0 +1,51 @@
+"""StockPool: stock that looks after itself."""
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from shared.meta import ObjectMeta
+from shared.phases import PoolPhase
+from shared.v1alpha1.envelope import Envelope
+from shared.v1alpha1.schema import Conditions, Generation, one_of
+
+KIND: Final = "StockPool"
+PLURAL: Final = "stockpools"
+
+
+class StockPoolSpec(Envelope, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """How much stock of which envelope there shall be."""
+
+    replicas: Annotated[int, Meta(description="How many unclaimed units to keep.", ge=0)] = 0
+    max_unavailable: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="How many units may start at once; without it, all."),
+    ] = None
+
+
+class StockPoolStatus(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
+):
+    """What the controller sees of a pool."""
+
+    phase: Annotated[
+        str,
+        Meta(description="How far along the pool is.", extra_json_schema=one_of(PoolPhase)),
+    ] = ""
+    replicas: Annotated[int, Meta(description="How many unclaimed units there are.", ge=0)] = 0
+    available: Annotated[int, Meta(description="How many units are ready and unclaimed.", ge=0)] = 0
+    allocated: Annotated[int, Meta(description="How many units were consumed in total.", ge=0)] = 0
+    selector: Annotated[
+        str, Meta(description="Selects the pool's units and pods, for autoscalers.")
+    ] = ""
+    observed_generation: Generation = 0
+    conditions: Conditions = ()
+
+
+class StockPool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Keeps a number of unclaimed stock units: a consumed one is replaced."""
+
+    metadata: ObjectMeta
+    spec: Annotated[StockPoolSpec, Meta(description="What stock there shall be.")]
+    status: Annotated[StockPoolStatus, Meta(description="What stock there is.")] = StockPoolStatus()

@@ -1,0 +1,278 @@
+"""The API server takes our definitions, and holds objects to them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hack.cluster.admin import Admin, RefusedError
+from hack.cluster.controlplane import ControlPlane
+from hack.cluster.errors import ClusterError
+from hack.local.home import ROOT
+from shared.v1alpha1.group import API_VERSION, GROUP
+from shared.wellknown import SOURCE_STOCK_NAME
+from tests.support.eventually import eventually
+from tests.support.pods import condition
+from tests.support.products import admin_kubectl
+
+AsKubectl = Callable[..., Awaitable[str]]
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+PLURALS = {
+    "GPUUnit": "gpuunits",
+    "StockPool": "stockpools",
+    "GPUStorage": "gpustorages",
+    "Operation": "operations",
+    "Function": "functions",
+}
+SPECS: Mapping[str, dict[str, Any]] = {
+    "GPUUnit": {"specName": "g1.1"},
+    "StockPool": {"specName": "g1.1"},
+    "GPUStorage": {"size": "1Gi"},
+    "Operation": {"operationID": "o", "type": "CreateGPUUnit", "requestHash": "v1:h"},
+    "Function": {"specName": "g1.1", "image": "i"},
+}
+SAMPLES = [
+    yaml.safe_load(path.read_text()) for path in sorted((ROOT / "manifests/samples").glob("*.yaml"))
+]
+
+
+class Resources:
+    """Our custom resources in the test's namespace."""
+
+    def __init__(self, admin: Admin, namespace: str) -> None:
+        self._admin = admin
+        self._namespace = namespace
+
+    def path(self, kind: str, name: str = "") -> str:
+        path = f"/apis/{API_VERSION}/namespaces/{self._namespace}/{PLURALS[kind]}"
+        return f"{path}/{name}" if name else path
+
+    async def create(self, kind: str, name: str = "a", **spec: Any) -> dict[str, Any]:
+        """A small valid object with `spec` laid over it; an unknown field is refused."""
+        body = {
+            "apiVersion": API_VERSION,
+            "kind": kind,
+            "metadata": {"name": name},
+            "spec": {**SPECS[kind], **spec},
+        }
+        query = {"fieldValidation": "Strict"}
+        path = self.path(kind)
+        made: dict[str, Any] = await self._admin.request("POST", path, body, query=query)
+        return made
+
+    async def change(self, kind: str, name: str = "a", **spec: Any) -> Any:
+        return await self._admin.patch(self.path(kind, name), {"spec": spec})
+
+    async def report(self, kind: str, name: str = "a", **status: Any) -> Any:
+        return await self._admin.patch(self.path(kind, f"{name}/status"), {"status": status})
+
+    async def names(self, kind: str, selector: str) -> list[str]:
+        found = await self._admin.get(self.path(kind), fieldSelector=selector)
+        return [item["metadata"]["name"] for item in found["items"]]
+
+
+@pytest.fixture(scope="module")
+def definitions(control_plane: ControlPlane) -> None:
+    """Makes the cluster know our kinds."""
+    asyncio.run(install(control_plane))
+
+
+async def install(plane: ControlPlane) -> None:
+    kubectl = admin_kubectl(plane)
+    await kubectl.run("apply", "--server-side", "-k", str(ROOT / "manifests" / "crd"))
+    for plural in PLURALS.values():
+        await eventually(partial(plane.admin.get, f"{CRDS}/{plural}.{GROUP}"), is_established)
+
+
+def is_established(found: Mapping[str, Any]) -> bool:
+    return condition(found, "Established").get("status") == "True"
+
+
+@pytest.fixture
+def resources(definitions: None, admin: Admin, namespace: str) -> Resources:
+    """Our kinds in a namespace of the test's own."""
+    return Resources(admin, namespace)
+
+
+@pytest.fixture
+def kubectl(control_plane: ControlPlane, tmp_path: Path) -> AsKubectl:
+    """What a person types, with nothing remembered from before our kinds were known."""
+    return partial(admin_kubectl(control_plane).run, f"--cache-dir={tmp_path}")
+
+
+@pytest.mark.parametrize("plural", PLURALS.values())
+async def test_a_definition_is_taken_without_complaint(
+    resources: Resources, admin: Admin, plural: str
+) -> None:
+    found = await admin.get(f"{CRDS}/{plural}.{GROUP}")
+    assert is_established(found)
+    assert condition(found, "NonStructuralSchema") == {}
+
+
+@pytest.mark.parametrize("kind", PLURALS)
+async def test_the_stored_definition_describes_the_spec(
+    resources: Resources, admin: Admin, kind: str
+) -> None:
+    found = await admin.get(f"{CRDS}/{PLURALS[kind]}.{GROUP}")
+    schema = found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    fields = schema["properties"]["spec"]["properties"]
+    assert all(field["description"] for field in fields.values())
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample["kind"])
+async def test_a_sample_is_accepted(
+    resources: Resources, admin: Admin, namespace: str, sample: dict[str, Any]
+) -> None:
+    name = sample["metadata"]["name"]
+    here = {**sample, "metadata": {"name": name, "namespace": namespace}}
+    made = await admin.apply(resources.path(sample["kind"], name), here, fieldValidation="Strict")
+    assert made["metadata"]["generation"] == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "path"),
+    [
+        ("GPUUnit", {"gpu": -1}, "spec.gpu"),
+        ("GPUUnit", {"specName": ""}, "spec.specName"),
+        ("GPUUnit", {"cpu": "many"}, "spec.cpu"),
+        ("GPUUnit", {"template": {"ports": [{"name": "a", "port": 0}]}}, "template.ports[0].port"),
+        ("GPUUnit", {"template": {"envs": [{"name": "A"}, {"name": "A"}]}}, "template.envs[1]"),
+        ("StockPool", {"replicas": -1}, "spec.replicas"),
+        ("GPUStorage", {"size": "big"}, "spec.size"),
+        ("GPUStorage", {"prepare": {"command": ["sh"]}}, "spec.prepare"),
+        ("GPUStorage", {"prepare": {"fromImage": ""}}, "spec.prepare.fromImage"),
+        ("Operation", {"type": "Other"}, "spec.type"),
+        ("Operation", {"operationID": "o" * 129}, "spec.operationID"),
+        ("Function", {"timeoutSeconds": 3571}, "spec.timeoutSeconds"),
+        ("Function", {"maxWorkers": 1001}, "spec.maxWorkers"),
+    ],
+)
+async def test_a_bad_value_is_refused_with_its_path(
+    resources: Resources, kind: str, spec: dict[str, Any], path: str
+) -> None:
+    with pytest.raises(RefusedError) as refusal:
+        await resources.create(kind, **spec)
+    assert refusal.value.status == 422
+    assert path in str(refusal.value)
+
+
+async def test_memory_that_is_no_quantity_is_stored(resources: Resources) -> None:
+    made = await resources.create("GPUUnit", memory="lots")
+    assert made["spec"]["memory"] == "lots"
+
+
+async def test_the_protocol_of_a_port_is_written_into_the_object(resources: Resources) -> None:
+    made = await resources.create("GPUUnit", template={"ports": [{"name": "http", "port": 80}]})
+    assert made["spec"]["template"]["ports"] == [{"name": "http", "port": 80, "protocol": "TCP"}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "longest"),
+    [("GPUUnit", 63), ("StockPool", 63), ("GPUStorage", 63), ("Function", 48)],
+)
+async def test_a_name_may_be_so_long_and_no_longer(
+    resources: Resources, kind: str, longest: int
+) -> None:
+    await resources.create(kind, "a" * longest)
+    with pytest.raises(RefusedError, match=rf"metadata\.name: .* at most {longest} characters"):
+        await resources.create(kind, "a" * (longest + 1))
+
+
+@pytest.mark.parametrize("kind", ["GPUUnit", "StockPool", "GPUStorage", "Function"])
+async def test_a_name_with_a_dot_is_refused(resources: Resources, kind: str) -> None:
+    with pytest.raises(RefusedError, match=r"metadata\.name must be a DNS-1123 label"):
+        await resources.create(kind, "a.b")
+
+
+async def test_units_are_found_by_spec_and_phase(resources: Resources) -> None:
+    await resources.create("GPUUnit", "small")
+    await resources.create("GPUUnit", "large", specName="g8.8")
+    await resources.report("GPUUnit", "large", phase="Ready")
+    assert await resources.names("GPUUnit", "spec.specName=g1.1") == ["small"]
+    assert await resources.names("GPUUnit", "status.phase=Ready") == ["large"]
+
+
+async def test_operations_are_found_by_type(resources: Resources) -> None:
+    await resources.create("Operation", "one")
+    await resources.create("Operation", "other", type="SeedStockUnits")
+    assert await resources.names("Operation", "spec.type=SeedStockUnits") == ["other"]
+
+
+async def test_the_preparation_of_a_storage_cannot_be_changed(resources: Resources) -> None:
+    await resources.create("GPUStorage", prepare={"fromImage": "one"})
+    with pytest.raises(RefusedError, match="prepare cannot be changed"):
+        await resources.change("GPUStorage", prepare={"fromImage": "other"})
+    with pytest.raises(RefusedError, match="prepare cannot be changed"):
+        await resources.change("GPUStorage", prepare=None)
+
+
+async def test_a_storage_with_a_preparation_can_grow(resources: Resources) -> None:
+    await resources.create("GPUStorage", prepare={"fromImage": "one"})
+    grown = await resources.change("GPUStorage", size="2Gi")
+    assert grown["spec"]["size"] == "2Gi"
+
+
+async def test_an_operation_is_what_it_was_when_it_was_recorded(resources: Resources) -> None:
+    await resources.create("Operation", request={"name": "a"})
+    with pytest.raises(RefusedError, match="requestHash cannot be changed"):
+        await resources.change("Operation", requestHash="v1:other")
+
+
+async def test_an_operation_may_take_another_stock_and_drop_its_request(
+    resources: Resources,
+) -> None:
+    await resources.create("Operation", request={"deep": {"er": [1]}})
+    changed = await resources.change("Operation", stock={"name": "s", "uid": "u"}, request=None)
+    assert "request" not in changed["spec"]
+
+
+async def test_a_function_with_several_workers_has_no_storage(resources: Resources) -> None:
+    mounts = [{"name": "data", "mountPath": "/data"}]
+    await resources.create("Function", storageMounts=mounts)
+    with pytest.raises(RefusedError, match="only where maxWorkers is 1"):
+        await resources.change("Function", maxWorkers=2)
+
+
+async def test_a_pool_is_scaled_through_its_subresource(resources: Resources, admin: Admin) -> None:
+    await resources.create("StockPool")
+    await resources.report("StockPool", selector="runtime.lokiwager.io/pool=a", replicas=1)
+    scale = resources.path("StockPool", "a/scale")
+    await admin.patch(scale, {"spec": {"replicas": 3}})
+    found = await admin.get(scale)
+    assert (found["spec"]["replicas"], found["status"]["replicas"]) == (3, 1)
+    assert found["status"]["selector"] == "runtime.lokiwager.io/pool=a"
+
+
+async def test_scaling_a_function_sets_the_workers_it_keeps(
+    resources: Resources, admin: Admin
+) -> None:
+    await resources.create("Function", maxWorkers=4)
+    await admin.patch(resources.path("Function", "a/scale"), {"spec": {"replicas": 2}})
+    found = await admin.get(resources.path("Function", "a"))
+    assert found["spec"]["minWorkers"] == 2
+
+
+async def test_a_person_sees_where_a_unit_came_from_and_why_it_waits(
+    resources: Resources, admin: Admin, kubectl: AsKubectl, namespace: str
+) -> None:
+    await resources.create("GPUUnit", memory="16Gi")
+    source = {"metadata": {"annotations": {SOURCE_STOCK_NAME: "stock-7"}}}
+    await admin.patch(resources.path("GPUUnit", "a"), source)
+    waiting = {"type": "Ready", "status": "False", "reason": "PodUnschedulable", "message": ""}
+    await resources.report(
+        "GPUUnit", conditions=[{**waiting, "lastTransitionTime": "2026-01-01T00:00:00Z"}]
+    )
+    shown = await kubectl("get", "gpuruntime", "-n", namespace, "-o", "wide")
+    assert {"g1.1", "PodUnschedulable", "16Gi", "stock-7"} <= set(shown.split())
+
+
+async def test_kubectl_explains_a_field(resources: Resources, kubectl: AsKubectl) -> None:
+    explained = await eventually(
+        lambda: kubectl("explain", "gu.spec.memory"), tolerate=ClusterError
+    )
+    assert "Memory, both request and limit." in explained

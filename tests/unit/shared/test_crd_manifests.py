@@ -1,0 +1,86 @@
+"""The generated definitions say everything that people and the API server need."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from hack.generate.crd import definition, manifest
+from hack.generate.crd_resources import FUNCTION, GPU_UNIT, RESOURCES, STOCK_POOL, Resource
+
+
+def schema_of(resource: Resource) -> dict[str, Any]:
+    [version] = definition(resource)["spec"]["versions"]
+    schema: dict[str, Any] = version["schema"]["openAPIV3Schema"]
+    return schema
+
+
+def fields(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, found in schema.get("properties", {}).items():
+        yield f"{path}.{name}", found
+        yield from fields(found, f"{path}.{name}")
+    if "items" in schema:
+        yield from fields(schema["items"], f"{path}[]")
+
+
+def field(resource: Resource, path: str) -> dict[str, Any]:
+    return dict(fields(schema_of(resource)))[path]
+
+
+@pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.plural)
+def test_every_field_has_a_description(resource: Resource) -> None:
+    found = fields(schema_of(resource))
+    silent = [path for path, schema in found if not schema.get("description")]
+    assert silent == [".metadata"]  # the API server brings its own
+
+
+@pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.plural)
+def test_the_status_has_no_defaults(resource: Resource) -> None:
+    found = fields(schema_of(resource))
+    assert [p for p, schema in found if p.startswith(".status") and "default" in schema] == []
+
+
+@pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.plural)
+def test_a_manifest_is_plain_yaml_without_references(resource: Resource) -> None:
+    text = manifest(resource)
+    assert yaml.safe_load(text) == definition(resource)
+    assert "&id" not in text
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        (".status.conditions", "type"),
+        (".spec.template.envs", "name"),
+        (".spec.template.ports", "name"),
+        (".spec.storageMounts", "name"),
+    ],
+)
+def test_lists_with_keys_are_maps(path: str, key: str) -> None:
+    found = field(GPU_UNIT, path)
+    assert found["x-kubernetes-list-type"] == "map"
+    assert found["x-kubernetes-list-map-keys"] == [key]
+
+
+def test_memory_is_not_checked_by_the_schema() -> None:
+    assert set(field(GPU_UNIT, ".spec.memory")) == {"type", "description"}
+
+
+def test_bounds_and_defaults_reach_the_schema() -> None:
+    port = field(GPU_UNIT, ".spec.template.ports[].port")
+    assert (port["minimum"], port["maximum"]) == (1, 65535)
+    assert field(GPU_UNIT, ".spec.template.ports[].protocol")["default"] == "TCP"
+    assert field(FUNCTION, ".spec.timeoutSeconds")["maximum"] == 3570
+    assert field(FUNCTION, ".spec.maxQueued")["default"] == 10000
+
+
+def test_wide_columns_are_hidden_by_default() -> None:
+    columns = definition(GPU_UNIT)["spec"]["versions"][0]["additionalPrinterColumns"]
+    wide = [column["name"] for column in columns if column.get("priority")]
+    assert wide == ["GPU", "Memory", "Node", "Source"]
+
+
+def test_a_pool_can_be_scaled_by_an_autoscaler() -> None:
+    scale = definition(STOCK_POOL)["spec"]["versions"][0]["subresources"]["scale"]
+    assert scale["labelSelectorPath"] == ".status.selector"
