@@ -56,6 +56,14 @@ class APIProcess:
             response.begin()
             return _read(response)
 
+    def logged(self, event: str) -> str:
+        """Read the log up to the next line of that event."""
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            if f"event={event} " in line:
+                return line
+        raise AssertionError(f"ended with {self.process.wait()} before it logged {event}")
+
     def stop(self, number: signal.Signals = signal.SIGTERM) -> str:
         """Ask the process to stop and return the rest of its log."""
         self.process.send_signal(number)
