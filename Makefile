@@ -53,7 +53,7 @@ fmt: venv ## Format the code
 	@$(PY) -m ruff format .
 	@$(PY) -m ruff check --fix .
 
-generate: venv ## Write the files that are made from code: manifests/rbac, docs/configuration.md, docs/openapi.json
+generate: venv ## Write the files that are made from code: manifests, docs/configuration.md, docs/openapi.json
 	@$(PY) -m hack.generate
 
 swagger: generate ## Write docs/openapi.json
