@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
@@ -13,7 +14,12 @@ from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.errors import ClusterError
 from hack.local.home import ROOT
+from shared.v1alpha1.function import Function
+from shared.v1alpha1.gpustorage import GPUStorage
+from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.group import API_VERSION, GROUP
+from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.stockpool import StockPool
 from shared.wellknown import SOURCE_STOCK_NAME
 from tests.support.eventually import eventually
 from tests.support.pods import condition
@@ -132,6 +138,24 @@ async def test_a_sample_is_accepted(
     here = {**sample, "metadata": {"name": name, "namespace": namespace}}
     made = await admin.apply(resources.path(sample["kind"], name), here, fieldValidation="Strict")
     assert made["metadata"]["generation"] == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "model"),
+    [
+        ("GPUUnit", GPUUnit),
+        ("StockPool", StockPool),
+        ("GPUStorage", GPUStorage),
+        ("Operation", Operation),
+        ("Function", Function),
+    ],
+)
+async def test_the_server_fills_in_what_the_model_takes_for_granted(
+    resources: Resources, kind: str, model: type[Any]
+) -> None:
+    made = await resources.create(kind)
+    sparse = {"metadata": {}, "spec": SPECS[kind]}
+    assert msgspec.convert(made, model).spec == msgspec.convert(sparse, model).spec
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,32 @@
+"""Changes between two values as a JSON merge patch (RFC 7386).
+
+Models leave out what is at its default, and a merge patch keeps what it does not name: a number
+that goes back to nought must be taken away by name.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+
+def between(before: msgspec.Struct | None, after: msgspec.Struct) -> dict[str, Any]:
+    """What turns `before` into `after`; empty where there is nothing to write."""
+    known = {} if before is None else msgspec.to_builtins(before)
+    return _changes(known, msgspec.to_builtins(after))
+
+
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    dropped = {name: None for name in before if name not in after}
+    changed = {
+        name: _change(before.get(name), value)
+        for name, value in after.items()
+        if name not in before or before[name] != value
+    }
+    return {**dropped, **changed}
+
+
+def _change(before: Any, after: Any) -> Any:
+    """Maps are merged by name; everything else, lists too, is replaced as a whole."""
+    is_merged = isinstance(before, Mapping) and isinstance(after, Mapping)
+    return _changes(before, after) if is_merged else after
