@@ -18,6 +18,7 @@ from hack.local import clusters, envfile, ours, screen, settings
 from hack.local.clusters import Cluster
 from hack.local.home import ROOT
 from hack.local.identities import write_identity
+from hack.local.kubectl import Kubectl
 from hack.local.settings import Settings
 
 
@@ -46,7 +47,7 @@ async def bring_up(home: Path, wanted: Settings, binaries: dict[str, Binary]) ->
     cluster = await clusters.start(home, wanted, binaries)
     await queue.ready()
     say("installing manifests/rbac")
-    await install(cluster)
+    await install(cluster.kubectl)
     say("starting controller and runtime-api")
     processes = await start_ours(home, wanted, cluster, queue)
     write_private(home / "env", envfile.render(environment(wanted, cluster, queue)))
@@ -54,9 +55,10 @@ async def bring_up(home: Path, wanted: Settings, binaries: dict[str, Binary]) ->
     print(screen.render(home, wanted, cluster, everything, time.monotonic() - started))
 
 
-async def install(cluster: Cluster) -> None:
+async def install(kubectl: Kubectl) -> None:
+    """Apply the manifests that our processes need: namespaces, accounts and roles."""
     apply = ("apply", "--server-side", "--force-conflicts", "--field-manager=local-cluster")
-    await cluster.kubectl.run(*apply, "-k", str(ROOT / "manifests" / "rbac"))
+    await kubectl.run(*apply, "-k", str(ROOT / "manifests" / "rbac"))
 
 
 async def start_ours(

@@ -75,8 +75,10 @@ async def kill_etcd_process(plane: ControlPlane) -> None:
 
 
 async def pause_server(plane: ControlPlane) -> None:
+    impatient = Admin(plane.layout.server_url, plane.layout.pki, timeout=2.0)
     plane.kube_apiserver.pause()
-    await asyncio.sleep(2)
+    with pytest.raises(TimeoutError):
+        await impatient.get("/readyz")
     plane.kube_apiserver.resume()
     await plane.server_ready()
 

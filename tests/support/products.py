@@ -10,8 +10,7 @@ from hack.cluster.controlplane import ControlPlane
 from hack.cluster.ports import HOST, free_port
 from hack.cluster.process import Process
 from hack.cluster.readiness import answers, until
-from hack.local import ours
-from hack.local.home import ROOT
+from hack.local import ours, up
 from hack.local.identities import write_identity
 from hack.local.kubectl import Kubectl
 
@@ -19,7 +18,7 @@ from hack.local.kubectl import Kubectl
 async def install(plane: ControlPlane) -> None:
     """Apply the manifests that `make up` applies, and write the accounts' kubeconfigs."""
     kubectl = admin_kubectl(plane)
-    await kubectl.run("apply", "--server-side", "-k", str(ROOT / "manifests" / "rbac"))
+    await up.install(kubectl)
     for program in ours.PROGRAMS:
         await write_identity(kubectl, program.name, plane.layout.home)
 
