@@ -32,6 +32,45 @@ class LeaderElectionConfig(msgspec.Struct, frozen=True, kw_only=True, rename="ca
     ] = Duration(2)
 
 
+class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which namespaces are watched; no other is."""
+
+    stock: Annotated[str, Meta(description="Where reservations are.")] = "runtime-stock"
+    instance: Annotated[str, Meta(description="Where users' units and storages are.")] = (
+        "runtime-instance"
+    )
+    system: Annotated[str, Meta(description="Where the records of operations are.")] = (
+        "runtime-system"
+    )
+
+
+class UnitsConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What is the same for the workloads of all units."""
+
+    pause_image: Annotated[
+        str, Meta(description="What runs in stock: it does nothing and ends at once.")
+    ] = "registry.k8s.io/pause:3.10.1"
+    cluster_domain: Annotated[
+        str, Meta(description="The domain of the cluster's Services, for access addresses.")
+    ] = "cluster.local"
+    private_ranges: Annotated[
+        tuple[str, ...],
+        Meta(description="Addresses that units may not reach, as CIDR ranges."),
+    ] = (
+        "10.0.0.0/8",
+        "100.64.0.0/10",
+        "127.0.0.0/8",
+        "169.254.0.0/16",
+        "172.16.0.0/12",
+        "192.168.0.0/16",
+        "fc00::/7",
+        "fe80::/10",
+    )
+    workers: Annotated[
+        int, Meta(description="How many units are worked on at once.", ge=1, le=100)
+    ] = 16
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The whole configuration of one controller process."""
 
@@ -52,4 +91,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     log_level: Annotated[LogLevel, Meta(description="The least severe lines that are logged.")] = (
         "info"
     )
+    namespaces: NamespacesConfig = NamespacesConfig()
     leader_election: LeaderElectionConfig = LeaderElectionConfig()
+    units: UnitsConfig = UnitsConfig()
+    operation_retention: Annotated[
+        Duration, Meta(description="How long a finished operation is remembered.")
+    ] = Duration(86400)

@@ -5,6 +5,21 @@ import msgspec
 from shared.meta import ObjectMeta
 
 
+class Taint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What keeps pods away that do not tolerate it."""
+
+    key: str
+    effect: str
+    value: str = ""
+
+
+class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Who may run on a node."""
+
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+
+
 class NodeCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One observation of the kubelet or the node controller."""
 
@@ -24,6 +39,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A machine that can run pods."""
 
     metadata: ObjectMeta
+    spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
 

@@ -1,0 +1,122 @@
+"""Everything that the controller knows of the cluster, and by what it is found."""
+
+from collections.abc import Iterable, Mapping
+from random import Random
+from typing import Any, Final, TypeVar
+
+from controller.cache import Cache
+from controller.kinds import (
+    DEPLOYMENTS,
+    GPU_STORAGES,
+    GPU_UNITS,
+    NETWORK_POLICIES,
+    NODES,
+    OPERATIONS,
+    PODS,
+    REPLICA_SETS,
+    SERVICES,
+    STOCK_POOLS,
+)
+from controller.namespaces import Namespaces
+from controller.runtime.clock import Clock
+from controller.runtime.informer import Informer
+from controller.runtime.informer_metrics import InformerMetrics
+from controller.runtime.kind import Kind
+from controller.runtime.objects import Object
+from controller.runtime.reflector import Scope, Source
+from controller.runtime.store import Indexer
+from shared import wellknown
+from shared.deployment import ReplicaSet
+from shared.pod import Pod
+from shared.v1alpha1.gpuunit import GPUUnit
+
+T = TypeVar("T", bound=Object)
+
+# The indexes: which objects are found by what.
+BY_UNIT: Final = "unit"  # pods by the name of their unit
+BY_OWNER: Final = "owner"  # replica sets by the uid of their Deployment
+BY_UID: Final = "uid"  # units by their uid
+BY_POOL: Final = "pool"  # units by the name of their pool
+BY_SOURCE: Final = "source"  # units by the uid of the stock that they came from
+BY_OPERATION: Final = "operation"  # units by the id of an operation that made or claims them
+BY_STORAGE: Final = "storage"  # units by the name of a storage that they mount
+
+
+class Caches:
+    """One informer a kind and namespace; everybody who reads shares them."""
+
+    def __init__(
+        self,
+        source: Source,
+        namespaces: Namespaces,
+        metrics: InformerMetrics,
+        clock: Clock,
+        randomness: Random,
+    ) -> None:
+        def cache(
+            kind: Kind[T],
+            where: Iterable[str],
+            indexers: Mapping[str, Indexer[T]] | None = None,
+        ) -> Cache[T]:
+            return Cache(
+                {
+                    namespace: Informer(
+                        source, Scope(kind, namespace), metrics, clock, randomness, indexers
+                    )
+                    for namespace in where
+                }
+            )
+
+        self.units = cache(GPU_UNITS, namespaces.units, UNIT_INDEXES)
+        self.pools = cache(STOCK_POOLS, [namespaces.stock])
+        self.storages = cache(GPU_STORAGES, [namespaces.instance])
+        self.operations = cache(OPERATIONS, [namespaces.system])
+        self.deployments = cache(DEPLOYMENTS, namespaces.units)
+        self.replica_sets = cache(REPLICA_SETS, namespaces.units, {BY_OWNER: owner_uids})
+        self.pods = cache(PODS, namespaces.units, {BY_UNIT: unit_of_pod})
+        self.services = cache(SERVICES, [namespaces.instance])
+        self.policies = cache(NETWORK_POLICIES, namespaces.units)
+        self.nodes = cache(NODES, [""])
+
+    @property
+    def informers(self) -> tuple[Informer[Any], ...]:
+        """All of them, for whoever runs them and for the writer."""
+        caches: tuple[Cache[Any], ...] = (
+            self.units,
+            self.pools,
+            self.storages,
+            self.operations,
+            self.deployments,
+            self.replica_sets,
+            self.pods,
+            self.services,
+            self.policies,
+            self.nodes,
+        )
+        return tuple(informer for each in caches for informer in each.informers)
+
+
+def unit_of_pod(pod: Pod) -> Iterable[str]:
+    return named(pod.metadata.labels, wellknown.UNIT_LABEL)
+
+
+def owner_uids(replica_set: ReplicaSet) -> Iterable[str]:
+    return [owner.uid for owner in replica_set.metadata.owner_references if owner.controller]
+
+
+def operations_of(unit: GPUUnit) -> Iterable[str]:
+    made = named(unit.metadata.annotations, wellknown.OPERATION_ID)
+    return [*made, *named(unit.metadata.annotations, wellknown.CLAIM_OPERATION)]
+
+
+def named(entries: Mapping[str, str], key: str) -> Iterable[str]:
+    return [entries[key]] if key in entries else []
+
+
+UNIT_INDEXES: Final[Mapping[str, Indexer[GPUUnit]]] = {
+    BY_UID: lambda unit: [unit.metadata.uid],
+    BY_POOL: lambda unit: named(unit.metadata.labels, wellknown.POOL_LABEL),
+    BY_SOURCE: lambda unit: named(unit.metadata.annotations, wellknown.SOURCE_STOCK_UID),
+    BY_OPERATION: operations_of,
+    BY_STORAGE: lambda unit: [mount.name for mount in unit.spec.storage_mounts],
+}

@@ -1,0 +1,1 @@
+"""GPUUnits: what a unit is reconciled to."""

@@ -1,0 +1,30 @@
+"""The kinds that the controller reads and writes."""
+
+from typing import Final
+
+from controller.runtime.kind import Kind
+from shared.deployment import Deployment, ReplicaSet
+from shared.network_policy import NetworkPolicy
+from shared.node import Node
+from shared.pod import Pod
+from shared.service import Service
+from shared.v1alpha1 import gpustorage, gpuunit, operation, stockpool
+from shared.v1alpha1.gpustorage import GPUStorage
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.group import GROUP, VERSION
+from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.stockpool import StockPool
+
+GPU_UNITS: Final = Kind(GROUP, VERSION, gpuunit.PLURAL, gpuunit.KIND, GPUUnit)
+STOCK_POOLS: Final = Kind(GROUP, VERSION, stockpool.PLURAL, stockpool.KIND, StockPool)
+GPU_STORAGES: Final = Kind(GROUP, VERSION, gpustorage.PLURAL, gpustorage.KIND, GPUStorage)
+OPERATIONS: Final = Kind(GROUP, VERSION, operation.PLURAL, operation.KIND, Operation)
+
+DEPLOYMENTS: Final = Kind("apps", "v1", "deployments", "Deployment", Deployment)
+REPLICA_SETS: Final = Kind("apps", "v1", "replicasets", "ReplicaSet", ReplicaSet)
+PODS: Final = Kind("", "v1", "pods", "Pod", Pod)
+SERVICES: Final = Kind("", "v1", "services", "Service", Service)
+NETWORK_POLICIES: Final = Kind(
+    "networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", NetworkPolicy
+)
+NODES: Final = Kind("", "v1", "nodes", "Node", Node, namespaced=False)

@@ -1,0 +1,1 @@
+"""Records of operations: kept for as long as replays may come."""

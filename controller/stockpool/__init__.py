@@ -1,0 +1,1 @@
+"""StockPools: stock that looks after itself."""
