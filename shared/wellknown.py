@@ -29,3 +29,6 @@ MOUNTED_BY: Final = f"{PREFIX}mounted-by"
 
 MOUNT_FINALIZER: Final = f"{PREFIX}mount-protection"
 QUEUE_FINALIZER: Final = f"{PREFIX}queue"
+
+STOCK_PRIORITY: Final = "gpu-runtime-stock"
+ACTIVE_PRIORITY: Final = "gpu-runtime-active"

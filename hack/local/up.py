@@ -46,7 +46,7 @@ async def bring_up(home: Path, wanted: Settings, binaries: dict[str, Binary]) ->
     say(f"starting the cluster ({wanted.cluster})")
     cluster = await clusters.start(home, wanted, binaries)
     await queue.ready()
-    say("installing manifests/rbac")
+    say("installing the manifests")
     await install(cluster.kubectl)
     say("starting controller and runtime-api")
     processes = await start_ours(home, wanted, cluster, queue)
@@ -56,9 +56,12 @@ async def bring_up(home: Path, wanted: Settings, binaries: dict[str, Binary]) ->
 
 
 async def install(kubectl: Kubectl) -> None:
-    """Apply the manifests that our processes need: namespaces, accounts and roles."""
+    """Apply what our processes need: resource definitions, priorities, accounts and roles."""
     apply = ("apply", "--server-side", "--force-conflicts", "--field-manager=local-cluster")
-    await kubectl.run(*apply, "-k", str(ROOT / "manifests" / "rbac"))
+    for part in ("crd", "priority", "rbac"):
+        await kubectl.run(*apply, "-k", str(ROOT / "manifests" / part))
+    established = ("wait", "--for=condition=Established", "--timeout=30s")
+    await kubectl.run(*established, "-f", str(ROOT / "manifests" / "crd"))
 
 
 async def start_ours(

@@ -36,6 +36,10 @@ class StockPoolStatus(
     replicas: Annotated[int, Meta(description="How many unclaimed units there are.", ge=0)] = 0
     available: Annotated[int, Meta(description="How many units are ready and unclaimed.", ge=0)] = 0
     allocated: Annotated[int, Meta(description="How many units were consumed in total.", ge=0)] = 0
+    claimed: Annotated[
+        tuple[str, ...],
+        Meta(description="The uids of claimed units; one that is gone was consumed."),
+    ] = ()
     selector: Annotated[
         str, Meta(description="Selects the pool's units and pods, for autoscalers.")
     ] = ""
