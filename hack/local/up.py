@@ -14,12 +14,16 @@ from hack.cluster.ports import HOST
 from hack.cluster.process import NAME, Process, mark, marked
 from hack.cluster.queue import QueueServer
 from hack.cluster.readiness import answers, ensure, until
+from hack.generate.crd_resources import RESOURCES
 from hack.local import clusters, envfile, ours, screen, settings
 from hack.local.clusters import Cluster
 from hack.local.home import ROOT
 from hack.local.identities import write_identity
 from hack.local.kubectl import Kubectl
 from hack.local.settings import Settings
+from shared.v1alpha1.group import GROUP
+
+DEFINITIONS = [f"{each.plural}.{GROUP}" for each in RESOURCES]
 
 
 def choose(home: Path, cluster: str | None, nodes: int | None, gpus: int | None) -> Settings:
@@ -60,8 +64,8 @@ async def install(kubectl: Kubectl) -> None:
     apply = ("apply", "--server-side", "--force-conflicts", "--field-manager=local-cluster")
     for part in ("crd", "priority", "rbac"):
         await kubectl.run(*apply, "-k", str(ROOT / "manifests" / part))
-    established = ("wait", "--for=condition=Established", "--timeout=30s")
-    await kubectl.run(*established, "-f", str(ROOT / "manifests" / "crd"))
+    definitions = [f"crd/{each}" for each in DEFINITIONS]
+    await kubectl.run("wait", "--for=condition=Established", "--timeout=30s", *definitions)
 
 
 async def start_ours(
