@@ -1,12 +1,14 @@
 """What a unit takes, and of which nodes."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from controller.gpuunit.non_empty import non_empty
-from shared.quantity import Quantity
+from shared.quantity import NANOS, Quantity
 from shared.v1alpha1.envelope import Envelope
+
+_MILLI: Final = NANOS // 1000
 
 
 def resources(envelope: Envelope) -> dict[str, Any]:
@@ -14,8 +16,8 @@ def resources(envelope: Envelope) -> dict[str, Any]:
     amounts = {"cpu": envelope.cpu, "memory": envelope.memory}
     if envelope.gpu:
         amounts[envelope.gpu_resource] = str(envelope.gpu)
-    canonical = {name: str(Quantity.parse(text)) for name, text in amounts.items() if text}
-    return {"requests": canonical, "limits": dict(canonical)}
+    stored = {name: str(_as_stored(text)) for name, text in amounts.items() if text}
+    return {"requests": stored, "limits": dict(stored)}
 
 
 def node_choice(envelope: Envelope) -> dict[str, Any]:
@@ -35,3 +37,8 @@ def preference_for(node: str) -> dict[str, Any]:
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
     term = {"weight": 100, "preference": {"matchFields": [field]}}
     return {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def _as_stored(text: str) -> Quantity:
+    """The API server rounds the resources of a container up to thousandths."""
+    return Quantity(-(-Quantity.parse(text).nanos // _MILLI) * _MILLI)

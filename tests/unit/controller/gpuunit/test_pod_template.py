@@ -169,6 +169,11 @@ def test_amounts_are_written_as_the_server_writes_them(written: str, canonical: 
     assert container(memory=written)["resources"]["limits"]["memory"] == canonical
 
 
+def test_amounts_are_rounded_up_to_thousandths_as_the_server_does() -> None:
+    limits = container(cpu="1u", memory="1.0000000001Gi")["resources"]["limits"]
+    assert limits == {"cpu": "1m", "memory": "1073741824108m"}
+
+
 def test_an_amount_that_only_reads_differently_changes_no_resources() -> None:
     assert container(cpu="1000m")["resources"] == container(cpu="1")["resources"]
 
