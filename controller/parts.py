@@ -27,7 +27,7 @@ from controller.runtime.key import ObjectKey
 from controller.runtime.leader import Callbacks, LeaderElector
 from controller.runtime.leader_metrics import LeaderMetrics
 from controller.runtime.lease import LEASES, LeaseLock
-from controller.runtime.manager import Manager, Parts
+from controller.runtime.manager import Cache, Manager, Parts
 from controller.runtime.probes import Probes
 from controller.runtime.writer import Writer
 from shared.address import Address
@@ -56,21 +56,20 @@ class Assembly:
         where = namespaces(config.namespaces)
         metrics = InformerMetrics(self._registry)
         caches = Caches(self._client, where, metrics, self._clock, self._randomness)
-        manager = Manager(
-            Parts(
-                probes=Probes(self._registry, lambda: manager.not_ready()).serving(
-                    pair(config.probe_addr), pair(config.metrics_addr)
-                ),
-                caches=[connection, *caches.informers],
-                background=[self._recorder],
-                elector=elector,
-                loops=self._loops(config, caches, where, elector),
-            ),
-            self._clock,
+        needed: list[Cache] = [connection, *caches.informers]
+        probes = Probes(
+            self._registry, lambda: [why for each in needed for why in each.not_ready()]
+        )
+        parts = Parts(
+            probes=probes.serving(pair(config.probe_addr), pair(config.metrics_addr)),
+            caches=needed,
+            background=[self._recorder],
+            elector=elector,
+            loops=self._loops(config, caches, where, elector),
         )
         is_leader = elector.is_leader if elector else lambda: True
         self._registry.register(Census(caches.units, where, is_leader))
-        return manager
+        return Manager(parts, self._clock)
 
     def _loops(
         self, config: Config, caches: Caches, where: Namespaces, elector: LeaderElector | None

@@ -3,7 +3,7 @@
 from controller.caches import Caches
 from controller.gpuunit import children, rules
 from controller.gpuunit.access import access_url
-from controller.gpuunit.admission import Entry, is_admitted, source_of
+from controller.gpuunit.admission import Entry, Source, is_admitted, source_of
 from controller.gpuunit.child import Step, next_step
 from controller.gpuunit.handoff import Handoff
 from controller.gpuunit.outcome import Outcome
@@ -41,10 +41,11 @@ class ActiveStory:
 
     async def turn(self, unit: GPUUnit) -> Outcome | None:
         """None when the next turn has to begin anew: the unit has gone or become another."""
-        entered = unit if is_admitted(unit) else await self._enter(unit)
-        if entered is None or isinstance(entered, Outcome):
-            return entered
-        return await self._go_on(entered)
+        source = source_of(unit)
+        if source is None or is_admitted(unit):
+            return await self._go_on(unit)
+        entered = await self._enter(unit, source)
+        return await self._go_on(entered) if isinstance(entered, GPUUnit) else entered
 
     async def _go_on(self, unit: GPUUnit) -> Outcome:
         refused = rules.refusal(unit)
@@ -59,10 +60,8 @@ class ActiveStory:
         verdict = active_verdict(workload, self._caches.nodes_of(workload.current))
         return Outcome(verdict, self._published(unit))
 
-    async def _enter(self, unit: GPUUnit) -> GPUUnit | Outcome | None:
+    async def _enter(self, unit: GPUUnit, source: Source) -> GPUUnit | Outcome | None:
         """The admitted unit, what to report instead, or nothing where there is no unit any more."""
-        source = source_of(unit)
-        assert source is not None, "only a unit that came from stock is to be admitted"
         admission = await self._handoff.admit(unit, source)
         if admission.entry is Entry.STRAY:
             await self._handoff.delete_stray(unit, admission.why)

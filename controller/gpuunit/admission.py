@@ -48,8 +48,8 @@ def source_of(unit: GPUUnit) -> Source | None:
 
 
 def is_admitted(unit: GPUUnit) -> bool:
-    """Whether the unit needs no admission, or has it."""
-    return source_of(unit) is None or wellknown.ADMITTED in unit.metadata.annotations
+    """Whether the unit was admitted before: once is for ever."""
+    return wellknown.ADMITTED in unit.metadata.annotations
 
 
 def judge(

@@ -6,7 +6,7 @@ from controller.conditions import condition_of
 from shared.meta import Condition
 from shared.phases import UnitPhase
 from shared.reasons import ConditionType, EventReason, UnitReason
-from shared.v1alpha1.gpuunit import GPUUnitStatus
+from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
 
 REASONS = {
     UnitReason.INVALID_SPEC.value: EventReason.INVALID_SPEC,
@@ -27,6 +27,20 @@ class Announcement:
     message: str
 
 
+def ignored(stock: GPUUnit) -> Announcement | None:
+    """Once a generation: a reservation runs nothing of the user's."""
+    given = {
+        "image": stock.spec.image,
+        "template": stock.spec.template,
+        "access": stock.spec.access,
+        "storageMounts": stock.spec.storage_mounts,
+    }
+    names = [name for name, value in given.items() if value]
+    if not names or stock.status.observed_generation == stock.metadata.generation:
+        return None
+    return Announcement(True, EventReason.IGNORED, f"stock ignores {', '.join(names)}")
+
+
 def announcement(old: GPUUnitStatus, new: GPUUnitStatus) -> Announcement | None:
     """What to say when `old` becomes `new`; only a new reason is news, a new text is not."""
     before = condition_of(old.conditions, ConditionType.READY)
@@ -41,11 +55,18 @@ def announcement(old: GPUUnitStatus, new: GPUUnitStatus) -> Announcement | None:
     if new.phase == UnitPhase.FAILED:
         reason = REASONS.get(after.reason, EventReason.FAILED)
         return Announcement(True, reason, f"{after.reason}: {after.message}")
-    if after.reason in QUIET and (before is None or before.status == "False"):
+    if after.reason in QUIET and not is_setback(before, after):
         return None
-    if after.reason in QUIET and after.observed_generation != before.observed_generation:
-        return None  # a new generation is rolled out
     return Announcement(True, EventReason.NOT_READY, f"{after.reason}: {after.message}")
+
+
+def is_setback(before: Condition | None, after: Condition) -> bool:
+    """Whether it was ready for the same spec: otherwise a new one is being rolled out."""
+    return (
+        before is not None
+        and before.status == "True"
+        and before.observed_generation == after.observed_generation
+    )
 
 
 def is_same_news(before: Condition, after: Condition) -> bool:

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 from controller.gpuunit.workload import is_controlled_by
 from controller.kinds import GPU_UNITS
-from controller.runtime.covering import covers, digest
+from controller.runtime.covering import covers
+from controller.runtime.digest import digest
 from controller.runtime.kind import Kind
 from shared.meta import ObjectMeta
 from shared.reasons import UnitReason

@@ -13,7 +13,8 @@ from controller.gpuunit.service import service
 from controller.gpuunit.settings import UnitSettings
 from controller.gpuunit.workload import Workload
 from controller.kinds import DEPLOYMENTS, NETWORK_POLICIES, SERVICES
-from controller.runtime.covering import covers, digest
+from controller.runtime.covering import covers
+from controller.runtime.digest import digest
 from controller.runtime.key import ObjectKey
 from shared import names
 from shared.deployment import Deployment
@@ -63,9 +64,7 @@ def asked_for(unit: GPUUnit, settings: UnitSettings, live: Deployment | None) ->
     if live is not None:
         mine = own_labels(unit)
         labels = {
-            name: value
-            for name, value in template_labels(live.spec).items()
-            if name not in mine
+            name: value for name, value in template_labels(live.spec).items() if name not in mine
         }
         body = deployment(unit, settings, labels, giving_way=False)
         if live.metadata.annotations.get(APPLIED_HASH) == digest(body):

@@ -91,6 +91,6 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
     """As Kubernetes compares them: empty key and effect are every key and effect."""
     return (
         toleration.effect in ("", taint.effect)
-        and (toleration.key == taint.key or (not toleration.key and toleration.operator))
+        and toleration.key in ("", taint.key)
         and (toleration.operator == "Exists" or toleration.value == taint.value)
     )

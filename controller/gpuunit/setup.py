@@ -7,6 +7,7 @@ from controller.gpuunit.active import ActiveStory
 from controller.gpuunit.handoff import Handoff
 from controller.gpuunit.lookup import Lookup
 from controller.gpuunit.reconciler import GPUUnitReconciler
+from controller.gpuunit.report import Report
 from controller.gpuunit.settings import UnitSettings
 from controller.gpuunit.stock import StockStory
 from controller.gpuunit.stockkeeping import Stockkeeping
@@ -46,7 +47,8 @@ def reconciler(
     handoff = Handoff(caches, lookup, writer, recorder, clock)
     stock = StockStory(caches, settings, keeping, sync)
     active = ActiveStory(caches, settings, handoff, sync, writer)
-    return GPUUnitReconciler(caches, settings.namespaces, stock, active, writer, recorder, clock)
+    report = Report(caches, settings.namespaces, writer, recorder, clock)
+    return GPUUnitReconciler(caches, settings.namespaces, stock, active, report)
 
 
 def control_loop(

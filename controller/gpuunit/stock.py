@@ -10,8 +10,8 @@ from controller.gpuunit.stockkeeping import Stockkeeping
 from controller.gpuunit.sync import Sync
 from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.workload import observe
+from shared.envelope_rules import envelope_problems
 from shared.reasons import UnitReason
-from shared.unit_rules import envelope_problems
 from shared.v1alpha1.gpuunit import GPUUnit
 
 
