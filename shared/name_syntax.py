@@ -8,7 +8,7 @@ SUBDOMAIN: Final = "lower case letters, digits, - and ., at most 253, such as my
 QUALIFIED: Final = "letters, digits, -, _ and ., after an optional domain, such as example.com/zone"
 LABEL_VALUE: Final = "letters, digits, -, _ and ., at most 63, such as eu-west"
 EXTENDED_RESOURCE: Final = "a resource with a domain of its maker, such as nvidia.com/gpu"
-SECRET_KEY: Final = "letters, digits, -, _ and ., at most 253, such as api-key"
+DATA_KEY: Final = "letters, digits, -, _ and ., at most 253, such as api-key"
 PORT: Final = "lower case letters, digits and single -, at most 15, such as http"
 ENV: Final = "printable ASCII characters without ="
 SCHEME: Final = "a letter, then letters, digits, +, - and ., such as https"

@@ -19,7 +19,7 @@ class Problem:
     @property
     def text(self) -> str:
         """One line for people."""
-        given = "" if self.value is None else f"{json.dumps(cut(self.value), ensure_ascii=False)} "
+        given = "" if self.value is None else f"{_quoted(cut(self.value))} "
         return f"{self.path}: {given}{self.message}"
 
 
@@ -37,3 +37,11 @@ def repeated(keys: Iterable[Hashable]) -> list[int]:
             places.append(place)
         seen.add(key)
     return places
+
+
+def _quoted(text: str) -> str:
+    plain = (
+        each if each.isprintable() and each not in '"\\' else json.dumps(each)[1:-1]
+        for each in text
+    )
+    return f'"{"".join(plain)}"'

@@ -1,13 +1,11 @@
-"""What a unit must say for its workload to run, to be reached and to see its storages."""
+"""What a unit must say for its workload to run and to be reached."""
 
 from collections.abc import Iterator, Sequence
 
 from shared import name_syntax
-from shared.mount_path import is_reserved, normalised
-from shared.name_syntax import is_env, is_label, is_port, is_scheme, is_secret_key, is_subdomain
-from shared.problem import Problem, repeated
+from shared.name_syntax import is_env, is_port, is_scheme, is_secret_key, is_subdomain
+from shared.problem import Problem, cut, repeated
 from shared.v1alpha1.gpuunit import GPUUnitSpec
-from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.template import EnvVar, Port, SecretKeyRef, Template
 
 
@@ -32,39 +30,12 @@ def access_problems(spec: GPUUnitSpec) -> list[Problem]:
     if not names:
         problems.append(Problem("spec.access", None, "needs a port in spec.template.ports"))
     elif given and given not in names:
-        message = f"is no port of the unit; there are {', '.join(names)}"
+        message = f"is no port of the unit; there are {cut(', '.join(map(repr, names)))}"
         problems.append(Problem("spec.access.primaryPort", given, message))
     if not is_scheme(spec.access.scheme):
         message = f"is not a scheme: {name_syntax.SCHEME}"
         problems.append(Problem("spec.access.scheme", spec.access.scheme, message))
     return problems
-
-
-def mount_problems(spec: GPUUnitSpec) -> list[Problem]:
-    """Everything that is wrong with where storages shall be seen."""
-    mounts = spec.storage_mounts
-    each = [
-        problem
-        for place, mount in enumerate(mounts)
-        for problem in _mount(f"spec.storageMounts[{place}]", mount)
-    ]
-    storages = repeated(mount.name for mount in mounts)
-    paths = repeated(normalised(mount.mount_path) for mount in mounts)
-    return [
-        *each,
-        *(
-            Problem(f"spec.storageMounts[{place}].name", mounts[place].name, "is mounted twice")
-            for place in storages
-        ),
-        *(
-            Problem(
-                f"spec.storageMounts[{place}].mountPath",
-                mounts[place].mount_path,
-                "is the path of another mount",
-            )
-            for place in paths
-        ),
-    ]
 
 
 def _image(image: str) -> Iterator[Problem]:
@@ -103,7 +74,7 @@ def _secret_key(path: str, given: SecretKeyRef) -> Iterator[Problem]:
         message = f"is not the name of a Secret: {name_syntax.SUBDOMAIN}"
         yield Problem(f"{path}.secretKeyRef.name", given.name, message)
     if not is_secret_key(given.key):
-        message = f"is not a key of a Secret: {name_syntax.SECRET_KEY}"
+        message = f"is not a key of a Secret: {name_syntax.DATA_KEY}"
         yield Problem(f"{path}.secretKeyRef.key", given.key, message)
 
 
@@ -117,16 +88,3 @@ def _ports(ports: Sequence[Port]) -> Iterator[Problem]:
     for place in repeated((port.port, port.protocol) for port in ports):
         shown = f"{ports[place].port}/{ports[place].protocol}"
         yield Problem(f"spec.template.ports[{place}].port", shown, "is given twice")
-
-
-def _mount(path: str, mount: StorageMount) -> Iterator[Problem]:
-    if not is_label(mount.name):
-        message = f"is not the name of a storage: {name_syntax.LABEL}"
-        yield Problem(f"{path}.name", mount.name, message)
-    given = mount.mount_path
-    if not given.startswith("/"):
-        yield Problem(f"{path}.mountPath", given, "is not an absolute path")
-    elif is_reserved(normalised(given)):
-        yield Problem(f"{path}.mountPath", given, "is a path of the system")
-    if ":" in given:
-        yield Problem(f"{path}.mountPath", given, "has a colon")

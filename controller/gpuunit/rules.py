@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from controller.gpuunit.verdict import Verdict
 from shared.envelope_rules import envelope_problems
+from shared.mount_rules import mount_problems
 from shared.problem import Problem
 from shared.reasons import UnitReason
-from shared.unit_rules import access_problems, mount_problems, workload_problems
+from shared.unit_rules import access_problems, workload_problems
 from shared.v1alpha1.gpuunit import GPUUnit
 
 

@@ -16,6 +16,7 @@ from controller.runtime.covering import covers
 from controller.runtime.kind import Kind, key_of
 from hack.cluster.controlplane import ControlPlane
 from shared import wellknown
+from shared.mount_path import SHARED_MEMORY
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.support.gpu_units import FULL, a_unit, settings
 from tests.support.library import client_of
@@ -46,7 +47,7 @@ ODD: dict[str, dict[str, Any]] = {
     "one port number twice": {"template": {"ports": PORTS}},
     "tolerations": {"tolerations": TOLERATIONS},
     "empty label values": {"nodeSelector": {"a": "", "example.com/b": "c"}},
-    "shared memory replaced": {"storageMounts": [{"name": "fast", "mountPath": "/dev/shm"}]},  # noqa: S108
+    "shared memory replaced": {"storageMounts": [{"name": "fast", "mountPath": SHARED_MEMORY}]},
     "mount below another": {
         "storageMounts": [
             {"name": "a" * 63, "mountPath": "/data//"},

@@ -6,6 +6,7 @@ import pytest
 
 from controller.gpuunit.pod_template import pod_template
 from shared import wellknown
+from shared.mount_path import SHARED_MEMORY
 from tests.support.gpu_units import FULL, STOCK, a_unit, settings
 
 LABELS = {
@@ -117,7 +118,7 @@ def test_an_active_unit_runs_the_user_s_program() -> None:
                         {"name": "stats", "containerPort": 9000, "protocol": "UDP"},
                     ],
                     "volumeMounts": [
-                        {"name": "shared-memory", "mountPath": "/dev/shm"},  # noqa: S108
+                        {"name": "shared-memory", "mountPath": SHARED_MEMORY},
                         {"name": "storage-models", "mountPath": "/models", "readOnly": True},
                         {"name": "storage-work", "mountPath": "/work"},
                     ],
@@ -141,7 +142,7 @@ def test_what_is_not_asked_for_is_not_there() -> None:
                 "name": "unit",
                 "image": "example/user:1",
                 "env": GIVEN,
-                "volumeMounts": [{"name": "shared-memory", "mountPath": "/dev/shm"}],  # noqa: S108
+                "volumeMounts": [{"name": "shared-memory", "mountPath": SHARED_MEMORY}],
                 "resources": {"requests": {"memory": "16Gi"}, "limits": {"memory": "16Gi"}},
                 "securityContext": UNPRIVILEGED,
             }
@@ -197,12 +198,14 @@ def test_shared_memory_is_half_of_the_memory_unless_told(asked: dict[str, Any], 
     assert volume["emptyDir"]["sizeLimit"] == size
 
 
-@pytest.mark.parametrize("path", ["/dev/shm", "/dev/shm/", "/dev//shm", "/x/../dev/shm"])  # noqa: S108
+@pytest.mark.parametrize(
+    "path", [SHARED_MEMORY, f"{SHARED_MEMORY}/", "/dev//shm", f"/x/..{SHARED_MEMORY}"]
+)
 def test_a_mount_of_the_user_s_replaces_the_shared_memory(path: str) -> None:
     spec = pod(storageMounts=[{"name": "fast", "mountPath": path}])
     assert [volume["name"] for volume in spec["volumes"]] == ["storage-fast"]
     mounts = spec["containers"][0]["volumeMounts"]
-    assert mounts == [{"name": "storage-fast", "mountPath": "/dev/shm"}]  # noqa: S108
+    assert mounts == [{"name": "storage-fast", "mountPath": SHARED_MEMORY}]
 
 
 def test_volumes_of_long_names_stay_apart_and_within_the_limit() -> None:
