@@ -4,19 +4,24 @@ A unit is admitted once, by its operation's record. It takes the place of its st
 nominated to the stock's node, and only then the stock is let go.
 """
 
-from controller.caches import Caches
+from contextlib import suppress
+from typing import TypeVar
+
+from controller.caches import BY_OWNER, Caches
 from controller.conditions import timestamp
 from controller.gpuunit.admission import Admission, Entry, Source, is_held_for, judge
 from controller.gpuunit.lookup import Lookup
 from controller.gpuunit.place import asks_no_more
 from controller.gpuunit.workload import Workload, observe
-from controller.kinds import GPU_UNITS, OPERATIONS
+from controller.kinds import DEPLOYMENTS, GPU_UNITS, OPERATIONS, PODS, REPLICA_SETS
 from controller.runtime.client import Condition
 from controller.runtime.clock import Clock
+from controller.runtime.errors import ConflictError, NotFoundError
 from controller.runtime.event import reference
 from controller.runtime.events import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import key_of
+from controller.runtime.kind import Kind, key_of
+from controller.runtime.objects import Object
 from controller.runtime.writer import Writer
 from shared import wellknown
 from shared.phases import OperationPhase
@@ -25,6 +30,8 @@ from shared.reasons import EventReason
 from shared.v1alpha1 import gpuunit
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
+
+T = TypeVar("T", bound=Object)
 
 
 class Handoff:
@@ -72,15 +79,38 @@ class Handoff:
         stock = self._lookup.stock(source.name)
         if stock is None or not is_held_for(stock, source) or not self._is_counted(stock):
             return
-        held = bound(observe(self._caches, stock).current)
-        if not is_taken_over(workload, held):
+        reservation = observe(self._caches, stock)
+        if not is_taken_over(workload, bound(reservation.current)):
             return
         meta = stock.metadata
         condition = Condition(uid=meta.uid, resource_version=meta.resource_version)
         await self._writer.delete(GPU_UNITS, key_of(stock), condition)
-        where = f" on node {held[0].spec.node_name}" if held else ""
-        said = f"took the place of stock {meta.name}{where}"
+        where = node_of(reservation) or "no node"
+        said = f"took the place of stock {meta.name} on {where}"
         self._recorder.normal(reference(GPU_UNITS, unit), EventReason.CONSUMED, said)
+        await self._take_down(reservation)
+
+    async def _take_down(self, reservation: Workload) -> None:
+        """Free the place now: the garbage collector would too, but a user waits for it.
+
+        From the top, so that nobody replaces what is below.
+        """
+        deployment = reservation.deployment
+        if deployment is None:
+            return
+        meta = deployment.metadata
+        revisions = self._caches.replica_sets.by_index(meta.namespace, BY_OWNER, meta.uid)
+        await self._delete(DEPLOYMENTS, deployment)
+        for revision in revisions:
+            await self._delete(REPLICA_SETS, revision)
+        for pod in reservation.current:
+            await self._delete(PODS, pod)
+
+    async def _delete(self, kind: Kind[T], subject: T) -> None:
+        """Exactly this one; if it is gone already, so much the better."""
+        condition = Condition(uid=subject.metadata.uid)
+        with suppress(NotFoundError, ConflictError):
+            await self._writer.delete(kind, key_of(subject), condition)
 
     def _is_counted(self, stock: GPUUnit) -> bool:
         """Whether the stock's pool has noted the claim: it counts those that vanish afterwards."""

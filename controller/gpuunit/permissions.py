@@ -31,6 +31,9 @@ def in_units_namespace(namespace: str) -> tuple[Rule, ...]:
 RULES: Final = (
     *in_units_namespace(STOCK),
     *in_units_namespace(INSTANCE),
+    # What a consumed reservation leaves behind is taken down at once.
+    Rule("apps", ("deployments", "replicasets"), ("delete",), STOCK),
+    Rule("", ("pods",), ("delete",), STOCK),
     Rule("", ("services",), (*APPLY, "delete"), INSTANCE),
     Rule("", ("pods/status",), ("patch",), INSTANCE),
     Rule(GROUP, ("gpustorages",), WATCH, INSTANCE),
