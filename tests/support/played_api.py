@@ -92,3 +92,10 @@ async def place(site: Site, order: Order, **spec: Any) -> dict[str, Any]:
     await claim(site, order)
     made: dict[str, Any] = await site.create("gpuunits", the_unit(order, **spec))
     return made
+
+
+async def recorded(site: Site, order: Order) -> dict[str, Any]:
+    """The record as it is now."""
+    path = site.path("operations", order.record_name, namespace=site.namespaces.system)
+    found: dict[str, Any] = await site.admin.get(path)
+    return found
