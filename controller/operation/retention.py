@@ -1,7 +1,7 @@
 """How long records stay, and what is dropped of them before: decided from the record alone."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from shared.phases import OperationPhase
@@ -24,7 +24,7 @@ def step(record: Operation, retention: float, now: datetime) -> Step:
     since = final_since(record)
     if since is None:
         return Step()
-    left = (since + timedelta(seconds=retention) - now).total_seconds()
+    left = retention - (now - since).total_seconds()
     if left <= 0:
         return Step(delete=True)
     is_done = record.status.phase == OperationPhase.SUCCEEDED  # a failed one may be restarted

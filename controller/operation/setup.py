@@ -8,6 +8,7 @@ from controller.operation.reconciler import OperationReconciler
 from controller.runtime.clock import Clock
 from controller.runtime.control_loop import ControlLoop, LoopOptions
 from controller.runtime.feed import feed
+from controller.runtime.key import ObjectKey
 from controller.runtime.loop_metrics import LoopMetrics, MeasuredLoop
 from controller.runtime.ratelimit import default_rate_limiter
 from controller.runtime.triggers import itself
@@ -30,7 +31,7 @@ def control_loop(
     randomness: Random,
 ) -> ControlLoop:
     """A loop over the records that the caches know, not yet started."""
-    queue = WorkQueue(default_rate_limiter(clock), clock)
+    queue: WorkQueue[ObjectKey] = WorkQueue(default_rate_limiter(clock), clock)
     caches.operations.subscribe(feed(queue, itself()))
     options, measured = LoopOptions(NAME, workers=2), MeasuredLoop(metrics, NAME)
     return ControlLoop(options, queue, reconciler, measured, clock, randomness)
