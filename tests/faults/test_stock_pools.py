@@ -4,27 +4,21 @@ At no moment are there more unclaimed units than asked, and every consumed unit 
 """
 
 from collections.abc import AsyncIterator
-from typing import TypeVar
 
 import pytest
 
-from controller.kinds import GPU_UNITS
-from controller.runtime.client import Client, Condition, Propagation
-from controller.runtime.decoding import Deleted
-from controller.runtime.key import ObjectKey
-from controller.runtime.kind import Kind
-from controller.runtime.objects import Object
+from controller.kinds import GPU_UNITS, STOCK_POOLS
+from controller.runtime.client import Client
 from hack.cluster.controlplane import ControlPlane
 from tests.support.census import counting
 from tests.support.eventually import eventually
 from tests.support.failing_client import DeafClient, Moment, MortalClient
 from tests.support.lagging import LaggingSource
 from tests.support.library import client_of
+from tests.support.overtaken_client import OvertakenClient
 from tests.support.pool_keeper import PoolKeeper
 from tests.support.stock import Stock
 from tests.support.unit_player import playing_units
-
-T = TypeVar("T", bound=Object)
 
 
 @pytest.fixture
@@ -114,31 +108,33 @@ async def test_a_claim_that_comes_before_a_removal_wins(client: Client, stock: S
     async with PoolKeeper(client, stock.namespace).keeping():
         await has(stock, "warm-0", "warm-1")
     await stock.change(replicas=1)
-    async with PoolKeeper(OvertakenClient(client, stock), stock.namespace).keeping():
+    overtaken = OvertakenClient(client, lambda: stock.claim("warm-1"))
+    async with PoolKeeper(overtaken, stock.namespace).keeping():
         pool = await eventually(stock.pool, lambda pool: pool.status.claimed)
         await has(stock, "warm-0")
     assert pool.status.claimed == ((await stock.unit("warm-1")).metadata.uid,)
 
 
-class OvertakenClient(Client):
-    """Just before its first delete somebody else claims the unit."""
+async def test_a_count_that_another_leader_has_taken_is_not_undone(
+    client: Client, stock: Stock
+) -> None:
+    await stock.ask(1)
+    async with PoolKeeper(client, stock.namespace).keeping():
+        await has(stock, "warm-0")
+        await stock.claim("warm-0")
+        await eventually(stock.pool, lambda pool: pool.status.claimed)
+        await has(stock, "warm-1")
+    await stock.consume("warm-0")
 
-    def __init__(self, client: Client, stock: Stock) -> None:
-        super().__init__(client.rest, "library-tests")
-        self._stock = stock
-        self._is_overtaken = False
+    async def count_more() -> None:
+        counted = {"allocated": 7, "claimed": None}
+        await client.patch_status(STOCK_POOLS, stock.key, counted)
 
-    async def delete(
-        self,
-        kind: Kind[T],
-        key: ObjectKey,
-        condition: Condition | None = None,
-        propagation: Propagation = "Background",
-    ) -> Deleted[T]:
-        if not self._is_overtaken:
-            self._is_overtaken = True
-            await self._stock.claim(key.name)
-        return await super().delete(kind, key, condition, propagation)
+    overtaken = OvertakenClient(client, count_more)
+    async with PoolKeeper(overtaken, stock.namespace).keeping():
+        await eventually(stock.pool, lambda pool: pool.status.allocated)
+    assert overtaken.is_overtaken
+    assert (await stock.pool()).status.allocated == 7
 
 
 @pytest.mark.parametrize("moment", Moment)
