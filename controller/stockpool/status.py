@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from controller.conditions import condition_of, timestamp, with_condition
+from controller.runtime.event import cut
 from controller.stockpool import claims
 from controller.stockpool.stock import is_outdated, is_ready, ready_condition, unclaimed
 from controller.stockpool.trouble import Trouble
@@ -17,7 +18,7 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.stockpool import StockPool, StockPoolStatus
 from shared.wellknown import POOL_LABEL
 
-LONGEST_MESSAGE: Final = 1024
+LONGEST_BYTES: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def condition(pool: StockPool, said: Verdict, now: datetime) -> Condition:
         observed_generation=pool.metadata.generation,
         last_transition_time=timestamp(now),
         reason=said.reason,
-        message=said.message[:LONGEST_MESSAGE],
+        message=cut(said.message, LONGEST_BYTES),
     )
 
 

@@ -1,6 +1,8 @@
 """The units of a pool, told apart: unclaimed stock, claimed stock and what is neither."""
 
 from collections.abc import Iterable
+from operator import attrgetter
+from typing import Final
 
 from controller.conditions import condition_of
 from shared import wellknown
@@ -10,6 +12,9 @@ from shared.reasons import ConditionType
 from shared.v1alpha1.envelope import Envelope
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.stockpool import StockPool
+
+# Every field of an envelope, of a spec that says more.
+RESOURCES: Final = attrgetter(*Envelope.__struct_fields__)
 
 
 def unclaimed(pool: StockPool, units: Iterable[GPUUnit]) -> list[GPUUnit]:
@@ -36,14 +41,9 @@ def is_ready(unit: GPUUnit) -> bool:
 
 def is_outdated(pool: StockPool, unit: GPUUnit) -> bool:
     """Whether the unit holds another envelope than the pool now asks for."""
-    return envelope(unit.spec) != envelope(pool.spec)
+    return bool(RESOURCES(unit.spec) != RESOURCES(pool.spec))
 
 
 def ready_condition(unit: GPUUnit) -> Condition | None:
     """What the unit says of itself."""
     return condition_of(unit.status.conditions, ConditionType.READY)
-
-
-def envelope(spec: Envelope) -> Envelope:
-    """The resources alone, of a spec that says more."""
-    return Envelope(**{field: getattr(spec, field) for field in Envelope.__struct_fields__})

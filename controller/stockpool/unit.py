@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from controller.stockpool.stock import envelope
 from shared import wellknown
 from shared.meta import OwnerReference
+from shared.v1alpha1.envelope import Envelope
 from shared.v1alpha1.group import API_VERSION
 from shared.v1alpha1.stockpool import KIND, StockPool
 
@@ -23,8 +23,13 @@ def unit(pool: StockPool, name: str) -> dict[str, Any]:
             },
             "ownerReferences": [msgspec.to_builtins(owner(pool))],
         },
-        "spec": msgspec.to_builtins(envelope(pool.spec)),
+        "spec": msgspec.to_builtins(envelope(pool)),
     }
+
+
+def envelope(pool: StockPool) -> Envelope:
+    """What each unit of the pool takes of a node."""
+    return Envelope(**{field: getattr(pool.spec, field) for field in Envelope.__struct_fields__})
 
 
 def owner(pool: StockPool) -> OwnerReference:

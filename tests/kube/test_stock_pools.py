@@ -1,15 +1,17 @@
 """Pools on a real server; the tests play users, claims and the reconciler of the units."""
 
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
 from controller.kinds import GPU_UNITS, STOCK_POOLS
 from controller.runtime.client import Client
-from hack.cluster.admin import Admin
+from controller.runtime.reconcile import Result
+from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
-from shared.v1alpha1.group import API_VERSION
+from shared.v1alpha1.group import API_VERSION, GROUP
 from shared.v1alpha1.stockpool import StockPool
 from shared.wellknown import POOL_LABEL
 from tests.support.eventually import eventually
@@ -300,3 +302,67 @@ async def test_a_quota_that_refuses_is_told_of_and_survived(
         await admin.patch(f"{quotas}/few", {"spec": raised})
         await eventually(stock.unclaimed, lambda found: len(found) == 3, seconds=60)
         await says(stock, lambda pool: pool.status.phase == "Progressing")
+
+
+async def test_units_that_the_server_finds_wrong_are_told_of_and_not_tried_for_ever(
+    client: Client, stock: Stock, admin: Admin
+) -> None:
+    counted = CountingClient(client)
+    async with refusing_units(admin, stock.namespace):
+        async with PoolKeeper(counted, stock.namespace).keeping():
+            await stock.ask(1)
+            pool = await says(stock, lambda pool: pool.status.phase == "Failed")
+            await eventually(lambda: told(admin, stock.namespace, "InvalidSpec"))
+        keeper = PoolKeeper(counted, stock.namespace)
+        async with keeper.looking():
+            assert await keeper.reconciler.reconcile(stock.key) == Result()
+    assert "no units today" in pool.status.conditions[0].message
+    async with PoolKeeper(client, stock.namespace).keeping():
+        await has(stock, "warm-0")
+
+
+@asynccontextmanager
+async def refusing_units(admin: Admin, namespace: str) -> AsyncIterator[None]:
+    """The server finds every new unit of the namespace invalid for the length of the block."""
+    api, name = "/apis/admissionregistration.k8s.io/v1", f"refuse-{namespace}"
+    policy = {
+        "matchConstraints": {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+            "resourceRules": [
+                {
+                    "apiGroups": [GROUP],
+                    "apiVersions": ["*"],
+                    "resources": ["gpuunits"],
+                    "operations": ["CREATE"],
+                }
+            ],
+        },
+        "validations": [{"expression": "false", "message": "no units today"}],
+    }
+    binding = {"policyName": name, "validationActions": ["Deny"]}
+    kinds = {"validatingadmissionpolicies": policy, "validatingadmissionpolicybindings": binding}
+    for plural, spec in kinds.items():
+        await admin.create(f"{api}/{plural}", {"metadata": {"name": name}, "spec": spec})
+    try:
+        await eventually(lambda: refused(admin, namespace))
+        yield
+    finally:
+        for plural in kinds:
+            await admin.delete(f"{api}/{plural}/{name}")
+        await eventually(lambda: refused(admin, namespace), lambda refusal: not refusal)
+
+
+async def refused(admin: Admin, namespace: str) -> bool:
+    """Whether a new unit would be refused."""
+    path = f"/apis/{API_VERSION}/namespaces/{namespace}/gpuunits"
+    body = {
+        "apiVersion": API_VERSION,
+        "kind": "GPUUnit",
+        "metadata": {"name": "try"},
+        "spec": {"specName": "g1.1"},
+    }
+    try:
+        await admin.request("POST", path, body, query={"dryRun": "All"})
+    except RefusedError:
+        return True
+    return False

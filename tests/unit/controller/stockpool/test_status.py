@@ -6,7 +6,7 @@ import pytest
 
 from controller.runtime.errors import ForbiddenError, InvalidError, ServerError
 from controller.stockpool.status import (
-    LONGEST_MESSAGE,
+    LONGEST_BYTES,
     is_newly_invalid,
     message_of,
     status,
@@ -60,9 +60,9 @@ def test_a_unit_that_finds_no_node_is_told_before_one_that_failed() -> None:
 
 
 def test_a_long_text_is_cut() -> None:
-    waiting = a_unit(0, PROGRESSING, said=("PodUnschedulable", "x" * 5000))
+    waiting = a_unit(0, PROGRESSING, said=("PodUnschedulable", "\u00e9" * 5000))
     found = status(View(a_pool(1), (waiting,)), None, NOW)
-    assert len(message_of(found)) == LONGEST_MESSAGE
+    assert len(message_of(found).encode()) == LONGEST_BYTES
 
 
 def test_the_numbers_are_of_unclaimed_units_that_stay() -> None:
