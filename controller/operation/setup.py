@@ -1,37 +1,20 @@
-"""The control loop of the records: what wakes it and what it may do."""
+"""How the records of operations are watched and worked on."""
 
-from random import Random
 from typing import Final
 
 from controller.caches import Caches
+from controller.loops import Loops
 from controller.operation.reconciler import OperationReconciler
-from controller.runtime.clock import Clock
-from controller.runtime.control_loop import ControlLoop, LoopOptions
+from controller.runtime.control_loop import ControlLoop
 from controller.runtime.feed import feed
-from controller.runtime.key import ObjectKey
-from controller.runtime.loop_metrics import LoopMetrics, MeasuredLoop
-from controller.runtime.ratelimit import default_rate_limiter
 from controller.runtime.triggers import itself
-from controller.runtime.workqueue import WorkQueue
-from shared.rbac import Rule
-from shared.v1alpha1 import operation
-from shared.v1alpha1.group import GROUP
 
 NAME: Final = "operation"
-SYSTEM: Final = "runtime-system"
-
-RULES: Final = (Rule(GROUP, (operation.PLURAL,), ("delete", "list", "patch", "watch"), SYSTEM),)
+WORKERS: Final = 2
 
 
-def control_loop(
-    reconciler: OperationReconciler,
-    caches: Caches,
-    metrics: LoopMetrics,
-    clock: Clock,
-    randomness: Random,
-) -> ControlLoop:
-    """A loop over the records that the caches know, not yet started."""
-    queue: WorkQueue[ObjectKey] = WorkQueue(default_rate_limiter(clock), clock)
+def control_loop(subject: OperationReconciler, caches: Caches, loops: Loops) -> ControlLoop:
+    """A loop over all records that the caches know, not yet started."""
+    queue = loops.queue(NAME)
     caches.operations.subscribe(feed(queue, itself()))
-    options, measured = LoopOptions(NAME, workers=2), MeasuredLoop(metrics, NAME)
-    return ControlLoop(options, queue, reconciler, measured, clock, randomness)
+    return loops.loop(NAME, WORKERS, queue, subject)

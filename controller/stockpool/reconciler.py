@@ -125,8 +125,9 @@ class StockPoolReconciler:
 
 
 def step(view: View) -> Plan:
-    """What to do next; nothing while the spec is wrong: what exists is left alone."""
-    if trouble.of_spec(view.pool) is not None:
+    """What to do next; units of a wrong spec are left alone, those of a deleted pool collected."""
+    is_going = view.pool.metadata.deletion_timestamp is not None
+    if is_going or trouble.of_spec(view.pool) is not None:
         return Plan()
     return plan(view.pool, unclaimed(view.pool, view.units))
 

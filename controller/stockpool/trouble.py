@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from controller.runtime.errors import ApiError, ForbiddenError, InvalidError
-from shared.unit_rules import envelope_problems
+from shared.envelope_rules import envelope_problems
 from shared.v1alpha1.stockpool import StockPool
 
 
@@ -25,4 +25,4 @@ def of_answer(failure: ApiError | None) -> Trouble | None:
     """What the server will refuse again; a failure that passes is not worth a word."""
     if not isinstance(failure, InvalidError | ForbiddenError):
         return None
-    return Trouble(str(failure), isinstance(failure, InvalidError))
+    return Trouble(failure.message, isinstance(failure, InvalidError))

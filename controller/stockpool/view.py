@@ -22,7 +22,7 @@ class View:
 
 
 class Views:
-    """Looks at pools that are to be kept: of one that is gone or going there is no view."""
+    """Looks at pools; of one that is gone there is no view."""
 
     def __init__(self, caches: Caches, client: Client) -> None:
         self._caches = caches
@@ -31,7 +31,7 @@ class Views:
     def cached(self, key: ObjectKey) -> View | None:
         """What the caches tell, which may be old; costs nothing."""
         pool = self._caches.pools.get(key)
-        if pool is None or is_going(pool):
+        if pool is None:
             return None
         return View(pool, tuple(self._caches.units.by_index(key.namespace, BY_POOL, key.name)))
 
@@ -40,8 +40,6 @@ class Views:
         try:
             pool = await self._client.get(STOCK_POOLS, key)
         except NotFoundError:
-            return None
-        if is_going(pool):
             return None
         selector = {"labelSelector": f"{POOL_LABEL}={key.name}"}
         listing = await self._client.list(GPU_UNITS, key.namespace, selector)
@@ -60,8 +58,3 @@ class Views:
             return name in own or is_foreign
 
         return is_taken
-
-
-def is_going(pool: StockPool) -> bool:
-    """Whether the pool is being deleted."""
-    return pool.metadata.deletion_timestamp is not None

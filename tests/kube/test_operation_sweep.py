@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 from controller.caches import Caches
 from controller.conditions import timestamp
 from controller.kinds import OPERATIONS
+from controller.loops import Loops
 from controller.namespaces import Namespaces
 from controller.operation.reconciler import OperationReconciler
 from controller.operation.setup import control_loop
@@ -19,7 +20,6 @@ from controller.runtime.client import Client
 from controller.runtime.clock import SystemClock
 from controller.runtime.informer_metrics import InformerMetrics
 from controller.runtime.key import ObjectKey
-from controller.runtime.loop_metrics import LoopMetrics
 from controller.runtime.writer import Writer
 from hack.cluster.controlplane import ControlPlane
 from shared.v1alpha1.operation import Operation
@@ -45,7 +45,7 @@ async def sweeping(client: Client, namespace: str, retention: float) -> AsyncIte
     caches = Caches(client, everywhere, metrics, clock, randomness)
     writer = Writer(client, caches.informers)
     reconciler = OperationReconciler(caches, writer, clock, retention)
-    loop = control_loop(reconciler, caches, LoopMetrics(CollectorRegistry()), clock, randomness)
+    loop = control_loop(reconciler, caches, Loops(CollectorRegistry(), clock, randomness))
     async with running(loop, caches.operations.informers):
         yield
 
