@@ -32,11 +32,6 @@ def stock(client: Client, namespace: str) -> Stock:
     return Stock(client, namespace)
 
 
-async def has(stock: Stock, *expected: str) -> None:
-    """The pool comes to have exactly these unclaimed units."""
-    await eventually(stock.unclaimed, lambda found: found == list(expected))
-
-
 async def test_a_keeper_whose_cache_lags_never_makes_more_than_asked(
     client: Client, stock: Stock
 ) -> None:
@@ -44,16 +39,16 @@ async def test_a_keeper_whose_cache_lags_never_makes_more_than_asked(
     keeper = PoolKeeper(client, stock.namespace, source=source)
     async with counting(client, stock.namespace) as census, keeper.keeping():
         await stock.ask(2)
-        await has(stock, "warm-0", "warm-1")
+        await stock.has("warm-0", "warm-1")
         await stock.change(replicas=4)
-        await has(stock, "warm-0", "warm-1", "warm-2", "warm-3")
+        await stock.has("warm-0", "warm-1", "warm-2", "warm-3")
         await stock.start("warm-1", "warm-2")
         await stock.claim("warm-0")
         await stock.change(replicas=3)
-        await eventually(stock.pool, lambda pool: pool.status.observed_generation == 3)
+        await stock.says(lambda pool: pool.status.observed_generation == 3)
         source.catch_up()
-        await eventually(stock.pool, lambda pool: len(pool.status.claimed) == 1)
-        await has(stock, "warm-1", "warm-2", "warm-3")
+        await stock.says(lambda pool: len(pool.status.claimed) == 1)
+        await stock.has("warm-1", "warm-2", "warm-3")
         assert census.most_unclaimed == 4
 
 
@@ -64,17 +59,17 @@ async def test_a_second_leader_with_an_old_cache_makes_nothing_more_and_counts_n
     second = PoolKeeper(client, stock.namespace, source=source)
     await stock.ask(2)
     async with PoolKeeper(client, stock.namespace).keeping():
-        await has(stock, "warm-0", "warm-1")
+        await stock.has("warm-0", "warm-1")
         await stock.claim("warm-0")
-        await has(stock, "warm-1", "warm-2")
-        await eventually(stock.pool, lambda pool: pool.status.claimed)
+        await stock.has("warm-1", "warm-2")
+        await stock.says(lambda pool: pool.status.claimed)
     await stock.claim("warm-1")
     async with counting(client, stock.namespace) as census, second.looking():
         # From here on the second one knows of two claims and of one unclaimed unit.
         await stock.consume("warm-0")
         async with PoolKeeper(client, stock.namespace).keeping():
-            await has(stock, "warm-0", "warm-2")  # another warm-0
-            await eventually(stock.pool, lambda pool: pool.status.allocated == 1)
+            await stock.has("warm-0", "warm-2")  # another warm-0
+            await stock.says(lambda pool: pool.status.allocated == 1)
         await eventually(lambda: knows(second, stock))
         await second.reconciler.reconcile(stock.key)
         source.catch_up()
@@ -106,12 +101,12 @@ async def test_a_keeper_that_loses_answers_never_makes_more_than_asked(
 async def test_a_claim_that_comes_before_a_removal_wins(client: Client, stock: Stock) -> None:
     await stock.ask(2)
     async with PoolKeeper(client, stock.namespace).keeping():
-        await has(stock, "warm-0", "warm-1")
+        await stock.has("warm-0", "warm-1")
     await stock.change(replicas=1)
     overtaken = OvertakenClient(client, lambda: stock.claim("warm-1"))
     async with PoolKeeper(overtaken, stock.namespace).keeping():
-        pool = await eventually(stock.pool, lambda pool: pool.status.claimed)
-        await has(stock, "warm-0")
+        pool = await stock.says(lambda pool: pool.status.claimed)
+        await stock.has("warm-0")
     assert pool.status.claimed == ((await stock.unit("warm-1")).metadata.uid,)
 
 
@@ -120,10 +115,10 @@ async def test_a_count_that_another_leader_has_taken_is_not_undone(
 ) -> None:
     await stock.ask(1)
     async with PoolKeeper(client, stock.namespace).keeping():
-        await has(stock, "warm-0")
+        await stock.has("warm-0")
         await stock.claim("warm-0")
-        await eventually(stock.pool, lambda pool: pool.status.claimed)
-        await has(stock, "warm-1")
+        await stock.says(lambda pool: pool.status.claimed)
+        await stock.has("warm-1")
     await stock.consume("warm-0")
 
     async def count_more() -> None:
@@ -132,7 +127,7 @@ async def test_a_count_that_another_leader_has_taken_is_not_undone(
 
     overtaken = OvertakenClient(client, count_more)
     async with PoolKeeper(overtaken, stock.namespace).keeping():
-        await eventually(stock.pool, lambda pool: pool.status.allocated)
+        await stock.says(lambda pool: pool.status.allocated)
     assert overtaken.is_overtaken
     assert (await stock.pool()).status.allocated == 7
 

@@ -33,7 +33,7 @@ async def memories(stock: Stock) -> list[str]:
 async def filled(stock: Stock, replicas: int) -> None:
     await eventually(stock.unclaimed, lambda found: len(found) == replicas)
     await stock.start()
-    await eventually(stock.pool, lambda pool: pool.status.phase == "Ready")
+    await stock.says(lambda pool: pool.status.phase == "Ready")
 
 
 async def test_unclaimed_units_are_replaced_one_by_one_and_claimed_ones_are_left(
@@ -49,7 +49,7 @@ async def test_unclaimed_units_are_replaced_one_by_one_and_claimed_ones_are_left
             await stock.change(memory="2Gi")
             async with playing_units(stock, consume=False):
                 await eventually(lambda: memories(stock), lambda found: found == ["2Gi"] * 4)
-                await eventually(stock.pool, lambda pool: pool.status.phase == "Ready")
+                await stock.says(lambda pool: pool.status.phase == "Ready")
         assert (census.most_unclaimed, census.fewest_ready) == (4, 3)
     kept = await stock.unit("warm-0")
     assert (kept.metadata.uid, kept.spec) == (claimed.metadata.uid, claimed.spec)
@@ -61,7 +61,7 @@ async def test_an_envelope_that_fits_nowhere_costs_only_a_few_units(
     async with PoolKeeper(client, stock.namespace).keeping():
         await stock.ask(4, maxUnavailable=2)
         async with playing_units(stock):
-            await eventually(stock.pool, lambda pool: pool.status.phase == "Ready")
+            await stock.says(lambda pool: pool.status.phase == "Ready")
         changed = await stock.change(memory="900Gi")
         pool = await eventually(
             stock.pool,

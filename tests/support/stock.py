@@ -1,6 +1,6 @@
 """Stock in a test's namespace, as users, claims and the unit reconciler change it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ from controller.stockpool.unit import owner
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.stockpool import StockPool
 from shared.wellknown import CLAIM_OPERATION, CLAIMED_BY, CLAIMED_LABEL, POOL_LABEL
+from tests.support.eventually import eventually
 
 
 class Stock:
@@ -42,6 +43,14 @@ class Stock:
 
     async def unclaimed(self) -> list[str]:
         return names(unit for unit in await self.units() if not is_claimed(unit))
+
+    async def has(self, *expected: str) -> None:
+        """Wait until these are the unclaimed units."""
+        await eventually(self.unclaimed, lambda found: found == list(expected))
+
+    async def says(self, is_right: Callable[[StockPool], object]) -> StockPool:
+        """Wait until what the pool says is right."""
+        return await eventually(self.pool, is_right)
 
     async def unit(self, name: str) -> GPUUnit:
         return await self._client.get(GPU_UNITS, ObjectKey(self.namespace, name))
