@@ -1,0 +1,122 @@
+"""Create many stock units, and see from outside when each is bound and Ready."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from shared.v1alpha1.gpuunit import KIND, PLURAL
+from shared.v1alpha1.group import GROUP, VERSION
+from shared.wellknown import UNIT_LABEL
+from tests.bench.connection import Connection
+
+STOCK = "runtime-stock"
+UNITS = f"/apis/{GROUP}/{VERSION}/namespaces/{STOCK}/{PLURAL}"
+PODS = f"/api/v1/namespaces/{STOCK}/pods"
+WORKERS = 32
+
+
+class Metadata(msgspec.Struct):
+    """Which object it is."""
+
+    name: str = ""
+    labels: dict[str, str] = {}
+
+
+class Spec(msgspec.Struct, rename="camel"):
+    """Of a pod: where it was put."""
+
+    node_name: str = ""
+
+
+class Status(msgspec.Struct):
+    """Of a unit: how far it is."""
+
+    phase: str = ""
+
+
+class Item(msgspec.Struct):
+    """As much of a unit or a pod as the bench looks at."""
+
+    metadata: Metadata
+    spec: Spec = msgspec.field(default_factory=Spec)
+    status: Status = msgspec.field(default_factory=Status)
+
+
+class Change(msgspec.Struct):
+    """One line of a watch."""
+
+    object: Item
+
+
+class Sightings:
+    """When something was first seen of each unit."""
+
+    def __init__(self, unit_of: Callable[[Item], str | None], wanted: int) -> None:
+        self.at: dict[str, float] = {}
+        self.complete = asyncio.Event()
+        self._unit_of = unit_of
+        self._wanted = wanted
+
+    def note(self, item: Item, now: float) -> None:
+        if unit := self._unit_of(item):
+            self.at.setdefault(unit, now)
+        if len(self.at) >= self._wanted:
+            self.complete.set()
+
+
+def ready_unit(item: Item) -> str | None:
+    """The name of a unit that is Ready."""
+    return item.metadata.name if item.status.phase == "Ready" else None
+
+
+def unit_of_bound_pod(item: Item) -> str | None:
+    """The unit of a pod that has a node."""
+    return item.metadata.labels.get(UNIT_LABEL) if item.spec.node_name else None
+
+
+@asynccontextmanager
+async def watching(
+    connection: Connection, path: str, sightings: Sightings
+) -> AsyncIterator[Sightings]:
+    """Note what a watch of everything at `path` tells while the block lasts."""
+    async with asyncio.TaskGroup() as group:
+        following = group.create_task(follow(connection, path, sightings))
+        yield sightings
+        following.cancel()
+
+
+async def follow(connection: Connection, path: str, sightings: Sightings) -> None:
+    decode, rest = msgspec.json.Decoder(Change).decode, b""
+    async for chunk in connection.chunks(path, watch="true", timeoutSeconds="3600"):
+        now = time.perf_counter()
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            sightings.note(decode(line).object, now)
+
+
+async def create_all(connection: Connection, count: int) -> dict[str, float]:
+    """As fast as the server takes them; when each create was sent."""
+    sent: dict[str, float] = {}
+    names = iter([f"bench-{number:04d}" for number in range(count)])
+    async with asyncio.TaskGroup() as group:
+        for _ in range(WORKERS):
+            group.create_task(create_each(connection, names, sent))
+    return sent
+
+
+async def create_each(connection: Connection, names: Iterable[str], sent: dict[str, float]) -> None:
+    for name in names:
+        sent[name] = time.perf_counter()
+        await connection.create(UNITS, a_unit(name))
+
+
+def a_unit(name: str) -> dict[str, object]:
+    return {
+        "apiVersion": f"{GROUP}/{VERSION}",
+        "kind": KIND,
+        "metadata": {"name": name, "labels": {"bench": "units"}},
+        "spec": {"specName": "g1.1", "cpu": "1", "memory": "8Gi", "gpu": 1},
+    }
