@@ -21,12 +21,14 @@ from controller.namespaces import Namespaces
 from controller.runtime.clock import Clock
 from controller.runtime.informer import Informer
 from controller.runtime.informer_metrics import InformerMetrics
+from controller.runtime.key import ObjectKey
 from controller.runtime.kind import Kind
 from controller.runtime.objects import Object
 from controller.runtime.reflector import Scope, Source
 from controller.runtime.store import Indexer
 from shared import wellknown
 from shared.deployment import ReplicaSet
+from shared.node import Node
 from shared.pod import Pod
 from shared.v1alpha1.gpuunit import GPUUnit
 
@@ -34,6 +36,7 @@ T = TypeVar("T", bound=Object)
 
 # The indexes: which objects are found by what.
 BY_UNIT: Final = "unit"  # pods by the name of their unit
+BY_NODE: Final = "node"  # pods by the node that they are on
 BY_OWNER: Final = "owner"  # replica sets by the uid of their Deployment
 BY_UID: Final = "uid"  # units by their uid
 BY_POOL: Final = "pool"  # units by the name of their pool
@@ -73,10 +76,18 @@ class Caches:
         self.operations = cache(OPERATIONS, [namespaces.system])
         self.deployments = cache(DEPLOYMENTS, namespaces.units)
         self.replica_sets = cache(REPLICA_SETS, namespaces.units, {BY_OWNER: owner_uids})
-        self.pods = cache(PODS, namespaces.units, {BY_UNIT: unit_of_pod})
+        self.pods = cache(PODS, namespaces.units, POD_INDEXES)
         self.services = cache(SERVICES, [namespaces.instance])
         self.policies = cache(NETWORK_POLICIES, namespaces.units)
         self.nodes = cache(NODES, [""])
+
+    def nodes_of(self, pods: Iterable[Pod]) -> dict[str, Node]:
+        """The nodes that `pods` are on, as far as they are there."""
+        found = {pod.spec.node_name: self.node(pod.spec.node_name) for pod in pods}
+        return {name: node for name, node in found.items() if node is not None}
+
+    def node(self, name: str) -> Node | None:
+        return self.nodes.get(ObjectKey("", name))
 
     @property
     def informers(self) -> tuple[Informer[Any], ...]:
@@ -96,10 +107,6 @@ class Caches:
         return tuple(informer for each in caches for informer in each.informers)
 
 
-def unit_of_pod(pod: Pod) -> Iterable[str]:
-    return named(pod.metadata.labels, wellknown.UNIT_LABEL)
-
-
 def owner_uids(replica_set: ReplicaSet) -> Iterable[str]:
     return [owner.uid for owner in replica_set.metadata.owner_references if owner.controller]
 
@@ -113,6 +120,10 @@ def named(entries: Mapping[str, str], key: str) -> Iterable[str]:
     return [entries[key]] if key in entries else []
 
 
+POD_INDEXES: Final[Mapping[str, Indexer[Pod]]] = {
+    BY_UNIT: lambda pod: named(pod.metadata.labels, wellknown.UNIT_LABEL),
+    BY_NODE: lambda pod: [pod.spec.node_name] if pod.spec.node_name else [],
+}
 UNIT_INDEXES: Final[Mapping[str, Indexer[GPUUnit]]] = {
     BY_UID: lambda unit: [unit.metadata.uid],
     BY_POOL: lambda unit: named(unit.metadata.labels, wellknown.POOL_LABEL),

@@ -3,23 +3,33 @@
 import logging
 import socket
 import uuid
+from ipaddress import ip_network
 from random import Random
 
 from prometheus_client import CollectorRegistry
 
-from controller.config import Config, LeaderElectionConfig
+from controller.caches import Caches
+from controller.config import Config, LeaderElectionConfig, NamespacesConfig, UnitsConfig
 from controller.connection import Connection
+from controller.gpuunit import setup as gpuunit
+from controller.gpuunit.census import Census
+from controller.gpuunit.settings import UnitSettings
+from controller.loops import Loops
+from controller.namespaces import Namespaces
 from controller.runtime.client import Client
 from controller.runtime.clock import Clock
+from controller.runtime.control_loop import ControlLoop
 from controller.runtime.election import ElectionSettings, ElectionSettingsError
 from controller.runtime.event_series import Reference
 from controller.runtime.events import EventRecorder
+from controller.runtime.informer_metrics import InformerMetrics
 from controller.runtime.key import ObjectKey
 from controller.runtime.leader import Callbacks, LeaderElector
 from controller.runtime.leader_metrics import LeaderMetrics
 from controller.runtime.lease import LEASES, LeaseLock
-from controller.runtime.manager import Manager, Parts
+from controller.runtime.manager import Cache, Manager, Parts
 from controller.runtime.probes import Probes
+from controller.runtime.writer import Writer
 from shared.address import Address
 from shared.configuration import ConfigurationError
 
@@ -42,15 +52,37 @@ class Assembly:
     def manager(self, config: Config) -> Manager:
         """Everything that `config` asks for, not yet started."""
         connection = Connection(self._client.rest, self._clock)
-        probes = Probes(self._registry, connection.not_ready)
+        elector = self._elector(config.leader_election)
+        where = namespaces(config.namespaces)
+        metrics = InformerMetrics(self._registry)
+        caches = Caches(self._client, where, metrics, self._clock, self._randomness)
+        needed: list[Cache] = [connection, *caches.informers]
+        probes = Probes(
+            self._registry, lambda: [why for each in needed for why in each.not_ready()]
+        )
         parts = Parts(
             probes=probes.serving(pair(config.probe_addr), pair(config.metrics_addr)),
-            caches=[connection],
+            caches=needed,
             background=[self._recorder],
-            elector=self._elector(config.leader_election),
-            loops=[],
+            elector=elector,
+            loops=self._loops(config, caches, where, elector),
         )
+        is_leader = elector.is_leader if elector else lambda: True
+        self._registry.register(Census(caches.units, where, is_leader))
         return Manager(parts, self._clock)
+
+    def _loops(
+        self, config: Config, caches: Caches, where: Namespaces, elector: LeaderElector | None
+    ) -> list[ControlLoop]:
+        fence = elector.fence if elector else lambda: None
+        writer = Writer(self._client, caches.informers, fence)
+        loops = Loops(self._registry, self._clock, self._randomness)
+        recorder, clock = self._recorder, self._clock
+        settings = unit_settings(config.units, where)
+        units = gpuunit.reconciler(caches, self._client, writer, recorder, settings, clock)
+        return [
+            gpuunit.control_loop(units, caches, recorder, where, loops, config.units.workers),
+        ]
 
     def _elector(self, config: LeaderElectionConfig) -> LeaderElector | None:
         if not config.enabled:
@@ -69,6 +101,24 @@ class Assembly:
             LeaderMetrics(self._registry),
             callbacks,
         )
+
+
+def namespaces(config: NamespacesConfig) -> Namespaces:
+    """The three namespaces, which must be three."""
+    given = (config.stock, config.instance, config.system)
+    if len(set(given)) < len(given):
+        raise ConfigurationError(f"namespaces: must differ from each other, got {', '.join(given)}")
+    return Namespaces(*given)
+
+
+def unit_settings(config: UnitsConfig, where: Namespaces) -> UnitSettings:
+    """What all units share; a range that is none is refused here and not by the API server."""
+    for index, text in enumerate(config.private_ranges):
+        try:
+            ip_network(text)
+        except ValueError as error:
+            raise ConfigurationError(f"units.privateRanges[{index}]: {error}") from error
+    return UnitSettings(where, config.pause_image, config.cluster_domain, config.private_ranges)
 
 
 def settings(config: LeaderElectionConfig) -> ElectionSettings:

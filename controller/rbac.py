@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from controller.gpuunit.permissions import RULES as GPU_UNIT_RULES
 from shared.rbac import Rule
 
 SYSTEM: Final = "runtime-system"
@@ -9,4 +10,5 @@ SYSTEM: Final = "runtime-system"
 RULES: Final = (
     Rule("coordination.k8s.io", ("leases",), ("create", "get", "patch"), SYSTEM),
     Rule("events.k8s.io", ("events",), ("create", "patch"), SYSTEM),
+    *GPU_UNIT_RULES,
 )

@@ -30,6 +30,11 @@ def accessor(storage: str) -> str:
     return _within_limit(f"accessor-{storage}")
 
 
+def storage_volume(storage: str) -> str:
+    """The volume of a pod that has a storage's files."""
+    return _within_limit(f"storage-{storage}")
+
+
 def worker(request_id: str, number: int) -> str:
     """The unit that is a function's worker of that number."""
     return _within_limit(f"{request_id}-{number}")

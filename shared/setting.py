@@ -18,6 +18,7 @@ _ACCEPTED: Final[dict[object, str]] = {
     int: "a whole number",
     str: "text",
     dict: "a mapping",
+    list: "a list",
     tuple: "a list",
 }
 _FROM_TEXT: Final[dict[type, Callable[[str], object]]] = {

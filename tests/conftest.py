@@ -14,6 +14,7 @@ from hack.cluster.nodes import Fleet
 from tests.support import products, session
 from tests.support.eventually import eventually
 from tests.support.notes import install as install_notes
+from tests.support.site import Site, new_site
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +42,13 @@ def installed(control_plane: ControlPlane) -> ControlPlane:
     """The control plane with our manifests applied and our accounts' kubeconfigs written."""
     asyncio.run(products.install(control_plane))
     return control_plane
+
+
+@pytest.fixture
+async def site(installed: ControlPlane) -> AsyncIterator[Site]:
+    """Namespaces for one installation of the product, with the roles of its accounts."""
+    async with new_site(installed) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

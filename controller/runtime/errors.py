@@ -34,13 +34,19 @@ class UnreadableError(ApiError):
 
 
 class StatusError(ApiError):
-    """The server answered with an error; `status` is its HTTP code, `reason` Kubernetes' word."""
+    """The server answered with an error; `status` is its HTTP code, `reason` Kubernetes' word.
 
-    def __init__(self, text: str, *, status: int, reason: str = "", causes: str = "") -> None:
+    `message` is what the server said, without whom we asked for what.
+    """
+
+    def __init__(
+        self, text: str, *, status: int, reason: str = "", causes: str = "", message: str = ""
+    ) -> None:
         super().__init__(text)
         self.status = status
         self.reason = reason
         self.causes = causes
+        self.message = message or text
 
 
 class NotFoundError(StatusError):
@@ -127,7 +133,11 @@ def error_of(said: str, code: int, status: Status) -> StatusError:
     causes = ",".join(cause.reason for cause in status.details.causes) if status.details else ""
     message = status.message[:LONGEST_MESSAGE] or "no message"
     return error_type(code, status, causes)(
-        f"{said}: {code} {message}", status=code, reason=status.reason, causes=causes
+        f"{said}: {code} {message}",
+        status=code,
+        reason=status.reason,
+        causes=causes,
+        message=message,
     )
 
 

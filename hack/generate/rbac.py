@@ -1,6 +1,6 @@
 """manifests/rbac: the account and the roles of each program, from what it declares."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import yaml
@@ -25,9 +25,21 @@ def controller() -> str:
 def manifest(account: str, rules: Sequence[Rule]) -> str:
     documents = [service_account(account)]
     for namespace in sorted({rule.namespace for rule in rules}):
-        held = [rule for rule in rules if rule.namespace == namespace]
+        held = merged(rule for rule in rules if rule.namespace == namespace)
         documents += [role(account, namespace, held), binding(account, namespace)]
     return HEADER + yaml.safe_dump_all(documents, sort_keys=False)
+
+
+def merged(rules: Iterable[Rule]) -> list[Rule]:
+    """One rule a resource: what several parts of a program need is listed once."""
+    verbs: dict[tuple[str, str, str], set[str]] = {}
+    for rule in rules:
+        for resource in rule.resources:
+            verbs.setdefault((rule.namespace, rule.group, resource), set()).update(rule.verbs)
+    return [
+        Rule(group, (resource,), tuple(sorted(needed)), namespace)
+        for (namespace, group, resource), needed in sorted(verbs.items())
+    ]
 
 
 def service_account(account: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ T = TypeVar("T")
 
 DEADLINE_SECONDS = 30.0
 POLL_SECONDS = 0.05
+LONGEST_SHOWN = 2000
 
 
 async def eventually(
@@ -32,4 +33,6 @@ async def eventually(
                     last = value
                 await asyncio.sleep(POLL_SECONDS)
     except TimeoutError:
-        raise AssertionError(f"not within {seconds:g} s; last seen: {last}") from None
+        raise AssertionError(
+            f"not within {seconds:g} s; last seen: {str(last)[:LONGEST_SHOWN]}"
+        ) from None

@@ -24,6 +24,7 @@ ids = st.text(min_size=1, max_size=128)
         (names.egress("a"), "egress-a"),
         (names.prepare_job("a"), "prepare-a"),
         (names.accessor("a"), "accessor-a"),
+        (names.storage_volume("a"), "storage-a"),
         (names.worker("echo", 7), "echo-7"),
         (names.unit_child("a" * 58), "unit-" + "a" * 58),
     ],
@@ -36,6 +37,7 @@ def test_a_short_name_is_kept_as_it_is(derived: str, expected: str) -> None:
 def test_a_derived_name_is_a_label(name: str) -> None:
     assert LABEL.fullmatch(names.unit_child(name))
     assert LABEL.fullmatch(names.accessor(name))
+    assert LABEL.fullmatch(names.storage_volume(name))
 
 
 @given(st.lists(objects, min_size=2, max_size=2, unique=True))

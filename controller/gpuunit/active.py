@@ -1,0 +1,114 @@
+"""The story of a user's unit: admitted, run, given its place, and reported."""
+
+from controller.caches import Caches
+from controller.gpuunit import children, rules
+from controller.gpuunit.access import access_url
+from controller.gpuunit.admission import Entry, Source, is_admitted, source_of
+from controller.gpuunit.child import Step, next_step
+from controller.gpuunit.handoff import Handoff
+from controller.gpuunit.outcome import Outcome
+from controller.gpuunit.place import nomination
+from controller.gpuunit.settings import UnitSettings
+from controller.gpuunit.status import Published, active_verdict
+from controller.gpuunit.storages import unready_storages
+from controller.gpuunit.sync import Sync
+from controller.gpuunit.verdict import Verdict
+from controller.gpuunit.workload import observe
+from controller.kinds import PODS
+from controller.runtime.kind import key_of
+from controller.runtime.writer import Writer
+from shared import names
+from shared.reasons import UnitReason
+from shared.v1alpha1.gpuunit import GPUUnit
+
+
+class ActiveStory:
+    """What is done for one user's unit in one turn."""
+
+    def __init__(
+        self,
+        caches: Caches,
+        settings: UnitSettings,
+        handoff: Handoff,
+        sync: Sync,
+        writer: Writer,
+    ) -> None:
+        self._caches = caches
+        self._settings = settings
+        self._handoff = handoff
+        self._sync = sync
+        self._writer = writer
+
+    async def turn(self, unit: GPUUnit) -> Outcome | None:
+        """None when the next turn has to begin anew: the unit has gone or become another."""
+        source = source_of(unit)
+        if source is None or is_admitted(unit):
+            return await self._go_on(unit)
+        entered = await self._enter(unit, source)
+        return await self._go_on(entered) if isinstance(entered, GPUUnit) else entered
+
+    async def _go_on(self, unit: GPUUnit) -> Outcome:
+        refused = rules.refusal(unit)
+        if refused is not None:
+            return Outcome(refused)
+        await self._keep_place(unit)
+        failed = await self._run(unit)
+        if failed is not None:
+            return failed
+        await self._take_over(unit)
+        workload = observe(self._caches, unit)
+        verdict = active_verdict(workload, self._caches.nodes_of(workload.current))
+        return Outcome(verdict, self._published(unit))
+
+    async def _enter(self, unit: GPUUnit, source: Source) -> GPUUnit | Outcome | None:
+        """The admitted unit, what to report instead, or nothing where there is no unit any more."""
+        admission = await self._handoff.admit(unit, source)
+        if admission.entry is Entry.STRAY:
+            await self._handoff.delete_stray(unit, admission.why)
+            return None
+        if admission.entry is Entry.LOST:
+            said = f"{admission.why}; delete the unit and ask for another"
+            return Outcome(Verdict.failed(UnitReason.STOCK_LOST, said))
+        return self._caches.units.get(key_of(unit))
+
+    async def _keep_place(self, unit: GPUUnit) -> None:
+        """Nominate the pending pod to a place that the unit holds, before it is let go."""
+        source, workload = source_of(unit), observe(self._caches, unit)
+        held = () if source is None else self._handoff.holders(source)
+        holders = (*held, *workload.holders)
+        chosen = nomination(workload.pending, holders, self._caches.nodes_of(holders))
+        if chosen is None or chosen.pod.status.nominated_node_name == chosen.node:
+            return
+        body = {
+            "metadata": {"uid": chosen.pod.metadata.uid},
+            "status": {"nominatedNodeName": chosen.node},
+        }
+        await self._writer.patch(PODS, key_of(chosen.pod), body, "status")
+
+    async def _run(self, unit: GPUUnit) -> Outcome | None:
+        """The policy first, then the pods; a unit whose storage is missing waits with those."""
+        exposed = children.service_child(unit, self._caches)
+        first = [children.policy_child(unit, self._caches, self._settings)]
+        failed = await self._sync.ensure(unit, [*first, *([exposed] if exposed else [])])
+        if failed is not None:
+            return failed
+        if exposed is None:
+            live = self._caches.services.get(children.child_key(unit))
+            await self._sync.remove_service(unit, live)
+        workload = observe(self._caches, unit)
+        pods = children.deployment_child(unit, self._caches, self._settings, workload)
+        missing = unready_storages(unit, self._caches)
+        if missing and next_step(unit, pods) is not Step.NOTHING:
+            said = "; ".join(missing)
+            return Outcome(Verdict.progressing(UnitReason.STORAGE_NOT_READY, said))
+        return await self._sync.ensure(unit, [pods])
+
+    async def _take_over(self, unit: GPUUnit) -> None:
+        source = source_of(unit)
+        if source is not None:
+            await self._handoff.consume(unit, source, observe(self._caches, unit))
+
+    def _published(self, unit: GPUUnit) -> Published:
+        url = access_url(unit, self._settings)
+        name = names.unit_child(unit.metadata.name) if url else ""
+        return Published(service_name=name, access_url=url)

@@ -1,0 +1,26 @@
+"""The environment of the user's program."""
+
+from typing import Any
+
+import msgspec
+
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.template import EnvVar
+
+
+def environment(unit: GPUUnit) -> list[dict[str, Any]]:
+    """Ours first, so that the user's values can refer to them; the user's own value wins."""
+    theirs = () if unit.spec.template is None else unit.spec.template.envs
+    taken = {variable.name for variable in theirs}
+    ours = [variable for variable in _given(unit) if variable.name not in taken]
+    return [msgspec.to_builtins(variable) for variable in (*ours, *theirs)]
+
+
+def _given(unit: GPUUnit) -> list[EnvVar]:
+    values = {
+        "UNIT_NAME": unit.metadata.name,
+        "SPEC_NAME": unit.spec.spec_name,
+        "GPU_COUNT": str(unit.spec.gpu),
+        "MEMORY_LIMIT": unit.spec.memory,
+    }
+    return [EnvVar(name=name, value=value) for name, value in values.items()]

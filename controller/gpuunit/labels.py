@@ -1,0 +1,54 @@
+"""How the children of a unit are marked as its own."""
+
+from typing import Any, Final
+
+from shared import wellknown
+from shared.v1alpha1.gpuunit import KIND, GPUUnit
+from shared.v1alpha1.group import API_VERSION
+
+APP_NAME: Final = "gpu-unit"
+
+_OURS: Final = frozenset({wellknown.APP_NAME_LABEL, wellknown.MANAGED_BY_LABEL})
+
+
+def own_labels(unit: GPUUnit) -> dict[str, str]:
+    """What every child of `unit` has; a pool counts the pods of its units as well."""
+    labels = {
+        **selector(unit),
+        wellknown.APP_NAME_LABEL: APP_NAME,
+        wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY,
+    }
+    pool = unit.metadata.labels.get(wellknown.POOL_LABEL)
+    return labels if pool is None else {**labels, wellknown.POOL_LABEL: pool}
+
+
+def selector(unit: GPUUnit) -> dict[str, str]:
+    """What selects the pods of `unit`; a Deployment's selector can never change."""
+    return {wellknown.UNIT_LABEL: unit.metadata.name}
+
+
+def caller_labels(unit: GPUUnit) -> dict[str, str]:
+    """The labels of `unit` that are not ours."""
+    return {
+        key: value
+        for key, value in unit.metadata.labels.items()
+        if key not in _OURS and not key.startswith(wellknown.PREFIX)
+    }
+
+
+def child_metadata(unit: GPUUnit, name: str) -> dict[str, Any]:
+    """The metadata of a child that goes when `unit` goes."""
+    owner = {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "name": unit.metadata.name,
+        "uid": unit.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    return {
+        "namespace": unit.metadata.namespace,
+        "name": name,
+        "labels": own_labels(unit),
+        "ownerReferences": [owner],
+    }

@@ -1,0 +1,54 @@
+"""Records and units as the server has them now, for decisions that a cache must not take."""
+
+from typing import TypeVar
+
+from controller.caches import Caches
+from controller.kinds import GPU_UNITS, OPERATIONS
+from controller.namespaces import Namespaces
+from controller.runtime.client import Client
+from controller.runtime.errors import NotFoundError
+from controller.runtime.key import ObjectKey
+from controller.runtime.kind import Kind
+from controller.runtime.objects import Object
+from shared import names
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.operation import Operation
+
+T = TypeVar("T", bound=Object)
+
+
+class Lookup:
+    """Finds the record and the stock of an operation: in the cache, or at the server."""
+
+    def __init__(self, caches: Caches, client: Client, namespaces: Namespaces) -> None:
+        self._caches = caches
+        self._client = client
+        self._namespaces = namespaces
+
+    def record(self, operation_id: str) -> Operation | None:
+        return self._caches.operations.get(self._record_key(operation_id))
+
+    def stock(self, name: str) -> GPUUnit | None:
+        return self._caches.units.get(ObjectKey(self._namespaces.stock, name))
+
+    async def live_record(self, operation_id: str) -> Operation | None:
+        return await self._live(OPERATIONS, self._record_key(operation_id))
+
+    async def live_stock(self, name: str) -> GPUUnit | None:
+        return await self._live(GPU_UNITS, ObjectKey(self._namespaces.stock, name))
+
+    async def live_unit_uid(self, name: str) -> str | None:
+        """The uid of a user's unit; None where there is none of that name."""
+        unit = await self._live(GPU_UNITS, ObjectKey(self._namespaces.instance, name))
+        return None if unit is None else unit.metadata.uid
+
+    def _record_key(self, operation_id: str) -> ObjectKey:
+        return ObjectKey(self._namespaces.system, names.operation(operation_id))
+
+    async def _live(self, kind: Kind[T], key: ObjectKey) -> T | None:
+        if not key.name:
+            return None
+        try:
+            return await self._client.get(kind, key)
+        except NotFoundError:
+            return None

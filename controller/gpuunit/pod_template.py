@@ -1,0 +1,58 @@
+"""The pod of a unit."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from controller.gpuunit.container import active_container, stock_container
+from controller.gpuunit.labels import own_labels
+from controller.gpuunit.non_empty import non_empty
+from controller.gpuunit.placement import node_choice, preference_for
+from controller.gpuunit.settings import UnitSettings
+from controller.gpuunit.shared_memory import shared_memory_volumes
+from controller.gpuunit.storage_volumes import storage_volumes
+from controller.runtime.kind import key_of
+from shared import wellknown
+from shared.v1alpha1.gpuunit import GPUUnit
+
+
+def pod_template(
+    unit: GPUUnit, settings: UnitSettings, caller_labels: Mapping[str, str]
+) -> dict[str, Any]:
+    """What the Deployment of `unit` makes its pod of; of two equal labels ours wins."""
+    is_stock = settings.namespaces.is_stock(key_of(unit))
+    role = _stock(unit, settings.pause_image) if is_stock else _active(unit)
+    return {
+        "metadata": {"labels": {**caller_labels, **own_labels(unit)}},
+        "spec": {**_locked_down(), **node_choice(unit.spec), **role},
+    }
+
+
+def _stock(unit: GPUUnit, pause_image: str) -> dict[str, Any]:
+    return {
+        "priorityClassName": wellknown.STOCK_PRIORITY,
+        "terminationGracePeriodSeconds": 1,  # a user waits for the place
+        "containers": [stock_container(unit, pause_image)],
+    }
+
+
+def _active(unit: GPUUnit) -> dict[str, Any]:
+    spec = unit.spec
+    volumes = [*shared_memory_volumes(spec), *storage_volumes(spec.storage_mounts)]
+    optional = {
+        "affinity": preference_for(unit.metadata.annotations.get(wellknown.ADMITTED, "")),
+        "imagePullSecrets": [{"name": name} for name in spec.image_pull_secrets],
+        "volumes": volumes,
+    }
+    return {
+        "priorityClassName": wellknown.ACTIVE_PRIORITY,
+        "containers": [active_container(unit)],
+        **non_empty(optional),
+    }
+
+
+def _locked_down() -> dict[str, Any]:
+    return {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
+    }

@@ -1,0 +1,41 @@
+"""GPUUnits: look at one, do what is missing, say how it is."""
+
+from controller.caches import Caches
+from controller.gpuunit.active import ActiveStory
+from controller.gpuunit.report import Report
+from controller.gpuunit.stock import StockStory
+from controller.namespaces import Namespaces
+from controller.runtime.key import ObjectKey
+from controller.runtime.reconcile import ReconcileError, Result
+
+
+class GPUUnitReconciler:
+    """One kind for both roles: the namespace says which."""
+
+    def __init__(
+        self,
+        caches: Caches,
+        namespaces: Namespaces,
+        stock: StockStory,
+        active: ActiveStory,
+        report: Report,
+    ) -> None:
+        self._caches = caches
+        self._namespaces = namespaces
+        self._stock = stock
+        self._active = active
+        self._report = report
+
+    async def reconcile(self, key: ObjectKey) -> Result:
+        """One turn of the unit's story."""
+        unit = self._caches.units.get(key)
+        if unit is None or unit.metadata.deletion_timestamp is not None:
+            return Result()  # the garbage collector takes the children
+        story = self._stock if self._namespaces.is_stock(key) else self._active
+        outcome = await story.turn(unit)
+        if outcome is None:
+            return Result()  # our own write has asked for the next turn
+        await self._report.write(key, outcome)
+        if outcome.retry is not None:
+            raise ReconcileError(outcome.verdict.message) from outcome.retry
+        return Result()

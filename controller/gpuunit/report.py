@@ -1,0 +1,63 @@
+"""Writing how a unit is, where that has changed."""
+
+from controller.caches import Caches
+from controller.gpuunit.announcement import announcement, ignored
+from controller.gpuunit.outcome import Outcome
+from controller.gpuunit.status import Published, next_status
+from controller.gpuunit.verdict import Verdict
+from controller.gpuunit.workload import observe
+from controller.kinds import GPU_UNITS
+from controller.namespaces import Namespaces
+from controller.runtime.clock import Clock
+from controller.runtime.event import reference
+from controller.runtime.events import EventRecorder
+from controller.runtime.key import ObjectKey
+from controller.runtime.writer import Writer
+from shared import merge_patch
+from shared.reasons import UnitReason
+from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
+
+
+class Report:
+    """The status of units, and the Events that go with a change of it."""
+
+    def __init__(
+        self,
+        caches: Caches,
+        namespaces: Namespaces,
+        writer: Writer,
+        recorder: EventRecorder,
+        clock: Clock,
+    ) -> None:
+        self._caches = caches
+        self._namespaces = namespaces
+        self._writer = writer
+        self._recorder = recorder
+        self._clock = clock
+
+    async def write(self, key: ObjectKey, outcome: Outcome) -> None:
+        """Nothing, if the status says it all already."""
+        unit = self._caches.units.get(key)
+        if unit is None:
+            return
+        known = unit.status
+        published = outcome.published or Published(known.service_name, known.access_url)
+        verdict = self._in_role(key, outcome.verdict)
+        workload = observe(self._caches, unit)
+        status = next_status(unit, verdict, workload, published, self._clock.now())
+        if status != known:
+            await self._writer.patch_status(GPU_UNITS, key, merge_patch.between(known, status))
+            self._tell(unit, status)
+
+    def _in_role(self, key: ObjectKey, verdict: Verdict) -> Verdict:
+        """Stock has its own word for being on its way."""
+        if verdict.reason is UnitReason.UNIT_PROGRESSING and self._namespaces.is_stock(key):
+            return Verdict(verdict.phase, UnitReason.STOCK_NOT_READY, verdict.message)
+        return verdict
+
+    def _tell(self, unit: GPUUnit, status: GPUUnitStatus) -> None:
+        is_stock = unit.metadata.namespace == self._namespaces.stock
+        for news in (ignored(unit) if is_stock else None, announcement(unit.status, status)):
+            if news is not None:
+                tell = self._recorder.warning if news.is_warning else self._recorder.normal
+                tell(reference(GPU_UNITS, unit), news.reason, news.message)

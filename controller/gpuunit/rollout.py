@@ -1,0 +1,54 @@
+"""When the old pod of a rollout gives way to the new one.
+
+Until then the Deployment may not take it down (maxUnavailable 0). With maxUnavailable 1 the
+deployment controller takes the old ReplicaSet down and makes no replacement of the old template.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from controller.gpuunit.workload import Workload
+from shared.pod import Pod
+from shared.v1alpha1.gpuunit import GPUUnit
+
+
+def gives_way(unit: GPUUnit, workload: Workload) -> bool:
+    """Whether the old pod shall go: its place is kept for the new one, or its volume is needed.
+
+    Once begun it goes on until the rollout is complete.
+    """
+    deployment = workload.deployment
+    if deployment is None or not workload.is_observed:
+        return False
+    if is_giving_way(deployment.spec):
+        return not is_complete(workload)
+    return bool(in_the_way(workload)) and (
+        is_place_kept(workload) or (bool(unit.spec.storage_mounts) and has_place(workload))
+    )
+
+
+def is_giving_way(spec: Mapping[str, Any]) -> bool:
+    """Whether the Deployment was told so."""
+    strategy = spec.get("strategy", {}).get("rollingUpdate") or {}
+    return bool(strategy.get("maxUnavailable") == 1)
+
+
+def is_complete(workload: Workload) -> bool:
+    return bool(workload.ready) and not workload.previous
+
+
+def in_the_way(workload: Workload) -> tuple[Pod, ...]:
+    """Old pods that nobody has told to go."""
+    return tuple(pod for pod in workload.holders if pod.metadata.deletion_timestamp is None)
+
+
+def is_place_kept(workload: Workload) -> bool:
+    """Whether the new pod is nominated to the node of an old one."""
+    pending = workload.pending
+    nodes = {pod.spec.node_name for pod in in_the_way(workload)}
+    return pending is not None and pending.status.nominated_node_name in nodes
+
+
+def has_place(workload: Workload) -> bool:
+    """Whether the new pod is on a node already."""
+    return any(pod.spec.node_name for pod in workload.current)

@@ -1,0 +1,83 @@
+"""How GPUUnits are watched and worked on."""
+
+from typing import Final
+
+from controller.caches import Caches
+from controller.gpuunit.active import ActiveStory
+from controller.gpuunit.handoff import Handoff
+from controller.gpuunit.lookup import Lookup
+from controller.gpuunit.reconciler import GPUUnitReconciler
+from controller.gpuunit.report import Report
+from controller.gpuunit.settings import UnitSettings
+from controller.gpuunit.stock import StockStory
+from controller.gpuunit.stockkeeping import Stockkeeping
+from controller.gpuunit.sync import Sync
+from controller.gpuunit.triggers import Wakes
+from controller.kinds import GPU_UNITS
+from controller.loops import Loops
+from controller.namespaces import Namespaces
+from controller.runtime.client import Client
+from controller.runtime.clock import Clock
+from controller.runtime.control_loop import ControlLoop
+from controller.runtime.events import EventRecorder
+from controller.runtime.feed import feed
+from controller.runtime.key import ObjectKey
+from controller.runtime.priority import Priority
+from controller.runtime.triggers import itself, mapped, owner
+from controller.runtime.unreadable import by_event
+from controller.runtime.workqueue import WorkQueue
+from controller.runtime.writer import Writer
+from shared.reasons import EventReason
+
+NAME: Final = "gpuunit"
+
+
+def reconciler(
+    caches: Caches,
+    client: Client,
+    writer: Writer,
+    recorder: EventRecorder,
+    settings: UnitSettings,
+    clock: Clock,
+) -> GPUUnitReconciler:
+    """The reconciler with all that it works with."""
+    lookup = Lookup(caches, client, settings.namespaces)
+    sync = Sync(writer, recorder)
+    keeping = Stockkeeping(caches, lookup, writer, recorder)
+    handoff = Handoff(caches, lookup, writer, recorder, clock)
+    stock = StockStory(caches, settings, keeping, sync)
+    active = ActiveStory(caches, settings, handoff, sync, writer)
+    report = Report(caches, settings.namespaces, writer, recorder, clock)
+    return GPUUnitReconciler(caches, settings.namespaces, stock, active, report)
+
+
+def control_loop(
+    subject: GPUUnitReconciler,
+    caches: Caches,
+    recorder: EventRecorder,
+    namespaces: Namespaces,
+    loops: Loops,
+    workers: int,
+) -> ControlLoop:
+    """A loop over all units that the caches know, not yet started."""
+    queue = loops.queue(NAME)
+    watch(queue, caches, namespaces)
+    for informer in caches.units.informers:
+        informer.report_unreadable(by_event(recorder, GPU_UNITS, EventReason.FAILED))
+    return loops.loop(NAME, workers, queue, subject)
+
+
+def watch(queue: WorkQueue[ObjectKey], caches: Caches, namespaces: Namespaces) -> None:
+    """News about what a unit has or waits for goes before new units: it makes units ready."""
+    wakes, child = Wakes(caches, namespaces), Priority.CHILD
+    caches.units.subscribe(feed(queue, itself()))
+    caches.units.subscribe(feed(queue, mapped(wakes.by_stock), child), namespaces.stock)
+    caches.units.subscribe(feed(queue, wakes.gone_unit(), child), namespaces.instance)
+    caches.deployments.subscribe(feed(queue, owner(GPU_UNITS), child))
+    caches.services.subscribe(feed(queue, owner(GPU_UNITS), child))
+    caches.policies.subscribe(feed(queue, owner(GPU_UNITS), child))
+    caches.pods.subscribe(feed(queue, mapped(wakes.by_pod), child))
+    caches.nodes.subscribe(feed(queue, wakes.changed_node(), child))
+    caches.storages.subscribe(feed(queue, mapped(wakes.by_storage), child))
+    caches.operations.subscribe(feed(queue, mapped(wakes.by_operation), child))
+    caches.pools.subscribe(feed(queue, wakes.noted_claim(), child))

@@ -1,0 +1,96 @@
+"""The status of a unit from what was seen: pure, and equal where nothing has changed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from controller.conditions import condition_of, timestamp, with_condition
+from controller.gpuunit.trouble import progress, trouble
+from controller.gpuunit.verdict import Verdict
+from controller.gpuunit.workload import Workload
+from shared.meta import Condition
+from shared.node import Node
+from shared.phases import UnitPhase
+from shared.reasons import ConditionType, UnitReason
+from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Where a unit is reached; empty for stock and for units without ports."""
+
+    service_name: str = ""
+    access_url: str = ""
+
+
+def active_verdict(workload: Workload, nodes: Mapping[str, Node]) -> Verdict:
+    """How a user's unit is."""
+    if workload.ready:
+        node = workload.ready[0].spec.node_name
+        return Verdict.ready(UnitReason.UNIT_READY, f"the unit runs on node {node}")
+    found = trouble(workload, nodes)
+    return found or Verdict.progressing(UnitReason.UNIT_PROGRESSING, progress(workload))
+
+
+def stock_verdict(
+    workload: Workload, nodes: Mapping[str, Node], *, claimed_by: str | None, is_listed: bool
+) -> Verdict:
+    """How a reservation is; one that is not listed in its record cannot be claimed yet."""
+    verdict = active_verdict(workload, nodes)
+    if verdict.phase is not UnitPhase.READY:
+        return verdict
+    node = workload.ready[0].spec.node_name
+    if claimed_by is not None:
+        said = f"claimed by unit {claimed_by}, holds its place on node {node}"
+        return Verdict.ready(UnitReason.STOCK_CLAIMED, said)
+    if not is_listed:
+        said = "the operation that made this unit has not listed it yet"
+        return Verdict.progressing(UnitReason.STOCK_NOT_READY, said)
+    return Verdict.ready(UnitReason.STOCK_READY, f"a place is reserved on node {node}")
+
+
+def next_status(
+    unit: GPUUnit, verdict: Verdict, workload: Workload, published: Published, now: datetime
+) -> GPUUnitStatus:
+    """What the status shall be; the very same value where only time has passed."""
+    known = unit.status
+    seen = GPUUnitStatus(
+        phase=verdict.phase.value,
+        ready_replicas=len(workload.ready),
+        observed_generation=unit.metadata.generation,
+        last_sync_time=known.last_sync_time,
+        service_name=published.service_name,
+        access_url=published.access_url,
+        node_name=node_name(workload),
+        serverless=known.serverless,
+        conditions=with_condition(known.conditions, ready_condition(unit, verdict, now)),
+    )
+    return seen if seen == known else msgspec.structs.replace(seen, last_sync_time=timestamp(now))
+
+
+def ready_condition(unit: GPUUnit, verdict: Verdict, now: datetime) -> Condition:
+    return Condition(
+        type=ConditionType.READY.value,
+        status="True" if verdict.phase is UnitPhase.READY else "False",
+        observed_generation=unit.metadata.generation,
+        last_transition_time=timestamp(now),
+        reason=verdict.reason.value,
+        message=message(unit, verdict),
+    )
+
+
+def message(unit: GPUUnit, verdict: Verdict) -> str:
+    """The verdict's; but backing off from an image does not replace the error that it is about."""
+    known = condition_of(unit.status.conditions, ConditionType.READY)
+    is_same_error = known is not None and known.message.startswith("ErrImagePull")
+    if known is not None and is_same_error and verdict.message.startswith("ImagePullBackOff"):
+        return known.message
+    return verdict.message
+
+
+def node_name(workload: Workload) -> str:
+    """The node of the pod that runs or is about to; else of the one that still does."""
+    started = [pod for pod in workload.current if pod.status.container_statuses]
+    return next((pod.spec.node_name for pod in (*started, *workload.holders)), "")

@@ -1,0 +1,56 @@
+"""The story of a reservation: it holds a place until somebody claims it."""
+
+from controller.caches import Caches
+from controller.gpuunit import children, claim
+from controller.gpuunit.outcome import Outcome
+from controller.gpuunit.seeding import Listing
+from controller.gpuunit.settings import UnitSettings
+from controller.gpuunit.status import Published, stock_verdict
+from controller.gpuunit.stockkeeping import Stockkeeping
+from controller.gpuunit.sync import Sync
+from controller.gpuunit.verdict import Verdict
+from controller.gpuunit.workload import observe
+from shared.envelope_rules import envelope_problems
+from shared.reasons import UnitReason
+from shared.v1alpha1.gpuunit import GPUUnit
+
+
+class StockStory:
+    """What is done for one stock unit in one turn."""
+
+    def __init__(
+        self, caches: Caches, settings: UnitSettings, keeping: Stockkeeping, sync: Sync
+    ) -> None:
+        self._caches = caches
+        self._settings = settings
+        self._keeping = keeping
+        self._sync = sync
+
+    async def turn(self, stock: GPUUnit) -> Outcome | None:
+        """None when the next turn has to begin anew: the unit has gone or become another."""
+        listing = await self._keeping.settle_listing(stock)
+        if listing is Listing.STRAY:
+            return None
+        if claim.is_claimed(stock) and await self._keeping.release_void_claim(stock):
+            return None
+        problems = envelope_problems(stock.spec)
+        if problems:
+            said = "; ".join(problem.text for problem in problems)
+            return Outcome(Verdict.failed(UnitReason.INVALID_SPEC, said))
+        failed = await self._run(stock)
+        return failed or Outcome(self._verdict(stock, listing), Published())
+
+    async def _run(self, stock: GPUUnit) -> Outcome | None:
+        policy = children.policy_child(stock, self._caches, self._settings)
+        workload = observe(self._caches, stock)
+        pods = children.deployment_child(stock, self._caches, self._settings, workload)
+        return await self._sync.ensure(stock, [policy, pods])
+
+    def _verdict(self, stock: GPUUnit, listing: Listing) -> Verdict:
+        workload = observe(self._caches, stock)
+        return stock_verdict(
+            workload,
+            self._caches.nodes_of(workload.current),
+            claimed_by=claim.claimed_by(stock),
+            is_listed=listing is Listing.MARKED,
+        )

@@ -1,0 +1,93 @@
+"""Which units a change anywhere wakes."""
+
+from collections.abc import Iterable, Iterator
+
+from controller.caches import BY_NODE, BY_OPERATION, BY_SOURCE, BY_STORAGE, Caches
+from controller.gpuunit.place import is_usable
+from controller.namespaces import Namespaces
+from controller.runtime.key import ObjectKey
+from controller.runtime.kind import key_of
+from controller.runtime.objects import Object
+from controller.runtime.triggers import Trigger
+from shared import wellknown
+from shared.node import Node
+from shared.pod import Pod
+from shared.v1alpha1.gpustorage import GPUStorage
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.stockpool import StockPool
+
+
+class Wakes:
+    """Keys by way of the indexes of the caches."""
+
+    def __init__(self, caches: Caches, namespaces: Namespaces) -> None:
+        self._caches = caches
+        self._namespaces = namespaces
+
+    def by_pod(self, pod: Pod) -> Iterable[ObjectKey]:
+        """Its unit; and whoever is to take the place of a stock's pod."""
+        name = pod.metadata.labels.get(wellknown.UNIT_LABEL)
+        if name is None:
+            return
+        key = ObjectKey(pod.metadata.namespace, name)
+        yield key
+        stock = self._caches.units.get(key) if self._namespaces.is_stock(key) else None
+        if stock is not None:
+            yield from self.by_stock(stock)
+
+    def by_stock(self, stock: GPUUnit) -> Iterable[ObjectKey]:
+        """The unit that was made from it."""
+        return self._made_from(stock.metadata.uid)
+
+    def by_storage(self, storage: GPUStorage) -> Iterable[ObjectKey]:
+        """The units that mount it."""
+        meta = storage.metadata
+        return map(key_of, self._caches.units.by_index(meta.namespace, BY_STORAGE, meta.name))
+
+    def by_operation(self, record: Operation) -> Iterable[ObjectKey]:
+        """The units that it made, and the stock that it claims."""
+        for namespace in self._namespaces.units:
+            found = self._caches.units.by_index(namespace, BY_OPERATION, record.spec.operation_id)
+            yield from map(key_of, found)
+
+    def _made_from(self, uid: str) -> Iterator[ObjectKey]:
+        found = self._caches.units.by_index(self._namespaces.instance, BY_SOURCE, uid)
+        yield from map(key_of, found)
+
+    def gone_unit(self) -> Trigger:
+        """The stock of a unit that is deleted: it may have to be given back."""
+
+        def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
+            if new is None and isinstance(old, GPUUnit):
+                name = old.metadata.annotations.get(wellknown.SOURCE_STOCK_NAME)
+                if name is not None:
+                    yield ObjectKey(self._namespaces.stock, name)
+
+        return keys
+
+    def noted_claim(self) -> Trigger:
+        """The units whose stock a pool has just noted as claimed."""
+
+        def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
+            if isinstance(new, StockPool):
+                known = old.status.claimed if isinstance(old, StockPool) else ()
+                for uid in set(new.status.claimed) - set(known):
+                    yield from self._made_from(uid)
+
+        return keys
+
+    def changed_node(self) -> Trigger:
+        """The units with pods on a node that became usable, or is no longer."""
+
+        def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
+            was = isinstance(old, Node) and is_usable(old)
+            now = isinstance(new, Node) and is_usable(new)
+            changed = new or old
+            if was == now or changed is None:
+                return
+            for namespace in self._namespaces.units:
+                for pod in self._caches.pods.by_index(namespace, BY_NODE, changed.metadata.name):
+                    yield from self.by_pod(pod)
+
+        return keys

@@ -1,0 +1,90 @@
+"""What runs for a unit right now: its Deployment and the pods of it, newest revision apart."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from controller.caches import BY_OWNER, BY_UNIT, Caches
+from controller.runtime.key import ObjectKey
+from shared import names
+from shared.deployment import REVISION, Deployment, ReplicaSet
+from shared.meta import ObjectMeta
+from shared.pod import Pod
+from shared.v1alpha1.gpuunit import GPUUnit
+
+FINISHED = ("Succeeded", "Failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """`current` are the pods of what the Deployment asks for now, `previous` all others.
+
+    A pod that is being deleted counts among the previous: what it holds can be passed on.
+    """
+
+    deployment: Deployment | None = None
+    current: tuple[Pod, ...] = ()
+    previous: tuple[Pod, ...] = ()
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether the deployment controller has seen what we asked for last."""
+        deployment = self.deployment
+        return deployment is not None and (
+            deployment.status.observed_generation >= deployment.metadata.generation
+        )
+
+    @property
+    def pending(self) -> Pod | None:
+        """The pod that has no node yet."""
+        return next((pod for pod in self.current if not pod.spec.node_name), None)
+
+    @property
+    def ready(self) -> tuple[Pod, ...]:
+        """Pods that do their work."""
+        return tuple(pod for pod in self.current if is_ready(pod))
+
+    @property
+    def holders(self) -> tuple[Pod, ...]:
+        """Previous pods that still hold a place on a node."""
+        return tuple(pod for pod in self.previous if pod.spec.node_name)
+
+
+def observe(caches: Caches, unit: GPUUnit) -> Workload:
+    """Read the caches; a Deployment that is not the unit's counts as none."""
+    meta = unit.metadata
+    deployment = caches.deployments.get(ObjectKey(meta.namespace, names.unit_child(meta.name)))
+    if deployment is not None and not is_controlled_by(deployment.metadata, [meta.uid]):
+        deployment = None
+    pods = [
+        pod
+        for pod in caches.pods.by_index(meta.namespace, BY_UNIT, meta.name)
+        if pod.status.phase not in FINISHED
+    ]
+    revision = None if deployment is None else current_revision(caches, deployment)
+    newest = [] if revision is None else [revision.metadata.uid]
+    current = tuple(pod for pod in pods if is_living_of(pod, newest))
+    return Workload(deployment, current, tuple(pod for pod in pods if pod not in current))
+
+
+def current_revision(caches: Caches, deployment: Deployment) -> ReplicaSet | None:
+    """The ReplicaSet of the template as it is now; none before the controller has seen it."""
+    meta = deployment.metadata
+    if deployment.status.observed_generation < meta.generation:
+        return None
+    number = meta.annotations.get(REVISION)
+    owned = caches.replica_sets.by_index(meta.namespace, BY_OWNER, meta.uid)
+    return next((each for each in owned if each.metadata.annotations.get(REVISION) == number), None)
+
+
+def is_living_of(pod: Pod, owners: Iterable[str]) -> bool:
+    return pod.metadata.deletion_timestamp is None and is_controlled_by(pod.metadata, owners)
+
+
+def is_controlled_by(meta: ObjectMeta, uids: Iterable[str]) -> bool:
+    """Whether the controlling owner is one of `uids`."""
+    wanted = set(uids)
+    return any(owner.controller and owner.uid in wanted for owner in meta.owner_references)
+
+
+def is_ready(pod: Pod) -> bool:
+    return any(found.type == "Ready" and found.status == "True" for found in pod.status.conditions)

@@ -1,0 +1,168 @@
+"""From stock to a user's unit on the real scheduler: the GPU goes to the unit that claimed it."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from tests.support import played_api
+from tests.support.eventually import eventually
+from tests.support.full_cluster import (
+    fill,
+    nobody_was_harmed,
+    nodes_of,
+    ready_units,
+    stock_units,
+)
+from tests.support.our_controller import controlled
+from tests.support.played_api import Order, an_order
+from tests.support.site import Site, ready_of
+
+HANDOFFS = 30
+
+
+async def all_handed_over(site: Site, orders: Sequence[Order]) -> None:
+    """Every unit is ready on the node of the stock that it claimed, and the stock is gone."""
+    count = len(orders)
+    units = await eventually(lambda: ready_units(site), lambda found: len(found) == count)
+    assert nodes_of(units) == {order.unit: order.stock["status"]["nodeName"] for order in orders}
+    for order in orders:
+        await site.gone("gpuunits", order.stock_name, namespace=site.namespaces.stock)
+
+
+async def test_thirty_units_get_the_gpus_that_they_claimed(site: Site) -> None:
+    async with controlled(site):
+        stock = await fill(site, stock_units(), namespace=site.namespaces.stock)
+        orders = [an_order(f"u{number}", each) for number, each in enumerate(stock[:HANDOFFS])]
+
+        await asyncio.gather(*(played_api.place(site, order) for order in orders))
+
+        await all_handed_over(site, orders)
+        await nobody_was_harmed(site)
+
+
+async def test_a_place_that_is_freed_late_is_kept_all_the_same(site: Site) -> None:
+    async with controlled(site):
+        slow = stock_units({"sim.local/stop": "late", "sim.local/stop-for": "5s"})
+        stock = await fill(site, slow, namespace=site.namespaces.stock)
+        orders = [an_order(f"u{number}", each) for number, each in enumerate(stock[:8])]
+
+        await asyncio.gather(*(played_api.place(site, order) for order in orders))
+
+        await eventually(
+            lambda: site.unit(orders[0].unit),
+            lambda unit: "is being freed" in ready_of(unit).get("message", ""),
+        )
+        await all_handed_over(site, orders)
+        await nobody_was_harmed(site)
+
+
+async def test_the_record_is_closed_with_the_unit_that_was_admitted(site: Site) -> None:
+    async with controlled(site):
+        order = await one_order(site)
+        unit = await played_api.place(site, order)
+        await site.unit_with(order.unit, "UnitReady")
+        record = await played_api.recorded(site, order)
+
+    assert record["status"]["phase"] == "Succeeded"
+    assert [made["uid"] for made in record["status"]["objects"]] == [unit["metadata"]["uid"]]
+    assert record["status"]["created"] == 1
+
+
+async def one_order(site: Site) -> Order:
+    """One ready stock unit, and somebody who wants it."""
+    body = stock_units()[0]
+    await site.create("gpuunits", body, namespace=site.namespaces.stock)
+    name = body["metadata"]["name"]
+    stock = await site.unit_with(name, "StockReady", namespace=site.namespaces.stock)
+    return an_order("mine", stock)
+
+
+async def test_a_unit_without_a_record_is_a_stray(site: Site) -> None:
+    async with controlled(site):
+        order = await one_order(site)
+        await played_api.claim(site, order)
+        await site.create("gpuunits", played_api.the_unit(order))
+
+        await site.gone("gpuunits", order.unit)
+        stock = await site.unit_with(
+            order.stock_name, "StockReady", namespace=site.namespaces.stock
+        )
+        children = await site.list("deployments")
+
+    assert children == []
+    assert "annotations" not in stock["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "status"),
+    [
+        pytest.param({}, {"phase": "Failed", "message": "no"}, id="failed"),
+        pytest.param({"stock": {"name": "other", "uid": "other"}}, {}, id="other stock"),
+        pytest.param(
+            {},
+            {
+                "phase": "Succeeded",
+                "objects": [
+                    {"kind": "GPUUnit", "namespace": "x", "name": "mine", "uid": "another"}
+                ],
+            },
+            id="another unit",
+        ),
+    ],
+)
+async def test_a_unit_that_the_record_does_not_hold_is_a_stray_and_its_stock_is_released(
+    site: Site, spec: dict[str, object], status: dict[str, object]
+) -> None:
+    async with controlled(site):
+        order = await one_order(site)
+        await played_api.record(site, order, **spec)
+        await played_api.close(site, order, status)
+        await played_api.claim(site, order)
+        await site.create("gpuunits", played_api.the_unit(order))
+
+        await site.gone("gpuunits", order.unit)
+        await site.unit_with(order.stock_name, "StockReady", namespace=site.namespaces.stock)
+
+
+async def test_a_unit_that_is_deleted_before_it_starts_gives_its_stock_back(site: Site) -> None:
+    order = None
+    async with controlled(site):
+        order = await one_order(site)
+    await played_api.place(site, order)
+    await site.admin.delete(site.path("gpuunits", order.unit))
+    await played_api.close(
+        site,
+        order,
+        {
+            "phase": "Succeeded",
+            "objects": [
+                {
+                    "kind": "GPUUnit",
+                    "namespace": site.namespaces.instance,
+                    "name": order.unit,
+                    "uid": "gone",
+                }
+            ],
+        },
+    )
+    async with controlled(site):
+        stock = await site.unit_with(
+            order.stock_name, "StockReady", namespace=site.namespaces.stock
+        )
+
+    assert stock["metadata"]["uid"] == order.stock_uid
+
+
+async def test_a_unit_whose_stock_was_taken_away_says_so(site: Site) -> None:
+    order = None
+    async with controlled(site):
+        order = await one_order(site)
+    await played_api.place(site, order)
+    path = site.path("gpuunits", order.stock_name, namespace=site.namespaces.stock)
+    await site.admin.delete(path)
+    async with controlled(site):
+        unit = await site.unit_with(order.unit, "StockLost")
+
+    assert unit["status"]["phase"] == "Failed"
+    assert order.stock_name in unit["status"]["conditions"][0]["message"]

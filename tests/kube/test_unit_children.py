@@ -1,0 +1,146 @@
+"""The API server stores the children of a unit as they were built, and asks for no second try."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from controller.gpuunit.deployment import deployment
+from controller.gpuunit.labels import caller_labels
+from controller.gpuunit.network_policy import network_policy
+from controller.gpuunit.service import service
+from controller.kinds import DEPLOYMENTS, GPU_UNITS, NETWORK_POLICIES, SERVICES
+from controller.runtime.client import Client
+from controller.runtime.covering import covers
+from controller.runtime.kind import Kind, key_of
+from hack.cluster.controlplane import ControlPlane
+from shared import wellknown
+from shared.mount_path import SHARED_MEMORY
+from shared.v1alpha1.gpuunit import GPUUnit
+from tests.support.gpu_units import FULL, a_unit, settings
+from tests.support.library import client_of
+
+PORTS = [{"name": "dns", "port": 53}, {"name": "dns-udp", "port": 53, "protocol": "UDP"}]
+TOLERATIONS = [
+    {"operator": "Exists"},
+    {"key": "a"},
+    {"key": "b", "operator": "Equal", "value": "c", "effect": "NoSchedule"},
+    {"key": "d", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0},
+    {"key": "e", "value": "f", "effect": "NoExecute", "tolerationSeconds": -1},
+]
+ODD: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "full": FULL,
+    **{f"memory {text}": {"memory": text} for text in ("0.5Gi", "1000Mi", "1e9", "1500M", "64G")},
+    "memory in bytes": {"memory": "17179869184", "shmSize": "1e9"},
+    "memory with a fraction of a byte": {"memory": "1.0000000001Gi", "shmSize": "1100m"},
+    "memory of one byte": {"memory": "1"},
+    "whole cpu in thousandths": {"cpu": "1000m"},
+    "cpu with a fraction": {"cpu": "0.1", "memory": "1Ti"},
+    "cpu finer than a thousandth": {"cpu": "1u"},
+    "cpu of two to the tenth": {"cpu": "1024"},
+    "a thousand gpus": {"gpu": 1000, "gpuResource": "example.com/gpu"},
+    "two to the tenth gpus": {"gpu": 1024},
+    "empty env": {"template": {"envs": [{"name": "EMPTY"}, {"name": "GPU_COUNT", "value": ""}]}},
+    "empty words": {"template": {"command": ["", "a"], "args": [""]}},
+    "one port number twice": {"template": {"ports": PORTS}},
+    "tolerations": {"tolerations": TOLERATIONS},
+    "empty label values": {"nodeSelector": {"a": "", "example.com/b": "c"}},
+    "shared memory replaced": {"storageMounts": [{"name": "fast", "mountPath": SHARED_MEMORY}]},
+    "mount below another": {
+        "storageMounts": [
+            {"name": "a" * 63, "mountPath": "/data//"},
+            {"name": "b", "mountPath": "/data/x/../y"},
+        ]
+    },
+}
+
+
+@pytest.fixture
+async def client(installed: ControlPlane) -> AsyncIterator[Client]:
+    async with client_of(installed.layout.admin_kubeconfig) as made:
+        yield made
+
+
+async def stored(client: Client, unit: GPUUnit) -> GPUUnit:
+    """The unit as the server has it: its children are garbage without a real owner."""
+    body = msgspec.to_builtins(unit)
+    del body["metadata"]["uid"]
+    return await client.create(GPU_UNITS, body)
+
+
+def children(unit: GPUUnit, stock: str) -> Iterator[tuple[Kind[Any], dict[str, Any]]]:
+    given = settings(stock, unit.metadata.namespace)
+    for giving_way in (False, True):
+        made = deployment(unit, given, caller_labels(unit), giving_way=giving_way)
+        yield DEPLOYMENTS, made
+    yield NETWORK_POLICIES, network_policy(unit, given)
+    if (found := service(unit)) is not None:
+        yield SERVICES, found
+
+
+async def differing(client: Client, unit: GPUUnit, stock: str = "elsewhere") -> list[str]:
+    """The kinds of children that are not found as they were applied."""
+    kinds = []
+    for kind, desired in children(unit, stock):
+        live = await client.apply(kind, desired)
+        found = {"metadata": msgspec.to_builtins(live.metadata), "spec": live.spec}
+        if not covers(found, desired):
+            kinds.append(kind.name)
+    return kinds
+
+
+@pytest.mark.parametrize("spec", ODD.values(), ids=ODD.keys())
+async def test_what_the_server_stores_covers_what_was_built(
+    client: Client, namespace: str, spec: dict[str, Any]
+) -> None:
+    unit = await stored(client, a_unit(namespace=namespace, **spec))
+    assert await differing(client, unit) == []
+
+
+async def test_stock_is_stored_as_it_was_built(client: Client, namespace: str) -> None:
+    unit = await stored(client, a_unit(namespace=namespace, **FULL))
+    assert await differing(client, unit, stock=namespace) == []
+
+
+async def test_labels_and_the_preferred_node_are_stored_as_they_were_built(
+    client: Client, namespace: str
+) -> None:
+    unit = a_unit(
+        "a" * 63,
+        namespace=namespace,
+        labels={wellknown.POOL_LABEL: "big", "sim.local/mode": "slow", "empty": ""},
+        annotations={wellknown.ADMITTED: "node-1"},
+        **FULL,
+    )
+    assert await differing(client, await stored(client, unit)) == []
+
+
+async def test_a_port_that_went_is_no_longer_there_once_applied(
+    client: Client, namespace: str
+) -> None:
+    unit = await stored(client, a_unit(namespace=namespace, template={"ports": PORTS}))
+    desired = service(unit)
+    assert desired is not None
+    await client.apply(SERVICES, desired)
+    fewer = {**desired, "spec": {**desired["spec"], "ports": desired["spec"]["ports"][:1]}}
+    live = await client.apply(SERVICES, fewer)
+    assert [port["name"] for port in live.spec["ports"]] == ["dns"]
+
+
+async def test_what_others_add_is_no_difference_and_what_they_change_is(
+    client: Client, namespace: str
+) -> None:
+    unit = await stored(client, a_unit(namespace=namespace, **FULL))
+    desired = deployment(unit, settings("elsewhere", namespace), {}, giving_way=False)
+    made = await client.apply(DEPLOYMENTS, desired)
+    key = key_of(made)
+
+    async def is_covered_after(change: dict[str, Any]) -> bool:
+        live = await client.patch(DEPLOYMENTS, key, change)
+        return covers({"metadata": msgspec.to_builtins(live.metadata), "spec": live.spec}, desired)
+
+    assert await is_covered_after({"metadata": {"labels": {"team": "a"}}})
+    assert await is_covered_after({"spec": {"minReadySeconds": 5}})
+    assert not await is_covered_after({"spec": {"replicas": 2}})

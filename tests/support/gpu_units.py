@@ -1,0 +1,70 @@
+"""Units as tests write them, and the settings that they are built with."""
+
+from typing import Any
+
+import msgspec
+
+from controller.gpuunit.settings import UnitSettings
+from controller.namespaces import Namespaces
+from shared.meta import ObjectMeta
+from shared.v1alpha1.gpuunit import GPUUnit
+
+STOCK = "runtime-stock"
+INSTANCE = "runtime-instance"
+
+# Every optional field of a workload once.
+FULL: dict[str, Any] = {
+    "cpu": "4",
+    "gpu": 2,
+    "nodeSelector": {"zone": "a"},
+    "tolerations": [{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}],
+    "shmSize": "8Gi",
+    "imagePullSecrets": ["registry"],
+    "template": {
+        "command": ["serve"],
+        "args": ["--port", "8000"],
+        "envs": [
+            {"name": "MODE", "value": "fast"},
+            {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "token"}}},
+        ],
+        "ports": [
+            {"name": "http", "port": 8000},
+            {"name": "stats", "port": 9000, "protocol": "UDP"},
+        ],
+    },
+    "access": {"primaryPort": "http", "scheme": "https"},
+    "storageMounts": [
+        {"name": "models", "mountPath": "/models", "readOnly": True},
+        {"name": "work", "mountPath": "/work"},
+    ],
+}
+
+
+def settings(stock: str = STOCK, instance: str = INSTANCE) -> UnitSettings:
+    """Settings of a controller whose units are in those namespaces."""
+    return UnitSettings(
+        namespaces=Namespaces(stock, instance, "runtime-system"),
+        pause_image="example/pause:1",
+        cluster_domain="cluster.local",
+        private_ranges=("10.0.0.0/8", "169.254.0.0/16", "fc00::/7"),
+    )
+
+
+def a_unit(
+    name: str = "one",
+    *,
+    namespace: str = INSTANCE,
+    labels: dict[str, str] | None = None,
+    annotations: dict[str, str] | None = None,
+    **spec: Any,
+) -> GPUUnit:
+    """A unit whose spec is written as in its manifest; it asks for little unless told."""
+    metadata = ObjectMeta(
+        name=name,
+        namespace=namespace,
+        uid=f"uid-of-{name}",
+        labels=labels or {},
+        annotations=annotations or {},
+    )
+    asked = {"specName": "g1.1", "memory": "16Gi", "image": "example/user:1", **spec}
+    return msgspec.convert({"metadata": msgspec.to_builtins(metadata), "spec": asked}, GPUUnit)

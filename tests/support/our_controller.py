@@ -1,0 +1,55 @@
+"""The controller in the test's own process, with its account, on one site."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+
+from controller.config import Config, LeaderElectionConfig, NamespacesConfig
+from controller.parts import Assembly
+from controller.runtime.clock import SystemClock
+from controller.runtime.connect import connected
+from shared.address import Address
+from tests.support.eventually import eventually
+from tests.support.site import Site
+
+
+@asynccontextmanager
+async def controlled(site: Site, **changes: Any) -> AsyncIterator[CollectorRegistry]:
+    """A leading controller for the length of the block; its metrics."""
+    registry, clock, stop = CollectorRegistry(), SystemClock(), asyncio.Event()
+    config = configuration(site, **changes)
+    async with (
+        connected(str(site.kubeconfig), "test-controller", registry, clock) as client,
+        asyncio.TaskGroup() as group,
+    ):
+        manager = Assembly(client, registry, clock).manager(config)
+        group.create_task(manager.run(stop))
+        try:
+            await eventually(lambda: leads(registry))
+            yield registry
+        finally:
+            stop.set()
+
+
+def configuration(site: Site, **changes: Any) -> Config:
+    names = site.namespaces
+    anywhere = Address("127.0.0.1", 0)
+    return Config(
+        probe_addr=anywhere,
+        metrics_addr=anywhere,
+        namespaces=NamespacesConfig(
+            stock=names.stock, instance=names.instance, system=names.system
+        ),
+        leader_election=LeaderElectionConfig(namespace=names.system),
+        **changes,
+    )
+
+
+async def leads(registry: CollectorRegistry) -> bool:
+    held = registry.get_sample_value(
+        "leader_election_master_status", {"name": "gpu-runtime-controller"}
+    )
+    return held == 1.0

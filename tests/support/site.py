@@ -1,0 +1,135 @@
+"""One installation of the product in namespaces of its own: many fit beside each other."""
+
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from controller.namespaces import Namespaces
+from controller.rbac import RULES
+from hack.cluster.admin import Admin, RefusedError
+from hack.cluster.controlplane import ControlPlane
+from hack.generate import rbac
+from shared.rbac import Rule
+from shared.v1alpha1.group import GROUP, VERSION
+from tests.support.eventually import eventually
+
+RBAC_API = "/apis/rbac.authorization.k8s.io/v1"
+OURS = f"/apis/{GROUP}/{VERSION}"
+
+
+@dataclass(frozen=True)
+class Site:
+    """Its namespaces, and the administrator who looks at it from outside."""
+
+    admin: Admin
+    namespaces: Namespaces
+    kubeconfig: Path
+
+    def path(self, kind: str, name: str = "", *, namespace: str = "") -> str:
+        """Where `kind` is; without a namespace, where users' units are."""
+        root = {
+            "pods": "/api/v1",
+            "services": "/api/v1",
+            "resourcequotas": "/api/v1",
+            "deployments": "/apis/apps/v1",
+            "replicasets": "/apis/apps/v1",
+            "networkpolicies": "/apis/networking.k8s.io/v1",
+            "events": "/apis/events.k8s.io/v1",
+        }.get(kind, OURS)
+        where = f"{root}/namespaces/{namespace or self.namespaces.instance}/{kind}"
+        return f"{where}/{name}" if name else where
+
+    async def unit(self, name: str, *, namespace: str = "") -> dict[str, Any]:
+        found: dict[str, Any] = await self.admin.get(
+            self.path("gpuunits", name, namespace=namespace)
+        )
+        return found
+
+    async def stock(self, name: str) -> dict[str, Any]:
+        return await self.unit(name, namespace=self.namespaces.stock)
+
+    async def list(self, kind: str, *, namespace: str = "", **query: str) -> list[dict[str, Any]]:
+        listing = await self.admin.get(self.path(kind, namespace=namespace), **query)
+        items: list[dict[str, Any]] = listing["items"]
+        return items
+
+    async def create(self, kind: str, body: Mapping[str, Any], *, namespace: str = "") -> Any:
+        return await self.admin.create(self.path(kind, namespace=namespace), body)
+
+    async def gone(self, kind: str, name: str, *, namespace: str = "") -> None:
+        """Wait until there is no such object."""
+
+        async def is_gone() -> bool:
+            try:
+                await self.admin.get(self.path(kind, name, namespace=namespace))
+            except RefusedError as error:
+                return error.status == 404
+            return False
+
+        await eventually(is_gone)
+
+    async def unit_with(
+        self, name: str, reason: str, *, namespace: str = "", seconds: float = 30.0
+    ) -> dict[str, Any]:
+        """The unit once its Ready condition has that reason."""
+        return await eventually(
+            lambda: self.unit(name, namespace=namespace),
+            lambda unit: ready_of(unit).get("reason") == reason,
+            seconds=seconds,
+        )
+
+
+def ready_of(subject: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The Ready condition, empty before there is one."""
+    conditions = subject.get("status", {}).get("conditions", [])
+    return next((found for found in conditions if found["type"] == "Ready"), {})
+
+
+def a_unit(name: str, **spec: Any) -> dict[str, Any]:
+    """A unit of one GPU; for users' units an image is added unless one is given."""
+    given = {"specName": "g1.1", "memory": "1Gi", "gpu": 1, **spec}
+    return {
+        "apiVersion": f"{GROUP}/{VERSION}",
+        "kind": "GPUUnit",
+        "metadata": {"name": name},
+        "spec": given,
+    }
+
+
+@asynccontextmanager
+async def new_site(plane: ControlPlane) -> AsyncIterator[Site]:
+    """Three namespaces with the roles of the controller in them, for the length of the block."""
+    mark = secrets.token_hex(4)
+    names = Namespaces(f"stock-{mark}", f"instance-{mark}", f"system-{mark}")
+    admin = plane.admin
+    for each in (names.stock, names.instance, names.system):
+        await admin.create("/api/v1/namespaces", {"metadata": {"name": each}})
+    await grant(admin, names)
+    try:
+        yield Site(admin, names, plane.layout.kubeconfig("controller"))
+    finally:
+        for each in (names.stock, names.instance, names.system):
+            await admin.delete(f"/api/v1/namespaces/{each}")
+
+
+async def grant(admin: Admin, names: Namespaces) -> None:
+    """Give the controller's account the generated roles in these namespaces."""
+    shipped = {
+        "runtime-stock": names.stock,
+        "runtime-instance": names.instance,
+        "runtime-system": names.system,
+    }
+    for default, namespace in shipped.items():
+        held = rbac.merged(moved(rule, namespace) for rule in RULES if rule.namespace == default)
+        root = f"{RBAC_API}/namespaces/{namespace}"
+        await admin.create(f"{root}/roles", rbac.role("controller", namespace, held))
+        await admin.create(f"{root}/rolebindings", rbac.binding("controller", namespace))
+        account = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
+        await eventually(lambda path=account: admin.get(path), tolerate=RefusedError)  # type: ignore[misc]
+
+
+def moved(rule: Rule, namespace: str) -> Rule:
+    return replace(rule, namespace=namespace)

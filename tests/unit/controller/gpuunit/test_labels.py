@@ -1,0 +1,54 @@
+"""The children of a unit can be told from all others."""
+
+from controller.gpuunit.labels import caller_labels, child_metadata, own_labels, selector
+from shared import wellknown
+from tests.support.gpu_units import INSTANCE, a_unit
+
+OWN = {
+    "runtime.lokiwager.io/unit": "one",
+    "app.kubernetes.io/name": "gpu-unit",
+    "app.kubernetes.io/managed-by": "gpu-runtime",
+}
+
+
+def test_a_child_names_its_unit_and_who_made_it() -> None:
+    assert own_labels(a_unit()) == OWN
+
+
+def test_a_child_of_a_pool_s_unit_names_the_pool() -> None:
+    unit = a_unit(labels={wellknown.POOL_LABEL: "big"})
+    assert own_labels(unit) == {**OWN, "runtime.lokiwager.io/pool": "big"}
+
+
+def test_the_selector_is_the_unit_alone() -> None:
+    unit = a_unit(labels={wellknown.POOL_LABEL: "big", "team": "a"})
+    assert selector(unit) == {"runtime.lokiwager.io/unit": "one"}
+
+
+def test_the_caller_s_labels_are_those_that_are_not_ours() -> None:
+    theirs = {"team": "a", "sim.local/mode": "slow", "empty": ""}
+    ours = {
+        wellknown.UNIT_LABEL: "x",
+        wellknown.CLAIMED_LABEL: "true",
+        wellknown.MANAGED_BY_LABEL: "gpu-runtime",
+        wellknown.APP_NAME_LABEL: "x",
+    }
+    assert caller_labels(a_unit(labels={**theirs, **ours})) == theirs
+
+
+def test_a_child_goes_with_its_unit() -> None:
+    assert child_metadata(a_unit(), "unit-one") == {
+        "namespace": INSTANCE,
+        "name": "unit-one",
+        "labels": OWN,
+        "ownerReferences": [
+            {
+                "apiVersion": "runtime.lokiwager.io/v1alpha1",
+                "kind": "GPUUnit",
+                "name": "one",
+                "uid": "uid-of-one",
+                "controller": True,
+                "blockOwnerDeletion": True,
+            }
+        ],
+    }
