@@ -53,8 +53,11 @@ def with_unit(value: float | None, unit: str) -> str:
     """Seconds as s, ms or us, whichever reads best; other units as they are."""
     if value is None:
         return "-"
+    value = float(value)
     if unit != "s":
-        return f"{value:,.0f} {unit}"
+        return (
+            f"{value:,.0f} {unit}" if value >= 100 or value.is_integer() else f"{value:.3g} {unit}"
+        )
     for scale, name in ((1.0, "s"), (1e-3, "ms")):
         if value >= scale:
             return f"{value / scale:.3g} {name}"

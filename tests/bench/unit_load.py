@@ -89,8 +89,14 @@ async def watching(
 
 
 async def follow(connection: Connection, path: str, sightings: Sightings) -> None:
+    """The server ends watches now and then; a new one begins with everything there is."""
+    while True:
+        await follow_once(connection, path, sightings)
+
+
+async def follow_once(connection: Connection, path: str, sightings: Sightings) -> None:
     decode, rest = msgspec.json.Decoder(Change).decode, b""
-    async for chunk in connection.chunks(path, watch="true", timeoutSeconds="3600"):
+    async for chunk in connection.chunks(path, watch="true"):
         now = time.perf_counter()
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
