@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -31,10 +31,18 @@ class Spec(msgspec.Struct, rename="camel"):
     node_name: str = ""
 
 
+class Condition(msgspec.Struct):
+    """One of the things that a pod says of itself."""
+
+    type: str
+    status: str
+
+
 class Status(msgspec.Struct):
-    """Of a unit: how far it is."""
+    """How far it is."""
 
     phase: str = ""
+    conditions: list[Condition] = []
 
 
 class Item(msgspec.Struct):
@@ -77,30 +85,36 @@ def unit_of_bound_pod(item: Item) -> str | None:
     return item.metadata.labels.get(UNIT_LABEL) if item.spec.node_name else None
 
 
+def unit_of_ready_pod(item: Item) -> str | None:
+    """The unit of a pod that does its work."""
+    is_ready = any((each.type, each.status) == ("Ready", "True") for each in item.status.conditions)
+    return item.metadata.labels.get(UNIT_LABEL) if is_ready else None
+
+
 @asynccontextmanager
-async def watching(
-    connection: Connection, path: str, sightings: Sightings
-) -> AsyncIterator[Sightings]:
+async def watching(connection: Connection, path: str, *sightings: Sightings) -> AsyncIterator[None]:
     """Note what a watch of everything at `path` tells while the block lasts."""
     async with asyncio.TaskGroup() as group:
         following = group.create_task(follow(connection, path, sightings))
-        yield sightings
+        yield
         following.cancel()
 
 
-async def follow(connection: Connection, path: str, sightings: Sightings) -> None:
+async def follow(connection: Connection, path: str, sightings: Sequence[Sightings]) -> None:
     """The server ends watches now and then; a new one begins with everything there is."""
     while True:
         await follow_once(connection, path, sightings)
 
 
-async def follow_once(connection: Connection, path: str, sightings: Sightings) -> None:
+async def follow_once(connection: Connection, path: str, sightings: Sequence[Sightings]) -> None:
     decode, rest = msgspec.json.Decoder(Change).decode, b""
     async for chunk in connection.chunks(path, watch="true"):
         now = time.perf_counter()
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
-            sightings.note(decode(line).object, now)
+            item = decode(line).object
+            for each in sightings:
+                each.note(item, now)
 
 
 async def create_all(connection: Connection, count: int) -> dict[str, float]:

@@ -21,6 +21,7 @@ from tests.bench.unit_load import (
     create_all,
     ready_unit,
     unit_of_bound_pod,
+    unit_of_ready_pod,
     watching,
 )
 from tests.bench.units_plane import UnitsPlane, units_plane
@@ -38,6 +39,7 @@ class UnitsReport:
     creating: float
     ready: LatencyReport
     bound: LatencyReport
+    running: LatencyReport
     writes: Counter[str]
     rss: float
     cpu_seconds: float
@@ -64,10 +66,11 @@ async def observed(
     cluster: UnitsPlane, admin: Connection, controller: psutil.Process, count: int
 ) -> UnitsReport:
     """Create the units, wait until the last is Ready, and look at what that took."""
-    ready, bound = Sightings(ready_unit, count), Sightings(unit_of_bound_pod, count)
+    ready = Sightings(ready_unit, count)
+    bound, running = (Sightings(of, count) for of in (unit_of_bound_pod, unit_of_ready_pod))
     server = psutil.Process(cluster.plane.kube_apiserver.pid)
     cpu_before, server_before = cpu(controller), cpu(server)
-    async with watching(admin, UNITS, ready), watching(admin, PODS, bound):
+    async with watching(admin, UNITS, ready), watching(admin, PODS, bound, running):
         sent = await create_all(admin, count)
         await all_ready(ready, count)
         cpu_seconds, server_seconds = cpu(controller) - cpu_before, cpu(server) - server_before
@@ -79,6 +82,7 @@ async def observed(
         creating=max(sent.values()) - began,
         ready=since(sent, ready.at),
         bound=since(sent, bound.at),
+        running=since(sent, running.at),
         writes=counted(cluster.audit_log),
         rss=rss / MEBIBYTE,
         cpu_seconds=cpu_seconds,
@@ -117,6 +121,8 @@ def rows(count: int, ours: UnitsReport, theirs: UnitsReport) -> list[Measure]:
         measured(f"{what} Ready, p99", ours.ready.p99, theirs.ready.p99),
         measured(f"{what} pod bound, p50", ours.bound.p50, theirs.bound.p50),
         measured(f"{what} pod bound, p99", ours.bound.p99, theirs.bound.p99),
+        measured(f"{what} pod ready, p50", ours.running.p50, theirs.running.p50),
+        measured(f"{what} pod ready, p99", ours.running.p99, theirs.running.p99),
         measured(
             "writes a unit besides Events",
             ours.writes.total() / count,

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,40 +21,34 @@ type Configuration[C any] interface {
 	WithAnnotations(map[string]string) C
 }
 
+// Change is what was done to a child; nothing if it was right.
+type Change struct{ reason, child string }
+
 // apply writes a child unless the live one has every desired field and nothing was taken back.
 func apply[C Configuration[C]](
 	ctx context.Context, r *Reconciler, unit *GPUUnit, desired C, wanted, live client.Object, same func() bool,
-) error {
+) (Change, error) {
 	body, err := json.Marshal(desired)
 	if err != nil {
-		return err
+		return Change{}, err
 	}
 	if err := json.Unmarshal(body, wanted); err != nil {
-		return err
+		return Change{}, err
 	}
 	sum := sha256.Sum256(body)
 	hash := hex.EncodeToString(sum[:8])
-	err = r.client.Get(ctx, client.ObjectKeyFromObject(wanted), live)
-	absent := apierrors.IsNotFound(err)
-	if err != nil && !absent {
-		return err
-	}
-	if !absent && !metav1.IsControlledBy(live, unit) {
-		return fmt.Errorf("%T %s is not ours", live, live.GetName())
-	}
-	if !absent && live.GetAnnotations()[appliedHash] == hash && hasLabels(live, wanted) && same() {
-		return nil
+	change := Change{"Updated", kind(wanted) + " " + wanted.GetName()}
+	if err := r.client.Get(ctx, client.ObjectKeyFromObject(wanted), live); apierrors.IsNotFound(err) {
+		change.reason = "Created"
+	} else if err != nil {
+		return Change{}, err
+	} else if !metav1.IsControlledBy(live, unit) {
+		return Change{}, fmt.Errorf("%s is not ours", change.child)
+	} else if live.GetAnnotations()[appliedHash] == hash && hasLabels(live, wanted) && same() {
+		return Change{}, nil
 	}
 	desired.WithAnnotations(map[string]string{appliedHash: hash})
-	if err := r.client.Apply(ctx, desired, fieldOwner, client.ForceOwnership); err != nil {
-		return err
-	}
-	reason := "Updated"
-	if absent {
-		reason = "Created"
-	}
-	r.recorder.Eventf(unit, nil, corev1.EventTypeNormal, reason, "Apply", "%s %s", kind(wanted), wanted.GetName())
-	return nil
+	return change, r.client.Apply(ctx, desired, fieldOwner, client.ForceOwnership)
 }
 
 func hasLabels(live, wanted client.Object) bool {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,36 +16,60 @@ import (
 // applyChildren gives the Deployment as it was seen, which is empty when it was just made.
 func (r *Reconciler) applyChildren(ctx context.Context, unit *GPUUnit) (*appsv1.Deployment, error) {
 	stock := r.isStock(unit)
-	deployment, err := r.applyDeployment(ctx, unit, stock)
+	deployment, first, err := r.applyDeployment(ctx, unit, stock)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.applyNetworkPolicy(ctx, unit, stock); err != nil {
+	second, err := r.applyNetworkPolicy(ctx, unit, stock)
+	if err != nil {
 		return nil, err
 	}
+	third := Change{}
 	if stock || len(unit.Spec.Template.Ports) == 0 {
-		return deployment, r.removeService(ctx, unit)
+		err = r.removeService(ctx, unit)
+	} else {
+		third, err = r.applyService(ctx, unit)
 	}
-	return deployment, r.applyService(ctx, unit)
+	r.tell(unit, first, second, third)
+	return deployment, err
 }
 
-func (r *Reconciler) applyDeployment(ctx context.Context, unit *GPUUnit, stock bool) (*appsv1.Deployment, error) {
+// tell records one Event for all children that were changed in the same way.
+func (r *Reconciler) tell(unit *GPUUnit, changes ...Change) {
+	for _, reason := range []string{"Created", "Updated"} {
+		children := []string{}
+		for _, change := range changes {
+			if change.reason == reason {
+				children = append(children, change.child)
+			}
+		}
+		if len(children) > 0 {
+			note := strings.Join(children, ", ")
+			r.recorder.Eventf(unit, nil, corev1.EventTypeNormal, reason, "Apply", "%s %s", reason, note)
+		}
+	}
+}
+
+func (r *Reconciler) applyDeployment(
+	ctx context.Context, unit *GPUUnit, stock bool,
+) (*appsv1.Deployment, Change, error) {
 	desired, err := deploymentOf(unit, stock)
 	if err != nil {
-		return nil, reconcile.TerminalError(err)
+		return nil, Change{}, reconcile.TerminalError(err)
 	}
 	wanted, live := &appsv1.Deployment{}, &appsv1.Deployment{}
 	same := func() bool { return equality.Semantic.DeepDerivative(wanted.Spec, live.Spec) }
-	return live, apply(ctx, r, unit, desired, wanted, live, same)
+	change, err := apply(ctx, r, unit, desired, wanted, live, same)
+	return live, change, err
 }
 
-func (r *Reconciler) applyNetworkPolicy(ctx context.Context, unit *GPUUnit, stock bool) error {
+func (r *Reconciler) applyNetworkPolicy(ctx context.Context, unit *GPUUnit, stock bool) (Change, error) {
 	wanted, live := &networkingv1.NetworkPolicy{}, &networkingv1.NetworkPolicy{}
 	same := func() bool { return equality.Semantic.DeepEqual(wanted.Spec, live.Spec) }
 	return apply(ctx, r, unit, networkPolicyOf(unit, stock), wanted, live, same)
 }
 
-func (r *Reconciler) applyService(ctx context.Context, unit *GPUUnit) error {
+func (r *Reconciler) applyService(ctx context.Context, unit *GPUUnit) (Change, error) {
 	wanted, live := &corev1.Service{}, &corev1.Service{}
 	same := func() bool { return equality.Semantic.DeepDerivative(wanted.Spec, live.Spec) }
 	return apply(ctx, r, unit, serviceOf(unit), wanted, live, same)
