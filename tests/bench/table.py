@@ -53,11 +53,9 @@ def with_unit(value: float | None, unit: str) -> str:
     """Seconds as s, ms or us, whichever reads best; other units as they are."""
     if value is None:
         return "-"
-    value = float(value)
     if unit != "s":
-        return (
-            f"{value:,.0f} {unit}" if value >= 100 or value.is_integer() else f"{value:.3g} {unit}"
-        )
+        digits = 0 if value >= 100 or value == int(value) else 2
+        return f"{value:,.{digits}f} {unit}"
     for scale, name in ((1.0, "s"), (1e-3, "ms")):
         if value >= scale:
             return f"{value / scale:.3g} {name}"

@@ -35,7 +35,7 @@ def our_controller() -> UnitContender:
 
 
 def controller_runtime(*options: str) -> UnitContender:
-    """The Go program, built if it is not in the cache."""
+    """The Go program, built if it is not in the cache; with the defaults of its library."""
     program = go_program("unitcontroller")
 
     @asynccontextmanager

@@ -11,24 +11,23 @@ import psutil
 from tests.bench.audit import counted
 from tests.bench.connection import Connection, connected
 from tests.bench.reports import LatencyReport, summary
-from tests.bench.table import Measure, measured
-from tests.bench.unit_contenders import UnitContender, controller_runtime, our_controller
-from tests.bench.unit_load import (
-    PODS,
-    UNITS,
-    WORKERS,
+from tests.bench.sightings import (
     Sightings,
-    create_all,
     ready_unit,
     unit_of_bound_pod,
     unit_of_ready_pod,
     watching,
 )
+from tests.bench.table import Measure, measured
+from tests.bench.unit_contenders import UnitContender, controller_runtime, our_controller
+from tests.bench.unit_load import PODS, UNITS, WORKERS, create_all
 from tests.bench.units_plane import UnitsPlane, units_plane
 
+ROUNDS = 2
 LONGEST_SECONDS = 600.0
 SETTLE_SECONDS = 3.0  # Events are written behind, and a write too many would come now
 MEBIBYTE = 2**20
+WHAT = "unit created to"
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,6 @@ class UnitsReport:
     """What one controller needed for all units, on a cluster of its own."""
 
     wall: float
-    creating: float
     ready: LatencyReport
     bound: LatencyReport
     running: LatencyReport
@@ -47,10 +45,15 @@ class UnitsReport:
 
 
 async def units_measures(count: int) -> list[Measure]:
-    """Both controllers, each on a new cluster."""
-    theirs = await one_run(controller_runtime(), count)
-    ours = await one_run(our_controller(), count)
-    return rows(count, ours, theirs)
+    """All controllers in turn, each time on a new cluster, and the better run of each."""
+    contenders = (our_controller(), controller_runtime(), controller_runtime("-fifo"))
+    runs = [[await one_run(each, count) for each in contenders] for _ in range(ROUNDS)]
+    ours, theirs, fifo = (min(each, key=wall_of) for each in zip(*runs, strict=True))
+    return rows(count, ours, theirs, fifo)
+
+
+def wall_of(report: UnitsReport) -> float:
+    return report.wall
 
 
 async def one_run(contender: UnitContender, count: int) -> UnitsReport:
@@ -79,7 +82,6 @@ async def observed(
     began = min(sent.values())
     return UnitsReport(
         wall=max(ready.at.values()) - began,
-        creating=max(sent.values()) - began,
         ready=since(sent, ready.at),
         bound=since(sent, bound.at),
         running=since(sent, running.at),
@@ -112,27 +114,32 @@ def cpu(process: psutil.Process) -> float:
     return float(times.user + times.system)
 
 
-def rows(count: int, ours: UnitsReport, theirs: UnitsReport) -> list[Measure]:
-    """The table's rows; the account's writes are told apart by the server."""
-    what = "unit created to"
+def rows(count: int, ours: UnitsReport, theirs: UnitsReport, fifo: UnitsReport) -> list[Measure]:
+    """The table's rows; a plain FIFO is what the order of our queue is held against."""
     return [
         measured(f"{count:,} units created to Ready, wall", ours.wall, theirs.wall, "<= 1.1x"),
-        measured(f"{what} Ready, p50", ours.ready.p50, theirs.ready.p50, "<= 0.7x"),
-        measured(f"{what} Ready, p99", ours.ready.p99, theirs.ready.p99),
-        measured(f"{what} pod bound, p50", ours.bound.p50, theirs.bound.p50),
-        measured(f"{what} pod bound, p99", ours.bound.p99, theirs.bound.p99),
-        measured(f"{what} pod ready, p50", ours.running.p50, theirs.running.p50),
-        measured(f"{what} pod ready, p99", ours.running.p99, theirs.running.p99),
-        measured(
-            "writes a unit besides Events",
-            ours.writes.total() / count,
-            theirs.writes.total() / count,
-            "<= 4",
-            "writes",
-        ),
+        measured(f"{count:,} units created to Ready, wall (FIFO)", None, fifo.wall),
+        measured(f"{WHAT} Ready, p50 (FIFO)", ours.ready.p50, fifo.ready.p50, "<= 0.7x"),
+        *percentiles("Ready", ours.ready, theirs.ready),
+        *percentiles("pod bound", ours.bound, theirs.bound),
+        *percentiles("pod ready", ours.running, theirs.running),
+        *costs(count, ours, theirs),
+    ]
+
+
+def percentiles(what: str, ours: LatencyReport, theirs: LatencyReport) -> list[Measure]:
+    return [
+        measured(f"{WHAT} {what}, p50", ours.p50, theirs.p50),
+        measured(f"{WHAT} {what}, p99", ours.p99, theirs.p99),
+    ]
+
+
+def costs(count: int, ours: UnitsReport, theirs: UnitsReport) -> list[Measure]:
+    writes = ours.writes.total() / count, theirs.writes.total() / count
+    server = ours.server_cpu_seconds, theirs.server_cpu_seconds
+    return [
+        measured("writes a unit besides Events", *writes, "<= 4", "writes"),
         measured("RSS of the controller of units", ours.rss, theirs.rss, "", "MiB"),
         measured("CPU of the controller of units", ours.cpu_seconds, theirs.cpu_seconds),
-        measured(
-            "CPU of the API server meanwhile", ours.server_cpu_seconds, theirs.server_cpu_seconds
-        ),
+        measured("CPU of the API server meanwhile", *server),
     ]
