@@ -1,22 +1,37 @@
 """What the use cases need from outside: the ports, their values and their failures."""
 
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from apiserver.resources import Object, Resource
 from shared.node import Node
 from shared.server_version import ServerVersion
 
+T = TypeVar("T", bound=Object)
+
+Body = Mapping[str, Any]
+
 
 class ClusterError(Exception):
-    """Kubernetes did not do what was asked; the text says to an operator what to check."""
+    """Kubernetes did not do what was asked; the text says to an operator what to check.
+
+    `is_uncertain`: a write may have taken effect all the same.
+    """
+
+    is_uncertain: ClassVar[bool] = False
 
 
 class ClusterUnreachableError(ClusterError):
     """No connection, or one that broke."""
 
+    is_uncertain = True
+
 
 class ClusterTimeoutError(ClusterError):
     """A connection, but no answer in time."""
+
+    is_uncertain = True
 
 
 class ClusterRefusedError(ClusterError):
@@ -26,9 +41,63 @@ class ClusterRefusedError(ClusterError):
 class ClusterAnswerError(ClusterError):
     """An answer that is neither a success nor a refusal, or that cannot be read."""
 
+    is_uncertain = True
+
 
 class ClusterTooOldError(ClusterError):
     """A server of a version that we do not work with."""
+
+
+class ClusterBusyError(ClusterError):
+    """429: the server asks us to come back, in `retry_after` seconds where it says when."""
+
+    def __init__(self, text: str, retry_after: int | None = None) -> None:
+        super().__init__(text)
+        self.retry_after = retry_after
+
+
+class AbsentError(ClusterError):
+    """404: there is no such object."""
+
+
+class TakenError(ClusterError):
+    """409: the name is taken."""
+
+
+class StaleError(ClusterError):
+    """409: the object is no longer the one that was read."""
+
+
+class RejectedError(ClusterError):
+    """422 or 400: the server will never take this; `message` is what it says."""
+
+    def __init__(self, text: str, message: str) -> None:
+        super().__init__(text)
+        self.message = message
+
+
+class ContinueExpiredError(ClusterError):
+    """410: the rest of a list is no longer to be had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which objects of a list; `cached` takes what the server has at hand, a moment old."""
+
+    labels: str = ""
+    fields: str = ""
+    limit: int = 0
+    token: str = ""
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """A part of a list; `token` leads to the next one."""
+
+    items: tuple[T, ...]
+    token: str = ""
+    remaining: int | None = None
 
 
 class Gateway(Protocol):
@@ -45,6 +114,49 @@ class Gateway(Protocol):
 
     async def nodes(self, *, within: float = ...) -> tuple[Node, ...]:
         """Every node, as the server's own cache has it."""
+        ...
+
+
+class Objects(Protocol):
+    """The objects of our group in Kubernetes; every method raises ClusterError and nothing else."""
+
+    async def get(self, resource: Resource[T], namespace: str, name: str) -> T:
+        """The object as it is now; AbsentError."""
+        ...
+
+    async def list(self, resource: Resource[T], namespace: str, selection: Selection) -> Page[T]:
+        """One page; ContinueExpiredError, RejectedError for a token or selector that is none."""
+        ...
+
+    async def create(self, resource: Resource[T], namespace: str, body: Body) -> T:
+        """Make an object; TakenError, RejectedError."""
+        ...
+
+    async def patch(
+        self, resource: Resource[T], namespace: str, name: str, body: Body, subresource: str = ""
+    ) -> T:
+        """Merge `body` in; with a uid or resourceVersion in its metadata StaleError if not met."""
+        ...
+
+    async def delete(
+        self,
+        resource: Resource[T],
+        namespace: str,
+        name: str,
+        *,
+        uid: str = "",
+        resource_version: str = "",
+    ) -> None:
+        """Ask for its deletion; AbsentError, StaleError where a condition is not met."""
+        ...
+
+    def watch(
+        self, resource: Resource[T], namespace: str, name: str, version: str
+    ) -> AsyncIterator[T | None]:
+        """Every version of one object after `version`; None when it is deleted. Ends now and then.
+
+        Close it (`aclose`) when done.
+        """
         ...
 
 

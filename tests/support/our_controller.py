@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
 from prometheus_client import CollectorRegistry
 
 from controller.config import Config, LeaderElectionConfig, NamespacesConfig
@@ -15,6 +16,8 @@ from shared.address import Address
 from tests.support.eventually import eventually
 from tests.support.site import Site
 
+FIELD_MANAGER = "gpu-runtime-controller"
+
 
 @asynccontextmanager
 async def controlled(site: Site, **changes: Any) -> AsyncIterator[CollectorRegistry]:
@@ -22,7 +25,7 @@ async def controlled(site: Site, **changes: Any) -> AsyncIterator[CollectorRegis
     registry, clock, stop = CollectorRegistry(), SystemClock(), asyncio.Event()
     config = configuration(site, **changes)
     async with (
-        connected(str(site.kubeconfig), "test-controller", registry, clock) as client,
+        connected(str(site.kubeconfig), FIELD_MANAGER, registry, clock) as client,
         asyncio.TaskGroup() as group,
     ):
         manager = Assembly(client, registry, clock).manager(config)
@@ -46,6 +49,12 @@ def configuration(site: Site, **changes: Any) -> Config:
         leader_election=LeaderElectionConfig(namespace=names.system),
         **changes,
     )
+
+
+def alone(site: Site) -> Config:
+    """For a controller that has no rival."""
+    election = LeaderElectionConfig(enabled=False, namespace=site.namespaces.system)
+    return msgspec.structs.replace(configuration(site), leader_election=election)
 
 
 async def leads(registry: CollectorRegistry) -> bool:
