@@ -34,6 +34,6 @@ def a_unit(name: str) -> dict[str, object]:
     return {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": KIND,
-        "metadata": {"name": name, "labels": {"bench": "units"}},
+        "metadata": {"name": name},
         "spec": {"specName": "g1.1", "cpu": "1", "memory": "8Gi", "gpu": 1},
     }

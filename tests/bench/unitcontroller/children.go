@@ -13,14 +13,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// applyChildren gives the Deployment as it was seen, which is empty when it was just made.
+// applyChildren makes the policy before the pods, and gives the Deployment as it was seen,
+// which is empty when it was just made.
 func (r *Reconciler) applyChildren(ctx context.Context, unit *GPUUnit) (*appsv1.Deployment, error) {
 	stock := r.isStock(unit)
-	deployment, first, err := r.applyDeployment(ctx, unit, stock)
+	first, err := r.applyNetworkPolicy(ctx, unit, stock)
 	if err != nil {
 		return nil, err
 	}
-	second, err := r.applyNetworkPolicy(ctx, unit, stock)
+	deployment, second, err := r.applyDeployment(ctx, unit, stock)
 	if err != nil {
 		return nil, err
 	}

@@ -22,15 +22,14 @@ func container(unit *GPUUnit, stock bool) (*corev1ac.ContainerApplyConfiguration
 		WithResources(corev1ac.ResourceRequirements().WithRequests(sizes).WithLimits(sizes)).
 		WithSecurityContext(corev1ac.SecurityContext().
 			WithAllowPrivilegeEscalation(false).
-			WithPrivileged(false).
-			WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))).
-		WithVolumeMounts(corev1ac.VolumeMount().WithName(sharedMemory).WithMountPath("/dev/shm"))
+			WithCapabilities(corev1ac.Capabilities().WithDrop("ALL")))
 	if stock {
 		return applied, nil
 	}
 	applied.WithImage(unit.Spec.Image).
 		WithCommand(unit.Spec.Template.Command...).
-		WithArgs(unit.Spec.Template.Args...)
+		WithArgs(unit.Spec.Template.Args...).
+		WithVolumeMounts(corev1ac.VolumeMount().WithName(sharedMemory).WithMountPath("/dev/shm"))
 	applied.Env = environment(unit)
 	for _, port := range unit.Spec.Template.Ports {
 		applied.WithPorts(corev1ac.ContainerPort().

@@ -27,6 +27,7 @@ func deploymentOf(unit *GPUUnit, stock bool) (*appsv1ac.DeploymentApplyConfigura
 		WithOwnerReferences(owner(unit)).
 		WithSpec(appsv1ac.DeploymentSpec().
 			WithReplicas(1).
+			WithRevisionHistoryLimit(2).
 			WithStrategy(strategy(stock)).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(selectorLabels(unit))).
 			WithTemplate(corev1ac.PodTemplateSpec().WithLabels(labels(unit)).WithSpec(pod))), nil
@@ -43,30 +44,31 @@ func strategy(stock bool) *appsv1ac.DeploymentStrategyApplyConfiguration {
 			WithMaxUnavailable(intstr.FromInt32(0)))
 }
 
+// podSpec gives stock neither shared memory nor time to end, as nothing runs in it.
 func podSpec(unit *GPUUnit, stock bool) (*corev1ac.PodSpecApplyConfiguration, error) {
-	shm, err := shmSize(unit)
-	if err != nil {
-		return nil, err
-	}
 	main, err := container(unit, stock)
 	if err != nil {
 		return nil, err
 	}
-	priority := activePriority
-	if stock {
-		priority = stockPriority
-	}
 	seccomp := corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault)
-	memory := corev1ac.EmptyDirVolumeSource().WithMedium(corev1.StorageMediumMemory).WithSizeLimit(shm)
 	pod := corev1ac.PodSpec().
 		WithAutomountServiceAccountToken(false).
-		WithPriorityClassName(priority).
+		WithEnableServiceLinks(false).
 		WithNodeSelector(unit.Spec.NodeSelector).
 		WithSecurityContext(corev1ac.PodSecurityContext().WithSeccompProfile(seccomp)).
-		WithContainers(main).
-		WithVolumes(corev1ac.Volume().WithName(sharedMemory).WithEmptyDir(memory))
+		WithContainers(main)
 	pod.Tolerations = tolerations(unit)
-	return pod, nil
+	if stock {
+		return pod.WithPriorityClassName(stockPriority).WithTerminationGracePeriodSeconds(1), nil
+	}
+	shm, err := shmSize(unit)
+	if err != nil {
+		return nil, err
+	}
+	memory := corev1ac.EmptyDirVolumeSource().WithMedium(corev1.StorageMediumMemory).WithSizeLimit(shm)
+	return pod.
+		WithPriorityClassName(activePriority).
+		WithVolumes(corev1ac.Volume().WithName(sharedMemory).WithEmptyDir(memory)), nil
 }
 
 func tolerations(unit *GPUUnit) []corev1ac.TolerationApplyConfiguration {
