@@ -57,7 +57,7 @@ class Turnstile:
 
 async def settle() -> None:
     """Until nobody can run but ourselves, which only the loop itself knows."""
-    ready = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]  # noqa: SLF001
+    ready = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]
     await asyncio.sleep(0)
-    while ready:
+    while ready:  # noqa: ASYNC110 - there is no event for it
         await asyncio.sleep(0)
