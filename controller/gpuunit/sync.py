@@ -82,7 +82,7 @@ class Sync:
 
 def blocked(each: Child, step: Step) -> Outcome:
     if step is Step.WAIT:
-        said = f"{each.name} of an earlier unit of this name is being removed"
+        said = f"{each.name} is being removed, and will be made anew"
         return Outcome(Verdict.progressing(UnitReason.UNIT_PROGRESSING, said))
     said = f"{each.name} exists and is not this unit's; rename or remove one of them"
     return Outcome(Verdict.failed(UnitReason.CHILD_CONFLICT, said))

@@ -69,11 +69,19 @@ def observe(caches: Caches, unit: GPUUnit) -> Workload:
 def current_revision(caches: Caches, deployment: Deployment) -> ReplicaSet | None:
     """The ReplicaSet of the template as it is now; none before the controller has seen it."""
     meta = deployment.metadata
-    if deployment.status.observed_generation < meta.generation:
+    if deployment.status.observed_generation < meta.generation or is_held_back(deployment):
         return None
     number = meta.annotations.get(REVISION)
     owned = caches.replica_sets.by_index(meta.namespace, BY_OWNER, meta.uid)
     return next((each for each in owned if each.metadata.annotations.get(REVISION) == number), None)
+
+
+def is_held_back(deployment: Deployment) -> bool:
+    """Whether somebody paused it before the template as it is now had a ReplicaSet.
+
+    Its revision is that of an older template then.
+    """
+    return bool(deployment.spec.get("paused")) and deployment.status.updated_replicas == 0
 
 
 def is_living_of(pod: Pod, owners: Iterable[str]) -> bool:
