@@ -7,6 +7,7 @@ import pytest
 from hack.cluster.controlplane import ControlPlane
 from tests.support.eventually import eventually
 from tests.support.our_controller import controlled
+from tests.support.played_storage import create_storage, make_ready
 from tests.support.pods import waiting_reason
 from tests.support.products import admin_kubectl
 from tests.support.simulated_units import (
@@ -20,7 +21,7 @@ from tests.support.simulated_units import (
     unit_seen_at,
     version_of,
 )
-from tests.support.site import OURS, Site, a_unit, ready_of
+from tests.support.site import Site, a_unit, ready_of
 
 QUICK = {"backoff": "100ms"}
 
@@ -290,28 +291,14 @@ async def test_a_unit_waits_for_its_storage_and_then_starts(site: Site) -> None:
     async with controlled(site):
         await site.create("gpuunits", a_users_unit("mine", storageMounts=mounts))
         missing = await site.unit_with("mine", "StorageNotReady")
-        await a_storage(site, "models")
+        await create_storage(site, "models")
         pending = await unit_saying(site, "mine", "GPUStorage models is not ready")
-        await site.admin.patch(
-            f"{site.path('gpustorages', 'models')}/status", {"status": {"phase": "Ready"}}
-        )
+        await make_ready(site, "models")
         await site.unit_with("mine", "UnitReady")
 
     assert phase_of(missing) == "Progressing"
     assert "GPUStorage models does not exist" in message_of(missing)
     assert message_of(pending) == "GPUStorage models is not ready: it is Pending"
-
-
-async def a_storage(site: Site, name: str) -> None:
-    """A storage and its claim, as the one who looks after storages makes them."""
-    kind = {"apiVersion": OURS.removeprefix("/apis/"), "kind": "GPUStorage"}
-    await site.create("gpustorages", {**kind, "metadata": {"name": name}, "spec": {"size": "1Gi"}})
-    spec = {
-        "accessModes": ["ReadWriteOnce"],
-        "resources": {"requests": {"storage": "1Gi"}},
-    }
-    claims = f"/api/v1/namespaces/{site.namespaces.instance}/persistentvolumeclaims"
-    await site.admin.create(claims, {"metadata": {"name": name}, "spec": spec})
 
 
 async def test_the_story_of_a_unit_is_told_by_kubectl_describe(
