@@ -80,7 +80,7 @@ def crash_trouble(container: ContainerStatus) -> Verdict | None:
     last = container.last_state.terminated
     is_looping = container.restart_count > 0 and last is not None
     if is_looping or (waiting is not None and waiting.reason == BACK_OFF):
-        text = "no reason is known" if last is None else ending(last)
+        text = "no known reason" if last is None else ending(last)
         said = f"{BACK_OFF}: container {container.name} ended with {text}"
         return Verdict.failed(UnitReason.POD_STARTUP_FAILED, said)
     if ended is not None and ended.exit_code != 0:

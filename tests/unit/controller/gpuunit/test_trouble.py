@@ -80,7 +80,7 @@ def test_a_first_crash_is_not_a_loop_yet() -> None:
 
 
 def test_a_crash_loop_of_which_nothing_is_known_says_so() -> None:
-    said = "CrashLoopBackOff: container unit ended with no reason is known"
+    said = "CrashLoopBackOff: container unit ended with no known reason"
     assert trouble(a_workload(waiting("CrashLoopBackOff")), NODES) == Verdict.failed(
         STARTUP_FAILED, said
     )
