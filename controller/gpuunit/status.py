@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from controller.conditions import condition_of, timestamp, with_condition
-from controller.gpuunit.trouble import progress, trouble
+from controller.gpuunit.trouble import node_trouble, progress, trouble
 from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.workload import Workload
 from shared.meta import Condition
@@ -27,9 +27,9 @@ class Published:
 
 def active_verdict(workload: Workload, nodes: Mapping[str, Node]) -> Verdict:
     """How a user's unit is."""
-    if workload.ready:
-        node = workload.ready[0].spec.node_name
-        return Verdict.ready(UnitReason.UNIT_READY, f"the unit runs on node {node}")
+    for pod in workload.ready:
+        said = f"the unit runs on node {pod.spec.node_name}"
+        return node_trouble(pod, nodes) or Verdict.ready(UnitReason.UNIT_READY, said)
     found = trouble(workload, nodes)
     return found or Verdict.progressing(UnitReason.UNIT_PROGRESSING, progress(workload))
 

@@ -75,21 +75,26 @@ def current_revision(caches: Caches, deployment: Deployment) -> ReplicaSet | Non
     """
     meta = deployment.metadata
     owned = caches.replica_sets.by_index(meta.namespace, BY_OWNER, meta.uid)
-    same = [
-        each
-        for each in owned
-        if annotation(each, APPLIED_HASH) == annotation(deployment, APPLIED_HASH)
-    ]
-    if len(same) == 1:
-        return same[0]
-    if deployment.status.observed_generation < meta.generation:
+    asked_for = annotation(deployment, APPLIED_HASH)
+    same = [each for each in owned if annotation(each, APPLIED_HASH) == asked_for]
+    if len(same) <= 1:
+        return next(iter(same), None)
+    if deployment.status.observed_generation < meta.generation or is_held_back(deployment):
         return None
     number = annotation(deployment, REVISION)
-    return next((each for each in owned if annotation(each, REVISION) == number), None)
+    return next((each for each in same if annotation(each, REVISION) == number), None)
 
 
 def annotation(subject: Deployment | ReplicaSet, name: str) -> str | None:
     return subject.metadata.annotations.get(name)
+
+
+def is_held_back(deployment: Deployment) -> bool:
+    """Whether somebody paused it before the template as it is now had a ReplicaSet.
+
+    Its revision is that of an older template then.
+    """
+    return bool(deployment.spec.get("paused")) and deployment.status.updated_replicas == 0
 
 
 def is_living_of(pod: Pod, owners: Iterable[str]) -> bool:

@@ -81,8 +81,7 @@ class Schedule:
     async def _everything(self) -> None:
         async with asyncio.TaskGroup() as group:
             background = [group.create_task(self._controller())]
-            for _ in range(self._plan.replicas):
-                background.append(group.create_task(self._replica()))
+            background += [group.create_task(self._replica()) for _ in range(self._plan.replicas)]
             async with asyncio.TaskGroup() as callers:
                 for number in range(self._plan.operations):
                     for _ in range(self._plan.callers_each):
