@@ -53,6 +53,48 @@ class MethodNotAllowedError(ServiceError):
     status = 405
 
 
+class OperationConflictError(ServiceError):
+    """The operationID was used before, for something else."""
+
+    code = "operation_conflict"
+    status = 409
+
+
+class AlreadyExistsError(ServiceError):
+    """The name is taken by another operation."""
+
+    code = "already_exists"
+    status = 409
+
+
+class InsufficientCapacityError(ServiceError):
+    """There is no ready stock of what was asked for."""
+
+    code = "insufficient_capacity"
+    status = 409
+
+
+class ConflictError(ServiceError):
+    """What is there now does not allow it."""
+
+    code = "conflict"
+    status = 409
+
+
+class ListExpiredError(ServiceError):
+    """The rest of a list is no longer to be had; it must be read from its start."""
+
+    code = "continue_expired"
+    status = 410
+
+
+class PreconditionFailedError(ServiceError):
+    """The object is not the one that the caller has seen."""
+
+    code = "precondition_failed"
+    status = 412
+
+
 class TooLargeError(ServiceError):
     """The body is larger than the route takes."""
 
@@ -72,6 +114,10 @@ class InternalError(ServiceError):
 
     def __init__(self) -> None:
         super().__init__("an internal error happened; the log has it under this request id")
+
+
+class OperatorNeededError(ServiceError):
+    """Neither waiting nor another request helps: an operator must mend something."""
 
 
 class ServiceUnavailableError(ServiceError):
