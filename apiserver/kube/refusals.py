@@ -41,10 +41,10 @@ class Status(msgspec.Struct):
     details: _Details | None = None
 
     @property
-    def fields(self) -> str:
-        """Which fields are wrong, without what they hold."""
+    def fields(self) -> tuple[str, ...]:
+        """Which fields are wrong, each once, without what they hold."""
         causes = (self.details.causes if self.details else None) or ()
-        return ", ".join(cause.field for cause in causes if cause.field)
+        return tuple(dict.fromkeys(cause.field for cause in causes if cause.field))
 
 
 _ADVICE: Final[dict[int, tuple[type[ClusterError], str]]] = {
@@ -60,6 +60,8 @@ def refused(server: str, call: Call, answer: Answer) -> ClusterError:
     status = read(answer.body)
     said = f"{server} answered {call} with {answer.status}: {cut(status.message)}."
     match answer.status:
+        case 422 if call.method == "PATCH" and "metadata.uid" in status.fields:
+            return StaleError(said)  # so the server tells of another object by that name
         case 400 | 413 | 422:
             return rejected(server, call, answer.status, status)
         case 403 | 404 | 409:
@@ -74,7 +76,7 @@ def refused(server: str, call: Call, answer: Answer) -> ClusterError:
 
 def rejected(server: str, call: Call, code: int, status: Status) -> RejectedError:
     """The message can repeat values of the request, secrets too: the text names fields only."""
-    what = " ".join(part for part in (status.reason, cut(status.fields)) if part)
+    what = " ".join(part for part in (status.reason, cut(", ".join(status.fields))) if part)
     text = f"{server} answered {call} with {code}: {what or 'no reason'}."
     return RejectedError(text, status.message[:_LONGEST_MESSAGE])
 

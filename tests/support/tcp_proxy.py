@@ -24,7 +24,8 @@ class TCPProxy:
     """Forwards to one server; faults hold for the connections there are and those to come.
 
     `stall` keeps connections open and forwards nothing, as a half-open connection does;
-    `refuse` accepts no new ones; `cut` resets those there are; `delay` holds back every chunk.
+    `refuse` accepts no new ones; `cut` resets those there are; `delay` holds back every chunk;
+    `cut_after` resets one after so many more chunks from the server.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -34,6 +35,8 @@ class TCPProxy:
         self._flowing.set()
         self._delay = 0.0
         self._refusing = False
+        self._chunks_to_cut: int | None = None
+        self.accepted = 0
         self._server: asyncio.Server | None = None
         self._idle = asyncio.Event()
 
@@ -53,6 +56,9 @@ class TCPProxy:
     def delay(self, seconds: float) -> None:
         self._delay = seconds
 
+    def cut_after(self, chunks: int) -> None:
+        self._chunks_to_cut = chunks
+
     def refuse(self) -> None:
         self._refusing = True
 
@@ -61,6 +67,7 @@ class TCPProxy:
         self._flowing.set()
         self._delay = 0.0
         self._refusing = False
+        self._chunks_to_cut = None
 
     def cut(self) -> None:
         """Reset every connection, both ways, as a crashed host would."""
@@ -96,6 +103,7 @@ class TCPProxy:
         except OSError:
             reset(writer)
             return
+        self.accepted += 1
         pipe = Pipe(writer, server_writer)
         self._pipes.add(pipe)
         self._idle.clear()
@@ -121,10 +129,20 @@ class TCPProxy:
                     continue
                 writer.write(chunk)
                 await writer.drain()
+                self._count_down(pipe, writer)
             if not writer.is_closing():
                 writer.write_eof()
         except OSError:
             return
+
+    def _count_down(self, pipe: Pipe, writer: asyncio.StreamWriter) -> None:
+        if self._chunks_to_cut is None or writer is not pipe.client:
+            return
+        self._chunks_to_cut -= 1
+        if self._chunks_to_cut == 0:
+            self._chunks_to_cut = None
+            reset(pipe.client)
+            reset(pipe.server)
 
 
 def reset(writer: asyncio.StreamWriter) -> None:
