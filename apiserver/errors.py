@@ -15,6 +15,7 @@ class ServiceError(Exception):
 
     code: ClassVar[str] = "internal"
     status: ClassVar[int] = 500
+    ends_connection: ClassVar[bool] = False
 
     def __init__(
         self, message: str, *, details: tuple[Detail, ...] = (), retry_after: int | None = None
@@ -53,43 +54,51 @@ class MethodNotAllowedError(ServiceError):
     status = 405
 
 
+class SlowBodyError(ServiceError):
+    """The body did not come in time; the connection is closed."""
+
+    code = "timeout"
+    status = 408
+    ends_connection = True
+
+
+class ConflictError(ServiceError):
+    """The request does not fit what is there."""
+
+    code = "conflict"
+    status = 409
+
+
 class OperationConflictError(ServiceError):
-    """The operationID was used before, for something else."""
+    """The operationID was used before, with another request."""
 
     code = "operation_conflict"
     status = 409
 
 
 class AlreadyExistsError(ServiceError):
-    """The name is taken by another operation."""
+    """Another operation has taken the name."""
 
     code = "already_exists"
     status = 409
 
 
 class InsufficientCapacityError(ServiceError):
-    """There is no ready stock of what was asked for."""
+    """There is no ready stock of that spec."""
 
     code = "insufficient_capacity"
     status = 409
 
 
-class ConflictError(ServiceError):
-    """What is there now does not allow it."""
-
-    code = "conflict"
-    status = 409
-
-
-class ListExpiredError(ServiceError):
-    """The rest of a list is no longer to be had; it must be read from its start."""
+class ContinueExpiredError(ServiceError):
+    """The rest of the list is no longer to be had; begin again without `continue`."""
 
     code = "continue_expired"
     status = 410
 
 
 class PreconditionFailedError(ServiceError):
-    """The object is not the one that the caller has seen."""
+    """The object is no longer the one that If-Match names."""
 
     code = "precondition_failed"
     status = 412

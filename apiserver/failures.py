@@ -7,12 +7,12 @@ from apiserver.errors import (
     ConflictError,
     DeadlineError,
     InvalidRequestError,
-    ListExpiredError,
     NotFoundError,
     OperatorNeededError,
     ServiceError,
     ServiceUnavailableError,
 )
+from apiserver.errors import ContinueExpiredError as ListExpiredError
 from apiserver.gateway import (
     AbsentError,
     ClusterAnswerError,

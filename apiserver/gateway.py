@@ -1,6 +1,6 @@
 """What the use cases need from outside: the ports, their values and their failures."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -30,8 +30,6 @@ class ClusterUnreachableError(ClusterError):
 
 class ClusterNotAskedError(ClusterUnreachableError):
     """Nothing was sent, because nobody answers there; `retry_after` seconds until we ask again."""
-
-    is_uncertain = False
 
     def __init__(self, text: str, retry_after: int | None = None) -> None:
         super().__init__(text)
@@ -177,7 +175,7 @@ class Objects(Protocol):
 
     def watch(
         self, resource: Resource[T], namespace: str, name: str, version: str
-    ) -> AsyncIterator[T | None]:
+    ) -> AsyncGenerator[T | None, None]:
         """Every version of one object after `version`; None when it is deleted. Ends now and then.
 
         Close it (`aclose`) when done.

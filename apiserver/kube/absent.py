@@ -1,6 +1,6 @@
 """A gateway for a process that knows of no cluster."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import NoReturn
 
 from apiserver.gateway import Body, ClusterNotAskedError, Page, Selection, T
@@ -57,7 +57,7 @@ class AbsentGateway:
 
     def watch(
         self, resource: Resource[T], namespace: str, name: str, version: str
-    ) -> AsyncIterator[T | None]:
+    ) -> AsyncGenerator[T | None, None]:
         """There is no server to ask."""
         self._fail()
 

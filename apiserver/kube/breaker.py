@@ -1,6 +1,6 @@
 """A gateway that stops asking a server which does not answer."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 from apiserver.breaker import Breaker, Outcome
@@ -88,7 +88,7 @@ class GuardedGateway:
 
     def watch(
         self, resource: Resource[T], namespace: str, name: str, version: str
-    ) -> AsyncIterator[T | None]:
+    ) -> AsyncGenerator[T | None, None]:
         """Every version of one object.
 
         Watches break all at once and last long, so they neither count nor serve as a trial.

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from secrets import token_hex
 
 import pytest
 
@@ -46,21 +47,21 @@ async def count(gateway: KubeGateway | GuardedGateway, site: Site) -> int:
 
 async def fill(site: Site, units: int) -> None:
     here = site.namespaces.stock
-    bodies = [a_unit(f"unit-{number}", image="x" * 9000) for number in range(units)]
+    bodies = [a_unit(f"unit-{number}", image=token_hex(5000)) for number in range(units)]
     await asyncio.gather(*(site.create("gpuunits", body, namespace=here) for body in bodies))
 
 
 async def test_a_connection_that_is_cut_in_the_middle_of_an_answer_is_unreachable(
     gateway: KubeGateway, proxy: TCPProxy, site: Site
 ) -> None:
-    await fill(site, 40)
-    assert await count(gateway, site) == 40
-    for chunks in range(1, 4):
+    await fill(site, 80)
+    assert await count(gateway, site) == 80
+    for chunks in range(1, 6):
         proxy.cut_after(chunks)
         with pytest.raises(ClusterUnreachableError):
             await count(gateway, site)
     proxy.heal()
-    assert await count(gateway, site) == 40
+    assert await count(gateway, site) == 80
 
 
 async def test_a_write_whose_connection_is_cut_may_have_happened(

@@ -241,12 +241,16 @@ async def test_a_busy_server_is_asked_twice_and_says_when_to_come_back(
 @asynccontextmanager
 async def jailed(admin: Admin, namespace: str) -> AsyncIterator[None]:
     """The server has no time for the API's requests in that namespace."""
-    level = {"nominalConcurrencyShares": 0, "limitResponse": {"type": "Reject"}}
+    level = {
+        "nominalConcurrencyShares": 0,
+        "borrowingLimitPercent": 0,
+        "limitResponse": {"type": "Reject"},
+    }
     bodies: dict[str, dict[str, Any]] = {
         "prioritylevelconfigurations": {"type": "Limited", "limited": level},
         "flowschemas": {
             "priorityLevelConfiguration": {"name": namespace},
-            "matchingPrecedence": 1,
+            "matchingPrecedence": 100,
             "rules": [jail_rule(namespace)],
         },
     }

@@ -18,6 +18,7 @@ class Pipe:
     client: asyncio.StreamWriter
     server: asyncio.StreamWriter
     half_closed: bool = False
+    chunks: int = 0
 
 
 class TCPProxy:
@@ -25,7 +26,7 @@ class TCPProxy:
 
     `stall` keeps connections open and forwards nothing, as a half-open connection does;
     `refuse` accepts no new ones; `cut` resets those there are; `delay` holds back every chunk;
-    `cut_after` resets one after so many more chunks from the server.
+    `cut_after` resets each after so many more chunks from the server.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -35,7 +36,7 @@ class TCPProxy:
         self._flowing.set()
         self._delay = 0.0
         self._refusing = False
-        self._chunks_to_cut: int | None = None
+        self._most_chunks: int | None = None
         self.accepted = 0
         self._server: asyncio.Server | None = None
         self._idle = asyncio.Event()
@@ -57,7 +58,9 @@ class TCPProxy:
         self._delay = seconds
 
     def cut_after(self, chunks: int) -> None:
-        self._chunks_to_cut = chunks
+        self._most_chunks = chunks
+        for pipe in self._pipes:
+            pipe.chunks = 0
 
     def refuse(self) -> None:
         self._refusing = True
@@ -67,7 +70,7 @@ class TCPProxy:
         self._flowing.set()
         self._delay = 0.0
         self._refusing = False
-        self._chunks_to_cut = None
+        self._most_chunks = None
 
     def cut(self) -> None:
         """Reset every connection, both ways, as a crashed host would."""
@@ -129,18 +132,16 @@ class TCPProxy:
                     continue
                 writer.write(chunk)
                 await writer.drain()
-                self._count_down(pipe, writer)
+                if writer is pipe.client:
+                    self._count(pipe)
             if not writer.is_closing():
                 writer.write_eof()
         except OSError:
             return
 
-    def _count_down(self, pipe: Pipe, writer: asyncio.StreamWriter) -> None:
-        if self._chunks_to_cut is None or writer is not pipe.client:
-            return
-        self._chunks_to_cut -= 1
-        if self._chunks_to_cut == 0:
-            self._chunks_to_cut = None
+    def _count(self, pipe: Pipe) -> None:
+        pipe.chunks += 1
+        if self._most_chunks is not None and pipe.chunks >= self._most_chunks:
             reset(pipe.client)
             reset(pipe.server)
 
