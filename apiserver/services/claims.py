@@ -38,19 +38,22 @@ class Claims:
 
         `seen` is the stock as it was just read, which saves reading it.
         """
-        operation_id = record.spec.operation_id
+        operation_id, attempt = record.spec.operation_id, str(record.status.attempt)
         while True:
             current = seen or await self._read(stock.name)
             seen = None
             if current is None or current.metadata.uid != stock.uid:
                 return None
-            if claim_operation(current) == operation_id:
+            is_ours = claim_operation(current) == operation_id
+            if is_ours and noted_attempt(current) == attempt:
                 return Claim(current, is_fresh=False)
-            if not is_claimable(current):
+            if not is_ours and not is_claimable(current):
                 return None
-            marked = await self._patch(current, self._mark(current, unit_name, operation_id))
+            # Also what an earlier attempt has claimed: it may be being released just now.
+            mark = self._mark(current, unit_name, operation_id, attempt)
+            marked = await self._patch(current, mark)
             if marked is not None:
-                return Claim(marked, is_fresh=True)
+                return Claim(marked, is_fresh=not is_ours)
 
     async def release(self, claim: Claim) -> None:
         """Take back a claim that we have just set; the controller would do it too, but later."""
@@ -76,7 +79,9 @@ class Claims:
         except (StaleError, AbsentError):
             return None
 
-    def _mark(self, stock: GPUUnit, unit_name: str, operation_id: str) -> dict[str, Any]:
+    def _mark(
+        self, stock: GPUUnit, unit_name: str, operation_id: str, attempt: str
+    ) -> dict[str, Any]:
         """All of a claim in one write; it also takes the stock from its pool."""
         others = [
             owner for owner in stock.metadata.owner_references if owner.kind != stockpool.KIND
@@ -86,6 +91,7 @@ class Claims:
             "annotations": {
                 wellknown.CLAIMED_BY: unit_name,
                 wellknown.CLAIM_OPERATION: operation_id,
+                wellknown.ATTEMPT: attempt,
                 wellknown.CLAIMED_AT: self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
             },
             "ownerReferences": others,
@@ -97,6 +103,7 @@ UNMARKED = {
     "annotations": {
         wellknown.CLAIMED_BY: None,
         wellknown.CLAIM_OPERATION: None,
+        wellknown.ATTEMPT: None,
         wellknown.CLAIMED_AT: None,
     },
 }
@@ -105,3 +112,8 @@ UNMARKED = {
 def claim_operation(stock: GPUUnit) -> str | None:
     """The id of the operation that has the stock."""
     return stock.metadata.annotations.get(wellknown.CLAIM_OPERATION)
+
+
+def noted_attempt(stock: GPUUnit) -> str | None:
+    """Which attempt of the operation has claimed the stock."""
+    return stock.metadata.annotations.get(wellknown.ATTEMPT)

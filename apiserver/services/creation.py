@@ -104,10 +104,11 @@ class Creation:
         if stock is None or claim is None:
             return await self._choose_again(record, command)
         record = await self._records.reread(record)
-        if is_final(record) or record.spec.stock is None or record.spec.stock.uid != stock.uid:
+        if record.spec.stock is None or record.spec.stock.uid != stock.uid:
             await self._claims.release(claim)
             return record
-        return await self._make(record, command, claim)
+        # A record that was closed in the meantime may hold a unit from this very stock.
+        return record if is_final(record) else await self._make(record, command, claim)
 
     async def _choose_again(self, record: Operation, command: CreateUnit) -> Operation:
         """The named stock was seen lost."""
