@@ -83,7 +83,11 @@ class Caches:
 
     def nodes_of(self, pods: Iterable[Pod]) -> dict[str, Node]:
         """The nodes that `pods` are on, as far as they are there."""
-        found = {pod.spec.node_name: self.node(pod.spec.node_name) for pod in pods}
+        return self.nodes_named(pod.spec.node_name for pod in pods)
+
+    def nodes_named(self, names: Iterable[str]) -> dict[str, Node]:
+        """Those of `names` that are there."""
+        found = {name: self.node(name) for name in names}
         return {name: node for name, node in found.items() if node is not None}
 
     def node(self, name: str) -> Node | None:

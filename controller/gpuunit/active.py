@@ -7,7 +7,8 @@ from controller.gpuunit.admission import Entry, Source, is_admitted, source_of
 from controller.gpuunit.child import Step, next_step
 from controller.gpuunit.handoff import Handoff
 from controller.gpuunit.outcome import Outcome
-from controller.gpuunit.place import nomination
+from controller.gpuunit.place import nomination, place_of
+from controller.gpuunit.rollout import has_place
 from controller.gpuunit.settings import UnitSettings
 from controller.gpuunit.status import Published, active_verdict
 from controller.gpuunit.storages import unready_storages
@@ -18,6 +19,7 @@ from controller.kinds import PODS
 from controller.runtime.kind import key_of
 from controller.runtime.writer import Writer
 from shared import names
+from shared.pod import Pod
 from shared.reasons import UnitReason
 from shared.v1alpha1.gpuunit import GPUUnit
 
@@ -75,15 +77,19 @@ class ActiveStory:
         """Nominate the pending pod to a place that the unit holds, before it is let go."""
         source, workload = source_of(unit), observe(self._caches, unit)
         held = () if source is None else self._handoff.holders(source)
-        holders = (*held, *workload.holders)
-        chosen = nomination(workload.pending, holders, self._caches.nodes_of(holders))
-        if chosen is None or chosen.pod.status.nominated_node_name == chosen.node:
-            return
-        body = {
-            "metadata": {"uid": chosen.pod.metadata.uid},
-            "status": {"nominatedNodeName": chosen.node},
-        }
-        await self._writer.patch(PODS, key_of(chosen.pod), body, "status")
+        holders = (*held, *workload.holders, *workload.superseded)
+        nodes = self._caches.nodes_named(place_of(holder) for holder in holders)
+        chosen = nomination(workload.pending, holders, nodes)
+        if chosen is not None:
+            await self._nominate(chosen.pod, chosen.node)
+        if chosen is not None or has_place(workload):
+            # Two pods that one place is kept for would keep each other out of it.
+            for pod in workload.superseded:
+                await self._nominate(pod, None)
+
+    async def _nominate(self, pod: Pod, node: str | None) -> None:
+        body = {"metadata": {"uid": pod.metadata.uid}, "status": {"nominatedNodeName": node}}
+        await self._writer.patch(PODS, key_of(pod), body, "status")
 
     async def _run(self, unit: GPUUnit) -> Outcome | None:
         """The policy first, then the pods; a unit whose storage is missing waits with those."""

@@ -27,14 +27,25 @@ class Nomination:
 def nomination(
     pending: Pod | None, holders: Iterable[Pod], nodes: Mapping[str, Node]
 ) -> Nomination | None:
-    """The place of the first holder where the pod fits, once the scheduler found no other."""
+    """The place of the first holder where the pod fits, once the scheduler found no other.
+
+    None also where such a place is kept for it already.
+    """
     if pending is None or not is_unschedulable(pending):
         return None
-    for holder in holders:
-        node = nodes.get(holder.spec.node_name)
-        if node is not None and fits(pending, holder, node):
-            return Nomination(pending, node.metadata.name)
-    return None
+    found = [
+        place_of(holder)
+        for holder in holders
+        if place_of(holder) in nodes and fits(pending, holder, nodes[place_of(holder)])
+    ]
+    if not found or pending.status.nominated_node_name in found:
+        return None
+    return Nomination(pending, found[0])
+
+
+def place_of(holder: Pod) -> str:
+    """The node that the pod is on, or that is kept for it."""
+    return holder.spec.node_name or holder.status.nominated_node_name
 
 
 def is_unschedulable(pod: Pod) -> bool:

@@ -7,6 +7,7 @@ deployment controller takes the old ReplicaSet down and makes no replacement of 
 from collections.abc import Mapping
 from typing import Any
 
+from controller.gpuunit.place import place_of
 from controller.gpuunit.workload import Workload
 from shared.pod import Pod
 from shared.v1alpha1.gpuunit import GPUUnit
@@ -23,7 +24,7 @@ def gives_way(unit: GPUUnit, workload: Workload) -> bool:
     if is_giving_way(deployment.spec):
         return not is_complete(workload)
     return bool(in_the_way(workload)) and (
-        is_place_kept(workload) or (bool(unit.spec.storage_mounts) and has_place(workload))
+        is_place_kept(workload) or (bool(unit.spec.storage_mounts) and is_bound(workload))
     )
 
 
@@ -49,6 +50,11 @@ def is_place_kept(workload: Workload) -> bool:
     return pending is not None and pending.status.nominated_node_name in nodes
 
 
-def has_place(workload: Workload) -> bool:
+def is_bound(workload: Workload) -> bool:
     """Whether the new pod is on a node already."""
     return any(pod.spec.node_name for pod in workload.current)
+
+
+def has_place(workload: Workload) -> bool:
+    """Whether the new pod is on a node, or one is kept for it."""
+    return any(map(place_of, workload.current))

@@ -49,6 +49,17 @@ class Workload:
         """Previous pods that still hold a place on a node."""
         return tuple(pod for pod in self.previous if pod.spec.node_name)
 
+    @property
+    def superseded(self) -> tuple[Pod, ...]:
+        """Previous pods that never got a node, but for which a place is kept."""
+        return tuple(
+            pod
+            for pod in self.previous
+            if not pod.spec.node_name
+            and pod.status.nominated_node_name
+            and pod.metadata.deletion_timestamp is None
+        )
+
 
 def observe(caches: Caches, unit: GPUUnit) -> Workload:
     """Read the caches; a Deployment that is not the unit's counts as none."""

@@ -117,3 +117,15 @@ def test_a_taint_is_tolerated_as_kubernetes_does(
     toleration: dict[str, str], tolerated: bool
 ) -> None:
     assert is_tolerated(Taint(**TAINT), [msgspec.convert(toleration, Toleration)]) is tolerated
+
+
+def test_the_place_that_is_kept_for_a_superseded_pod_goes_to_the_current_one() -> None:
+    pod = pending(requests=ONE)
+    superseded = pending(requests=ONE, nominatedNodeName="gpu-1")
+    assert nomination(pod, [superseded], NODES) == Nomination(pod, "gpu-1")
+
+
+def test_a_pod_for_which_a_place_is_kept_is_left_alone() -> None:
+    pod = pending(requests=ONE, nominatedNodeName="gpu-1")
+    holders = [running(node="gpu-0", requests=ONE), running(node="gpu-1", requests=ONE)]
+    assert nomination(pod, holders, NODES) is None
