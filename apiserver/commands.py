@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from apiserver.revision import Revision
 from shared.v1alpha1.envelope import Toleration
 from shared.v1alpha1.gpuunit import Access, Serverless
 from shared.v1alpha1.mount import StorageMount
@@ -48,7 +49,10 @@ class CreateUnit:
 
 @dataclass(frozen=True, slots=True)
 class ChangeUnit:
-    """What a unit shall be from now on; None clears, UNSET keeps."""
+    """What a unit shall be from now on; None clears, UNSET keeps.
+
+    `if_match`: only while the unit is at one of these revisions; None is whatever it is at.
+    """
 
     name: str
     image: str | Unset = UNSET
@@ -56,7 +60,7 @@ class ChangeUnit:
     access: Access | Unset | None = UNSET
     storage_mounts: tuple[StorageMount, ...] | Unset | None = UNSET
     labels: dict[str, str] | Unset | None = UNSET
-    if_match: str | None = None
+    if_match: tuple[Revision, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from aiohttp import hdrs, web
-from aiohttp.typedefs import Handler
+from aiohttp.typedefs import Handler, LooseHeaders
 
 from apiserver.errors import (
     InternalError,
@@ -28,9 +28,21 @@ _BY_STATUS: Final = {kind.status: kind for kind in _MESSAGES}
 log = logging.getLogger(__name__)
 
 
-def success(data: object, *, status: int = 200) -> web.Response:
+def success(
+    data: object, *, status: int = 200, headers: LooseHeaders | None = None
+) -> web.Response:
     """Answer with `data`."""
-    return web.json_response({"data": data}, status=status)
+    return web.json_response({"data": data}, status=status, headers=headers)
+
+
+def page(data: object, meta: object) -> web.Response:
+    """Answer with a part of a list and what there is to know of the rest."""
+    return web.json_response({"data": data, "meta": meta})
+
+
+def nothing() -> web.Response:
+    """Answer that it is done and there is no more to say."""
+    return web.Response(status=204)
 
 
 def failure(error: ServiceError) -> web.Response:
@@ -38,6 +50,8 @@ def failure(error: ServiceError) -> web.Response:
     response = web.json_response({"error": error.as_json()}, status=error.status)
     if error.retry_after is not None:
         response.headers[hdrs.RETRY_AFTER] = str(error.retry_after)
+    if error.ends_connection:
+        response.force_close()
     return response
 
 

@@ -15,6 +15,7 @@ class ServiceError(Exception):
 
     code: ClassVar[str] = "internal"
     status: ClassVar[int] = 500
+    ends_connection: ClassVar[bool] = False
 
     def __init__(
         self, message: str, *, details: tuple[Detail, ...] = (), retry_after: int | None = None
@@ -51,6 +52,56 @@ class MethodNotAllowedError(ServiceError):
 
     code = "method_not_allowed"
     status = 405
+
+
+class SlowBodyError(ServiceError):
+    """The body did not come in time; the connection is closed."""
+
+    code = "timeout"
+    status = 408
+    ends_connection = True
+
+
+class ConflictError(ServiceError):
+    """The request does not fit what is there."""
+
+    code = "conflict"
+    status = 409
+
+
+class OperationConflictError(ServiceError):
+    """The operationID was used before, with another request."""
+
+    code = "operation_conflict"
+    status = 409
+
+
+class AlreadyExistsError(ServiceError):
+    """Another operation has taken the name."""
+
+    code = "already_exists"
+    status = 409
+
+
+class InsufficientCapacityError(ServiceError):
+    """There is no ready stock of that spec."""
+
+    code = "insufficient_capacity"
+    status = 409
+
+
+class ContinueExpiredError(ServiceError):
+    """The rest of the list is no longer to be had; begin again without `continue`."""
+
+    code = "continue_expired"
+    status = 410
+
+
+class PreconditionFailedError(ServiceError):
+    """The object is no longer the one that If-Match names."""
+
+    code = "precondition_failed"
+    status = 412
 
 
 class TooLargeError(ServiceError):

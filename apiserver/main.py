@@ -21,12 +21,14 @@ from apiserver.access import AccessRecorder
 from apiserver.app import Parts, create_app
 from apiserver.clock import Clock, SystemClock
 from apiserver.config import Config
+from apiserver.deadline import Patience
 from apiserver.gateway import Gateway
 from apiserver.kube import kubeconfig
 from apiserver.kube.absent import AbsentGateway
 from apiserver.kube.credentials import Credentials
 from apiserver.kube.gateway import KubeGateway, new_session
 from apiserver.kube.metrics import RestMetrics
+from apiserver.limits import Limits
 from apiserver.malformed import Fallback
 from apiserver.process import Process, Work
 from apiserver.queue import NO_QUEUE, QueueConnection, require_password
@@ -95,6 +97,8 @@ async def run(config: Config) -> ExitCode:
             recorder=recorder,
             make_id=new_id,
             clock=clock,
+            limits=Limits(config.namespaces, config.max_seed_replicas),
+            patience=Patience(config.request_timeout.seconds),
         )
         process = Process(readiness, background(config, clock, health, monitor, queue))
         process.stop_on_signals()
