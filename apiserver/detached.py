@@ -36,8 +36,8 @@ async def _carry_out(work: Coroutine[Any, Any, T], result: asyncio.Future[T]) ->
     except Exception as error:
         if not result.cancelled():
             result.set_exception(error)
-        elif not isinstance(error, ServiceError):
-            log.error("detached_work_failed", exc_info=error)
+        elif not isinstance(error, ServiceError):  # nobody waits who would log it
+            log.exception("detached_work_failed")
     except asyncio.CancelledError:
         result.cancel()
         raise

@@ -23,7 +23,8 @@ def decoded(body: bytes) -> dict[str, Any]:
         value = _DECODER.decode(text)
         json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        raise _malformed(f"{error.msg} at line {error.lineno} column {error.colno}") from None
+        place = f"at line {error.lineno} column {error.colno}"
+        raise _malformed(f"{error.msg.removesuffix(' at')} {place}") from None
     except UnicodeEncodeError:
         raise _malformed("a text has half of a surrogate pair") from None
     if not isinstance(value, dict):

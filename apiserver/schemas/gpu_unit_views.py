@@ -9,6 +9,7 @@ from apiserver.schemas.template import TemplateSchema
 from apiserver.schemas.view_fields import (
     Annotation,
     CallerLabels,
+    Deleted,
     Fixed,
     Observed,
     ReadyCondition,
@@ -51,6 +52,7 @@ class GPUUnitViewSchema(UnitViewSchema):
     """A user's unit."""
 
     lifecycle = Fixed("instance")
+    deleted = Deleted()
 
 
 class StockUnitViewSchema(UnitViewSchema):

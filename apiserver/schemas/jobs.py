@@ -6,6 +6,7 @@ from marshmallow import Schema, fields, post_dump
 
 from apiserver.schemas.answers import ObjectViewSchema, PageMetaSchema
 from apiserver.schemas.camel import CamelSchema
+from apiserver.schemas.part import without_blank
 from apiserver.schemas.view_fields import Time
 from shared.phases import OperationPhase
 from shared.v1alpha1.operation import Operation, OperationType
@@ -70,9 +71,9 @@ class JobViewSchema(ObjectViewSchema):
     updated_at = Time("status.updated_at")
 
     @post_dump
-    def with_objects(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+    def without_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """A job that has made nothing yet says so."""
-        return {"objects": [], **data}
+        return {"objects": [], **without_blank(data)}
 
 
 class JobAnswerSchema(Schema):

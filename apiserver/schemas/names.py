@@ -53,7 +53,7 @@ class SpecName(Text):
     def __init__(self, **options: Any) -> None:
         super().__init__(
             validate=matching(is_spec_name, f"is not a spec name: {name_syntax.LABEL_VALUE}"),
-            metadata={"description": "The machine spec.", "maxLength": 63, "example": "g1.1"},
+            metadata={"description": "The machine spec, such as g1.1.", "maxLength": 63},
             **options,
         )
 

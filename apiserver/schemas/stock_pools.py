@@ -21,7 +21,7 @@ from apiserver.schemas.envelope import (
 from apiserver.schemas.names import Name, OperationID, SpecName
 from apiserver.schemas.request import C, RequestSchema
 from apiserver.schemas.strict import Whole
-from apiserver.schemas.view_fields import Annotation, Observed, ReadyCondition, Time
+from apiserver.schemas.view_fields import Annotation, Deleted, Observed, ReadyCondition, Time
 from shared import wellknown
 
 
@@ -103,6 +103,7 @@ class StockPoolViewSchema(ObjectViewSchema):
     observed_generation = Observed()
     operation_id = Annotation(wellknown.OPERATION_ID, data_key="operationID")
     created_at = Time("metadata.creation_timestamp")
+    deleted = Deleted()
 
 
 class StockPoolAnswerSchema(Schema):

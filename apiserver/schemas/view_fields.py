@@ -6,7 +6,7 @@ from typing import Any
 from marshmallow import fields
 
 from apiserver.schemas.names import is_own_label
-from shared.meta import Condition
+from shared.meta import Condition, ObjectMeta
 from shared.reasons import ConditionType
 
 
@@ -30,16 +30,25 @@ class Fixed(fields.String):
         return self._word
 
 
+class Deleted(fields.Boolean):
+    """A place for what is only said of objects that are gone, which have a view of their own."""
+
+    def __init__(self) -> None:
+        super().__init__(metadata={"description": "The object was made and deleted since."})
+
+
 class Annotation(fields.String):
     """The value of an annotation."""
 
+    _CHECK_ATTRIBUTE = False
+
     def __init__(self, key: str, **options: Any) -> None:
-        super().__init__(attribute="metadata.annotations", **options)
+        super().__init__(**options)
         self._key = key
 
-    def _serialize(self, value: Any, *_: Any, **__: Any) -> str | None:
-        annotations: Mapping[str, str] = value
-        return annotations.get(self._key)
+    def _serialize(self, value: Any, attr: Any, obj: Any, **_: Any) -> str | None:
+        metadata: ObjectMeta = obj.metadata
+        return metadata.annotations.get(self._key)
 
 
 class CallerLabels(fields.Dict):
@@ -56,12 +65,14 @@ class CallerLabels(fields.Dict):
 class ReadyCondition(fields.String):
     """What the Ready condition says in one of its fields."""
 
+    _CHECK_ATTRIBUTE = False
+
     def __init__(self, part: str) -> None:
-        super().__init__(attribute="status.conditions")
+        super().__init__()
         self._part = part
 
-    def _serialize(self, value: Any, *_: Any, **__: Any) -> str | None:
-        conditions: Iterable[Condition] = value
+    def _serialize(self, value: Any, attr: Any, obj: Any, **_: Any) -> str | None:
+        conditions: Iterable[Condition] = obj.status.conditions
         ready = (each for each in conditions if each.type == ConditionType.READY)
         return next((getattr(each, self._part) for each in ready), None)
 

@@ -42,9 +42,11 @@ def test_every_documented_answer_has_an_example(made: dict[str, object]) -> None
     assert isinstance(paths, dict)
     for methods in paths.values():
         for operation in methods.values():
-            for answer in operation["responses"].values():
-                assert answer["examples"]["application/json"]
+            for status, answer in operation["responses"].items():
                 assert answer["description"]
+                assert "X-Request-ID" in answer["headers"]
+                assert ("schema" in answer) is (status != "204")
+                assert status == "204" or answer["examples"]["application/json"]
 
 
 def test_each_route_is_documented_once_and_by_its_own_method(made: dict[str, object]) -> None:
@@ -54,4 +56,44 @@ def test_each_route_is_documented_once_and_by_its_own_method(made: dict[str, obj
         "/healthz": ["get"],
         "/readyz": ["get"],
         "/api/v1/health": ["get"],
+        "/api/v1/operator/stock-units": ["post", "get"],
+        "/api/v1/operator/stock-units/{name}": ["delete"],
+        "/api/v1/operator/stock-pools": ["post", "get"],
+        "/api/v1/operator/stock-pools/{name}": ["get", "put", "delete"],
+        "/api/v1/operator/specs": ["get"],
+        "/api/v1/operator/jobs": ["get"],
+        "/api/v1/operator/jobs/{operationID}": ["get"],
+        "/api/v1/gpu-units": ["post", "get"],
+        "/api/v1/gpu-units/{name}": ["get", "put", "delete"],
     }
+
+
+def test_every_route_that_writes_documents_its_body_and_what_is_wrong_with_it(
+    made: dict[str, object],
+) -> None:
+    paths = made["paths"]
+    assert isinstance(paths, dict)
+    for methods in paths.values():
+        for method in methods.keys() & {"post", "put"}:
+            (body,) = (each for each in methods[method]["parameters"] if each["in"] == "body")
+            assert body["required"] is True
+            assert {"400", "408", "413", "415"} <= set(methods[method]["responses"])
+
+
+def test_every_route_behind_kubernetes_says_how_it_fails(made: dict[str, object]) -> None:
+    paths = made["paths"]
+    assert isinstance(paths, dict)
+    for path in paths.keys() - {"/healthz", "/readyz", "/api/v1/health"}:
+        for operation in paths[path].values():
+            answers = operation["responses"]
+            assert {"400", "500", "503", "504"} <= set(answers)
+            assert "Retry-After" in answers["503"]["headers"]
+            assert ("404" in answers) is ("{" in path)
+
+
+def test_failures_with_one_status_are_all_named(made: dict[str, object]) -> None:
+    paths = made["paths"]
+    assert isinstance(paths, dict)
+    said = paths["/api/v1/gpu-units"]["post"]["responses"]["409"]["description"]
+    for code in ("operation_conflict", "already_exists", "insufficient_capacity", "conflict"):
+        assert f"`{code}`" in said
