@@ -7,6 +7,7 @@ from marshmallow import ValidationError
 
 from apiserver.deadline import DEADLINE
 from apiserver.errors import (
+    Detail,
     InvalidRequestError,
     SlowBodyError,
     TooLargeError,
@@ -17,6 +18,7 @@ from apiserver.query import require_known
 from apiserver.schemas.request import C, RequestSchema, details_of
 
 LARGEST: Final = 128 * 1024
+MOST_DETAILS: Final = 1000
 
 _CHARSETS: Final = ("utf-8", "utf8", "us-ascii")
 
@@ -29,9 +31,7 @@ async def read_body(request: web.Request, schema: RequestSchema[C]) -> C:
     try:
         return schema.read(given)
     except ValidationError as error:
-        raise InvalidRequestError(
-            "the body cannot be used; see the details", details=details_of(error)
-        ) from None
+        raise _refused(details_of(error)) from None
 
 
 def require_json(request: web.Request) -> None:
@@ -55,6 +55,13 @@ async def received(request: web.Request) -> bytes:
         raise _too_large() from None
     except (web.RequestPayloadError, ConnectionError):
         raise InvalidRequestError("the body broke off or is not encoded as it says") from None
+
+
+def _refused(details: tuple[Detail, ...]) -> InvalidRequestError:
+    message = "the body cannot be used; see the details"
+    if len(details) > MOST_DETAILS:
+        message += f", which are the first {MOST_DETAILS} of {len(details)}"
+    return InvalidRequestError(message, details=details[:MOST_DETAILS])
 
 
 def _too_large() -> TooLargeError:

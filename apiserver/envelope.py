@@ -50,8 +50,6 @@ def failure(error: ServiceError) -> web.Response:
     response = web.json_response({"error": error.as_json()}, status=error.status)
     if error.retry_after is not None:
         response.headers[hdrs.RETRY_AFTER] = str(error.retry_after)
-    if error.ends_connection:
-        response.force_close()
     return response
 
 
@@ -76,9 +74,20 @@ async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamRe
     try:
         return await handler(request)
     except ServiceError as error:
-        return failure(error)
+        response = failure(error)
+        if error.ends_connection:
+            await _end_connection(request, response)
+        return response
     except web.HTTPException as error:
         return http_failure(error)
     except Exception:  # the last line of defence: the trace goes to the log, never to the caller
         log.exception("request_failed")
         return failure(InternalError())
+
+
+async def _end_connection(request: web.Request, response: web.Response) -> None:
+    """Answer and hang up; aiohttp would go on listening to the body for a while."""
+    response.force_close()
+    await response.prepare(request)
+    await response.write_eof()
+    request.protocol.force_close()

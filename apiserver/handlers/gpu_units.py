@@ -36,6 +36,7 @@ _TAG: Final = "gpu units"
         "The operation was done before; `deleted` where its unit is gone since.",
         GPUUnitAnswerSchema,
         units.UNIT,
+        (hdrs.LOCATION,),
     ),
     Answer(202, "Not finished yet: see the job.", JobAnswerSchema, units.JOB, (hdrs.LOCATION,)),
     *failures.BODY,

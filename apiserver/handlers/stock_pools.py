@@ -35,6 +35,7 @@ _TAG: Final = "stock pools"
         "The operation was done before; `deleted` where its pool is gone since.",
         StockPoolAnswerSchema,
         pools.POOL,
+        (hdrs.LOCATION,),
     ),
     Answer(202, "Not finished yet: see the job.", JobAnswerSchema, pools.JOB, (hdrs.LOCATION,)),
     *failures.BODY,

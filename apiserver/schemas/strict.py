@@ -10,6 +10,8 @@ from apiserver.details import words
 from apiserver.errors import Detail
 from shared.problem import Problem, cut
 
+LONGEST_LIST: Final = 4096
+
 _COUNT: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
@@ -61,11 +63,15 @@ class YesNo(fields.Boolean):
 
 
 class ListOf(fields.List[Any]):
-    """A list, read as a tuple."""
+    """A list, read as a tuple; it has an end, because every item costs time to check."""
 
-    default_error_messages = _words(invalid="is not a list")
+    default_error_messages = _words(
+        invalid="is not a list", long=f"has more than {LONGEST_LIST} items"
+    )
 
     def _deserialize(self, value: Any, *rest: Any, **more: Any) -> Any:
+        if isinstance(value, list) and len(value) > LONGEST_LIST:
+            raise self.make_error("long")
         return tuple(super()._deserialize(value, *rest, **more))
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -30,6 +31,38 @@ def test_every_reference_leads_to_a_definition(made: dict[str, object]) -> None:
     definitions = made["definitions"]
     assert isinstance(definitions, dict)
     assert {ref.removeprefix("#/definitions/") for ref in references(made)} <= set(definitions)
+
+
+def check(value: object, schema: dict[str, Any], definitions: dict[str, Any]) -> None:
+    """Whether an example is of the shape that is documented for it."""
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].removeprefix("#/definitions/")]
+    kinds = {"object": dict, "array": list, "string": str, "integer": int, "number": float | int}
+    assert isinstance(value, kinds.get(schema.get("type", ""), object)), (value, schema)
+    if isinstance(value, dict) and "properties" in schema:
+        assert set(schema.get("required", ())) <= set(value) <= set(schema["properties"])
+        for name, inner in value.items():
+            check(inner, schema["properties"][name], definitions)
+    if isinstance(value, list):
+        for inner in value:
+            check(inner, schema["items"], definitions)
+
+
+def test_every_example_has_the_documented_shape(made: dict[str, Any]) -> None:
+    for methods in made["paths"].values():
+        for operation in methods.values():
+            for answer in operation["responses"].values():
+                if "schema" in answer:
+                    example = answer["examples"]["application/json"]
+                    check(example, answer["schema"], made["definitions"])
+
+
+def test_no_parameter_has_what_only_a_schema_may_have(made: dict[str, Any]) -> None:
+    for methods in made["paths"].values():
+        for operation in methods.values():
+            for parameter in operation["parameters"]:
+                assert parameter.keys() & {"example", "schema"} <= {"schema"}
+                assert ("schema" in parameter) is (parameter["in"] == "body")
 
 
 def test_making_it_again_gives_the_same(made: dict[str, object]) -> None:

@@ -23,6 +23,7 @@ from apiserver.services.readiness import Readiness
 from tests.unit.apiserver.virtual_clock import VirtualClock
 
 JSON = "application/json"
+PATIENCE = Patience(5.0, 5.0)
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class API:
     app: web.Application
 
     async def get(self, path: str, **headers: str) -> Answer:
-        return await self.call("GET", path, **headers)
+        return await self.call("GET", path, b"", **headers)
 
     async def delete(self, path: str) -> Answer:
         return await self.call("DELETE", path)
@@ -85,10 +86,19 @@ def payload_of() -> StreamReader:
 
 
 @asynccontextmanager
-async def running(patience: Patience = Patience(5.0, 5.0), **services: Any) -> AsyncIterator[API]:  # noqa: B008
+async def running(patience: Patience = PATIENCE, **services: Any) -> AsyncIterator[API]:
     """An application with these services for the length of the block."""
+    app = application(patience, **services)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    yield API(app)
+    await runner.cleanup()
+
+
+def application(patience: Patience, **services: Any) -> web.Application:
+    """An application that knows of no cluster but has these services."""
     clock, registry = VirtualClock(), CollectorRegistry()
-    app = create_app(
+    return create_app(
         Parts(
             version="0.1.0",
             health=Health("0.1.0", clock, lambda: OFF, lambda: Link(connected=False)),
@@ -102,7 +112,3 @@ async def running(patience: Patience = Patience(5.0, 5.0), **services: Any) -> A
             **services,
         )
     )
-    await app.startup()
-    app.freeze()
-    yield API(app)
-    await app.cleanup()

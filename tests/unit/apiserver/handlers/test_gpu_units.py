@@ -114,11 +114,11 @@ async def test_a_unit_is_deleted() -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-@pytest.mark.parametrize("name", ["Trainer", "a" * 64, "a.b", "-a", "a%20b"])
-async def test_a_name_that_nothing_can_have_is_not_found(method: str, name: str) -> None:
+async def test_a_name_that_nothing_can_have_is_not_found(method: str) -> None:
     async with running(units=MemoryUnits()) as api:
-        answer = await api.call(method, f"{PLACE}/{name}", b"{}")
-    assert (answer.status, answer.error) == (404, "not_found")
+        for name in ("Trainer", "a" * 64, "a.b", "-a", "a%20b"):
+            answer = await api.call(method, f"{PLACE}/{name}", b"{}")
+            assert (answer.status, answer.error) == (404, "not_found"), name
 
 
 @pytest.mark.parametrize(("method", "body"), [("POST", BODY), ("PUT", {}), ("DELETE", {})])

@@ -122,6 +122,7 @@ def test_what_is_no_operation_id(operation_id: str) -> None:
         ("storageMounts", {}, "is not a list"),
         ("storageMounts", "a", "is not a list"),
         ("imagePullSecrets", None, "must not be null"),
+        ("imagePullSecrets", ["a"] * 4097, "has more than 4096 items"),
         ("labels", [], "is not an object"),
         ("memory", "1Gi", "cannot be given: it comes from the stock unit"),
         ("gpu", 1, "cannot be given: it comes from the stock unit"),
@@ -221,9 +222,9 @@ def test_problems_of_different_parts_are_listed_together() -> None:
 
 def test_the_namespaces_are_those_of_the_configuration() -> None:
     schema = CreateUnitSchema(Limits(NamespacesConfig(instance="mine", stock="store")))
-    assert schema.read({**LEAST, "namespace": "mine", "stockNamespace": "store"})
+    schema.read({**LEAST, "namespace": "mine", "stockNamespace": "store"})
     assert set(problems(schema, {**LEAST, "namespace": "runtime-instance"})) == {"namespace"}
-    assert CreateUnitSchema().read({**LEAST, "namespace": "runtime-instance"})
+    CreateUnitSchema().read({**LEAST, "namespace": "runtime-instance"})
 
 
 def test_a_long_unknown_field_is_cut() -> None:

@@ -56,4 +56,4 @@ def test_problems_are_named(fields: dict[str, Any], places: dict[str, str]) -> N
 def test_the_cap_is_that_of_the_configuration() -> None:
     schema = SeedStockSchema(Limits(max_seed_replicas=5))
     assert problems(schema, {**LEAST, "replicas": 6}) == {"replicas": "must be from 1 to 5"}
-    assert SeedStockSchema().read({**LEAST, "replicas": 6})
+    assert SeedStockSchema().read({**LEAST, "replicas": 6}).replicas == 6
