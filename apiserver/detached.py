@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
 from apiserver.errors import ServiceError
+from apiserver.gateway import ClusterError
 
 T = TypeVar("T")
 
@@ -36,7 +37,7 @@ async def _carry_out(work: Coroutine[Any, Any, T], result: asyncio.Future[T]) ->
     except Exception as error:
         if not result.cancelled():
             result.set_exception(error)
-        elif not isinstance(error, ServiceError):  # nobody waits who would log it
+        elif not isinstance(error, ServiceError | ClusterError):  # nobody waits who would log it
             log.exception("detached_work_failed")
     except asyncio.CancelledError:
         result.cancel()

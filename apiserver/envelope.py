@@ -16,6 +16,8 @@ from apiserver.errors import (
     TooLargeError,
     UnsupportedMediaTypeError,
 )
+from apiserver.failures import service_error
+from apiserver.gateway import ClusterError
 
 _MESSAGES: Final[Mapping[type[ServiceError], str]] = {
     NotFoundError: "there is nothing at this path",
@@ -78,6 +80,9 @@ async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamRe
         if error.ends_connection:
             await _end_connection(request, response)
         return response
+    except ClusterError as error:
+        log.warning("cluster_call_failed", extra={"kubeError": str(error)})
+        return failure(service_error(error))
     except web.HTTPException as error:
         return http_failure(error)
     except Exception:  # the last line of defence: the trace goes to the log, never to the caller

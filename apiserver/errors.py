@@ -125,6 +125,10 @@ class InternalError(ServiceError):
         super().__init__("an internal error happened; the log has it under this request id")
 
 
+class OperatorNeededError(ServiceError):
+    """Neither waiting nor another request helps: an operator must mend something."""
+
+
 class ServiceUnavailableError(ServiceError):
     """Something that the request needs is down; try again later."""
 

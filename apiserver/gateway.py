@@ -1,6 +1,6 @@
 """What the use cases need from outside: the ports, their values and their failures."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -28,6 +28,14 @@ class ClusterUnreachableError(ClusterError):
     is_uncertain = True
 
 
+class ClusterNotAskedError(ClusterUnreachableError):
+    """Nothing was sent, because nobody answers there; `retry_after` seconds until we ask again."""
+
+    def __init__(self, text: str, retry_after: int | None = None) -> None:
+        super().__init__(text)
+        self.retry_after = retry_after
+
+
 class ClusterTimeoutError(ClusterError):
     """A connection, but no answer in time."""
 
@@ -38,10 +46,22 @@ class ClusterRefusedError(ClusterError):
     """The server does not know us (401) or does not let us (403)."""
 
 
+class QuotaExceededError(ClusterRefusedError):
+    """403: it would be more than the namespace may hold; `message` is what the server says."""
+
+    def __init__(self, text: str, message: str) -> None:
+        super().__init__(text)
+        self.message = message
+
+
 class ClusterAnswerError(ClusterError):
     """An answer that is neither a success nor a refusal, or that cannot be read."""
 
     is_uncertain = True
+
+
+class ClusterUnfitError(ClusterAnswerError):
+    """An answer that no API server with our kinds and namespaces would give."""
 
 
 class ClusterTooOldError(ClusterError):
@@ -69,7 +89,10 @@ class StaleError(ClusterError):
 
 
 class RejectedError(ClusterError):
-    """422 or 400: the server will never take this; `message` is what it says."""
+    """422, 413 or 400: the server will never take this; `message` is what it says.
+
+    The message can repeat what was sent, so it is for the sender and not for the log.
+    """
 
     def __init__(self, text: str, message: str) -> None:
         super().__init__(text)
@@ -152,12 +175,16 @@ class Objects(Protocol):
 
     def watch(
         self, resource: Resource[T], namespace: str, name: str, version: str
-    ) -> AsyncIterator[T | None]:
+    ) -> AsyncGenerator[T | None, None]:
         """Every version of one object after `version`; None when it is deleted. Ends now and then.
 
         Close it (`aclose`) when done.
         """
         ...
+
+
+class Cluster(Gateway, Objects, Protocol):
+    """All that is asked of Kubernetes."""
 
 
 @dataclass(frozen=True, slots=True)

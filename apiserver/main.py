@@ -19,15 +19,18 @@ from prometheus_client import (
 
 from apiserver.access import AccessRecorder
 from apiserver.app import Parts, create_app
+from apiserver.breaker import Breaker
 from apiserver.clock import Clock, SystemClock
 from apiserver.config import Config
 from apiserver.deadline import Patience
-from apiserver.gateway import Gateway
+from apiserver.gateway import Cluster
 from apiserver.kube import kubeconfig
 from apiserver.kube.absent import AbsentGateway
+from apiserver.kube.breaker import GuardedGateway
 from apiserver.kube.credentials import Credentials
-from apiserver.kube.gateway import KubeGateway, new_session
+from apiserver.kube.gateway import KubeGateway
 from apiserver.kube.metrics import RestMetrics
+from apiserver.kube.rest import RestClient, new_session
 from apiserver.limits import Limits
 from apiserver.malformed import Fallback
 from apiserver.process import Process, Work
@@ -127,7 +130,7 @@ def background(
 @asynccontextmanager
 async def cluster(
     config: Config, registry: CollectorRegistry, clock: Clock
-) -> AsyncIterator[Gateway | None]:
+) -> AsyncIterator[Cluster | None]:
     """The gateway to the configured cluster; none where Kubernetes is off."""
     metrics = RestMetrics(registry)
     if config.kube_mode == "off":
@@ -142,7 +145,8 @@ async def cluster(
         yield AbsentGateway(str(error))
         return
     async with new_session(version()) as session:
-        yield KubeGateway(session, Credentials(load, first, clock), metrics, clock)
+        rest = RestClient(session, Credentials(load, first, clock), metrics, clock)
+        yield GuardedGateway(KubeGateway(rest), Breaker(clock))
 
 
 def new_id() -> str:

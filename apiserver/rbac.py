@@ -3,5 +3,21 @@
 from typing import Final
 
 from shared.rbac import Rule
+from shared.v1alpha1.group import GROUP
 
-RULES: Final = (Rule(group="", resources=("nodes",), verbs=("get", "list", "watch")),)
+STOCK: Final = "runtime-stock"
+INSTANCE: Final = "runtime-instance"
+SYSTEM: Final = "runtime-system"
+
+KEEP: Final = ("create", "delete", "get", "list", "patch")
+FOLLOW: Final = (*KEEP, "watch")
+
+RULES: Final = (
+    Rule("", ("nodes",), ("get", "list", "watch")),
+    Rule(GROUP, ("gpuunits",), FOLLOW, STOCK),
+    Rule(GROUP, ("stockpools",), KEEP, STOCK),
+    Rule(GROUP, ("gpuunits", "gpustorages"), FOLLOW, INSTANCE),
+    # The controller's leader deletes records; the API never does.
+    Rule(GROUP, ("operations",), ("create", "get", "list", "patch"), SYSTEM),
+    Rule(GROUP, ("operations/status",), ("patch",), SYSTEM),
+)

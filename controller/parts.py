@@ -16,6 +16,8 @@ from controller.gpuunit.census import Census
 from controller.gpuunit.settings import UnitSettings
 from controller.loops import Loops
 from controller.namespaces import Namespaces
+from controller.operation import setup as operation
+from controller.operation.reconciler import OperationReconciler
 from controller.runtime.client import Client
 from controller.runtime.clock import Clock
 from controller.runtime.control_loop import ControlLoop
@@ -30,6 +32,8 @@ from controller.runtime.lease import LEASES, LeaseLock
 from controller.runtime.manager import Cache, Manager, Parts
 from controller.runtime.probes import Probes
 from controller.runtime.writer import Writer
+from controller.stockpool import setup as stockpool
+from controller.stockpool.reconciler import StockPoolReconciler
 from shared.address import Address
 from shared.configuration import ConfigurationError
 
@@ -80,8 +84,12 @@ class Assembly:
         recorder, clock = self._recorder, self._clock
         settings = unit_settings(config.units, where)
         units = gpuunit.reconciler(caches, self._client, writer, recorder, settings, clock)
+        pools = StockPoolReconciler(caches, self._client, writer, recorder, clock)
+        records = OperationReconciler(caches, writer, clock, config.operation_retention.seconds)
         return [
             gpuunit.control_loop(units, caches, recorder, where, loops, config.units.workers),
+            stockpool.control_loop(pools, caches, where, loops),
+            operation.control_loop(records, caches, loops),
         ]
 
     def _elector(self, config: LeaderElectionConfig) -> LeaderElector | None:

@@ -3,6 +3,8 @@
 from typing import Final
 
 from controller.gpuunit.permissions import RULES as GPU_UNIT_RULES
+from controller.operation.permissions import RULES as OPERATION_RULES
+from controller.stockpool.permissions import RULES as STOCK_POOL_RULES
 from shared.rbac import Rule
 
 SYSTEM: Final = "runtime-system"
@@ -11,4 +13,6 @@ RULES: Final = (
     Rule("coordination.k8s.io", ("leases",), ("create", "get", "patch"), SYSTEM),
     Rule("events.k8s.io", ("events",), ("create", "patch"), SYSTEM),
     *GPU_UNIT_RULES,
+    *STOCK_POOL_RULES,
+    *OPERATION_RULES,
 )

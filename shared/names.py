@@ -40,6 +40,11 @@ def worker(request_id: str, number: int) -> str:
     return _within_limit(f"{request_id}-{number}")
 
 
+def pool_unit(pool: str, number: int) -> str:
+    """The stock unit of that number which a pool keeps."""
+    return _within_limit(f"{pool}-{number}")
+
+
 def stock_unit(operation_id: str, ordinal: int) -> str:
     """The stock unit that an operation seeds at that ordinal."""
     return f"stock-{label_hash(operation_id)}-{ordinal}"

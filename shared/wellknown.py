@@ -26,6 +26,8 @@ SOURCE_STOCK_NAME: Final = f"{PREFIX}source-stock-name"
 SOURCE_STOCK_NAMESPACE: Final = f"{PREFIX}source-stock-namespace"
 SOURCE_STOCK_UID: Final = f"{PREFIX}source-stock-uid"
 MOUNTED_BY: Final = f"{PREFIX}mounted-by"
+BEGUN_BY: Final = f"{PREFIX}begun-by"
+ATTEMPT: Final = f"{PREFIX}attempt"
 
 MOUNT_FINALIZER: Final = f"{PREFIX}mount-protection"
 QUEUE_FINALIZER: Final = f"{PREFIX}queue"

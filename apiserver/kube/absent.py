@@ -1,6 +1,10 @@
 """A gateway for a process that knows of no cluster."""
 
-from apiserver.gateway import ClusterUnreachableError
+from collections.abc import AsyncGenerator
+from typing import NoReturn
+
+from apiserver.gateway import Body, ClusterNotAskedError, Page, Selection, T
+from apiserver.resources import Resource
 from shared.node import Node
 from shared.server_version import ServerVersion
 
@@ -15,8 +19,47 @@ class AbsentGateway:
 
     async def version(self, *, within: float = 0.0) -> ServerVersion:
         """There is no server to ask."""
-        raise ClusterUnreachableError(self._reason)
+        self._fail()
 
     async def nodes(self, *, within: float = 0.0) -> tuple[Node, ...]:
         """There is no server to ask."""
-        raise ClusterUnreachableError(self._reason)
+        self._fail()
+
+    async def get(self, resource: Resource[T], namespace: str, name: str) -> T:
+        """There is no server to ask."""
+        self._fail()
+
+    async def list(self, resource: Resource[T], namespace: str, selection: Selection) -> Page[T]:
+        """There is no server to ask."""
+        self._fail()
+
+    async def create(self, resource: Resource[T], namespace: str, body: Body) -> T:
+        """There is no server to ask."""
+        self._fail()
+
+    async def patch(
+        self, resource: Resource[T], namespace: str, name: str, body: Body, subresource: str = ""
+    ) -> T:
+        """There is no server to ask."""
+        self._fail()
+
+    async def delete(
+        self,
+        resource: Resource[T],
+        namespace: str,
+        name: str,
+        *,
+        uid: str = "",
+        resource_version: str = "",
+    ) -> None:
+        """There is no server to ask."""
+        self._fail()
+
+    def watch(
+        self, resource: Resource[T], namespace: str, name: str, version: str
+    ) -> AsyncGenerator[T | None, None]:
+        """There is no server to ask."""
+        self._fail()
+
+    def _fail(self) -> NoReturn:
+        raise ClusterNotAskedError(self._reason)

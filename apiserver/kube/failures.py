@@ -2,24 +2,16 @@
 
 import os
 import ssl
-from typing import Final
 
 import aiohttp
-import msgspec
 
 from apiserver.gateway import (
-    ClusterAnswerError,
-    ClusterError,
-    ClusterRefusedError,
     ClusterTimeoutError,
+    ClusterUnfitError,
     ClusterUnreachableError,
 )
-
-_LONGEST: Final = 300
-
-
-class _Status(msgspec.Struct):
-    message: str = ""
+from apiserver.kube.call import Call
+from apiserver.kube.wording import cut
 
 
 def timed_out(server: str, seconds: float) -> ClusterTimeoutError:
@@ -44,26 +36,14 @@ def unreachable(server: str, error: Exception) -> ClusterUnreachableError:
         )
     else:
         what, check = "cannot be reached", "that the API server runs, and the address in kubeconfig"
-    return ClusterUnreachableError(f"{server} {what}: {_cut(_reason(error))}. Check {check}.")
+    return ClusterUnreachableError(f"{server} {what}: {cut(_reason(error))}. Check {check}.")
 
 
-def refused(server: str, path: str, status: int, body: bytes) -> ClusterError:
-    """The server answered, and not with what was asked for."""
-    said = f"{server} answered GET {path} with {status}: {_cut(_message(body))}"
-    match status:
-        case 401:
-            return ClusterRefusedError(f"{said}. Check the token or certificate in kubeconfig.")
-        case 403:
-            return ClusterRefusedError(f"{said}. Check that manifests/rbac is applied.")
-        case _:
-            return ClusterAnswerError(f"{said}. Check the log of the API server.")
-
-
-def unreadable(server: str, path: str, error: Exception) -> ClusterAnswerError:
+def unreadable(server: str, call: Call, error: Exception) -> ClusterUnfitError:
     """The server answered with something that is not the object asked for."""
-    return ClusterAnswerError(
-        f"{server} answered GET {path} with something else than Kubernetes objects "
-        f"({_cut(str(error))}). Check that the address in kubeconfig is an API server."
+    return ClusterUnfitError(
+        f"{server} answered {call} with something else than Kubernetes objects "
+        f"({cut(str(error))}). Check that the address in kubeconfig is an API server."
     )
 
 
@@ -79,17 +59,7 @@ def _reason(error: Exception) -> str:
             return os.strerror(number)
         case OSError(strerror=str(text)):
             return text
+        case aiohttp.ClientResponseError():  # of a proxy; its text has the proxy's password
+            return f"{cause.status} {cause.message}"
         case _:
             return str(error) or type(error).__name__
-
-
-def _message(body: bytes) -> str:
-    """The message of a Kubernetes Status, or the text that a proxy sent in its place."""
-    try:
-        return msgspec.json.decode(body, type=_Status).message or "no message"
-    except msgspec.DecodeError:
-        return " ".join(body.decode(errors="replace").split()) or "no message"
-
-
-def _cut(text: str) -> str:
-    return text.rstrip(".") if len(text) <= _LONGEST else text[:_LONGEST] + "..."

@@ -1,113 +1,114 @@
-"""The Kubernetes API over HTTP."""
+"""The ports to Kubernetes, over its HTTP API."""
 
-import asyncio
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Final, TypeVar
 
-import aiohttp
 import msgspec
-from aiohttp import hdrs
 
-from apiserver.clock import Clock
-from apiserver.kube import failures
-from apiserver.kube.access import Access
-from apiserver.kube.credentials import Credentials
-from apiserver.kube.metrics import NO_ANSWER, RestMetrics
+from apiserver.gateway import Body, ContinueExpiredError, Page, Selection, T
+from apiserver.kube import call, decoding, failures
+from apiserver.kube.call import Call
+from apiserver.kube.decoding import UNDECODABLE, Event
+from apiserver.kube.rest import CALL_TIMEOUT, RestClient
+from apiserver.resources import Resource
 from shared.node import Node, NodeList
 from shared.server_version import ServerVersion
 
-T = TypeVar("T")
+R = TypeVar("R")
 
-CALL_TIMEOUT: Final = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    status: int
-    body: bytes
+_VERSION: Final = Call("GET", "/version")
+# From the server's cache: no quorum read for a status page.
+_NODES: Final = Call("GET", "/api/v1/nodes", {"resourceVersion": "0"})
 
 
 class KubeGateway:
-    """Every call has a deadline, and renews its credentials once when they are refused."""
+    """Asks an API server and turns its answers into typed objects."""
 
-    def __init__(
-        self,
-        session: aiohttp.ClientSession,
-        credentials: Credentials,
-        metrics: RestMetrics,
-        clock: Clock,
-    ) -> None:
-        self._session = session
-        self._credentials = credentials
-        self._metrics = metrics
-        self._clock = clock
+    def __init__(self, rest: RestClient) -> None:
+        self._rest = rest
 
     @property
     def server(self) -> str:
         """The URL of the API server, for messages."""
-        return self._credentials.current.server
+        return self._rest.server
 
     async def version(self, *, within: float = CALL_TIMEOUT) -> ServerVersion:
         """Ask the server what it is."""
-        return await self._get("/version", ServerVersion, within)
+        body = await self._rest.send(_VERSION, within=within)
+        return self._read(_VERSION, lambda: msgspec.json.decode(body, type=ServerVersion))
 
     async def nodes(self, *, within: float = CALL_TIMEOUT) -> tuple[Node, ...]:
-        """Every node, from the server's cache: no quorum read for a status page."""
-        listed = await self._get("/api/v1/nodes?resourceVersion=0", NodeList, within)
-        return listed.items
+        """Every node."""
+        body = await self._rest.send(_NODES, within=within)
+        return self._read(_NODES, lambda: msgspec.json.decode(body, type=NodeList)).items
 
-    async def _get(self, path: str, kind: type[T], within: float) -> T:
-        access = await self._credentials.fresh()
-        try:
-            async with asyncio.timeout(within):
-                answer = await self._send(access, path)
-                if answer.status == 401:
-                    access = await self._credentials.renew(access)
-                    answer = await self._send(access, path)
-        except TimeoutError:
-            raise failures.timed_out(access.server, within) from None
-        except (aiohttp.ClientError, OSError) as error:
-            raise failures.unreachable(access.server, error) from error
-        return _decoded(access.server, path, answer, kind)
+    async def get(self, resource: Resource[T], namespace: str, name: str) -> T:
+        """The object as it is now."""
+        return await self._one(resource, call.get(resource, namespace, name))
 
-    async def _send(self, access: Access, path: str) -> _Answer:
-        started, code = self._clock.monotonic(), NO_ANSWER
+    async def list(self, resource: Resource[T], namespace: str, selection: Selection) -> Page[T]:
+        """One page."""
+        asked = call.listing(resource, namespace, selection)
+        body = await self._rest.send(asked)
+        return self._read(asked, lambda: decoding.page(resource, body))
+
+    async def create(self, resource: Resource[T], namespace: str, body: Body) -> T:
+        """Make an object."""
+        return await self._one(resource, call.create(resource, namespace, body))
+
+    async def patch(
+        self, resource: Resource[T], namespace: str, name: str, body: Body, subresource: str = ""
+    ) -> T:
+        """Merge `body` in."""
+        asked = call.patch(resource, namespace, name, body, subresource)
+        return await self._one(resource, asked)
+
+    async def delete(
+        self,
+        resource: Resource[T],
+        namespace: str,
+        name: str,
+        *,
+        uid: str = "",
+        resource_version: str = "",
+    ) -> None:
+        """Ask for its deletion."""
+        conditions = {"uid": uid, "resourceVersion": resource_version}
+        await self._rest.send(call.delete(resource, namespace, name, conditions))
+
+    async def watch(
+        self, resource: Resource[T], namespace: str, name: str, version: str
+    ) -> AsyncGenerator[T | None, None]:
+        """Every version of one object after `version`; ends where it must be read again."""
+        asked = call.watch(resource, namespace, name, version)
         try:
-            async with self._session.get(
-                access.server + path,
-                headers=_headers(access),
-                ssl=access.context or True,
-                server_hostname=access.server_name,
-                proxy=access.proxy,
-                allow_redirects=False,
-            ) as response:
-                body = await response.read()
-                code = str(response.status)
-                return _Answer(response.status, body)
+            stream = await self._rest.stream(asked)
+        except ContinueExpiredError:
+            return
+        try:
+            while (lines := await stream.lines()) is not None:
+                for event in self._events(asked, lines):
+                    if event.type == "ERROR":
+                        return
+                    if event.type != "BOOKMARK":
+                        yield self._version(resource, asked, event)
         finally:
-            self._metrics.record(access.server, code, self._clock.monotonic() - started)
+            stream.close()
 
+    async def _one(self, resource: Resource[T], asked: Call) -> T:
+        body = await self._rest.send(asked)
+        return self._read(asked, lambda: decoding.one(resource, body))
 
-def new_session(version: str) -> aiohttp.ClientSession:
-    """A session for one gateway; deadlines are the gateway's, proxies the kubeconfig's."""
-    return aiohttp.ClientSession(
-        headers={hdrs.USER_AGENT: f"gpu-runtime-api/{version}"},
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CALL_TIMEOUT),
-        trust_env=False,
-    )
+    def _events(self, asked: Call, lines: Sequence[bytes]) -> Sequence[Event]:
+        return self._read(asked, lambda: tuple(map(decoding.event, lines)))
 
+    def _version(self, resource: Resource[T], asked: Call, event: Event) -> T | None:
+        if event.type == "DELETED":
+            return None
+        return self._read(asked, lambda: decoding.one(resource, event.object))
 
-def _headers(access: Access) -> dict[str, str]:
-    headers: dict[str, str] = {hdrs.ACCEPT: "application/json"}
-    if access.authorization:
-        headers[hdrs.AUTHORIZATION] = access.authorization
-    return headers
-
-
-def _decoded(server: str, path: str, answer: _Answer, kind: type[T]) -> T:
-    if answer.status != 200:
-        raise failures.refused(server, path, answer.status, answer.body)
-    try:
-        return msgspec.json.decode(answer.body, type=kind)
-    except msgspec.DecodeError as error:
-        raise failures.unreadable(server, path, error) from error
+    def _read(self, asked: Call, decode: Callable[[], R]) -> R:
+        try:
+            return decode()
+        except UNDECODABLE as error:
+            raise failures.unreadable(self.server, asked, error) from error

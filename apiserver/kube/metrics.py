@@ -22,14 +22,14 @@ class RestMetrics:
         )
         self._seconds = Histogram(
             "rest_client_request_duration_seconds",
-            "Time until Kubernetes answered in full.",
+            "Time until Kubernetes answered in full, or began to stream.",
             ("verb", "host"),
             buckets=_BUCKETS,
             registry=registry,
         )
 
-    def record(self, server: str, code: str, seconds: float) -> None:
-        """Record one GET; `code` is NO_ANSWER where there was none."""
+    def record(self, server: str, method: str, code: str, seconds: float) -> None:
+        """Record one request; `code` is NO_ANSWER where there was no answer."""
         host = urlsplit(server).netloc
-        self._requests.labels(code, "GET", host).inc()
-        self._seconds.labels("GET", host).observe(seconds)
+        self._requests.labels(code, method, host).inc()
+        self._seconds.labels(method, host).observe(seconds)

@@ -88,7 +88,17 @@ def is_current(live: Live, body: Mapping[str, Any]) -> bool:
     """Whether all that we want is there, and nothing that we wanted before and want no more."""
     wanted = body["metadata"]
     return (
-        live.metadata.annotations.get(APPLIED_HASH) == wanted["annotations"][APPLIED_HASH]
+        applied_hash(live.metadata.annotations) == applied_hash(wanted["annotations"])
         and covers(live.metadata.labels, wanted["labels"])
-        and covers(live.spec, body["spec"])
+        and covers({"spec": live.spec}, {"spec": body["spec"]})
     )
+
+
+def was_accepted(subject: Child) -> bool:
+    """Whether the server has taken this very body before."""
+    live, wanted = subject.live, subject.body["metadata"]["annotations"]
+    return live is not None and applied_hash(live.metadata.annotations) == applied_hash(wanted)
+
+
+def applied_hash(annotations: Mapping[str, str]) -> str:
+    return annotations.get(APPLIED_HASH, "")

@@ -9,7 +9,12 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.stockpool import StockPool
 
-CLAIM_NOTES = (wellknown.CLAIMED_BY, wellknown.CLAIM_OPERATION, wellknown.CLAIMED_AT)
+CLAIM_NOTES = (
+    wellknown.CLAIMED_BY,
+    wellknown.CLAIM_OPERATION,
+    wellknown.CLAIMED_AT,
+    wellknown.ATTEMPT,
+)
 
 
 def is_claimed(stock: GPUUnit) -> bool:

@@ -35,7 +35,7 @@ class GPUUnitReconciler:
         outcome = await story.turn(unit)
         if outcome is None:
             return Result()  # our own write has asked for the next turn
-        await self._report.write(key, outcome)
+        await self._report.write(unit, outcome)
         if outcome.retry is not None:
             raise ReconcileError(outcome.verdict.message) from outcome.retry
         return Result()

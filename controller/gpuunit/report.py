@@ -12,6 +12,7 @@ from controller.runtime.clock import Clock
 from controller.runtime.event import reference
 from controller.runtime.events import EventRecorder
 from controller.runtime.key import ObjectKey
+from controller.runtime.kind import key_of
 from controller.runtime.writer import Writer
 from shared import merge_patch
 from shared.reasons import UnitReason
@@ -35,10 +36,14 @@ class Report:
         self._recorder = recorder
         self._clock = clock
 
-    async def write(self, key: ObjectKey, outcome: Outcome) -> None:
-        """Nothing, if the status says it all already."""
+    async def write(self, judged: GPUUnit, outcome: Outcome) -> None:
+        """Nothing, if the status says it all already, or the unit has become another meanwhile.
+
+        What was found of one generation is not true of the next, which has its own turn.
+        """
+        key = key_of(judged)
         unit = self._caches.units.get(key)
-        if unit is None:
+        if unit is None or not is_same(unit, judged):
             return
         known = unit.status
         published = outcome.published or Published(known.service_name, known.access_url)
@@ -61,3 +66,8 @@ class Report:
             if news is not None:
                 tell = self._recorder.warning if news.is_warning else self._recorder.normal
                 tell(reference(GPU_UNITS, unit), news.reason, news.message)
+
+
+def is_same(unit: GPUUnit, judged: GPUUnit) -> bool:
+    now, then = unit.metadata, judged.metadata
+    return (now.uid, now.generation) == (then.uid, then.generation)

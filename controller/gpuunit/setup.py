@@ -73,9 +73,9 @@ def watch(queue: WorkQueue[ObjectKey], caches: Caches, namespaces: Namespaces) -
     caches.units.subscribe(feed(queue, itself()))
     caches.units.subscribe(feed(queue, mapped(wakes.by_stock), child), namespaces.stock)
     caches.units.subscribe(feed(queue, wakes.gone_unit(), child), namespaces.instance)
-    caches.deployments.subscribe(feed(queue, owner(GPU_UNITS), child))
-    caches.services.subscribe(feed(queue, owner(GPU_UNITS), child))
-    caches.policies.subscribe(feed(queue, owner(GPU_UNITS), child))
+    for children in (caches.deployments, caches.services, caches.policies):
+        children.subscribe(feed(queue, owner(GPU_UNITS), child))
+        children.subscribe(feed(queue, wakes.freed_name(), child))
     caches.pods.subscribe(feed(queue, mapped(wakes.by_pod), child))
     caches.nodes.subscribe(feed(queue, wakes.changed_node(), child))
     caches.storages.subscribe(feed(queue, mapped(wakes.by_storage), child))

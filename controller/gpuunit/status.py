@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from controller.conditions import condition_of, timestamp, with_condition
-from controller.gpuunit.trouble import progress, trouble
+from controller.gpuunit.trouble import node_trouble, progress, trouble
 from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.workload import Workload
 from shared.meta import Condition
@@ -27,9 +27,9 @@ class Published:
 
 def active_verdict(workload: Workload, nodes: Mapping[str, Node]) -> Verdict:
     """How a user's unit is."""
-    if workload.ready:
-        node = workload.ready[0].spec.node_name
-        return Verdict.ready(UnitReason.UNIT_READY, f"the unit runs on node {node}")
+    for pod in workload.ready:
+        said = f"the unit runs on node {pod.spec.node_name}"
+        return node_trouble(pod, nodes) or Verdict.ready(UnitReason.UNIT_READY, said)
     found = trouble(workload, nodes)
     return found or Verdict.progressing(UnitReason.UNIT_PROGRESSING, progress(workload))
 
@@ -63,7 +63,7 @@ def next_status(
         last_sync_time=known.last_sync_time,
         service_name=published.service_name,
         access_url=published.access_url,
-        node_name=node_name(workload),
+        node_name=node_name(workload, known.node_name),
         serverless=known.serverless,
         conditions=with_condition(known.conditions, ready_condition(unit, verdict, now)),
     )
@@ -90,7 +90,8 @@ def message(unit: GPUUnit, verdict: Verdict) -> str:
     return verdict.message
 
 
-def node_name(workload: Workload) -> str:
-    """The node of the pod that runs or is about to; else of the one that still does."""
-    started = [pod for pod in workload.current if pod.status.container_statuses]
-    return next((pod.spec.node_name for pod in (*started, *workload.holders)), "")
+def node_name(workload: Workload, known: str) -> str:
+    """The node of the pod that runs or is about to; else the known one, while a pod is there."""
+    started = [pod.spec.node_name for pod in workload.current if pod.status.container_statuses]
+    still = [pod.spec.node_name for pod in workload.holders if pod.spec.node_name == known]
+    return next(iter((*started, *still)), "")

@@ -1,6 +1,6 @@
 """Bringing children to what they shall be."""
 
-from controller.gpuunit.child import Child, Step, next_step
+from controller.gpuunit.child import Child, Step, next_step, was_accepted
 from controller.gpuunit.outcome import Outcome
 from controller.gpuunit.verdict import Verdict
 from controller.kinds import GPU_UNITS, SERVICES
@@ -61,11 +61,8 @@ class Sync:
         self._tell(unit, EventReason.DELETED, [f"Service {live.metadata.name}"])
 
     async def _apply(self, each: Child) -> Outcome | None:
-        body = each.body
-        if each.live is not None:  # so that nobody else's of the same name is taken over
-            body = {**body, "metadata": {**body["metadata"], "uid": each.live.metadata.uid}}
         try:
-            await self._writer.apply(each.kind, body)
+            await self._write(each)
         except ConflictError:
             raise  # it has changed just now: look again
         except InvalidError as error:
@@ -76,13 +73,28 @@ class Sync:
             return Outcome(verdict, retry=error)
         return None
 
+    async def _write(self, each: Child) -> None:
+        """Beside what others own; where the two cannot be together, without their list entries."""
+        body = each.body
+        if each.live is None:
+            await self._writer.apply(each.kind, body)
+            return
+        mine = {"uid": each.live.metadata.uid}  # so that nobody else's of that name is taken over
+        try:
+            await self._writer.apply(each.kind, {**body, "metadata": {**body["metadata"], **mine}})
+        except InvalidError:
+            if not was_accepted(each):
+                raise
+            ours = {"metadata": mine, "spec": body["spec"]}
+            await self._writer.patch(each.kind, key_of(each.live), ours)
+
     def _tell(self, unit: GPUUnit, reason: EventReason, names: list[str]) -> None:
         self._recorder.normal(reference(GPU_UNITS, unit), reason, f"{reason} {', '.join(names)}")
 
 
 def blocked(each: Child, step: Step) -> Outcome:
     if step is Step.WAIT:
-        said = f"{each.name} of an earlier unit of this name is being removed"
+        said = f"{each.name} is being removed, and will be made anew"
         return Outcome(Verdict.progressing(UnitReason.UNIT_PROGRESSING, said))
     said = f"{each.name} exists and is not this unit's; rename or remove one of them"
     return Outcome(Verdict.failed(UnitReason.CHILD_CONFLICT, said))

@@ -9,11 +9,11 @@ from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
 from controller.runtime.objects import Object
 from controller.runtime.triggers import Trigger
-from shared import wellknown
+from shared import names, wellknown
 from shared.node import Node
 from shared.pod import Pod
 from shared.v1alpha1.gpustorage import GPUStorage
-from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.gpuunit import KIND, GPUUnit
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.stockpool import StockPool
 
@@ -66,6 +66,22 @@ class Wakes:
 
         return keys
 
+    def freed_name(self) -> Trigger:
+        """The unit whose child could not be made while somebody else's had its name.
+
+        Such deletions are too rare for an index.
+        """
+
+        def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
+            if new is not None or old is None or is_of_a_unit(old):
+                return
+            for unit in self._caches.units.all(old.metadata.namespace):
+                name = unit.metadata.name
+                if old.metadata.name in (names.unit_child(name), names.egress(name)):
+                    yield key_of(unit)
+
+        return keys
+
     def noted_claim(self) -> Trigger:
         """The units whose stock a pool has just noted as claimed."""
 
@@ -91,3 +107,8 @@ class Wakes:
                     yield from self.by_pod(pod)
 
         return keys
+
+
+def is_of_a_unit(child: Object) -> bool:
+    owners = child.metadata.owner_references
+    return any(owner.controller and owner.kind == KIND for owner in owners)

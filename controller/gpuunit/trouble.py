@@ -5,7 +5,7 @@ from typing import Final
 
 from controller.gpuunit.place import is_node_ready, is_unschedulable
 from controller.gpuunit.verdict import Verdict
-from controller.gpuunit.workload import Workload
+from controller.gpuunit.workload import Workload, is_held_back
 from shared.deployment import Deployment
 from shared.node import Node
 from shared.pod import ContainerStatus, Pod, Terminated
@@ -33,7 +33,7 @@ def trouble(workload: Workload, nodes: Mapping[str, Node]) -> Verdict | None:
         if found is not None:
             return found
     if not workload.current and workload.deployment is not None:
-        return replica_trouble(workload.deployment)
+        return pause_trouble(workload.deployment) or replica_trouble(workload.deployment)
     return None
 
 
@@ -80,7 +80,7 @@ def crash_trouble(container: ContainerStatus) -> Verdict | None:
     last = container.last_state.terminated
     is_looping = container.restart_count > 0 and last is not None
     if is_looping or (waiting is not None and waiting.reason == BACK_OFF):
-        text = "no reason is known" if last is None else ending(last)
+        text = "no known reason" if last is None else ending(last)
         said = f"{BACK_OFF}: container {container.name} ended with {text}"
         return Verdict.failed(UnitReason.POD_STARTUP_FAILED, said)
     if ended is not None and ended.exit_code != 0:
@@ -90,12 +90,19 @@ def crash_trouble(container: ContainerStatus) -> Verdict | None:
 
 
 def node_trouble(pod: Pod, nodes: Mapping[str, Node]) -> Verdict | None:
-    """A pod whose node is gone or silent says nothing itself."""
+    """A pod whose node is gone or not ready may still call itself ready: nobody else knows."""
     node = nodes.get(pod.spec.node_name)
     if node is not None and is_node_ready(node):
         return None
     state = "is gone" if node is None else "is not ready"
     said = f"node {pod.spec.node_name} {state}: waiting for it, or for the pod to be moved"
+    return Verdict.progressing(UnitReason.UNIT_PROGRESSING, said)
+
+
+def pause_trouble(deployment: Deployment) -> Verdict | None:
+    if not is_held_back(deployment):
+        return None
+    said = f"Deployment {deployment.metadata.name} is paused: resume it to roll the change out"
     return Verdict.progressing(UnitReason.UNIT_PROGRESSING, said)
 
 

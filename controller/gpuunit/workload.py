@@ -10,6 +10,7 @@ from shared.deployment import REVISION, Deployment, ReplicaSet
 from shared.meta import ObjectMeta
 from shared.pod import Pod
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.wellknown import APPLIED_HASH
 
 FINISHED = ("Succeeded", "Failed")
 
@@ -67,13 +68,33 @@ def observe(caches: Caches, unit: GPUUnit) -> Workload:
 
 
 def current_revision(caches: Caches, deployment: Deployment) -> ReplicaSet | None:
-    """The ReplicaSet of the template as it is now; none before the controller has seen it."""
+    """The ReplicaSet of the template as it is now; none before the controller has made it.
+
+    The deployment controller copies our hash to it at once, and reports on itself much later. Two
+    have the same hash when somebody else has changed the template: then only the report tells.
+    """
     meta = deployment.metadata
-    if deployment.status.observed_generation < meta.generation:
-        return None
-    number = meta.annotations.get(REVISION)
     owned = caches.replica_sets.by_index(meta.namespace, BY_OWNER, meta.uid)
-    return next((each for each in owned if each.metadata.annotations.get(REVISION) == number), None)
+    asked_for = annotation(deployment, APPLIED_HASH)
+    same = [each for each in owned if annotation(each, APPLIED_HASH) == asked_for]
+    if len(same) <= 1:
+        return next(iter(same), None)
+    if deployment.status.observed_generation < meta.generation or is_held_back(deployment):
+        return None
+    number = annotation(deployment, REVISION)
+    return next((each for each in same if annotation(each, REVISION) == number), None)
+
+
+def annotation(subject: Deployment | ReplicaSet, name: str) -> str | None:
+    return subject.metadata.annotations.get(name)
+
+
+def is_held_back(deployment: Deployment) -> bool:
+    """Whether somebody paused it before the template as it is now had a ReplicaSet.
+
+    Its revision is that of an older template then.
+    """
+    return bool(deployment.spec.get("paused")) and deployment.status.updated_replicas == 0
 
 
 def is_living_of(pod: Pod, owners: Iterable[str]) -> bool:

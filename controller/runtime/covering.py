@@ -28,17 +28,23 @@ _LIST_MAPS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     **_POD,
     **_CONTAINER,
 }
+# The maps that it takes for one value: with a key more, they select something else.
+_ATOMIC_MAPS: Final = frozenset(
+    {("spec", "selector"), ("spec", "podSelector"), ("spec", "nodeSelector")}
+)
 
 
 def covers(live: object, desired: object) -> bool:
     """Whether every field of `desired` is in `live` with that value; both are whole objects.
 
-    Maps, and lists that are merged by key, may have more; every other list is one value.
+    Maps, and lists that are merged by key, may have more; selectors and other lists are one value.
     """
     return _covers(live, desired, ("", ""))
 
 
 def _covers(live: object, desired: object, at: tuple[str, str]) -> bool:
+    if at in _ATOMIC_MAPS:
+        return live == desired
     if isinstance(desired, Mapping):
         return isinstance(live, Mapping) and all(
             name in live and _covers(live[name], value, (at[1], name))

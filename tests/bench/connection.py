@@ -27,9 +27,12 @@ class Connection:
     async def chunks(
         self, path: str, *, gzip: bool = False, **query: str
     ) -> AsyncGenerator[bytes, None]:
-        """An answer piece by piece, as a watch is read."""
+        """An answer piece by piece for as long as it lasts, as a watch is read."""
         encoding = {"Accept-Encoding": "gzip" if gzip else "identity"}
-        async with self._session.get(path, params=query, headers=encoding) as response:
+        endless = aiohttp.ClientTimeout(total=None)
+        async with self._session.get(
+            path, params=query, headers=encoding, timeout=endless
+        ) as response:
             response.raise_for_status()
             async for chunk in response.content.iter_any():
                 yield chunk

@@ -16,6 +16,7 @@ from tests.bench.load import drive
 from tests.bench.queues import queue_measures
 from tests.bench.reports import LatencyReport
 from tests.bench.table import Measure, measured
+from tests.bench.units import units_measures
 
 RUNS = 3
 RATES = (50, 100)
@@ -30,8 +31,16 @@ WAYS = {
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """How many objects the benchmarks work with."""
+
+    widgets: int = 20_000
+    units: int = 1_000
+
+
+@dataclass(frozen=True)
 class Bench:
-    """What every benchmark needs: a filled cluster and the two sides."""
+    """What the benchmarks on widgets need: a filled cluster and the two sides."""
 
     connection: Connection
     kubeconfig: Path
@@ -111,11 +120,6 @@ async def changed(bench: Bench, rate: float) -> tuple[LatencyReport, LatencyRepo
     return await theirs, await ours, writes
 
 
-async def queue(_: Bench) -> list[Measure]:
-    """Needs no cluster."""
-    return await queue_measures()
-
-
 async def idle(bench: Bench) -> list[Measure]:
     """All widgets against those of one namespace: at rest their number must not matter."""
     few = await bench.ours.idle(bench.kubeconfig, f"-namespace={namespace_of(0)}")
@@ -127,12 +131,25 @@ async def idle(bench: Bench) -> list[Measure]:
     ]
 
 
-MEASURES: dict[str, Callable[[Bench], Awaitable[list[Measure]]]] = {
+async def queue(_: Sizes) -> list[Measure]:
+    """Needs no cluster."""
+    return await queue_measures()
+
+
+async def units(sizes: Sizes) -> list[Measure]:
+    """Brings whole clusters of its own, one for each controller."""
+    return await units_measures(sizes.units)
+
+
+ON_WIDGETS: dict[str, Callable[[Bench], Awaitable[list[Measure]]]] = {
     "floor": floor,
     "sync": sync,
     "memory": memory,
     "decoding": decoding,
     "latency": latency,
-    "queue": queue,
     "idle": idle,
+}
+ALONE: dict[str, Callable[[Sizes], Awaitable[list[Measure]]]] = {
+    "queue": queue,
+    "units": units,
 }

@@ -54,7 +54,8 @@ def with_unit(value: float | None, unit: str) -> str:
     if value is None:
         return "-"
     if unit != "s":
-        return f"{value:,.0f} {unit}"
+        digits = 0 if value >= 100 or value == int(value) else 2
+        return f"{value:,.{digits}f} {unit}"
     for scale, name in ((1.0, "s"), (1e-3, "ms")):
         if value >= scale:
             return f"{value / scale:.3g} {name}"

@@ -1,14 +1,15 @@
 """One installation of the product in namespaces of its own: many fit beside each other."""
 
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from apiserver.rbac import RULES as API_RULES
 from controller.namespaces import Namespaces
-from controller.rbac import RULES
+from controller.rbac import RULES as CONTROLLER_RULES
 from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
 from hack.generate import rbac
@@ -18,6 +19,7 @@ from tests.support.eventually import eventually
 
 RBAC_API = "/apis/rbac.authorization.k8s.io/v1"
 OURS = f"/apis/{GROUP}/{VERSION}"
+ACCOUNTS = {"controller": CONTROLLER_RULES, "runtime-api": API_RULES}
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Site:
     admin: Admin
     namespaces: Namespaces
     kubeconfig: Path
+    api_kubeconfig: Path
 
     def path(self, kind: str, name: str = "", *, namespace: str = "") -> str:
         """Where `kind` is; without a namespace, where users' units are."""
@@ -101,7 +104,7 @@ def a_unit(name: str, **spec: Any) -> dict[str, Any]:
 
 @asynccontextmanager
 async def new_site(plane: ControlPlane) -> AsyncIterator[Site]:
-    """Three namespaces with the roles of the controller in them, for the length of the block."""
+    """Three namespaces with the roles of our accounts in them, for the length of the block."""
     mark = secrets.token_hex(4)
     names = Namespaces(f"stock-{mark}", f"instance-{mark}", f"system-{mark}")
     admin = plane.admin
@@ -109,26 +112,32 @@ async def new_site(plane: ControlPlane) -> AsyncIterator[Site]:
         await admin.create("/api/v1/namespaces", {"metadata": {"name": each}})
     await grant(admin, names)
     try:
-        yield Site(admin, names, plane.layout.kubeconfig("controller"))
+        layout = plane.layout
+        yield Site(admin, names, layout.kubeconfig("controller"), layout.kubeconfig("runtime-api"))
     finally:
         for each in (names.stock, names.instance, names.system):
             await admin.delete(f"/api/v1/namespaces/{each}")
 
 
 async def grant(admin: Admin, names: Namespaces) -> None:
-    """Give the controller's account the generated roles in these namespaces."""
+    """Give our accounts the generated roles in these namespaces."""
     shipped = {
         "runtime-stock": names.stock,
         "runtime-instance": names.instance,
         "runtime-system": names.system,
     }
     for default, namespace in shipped.items():
-        held = rbac.merged(moved(rule, namespace) for rule in RULES if rule.namespace == default)
-        root = f"{RBAC_API}/namespaces/{namespace}"
-        await admin.create(f"{root}/roles", rbac.role("controller", namespace, held))
-        await admin.create(f"{root}/rolebindings", rbac.binding("controller", namespace))
-        account = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
-        await eventually(lambda path=account: admin.get(path), tolerate=RefusedError)  # type: ignore[misc]
+        for account, rules in ACCOUNTS.items():
+            held = [moved(rule, namespace) for rule in rules if rule.namespace == default]
+            await bind(admin, account, namespace, rbac.merged(held))
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
+        await eventually(lambda path=path: admin.get(path), tolerate=RefusedError)  # type: ignore[misc]
+
+
+async def bind(admin: Admin, account: str, namespace: str, rules: Sequence[Rule]) -> None:
+    root = f"{RBAC_API}/namespaces/{namespace}"
+    await admin.create(f"{root}/roles", rbac.role(account, namespace, rules))
+    await admin.create(f"{root}/rolebindings", rbac.binding(account, namespace))
 
 
 def moved(rule: Rule, namespace: str) -> Rule:

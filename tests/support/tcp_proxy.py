@@ -18,13 +18,15 @@ class Pipe:
     client: asyncio.StreamWriter
     server: asyncio.StreamWriter
     half_closed: bool = False
+    chunks: int = 0
 
 
 class TCPProxy:
     """Forwards to one server; faults hold for the connections there are and those to come.
 
     `stall` keeps connections open and forwards nothing, as a half-open connection does;
-    `refuse` accepts no new ones; `cut` resets those there are; `delay` holds back every chunk.
+    `refuse` accepts no new ones; `cut` resets those there are; `delay` holds back every chunk;
+    `cut_after` resets each after so many more chunks from the server.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -34,6 +36,8 @@ class TCPProxy:
         self._flowing.set()
         self._delay = 0.0
         self._refusing = False
+        self._most_chunks: int | None = None
+        self.accepted = 0
         self._server: asyncio.Server | None = None
         self._idle = asyncio.Event()
 
@@ -53,6 +57,11 @@ class TCPProxy:
     def delay(self, seconds: float) -> None:
         self._delay = seconds
 
+    def cut_after(self, chunks: int) -> None:
+        self._most_chunks = chunks
+        for pipe in self._pipes:
+            pipe.chunks = 0
+
     def refuse(self) -> None:
         self._refusing = True
 
@@ -61,6 +70,7 @@ class TCPProxy:
         self._flowing.set()
         self._delay = 0.0
         self._refusing = False
+        self._most_chunks = None
 
     def cut(self) -> None:
         """Reset every connection, both ways, as a crashed host would."""
@@ -96,6 +106,7 @@ class TCPProxy:
         except OSError:
             reset(writer)
             return
+        self.accepted += 1
         pipe = Pipe(writer, server_writer)
         self._pipes.add(pipe)
         self._idle.clear()
@@ -121,10 +132,18 @@ class TCPProxy:
                     continue
                 writer.write(chunk)
                 await writer.drain()
+                if writer is pipe.client:
+                    self._count(pipe)
             if not writer.is_closing():
                 writer.write_eof()
         except OSError:
             return
+
+    def _count(self, pipe: Pipe) -> None:
+        pipe.chunks += 1
+        if self._most_chunks is not None and pipe.chunks >= self._most_chunks:
+            reset(pipe.client)
+            reset(pipe.server)
 
 
 def reset(writer: asyncio.StreamWriter) -> None:

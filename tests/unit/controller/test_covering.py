@@ -53,6 +53,9 @@ def test_more_fields_are_no_difference(live: object, desired: object) -> None:
         ({"args": ["x", "y"]}, {"args": ["x"]}),
         ({"args": ["y", "x"]}, {"args": ["x", "y"]}),
         ({"tolerations": [{"key": "a"}, {"key": "b"}]}, {"tolerations": [{"key": "a"}]}),
+        ({"spec": {"selector": {"a": "1", "b": "2"}}}, {"spec": {"selector": {"a": "1"}}}),
+        ({"spec": {"podSelector": {"matchLabels": {}}}}, {"spec": {"podSelector": {}}}),
+        ({"spec": {"nodeSelector": {"a": "1", "b": ""}}}, {"spec": {"nodeSelector": {"a": "1"}}}),
     ],
 )
 def test_another_value_is_a_difference(live: object, desired: object) -> None:

@@ -26,6 +26,7 @@ ids = st.text(min_size=1, max_size=128)
         (names.accessor("a"), "accessor-a"),
         (names.storage_volume("a"), "storage-a"),
         (names.worker("echo", 7), "echo-7"),
+        (names.pool_unit("warm", 7), "warm-7"),
         (names.unit_child("a" * 58), "unit-" + "a" * 58),
     ],
 )

@@ -1,0 +1,34 @@
+"""An answer that goes on for as long as the server has something to tell."""
+
+import aiohttp
+
+from apiserver.kube import failures
+
+
+class LineStream:
+    """The lines of one response, as they arrive; whoever opened it closes it."""
+
+    def __init__(self, server: str, response: aiohttp.ClientResponse) -> None:
+        self._server = server
+        self._response = response
+        self._begun: list[bytes] = []
+
+    async def lines(self) -> list[bytes] | None:
+        """What has arrived, perhaps no whole line; None when the server has ended the stream."""
+        try:
+            chunk = await self._response.content.readany()
+        except (aiohttp.ClientError, OSError) as error:
+            raise failures.unreachable(self._server, error) from error
+        return self._split(chunk) if chunk else None
+
+    def close(self) -> None:
+        """Drop the connection: it can carry nothing else any more."""
+        self._response.close()
+
+    def _split(self, chunk: bytes) -> list[bytes]:
+        first, *others = chunk.split(b"\n")
+        self._begun.append(first)
+        if not others:
+            return []
+        whole, self._begun = b"".join(self._begun), [others.pop()]
+        return [line for line in (whole, *others) if line]

@@ -1,0 +1,171 @@
+"""From stock to a user's unit: every step can be repeated, by anybody, at any time.
+
+The record names the stock; the claim marks it; the unit is made; the record is closed with the
+unit's uid. Whoever finds the record unfinished goes on from what is there.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, Final
+
+from apiserver.clock import Clock
+from apiserver.commands import CreateUnit
+from apiserver.errors import AlreadyExistsError, InvalidRequestError, ServiceError
+from apiserver.gateway import RejectedError, TakenError
+from apiserver.services.active_units import ActiveUnits
+from apiserver.services.claims import Claim, Claims
+from apiserver.services.failure_text import failure_text
+from apiserver.services.records import Begun, Records, is_final
+from apiserver.services.stock_choice import StockChoice
+from apiserver.services.unit_body import is_made_by, source_uid, unit_body
+from shared.phases import OperationPhase
+from shared.v1alpha1 import gpuunit
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.operation import Operation, StockRef
+
+STRAY_PAUSE: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A record to go on with; `chosen` is its stock, as read for a record that is new."""
+
+    begun: Begun
+    chosen: GPUUnit | None = None
+
+
+class Creation:
+    """Begins operations and carries them on until they are final."""
+
+    def __init__(
+        self,
+        units: ActiveUnits,
+        records: Records,
+        choice: StockChoice,
+        claims: Claims,
+        clock: Clock,
+    ) -> None:
+        self._units = units
+        self._records = records
+        self._choice = choice
+        self._claims = claims
+        self._clock = clock
+
+    async def begin(self, command: CreateUnit) -> Start:
+        """Record the request with the stock named in it; where that cannot be, write nothing."""
+        taken, candidates = await asyncio.gather(
+            self._units.find(command.name),
+            self._choice.candidates(command.spec_name, command.stock_name),
+        )
+        if taken is not None or not candidates:
+            record = await self._records.find_same(command)
+            if record is None:
+                raise await self._refusal(command, taken)
+            return Start(Begun(record, is_new=False))
+        begun = await self._records.begin(command, stock=reference(candidates[0]))
+        return Start(begun, candidates[0] if begun.is_new else None)
+
+    async def finish(
+        self, record: Operation, command: CreateUnit, chosen: GPUUnit | None = None
+    ) -> Operation:
+        """The record once it is final; with `chosen` nothing of it can have happened yet."""
+        while not is_final(record):
+            settled = None if chosen else await self._settle(record, command)
+            if settled is not None:
+                record = settled
+                continue
+            record = await self._advance(record, command, chosen)
+            chosen = None
+        return record
+
+    async def _settle(self, record: Operation, command: CreateUnit) -> Operation | None:
+        """What the unit of that name means for the record; None where there is none."""
+        unit = await self._units.find(command.name)
+        if unit is None:
+            return None
+        if not is_made_by(unit, command.operation_id):
+            return await self._fail(record, name_taken(command.name))
+        stock, attempt = record.spec.stock, record.status.attempt
+        if stock is None or source_uid(unit) != stock.uid:
+            await self._clock.sleep(STRAY_PAUSE)  # a stray, which the controller removes
+            return await self._records.reread(record)
+        if attempt and not await self._units.keep(unit, attempt):
+            return await self._records.reread(record)
+        return await self._close(record, unit)
+
+    async def _advance(
+        self, record: Operation, command: CreateUnit, chosen: GPUUnit | None
+    ) -> Operation:
+        """Claim the stock that the record names and make the unit; or name other stock."""
+        stock = record.spec.stock
+        claim = None
+        if stock is not None:
+            claim = await self._claims.claim(record, stock, command.name, chosen)
+        if stock is None or claim is None:
+            return await self._choose_again(record, command)
+        record = await self._records.reread(record)
+        if record.spec.stock is None or record.spec.stock.uid != stock.uid:
+            await self._claims.release(claim)
+            return record
+        # A record that was closed in the meantime may hold a unit from this very stock.
+        return record if is_final(record) else await self._make(record, command, claim)
+
+    async def _choose_again(self, record: Operation, command: CreateUnit) -> Operation:
+        """The named stock was seen lost."""
+        candidates = []
+        if command.stock_name is None:
+            candidates = await self._choice.candidates(command.spec_name, None)
+        if not candidates:
+            shortage = await self._choice.shortage(command.spec_name, command.stock_name)
+            return await self._fail(record, shortage)
+        named = await self._records.name_stock(record, reference(candidates[0]))
+        return named or await self._records.reread(record)
+
+    async def _make(self, record: Operation, command: CreateUnit, claim: Claim) -> Operation:
+        try:
+            unit = await self._units.create(unit_body(command, claim.stock))
+        except TakenError:
+            return await self._records.reread(record)  # by us before, or by another: look again
+        except RejectedError as error:
+            return await self._fail(record, InvalidRequestError(error.message))
+        return await self._close(record, unit)
+
+    async def _close(self, record: Operation, unit: GPUUnit) -> Operation:
+        closed = await self._records.update(record, succeeded(unit))
+        return closed or await self._records.reread(record)
+
+    async def _fail(self, record: Operation, error: ServiceError) -> Operation:
+        """What it claims is released by the controller, which sees that it has failed."""
+        status = {"phase": OperationPhase.FAILED.value, "message": failure_text(error)}
+        failed = await self._records.update(record, status)
+        return failed or await self._records.reread(record)
+
+    async def _refusal(self, command: CreateUnit, taken: GPUUnit | None) -> ServiceError:
+        if taken is not None:
+            return name_taken(command.name)
+        return await self._choice.shortage(command.spec_name, command.stock_name)
+
+
+def reference(stock: GPUUnit) -> StockRef:
+    return StockRef(name=stock.metadata.name, uid=stock.metadata.uid)
+
+
+def name_taken(name: str) -> AlreadyExistsError:
+    return AlreadyExistsError(f"there is a unit {name!r} of another operation; choose another name")
+
+
+def succeeded(unit: GPUUnit) -> dict[str, Any]:
+    """What closes a record."""
+    meta = unit.metadata
+    made = {
+        "kind": gpuunit.KIND,
+        "namespace": meta.namespace,
+        "name": meta.name,
+        "uid": meta.uid,
+    }
+    return {
+        "phase": OperationPhase.SUCCEEDED.value,
+        "requested": 1,
+        "created": 1,
+        "objects": [made],
+    }

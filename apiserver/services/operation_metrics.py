@@ -1,0 +1,31 @@
+"""Operations as Prometheus sees them."""
+
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+
+
+class OperationMetrics:
+    """Counted by the replica that brought the operation to its end."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._total = Counter(
+            "gpuruntime_operations",
+            "Operations that came to an end, by type and outcome.",
+            ("type", "outcome"),
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            "gpuruntime_operation_duration_seconds",
+            "Seconds that the work on an operation took.",
+            ("type",),
+            buckets=BUCKETS,
+            registry=registry,
+        )
+
+    def ended(self, kind: str, outcome: str, seconds: float) -> None:
+        """Count one operation."""
+        self._total.labels(kind, outcome).inc()
+        self._seconds.labels(kind).observe(seconds)

@@ -1,0 +1,118 @@
+"""Stock pools: made once an operation, looked at, changed and deleted."""
+
+import msgspec
+
+from apiserver.accepted import Accepted, DeletedObject, Outcome
+from apiserver.commands import CreatePool, PoolSettings
+from apiserver.errors import NotFoundError, PreconditionFailedError
+from apiserver.gateway import AbsentError, Objects, Page, Selection, StaleError
+from apiserver.resources import STOCK_POOLS
+from apiserver.revision import Revision, revision_of
+from apiserver.services.catalogue import Catalogue, Given
+from apiserver.services.pool_creation import PoolCreation
+from apiserver.services.records import Records
+from apiserver.services.requests import Requests
+from shared import merge_patch
+from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.stockpool import StockPool, StockPoolSpec
+
+
+class PoolService:
+    """The use cases of stock pools."""
+
+    def __init__(
+        self,
+        objects: Objects,
+        namespace: str,
+        catalogue: Catalogue,
+        records: Records,
+        creation: PoolCreation,
+        requests: Requests,
+    ) -> None:
+        self._objects = objects
+        self._namespace = namespace
+        self._catalogue = catalogue
+        self._records = records
+        self._creation = creation
+        self._requests = requests
+
+    async def create(
+        self, command: CreatePool, within: float = 25.0
+    ) -> Accepted[StockPool | DeletedObject | Operation]:
+        """Make a pool, once for all requests of the operation."""
+        spec = self._spec(command.spec_name, command.settings)
+        begun = await self._records.begin(command, settled=msgspec.to_builtins(spec))
+        begun = await self._requests.restarted(begun)
+        accepted = await self._requests.outcome(begun, self._creation.finish, within)
+        if accepted.outcome is Outcome.UNFINISHED:
+            return accepted
+        return Accepted(await self._made(accepted.value), accepted.outcome)
+
+    async def list(self, limit: int, token: str) -> Page[StockPool]:
+        """One page of pools."""
+        selection = Selection(limit=limit, token=token)
+        return await self._objects.list(STOCK_POOLS, self._namespace, selection)
+
+    async def get(self, name: str) -> StockPool:
+        """The pool as it is now."""
+        try:
+            return await self._objects.get(STOCK_POOLS, self._namespace, name)
+        except AbsentError:
+            raise absent(name) from None
+
+    async def replace(
+        self, name: str, settings: PoolSettings, if_match: tuple[Revision, ...] | None
+    ) -> StockPool:
+        """Give a pool these settings, if it is still the one that the caller has seen."""
+        while True:
+            pool = await self.get(name)
+            if if_match is not None and revision_of(pool.metadata) not in if_match:
+                raise PreconditionFailedError("the pool has changed since it was read")
+            spec = self._spec(pool.spec.spec_name, settings)
+            meta = pool.metadata
+            condition = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+            patch = {"metadata": condition, "spec": merge_patch.between(pool.spec, spec)}
+            try:
+                return await self._objects.patch(STOCK_POOLS, self._namespace, name, patch)
+            except StaleError:
+                continue
+            except AbsentError:
+                raise absent(name) from None
+
+    async def delete(self, name: str) -> None:
+        """Delete the pool; its unclaimed stock goes with it."""
+        try:
+            await self._objects.delete(STOCK_POOLS, self._namespace, name)
+        except AbsentError:
+            raise absent(name) from None
+
+    def _spec(self, spec_name: str, settings: PoolSettings) -> StockPoolSpec:
+        given = Given(
+            cpu=settings.cpu,
+            memory=settings.memory,
+            gpu=settings.gpu,
+            gpu_resource=settings.gpu_resource,
+            node_selector=settings.node_selector,
+            tolerations=settings.tolerations,
+            shm_size=settings.shm_size,
+        )
+        envelope = self._catalogue.envelope(spec_name, given)
+        return StockPoolSpec(
+            **msgspec.structs.asdict(envelope),
+            replicas=settings.replicas or 0,
+            max_unavailable=settings.max_unavailable,
+        )
+
+    async def _made(self, record: Operation) -> StockPool | DeletedObject:
+        made = record.status.objects[0]
+        try:
+            pool = await self._objects.get(STOCK_POOLS, made.namespace, made.name)
+        except AbsentError:
+            pool = None
+        if pool is not None and pool.metadata.uid == made.uid:
+            return pool
+        return DeletedObject(made.name, made.namespace, made.uid, record.spec.operation_id)
+
+
+def absent(name: str) -> NotFoundError:
+    return NotFoundError(f"there is no stock pool {name!r}")

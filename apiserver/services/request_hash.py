@@ -1,0 +1,46 @@
+"""What makes two requests the same: their normalised content, of whatever type they are."""
+
+import dataclasses
+import hashlib
+import json
+from typing import Any, Final
+
+import msgspec
+
+from apiserver.commands import CreatePool, CreateUnit, SeedStock
+from shared.v1alpha1.operation import OperationType
+
+VERSION: Final = "v1"
+
+Command = SeedStock | CreateUnit | CreatePool
+
+TYPES: Final[dict[type[Command], OperationType]] = {
+    SeedStock: OperationType.SEED_STOCK_UNITS,
+    CreateUnit: OperationType.CREATE_GPU_UNIT,
+    CreatePool: OperationType.CREATE_STOCK_POOL,
+}
+
+
+def normalised(command: Command) -> dict[str, Any]:
+    """The command as JSON values; what was not given and what is at its default are left out."""
+    given = {
+        field.name: msgspec.to_builtins(getattr(command, field.name))
+        for field in dataclasses.fields(command)
+        if field.name != "operation_id"
+    }
+    return without_unset(given)
+
+
+def without_unset(values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: without_unset(value) if isinstance(value, dict) else value
+        for name, value in values.items()
+        if value is not None and value not in ({}, [], ())
+    }
+
+
+def request_hash(command: Command) -> str:
+    """The version and digest of the normal form, which covers the type as well."""
+    content = [TYPES[type(command)].value, normalised(command)]
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return f"{VERSION}:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"

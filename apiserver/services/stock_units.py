@@ -1,0 +1,92 @@
+"""Making seeded stock units, any number of times with the same result."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from apiserver.clock import Clock
+from apiserver.gateway import AbsentError, ClusterError, Objects, StaleError, TakenError
+from apiserver.resources import GPU_UNITS
+from apiserver.services.patience import Patience
+from apiserver.services.stock_body import stock_body
+from shared.v1alpha1.envelope import Envelope
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.operation import Operation
+from shared.wellknown import ATTEMPT
+
+AT_ONCE: Final = 16
+GIVE_UP_SECONDS: Final = 600.0
+
+
+class StockUnits:
+    """The stock namespace, as a seeding operation sees it."""
+
+    def __init__(self, objects: Objects, namespace: str, patience: Patience, clock: Clock) -> None:
+        self._objects = objects
+        self._patience = patience
+        self._clock = clock
+        self.namespace = namespace
+
+    async def make(
+        self, record: Operation, ordinals: Sequence[int], envelope: Envelope
+    ) -> dict[int, str]:
+        """The uids of the units of `ordinals`, made now or before; a few at a time.
+
+        ClusterError where one cannot be made: refused, or failing for ten minutes.
+        """
+        turns, deadline = asyncio.Semaphore(AT_ONCE), self._clock.monotonic() + GIVE_UP_SECONDS
+        made: dict[int, str] = {}
+        failure: ClusterError | None = None
+
+        async def one(ordinal: int) -> None:
+            async with turns:
+                made[ordinal] = await self._made(record, ordinal, envelope, deadline)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for ordinal in ordinals:
+                    group.create_task(one(ordinal))
+        except* ClusterError as failures:
+            failure = first(failures)
+        if failure is not None:
+            raise failure
+        return made
+
+    async def _made(
+        self, record: Operation, ordinal: int, envelope: Envelope, deadline: float
+    ) -> str:
+        body = stock_body(record, ordinal, envelope)
+        while True:
+            try:
+                unit = await self._patience.until(
+                    lambda: self._objects.create(GPU_UNITS, self.namespace, body), deadline
+                )
+            except TakenError:
+                found = await self._found(body["metadata"]["name"], record, deadline)
+                if found is None:
+                    continue  # the controller took it for a stray of the attempt before
+                unit = found
+            return unit.metadata.uid
+
+    async def _found(self, name: str, record: Operation, deadline: float) -> GPUUnit | None:
+        """The unit of that name; that of an earlier attempt is made ours first.
+
+        The controller deletes strays in the version that it has judged: this gives it another.
+        """
+        try:
+            if not record.status.attempt:
+                return await self._patience.until(
+                    lambda: self._objects.get(GPU_UNITS, self.namespace, name), deadline
+                )
+            note = {"metadata": {"annotations": {ATTEMPT: str(record.status.attempt)}}}
+            return await self._patience.until(
+                lambda: self._objects.patch(GPU_UNITS, self.namespace, name, note), deadline
+            )
+        except (AbsentError, StaleError):
+            return None
+
+
+def first(failures: BaseExceptionGroup[ClusterError]) -> ClusterError:
+    """One of the failures, however deep it lies."""
+    found = failures.exceptions[0]
+    return first(found) if isinstance(found, BaseExceptionGroup) else found

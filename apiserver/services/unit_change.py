@@ -1,0 +1,65 @@
+"""What a change of a unit writes: given objects replace the stored ones as a whole."""
+
+from typing import Any
+
+import msgspec
+
+from apiserver.commands import UNSET, ChangeUnit, Unset
+from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
+from shared.wellknown import APP_NAME_LABEL, MANAGED_BY_LABEL, PREFIX
+
+OURS = (APP_NAME_LABEL, MANAGED_BY_LABEL)
+
+
+def changed_spec(unit: GPUUnit, command: ChangeUnit) -> GPUUnitSpec:
+    """The spec as it will be, to be checked before it is written."""
+    given = {
+        name: value if value is not None else default
+        for name, value, default in (
+            ("image", command.image, ""),
+            ("template", command.template, None),
+            ("access", command.access, None),
+            ("storage_mounts", command.storage_mounts, ()),
+        )
+        if not isinstance(value, Unset)
+    }
+    return msgspec.structs.replace(unit.spec, **given)
+
+
+def change_patch(unit: GPUUnit, command: ChangeUnit) -> dict[str, Any]:
+    """A merge patch: maps that are replaced as a whole lose what is no longer named."""
+    spec: dict[str, Any] = {}
+    if command.image is not UNSET:
+        spec["image"] = command.image
+    if not isinstance(command.template, Unset):
+        spec["template"] = replaced(unit.spec.template, command.template)
+    if not isinstance(command.access, Unset):
+        spec["access"] = replaced(unit.spec.access, command.access)
+    if not isinstance(command.storage_mounts, Unset):
+        mounts = command.storage_mounts
+        spec["storageMounts"] = None if not mounts else msgspec.to_builtins(mounts)
+    metadata: dict[str, Any] = {
+        "uid": unit.metadata.uid,
+        "resourceVersion": unit.metadata.resource_version,
+    }
+    if not isinstance(command.labels, Unset):
+        metadata["labels"] = replaced_labels(unit.metadata.labels, command.labels or {})
+    return {"metadata": metadata, **({"spec": spec} if spec else {})}
+
+
+def replaced(old: msgspec.Struct | None, new: msgspec.Struct | None) -> dict[str, Any] | None:
+    """`new` with every field of `old` that it does not have taken away by name."""
+    if new is None:
+        return None
+    known = {} if old is None else msgspec.to_builtins(old)
+    return {**dict.fromkeys(known), **msgspec.to_builtins(new)}
+
+
+def replaced_labels(old: dict[str, str], new: dict[str, str]) -> dict[str, str | None]:
+    """The caller's labels only: ours stay."""
+    gone = [name for name in old if not is_ours(name) and name not in new]
+    return {**dict.fromkeys(gone), **new}
+
+
+def is_ours(label: str) -> bool:
+    return label.startswith(PREFIX) or label in OURS

@@ -1,0 +1,167 @@
+"""Users' units: made from stock, looked at, changed and deleted."""
+
+import asyncio
+from contextlib import aclosing
+from typing import Final
+
+from apiserver.accepted import Accepted, DeletedObject, Outcome
+from apiserver.commands import ChangeUnit, CreateUnit, ListUnits
+from apiserver.errors import (
+    ConflictError,
+    Detail,
+    InvalidRequestError,
+    NotFoundError,
+    PreconditionFailedError,
+)
+from apiserver.gateway import AbsentError, Objects, Page, Selection, StaleError
+from apiserver.resources import GPU_STORAGES, GPU_UNITS
+from apiserver.revision import revision_of
+from apiserver.services.creation import Creation
+from apiserver.services.requests import Requests
+from apiserver.services.unit_change import change_patch, changed_spec
+from shared.mount_rules import mount_problems
+from shared.phases import UnitPhase
+from shared.unit_rules import access_problems, workload_problems
+from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
+from shared.v1alpha1.operation import Operation
+
+SETTLED: Final = frozenset({UnitPhase.READY.value, UnitPhase.FAILED.value})
+
+
+class UnitService:
+    """The use cases of users' units."""
+
+    def __init__(
+        self,
+        objects: Objects,
+        namespace: str,
+        creation: Creation,
+        requests: Requests,
+        create_seconds: float,
+    ) -> None:
+        self._objects = objects
+        self._namespace = namespace
+        self._creation = creation
+        self._requests = requests
+        self._create_seconds = create_seconds
+
+    async def create(self, command: CreateUnit) -> Accepted[GPUUnit | DeletedObject | Operation]:
+        """Turn ready stock into a unit, once for all requests of the operation."""
+        await self._require_storages(command)
+        start = await self._creation.begin(command)
+        begun = await self._requests.restarted(start.begun)
+
+        async def work(record: Operation) -> Operation:
+            return await self._creation.finish(record, command, start.chosen)
+
+        accepted = await self._requests.outcome(begun, work, self._create_seconds)
+        if accepted.outcome is Outcome.UNFINISHED:
+            return accepted
+        return Accepted(await self._made(accepted.value), accepted.outcome)
+
+    async def list(self, query: ListUnits) -> Page[GPUUnit]:
+        """One page of units."""
+        return await self._objects.list(GPU_UNITS, self._namespace, selection(query))
+
+    async def get(self, name: str) -> GPUUnit:
+        """The unit as it is now."""
+        try:
+            return await self._objects.get(GPU_UNITS, self._namespace, name)
+        except AbsentError:
+            raise absent(name) from None
+
+    async def wait_ready(self, name: str, seconds: float) -> GPUUnit:
+        """The unit once it is Ready or Failed for its generation, or as it is after `seconds`."""
+        unit = await self.get(name)
+        try:
+            async with asyncio.timeout(seconds):
+                while not is_settled(unit):
+                    unit = await self._next(unit)
+        except TimeoutError:
+            return unit
+        return unit
+
+    async def change(self, command: ChangeUnit) -> GPUUnit:
+        """Write what was given, if the unit is still the one that the caller has seen."""
+        while True:
+            unit = await self.get(command.name)
+            if command.if_match is not None and revision_of(unit.metadata) not in command.if_match:
+                raise PreconditionFailedError("the unit has changed since it was read")
+            require_valid(changed_spec(unit, command))
+            patch = change_patch(unit, command)
+            try:
+                return await self._objects.patch(GPU_UNITS, self._namespace, command.name, patch)
+            except StaleError:
+                continue  # a status was written in between, or another change: look again
+            except AbsentError:
+                raise absent(command.name) from None
+
+    async def delete(self, name: str) -> None:
+        """Ask for the deletion; the children go with it."""
+        try:
+            await self._objects.delete(GPU_UNITS, self._namespace, name)
+        except AbsentError:
+            raise absent(name) from None
+
+    async def _next(self, unit: GPUUnit) -> GPUUnit:
+        """A newer version of the unit."""
+        meta = unit.metadata
+        changes = self._objects.watch(GPU_UNITS, self._namespace, meta.name, meta.resource_version)
+        async with aclosing(changes):
+            async for found in changes:
+                if found is None:
+                    raise absent(meta.name)
+                return found
+        return await self.get(meta.name)  # the watch ended: whatever it missed is here
+
+    async def _made(self, record: Operation) -> GPUUnit | DeletedObject:
+        """The unit that the record holds; one of another uid is not it."""
+        made = record.status.objects[0]
+        try:
+            unit = await self._objects.get(GPU_UNITS, made.namespace, made.name)
+        except AbsentError:
+            unit = None
+        if unit is not None and unit.metadata.uid == made.uid:
+            return unit
+        return DeletedObject(made.name, made.namespace, made.uid, record.spec.operation_id)
+
+    async def _require_storages(self, command: CreateUnit) -> None:
+        for mount in command.storage_mounts:
+            try:
+                await self._objects.get(GPU_STORAGES, self._namespace, mount.name)
+            except AbsentError:
+                raise ConflictError(
+                    f"there is no storage {mount.name!r}; create it first"
+                ) from None
+
+
+def selection(query: ListUnits) -> Selection:
+    """Filters are the server's work."""
+    fields = {"spec.specName": query.spec_name, "status.phase": query.phase}
+    return Selection(
+        labels=query.label,
+        fields=",".join(f"{name}={value}" for name, value in fields.items() if value),
+        limit=query.limit,
+        token=query.token,
+    )
+
+
+def is_settled(unit: GPUUnit) -> bool:
+    """Whether waiting longer changes nothing."""
+    status = unit.status
+    is_current = status.observed_generation == unit.metadata.generation
+    return is_current and status.phase in SETTLED
+
+
+def require_valid(spec: GPUUnitSpec) -> None:
+    """Refuse what Kubernetes would refuse later."""
+    problems = [*workload_problems(spec), *access_problems(spec), *mount_problems(spec)]
+    if problems:
+        details = tuple(
+            Detail(problem.path.removeprefix("spec."), problem.text) for problem in problems
+        )
+        raise InvalidRequestError("the unit would be invalid", details=details)
+
+
+def absent(name: str) -> NotFoundError:
+    return NotFoundError(f"there is no unit {name!r}")

@@ -1,0 +1,66 @@
+"""Work that goes on whoever waits for it, and is joined by whoever asks for the same."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from apiserver.errors import ServiceUnavailableError
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+class Workshop:
+    """One piece of work a key in this process.
+
+    That saves doing things twice here; what keeps them right is the API server, which all
+    processes ask.
+    """
+
+    def __init__(self) -> None:
+        self._under_way: dict[str, asyncio.Future[Any]] = {}
+        self._group: asyncio.TaskGroup | None = None
+
+    async def run(self) -> None:
+        """Own the work until cancelled; what is cut off then is resumed by whoever runs next."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                await asyncio.get_running_loop().create_future()
+        finally:
+            self._group = None
+
+    def start(self, key: str, work: Callable[[], Coroutine[Any, Any, T]]) -> "asyncio.Future[T]":
+        """What will come of `key`: begun now, unless it is under way."""
+        if key in self._under_way:
+            return self._under_way[key]
+        if self._group is None:
+            raise ServiceUnavailableError("this replica is starting or stopping", retry_after=1)
+        result: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._under_way[key] = result
+        self._group.create_task(self._do(key, work, result), name=key)
+        return result
+
+    async def join(
+        self, key: str, work: Callable[[], Coroutine[Any, Any, T]], within: float
+    ) -> T | None:
+        """What came of `key`; None if it is still under way after `within` seconds."""
+        result = self.start(key, work)
+        await asyncio.wait({result}, timeout=within)
+        return result.result() if result.done() else None
+
+    async def _do(
+        self, key: str, work: Callable[[], Coroutine[Any, Any, T]], result: "asyncio.Future[T]"
+    ) -> None:
+        """Hand the result or the failure to those who wait, and neither to the group."""
+        try:
+            result.set_result(await work())
+        except Exception as error:  # noqa: BLE001 - handed on to those who wait
+            log.info("operation_interrupted", extra={"operation": key, "error": str(error)})
+            result.set_exception(error)
+            result.exception()  # somebody may wait for it, but nobody has to
+        finally:
+            self._under_way.pop(key, None)
+            result.cancel()

@@ -1,0 +1,72 @@
+"""The use cases of the API, put together on one way to reach Kubernetes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from prometheus_client import CollectorRegistry
+
+from apiserver.clock import Clock
+from apiserver.gateway import Objects
+from apiserver.services.active_units import ActiveUnits
+from apiserver.services.catalogue import Catalogue
+from apiserver.services.claims import Claims
+from apiserver.services.creation import Creation
+from apiserver.services.jobs import JobService
+from apiserver.services.operation_metrics import OperationMetrics
+from apiserver.services.patience import Patience
+from apiserver.services.pool_creation import PoolCreation
+from apiserver.services.pools import PoolService
+from apiserver.services.records import Records
+from apiserver.services.requests import Requests
+from apiserver.services.resumption import Resumable, Resumption
+from apiserver.services.seeding import Seeding
+from apiserver.services.specs import SpecService
+from apiserver.services.stock import StockService
+from apiserver.services.stock_choice import StockChoice
+from apiserver.services.stock_units import StockUnits
+from apiserver.services.units import UnitService
+from apiserver.services.workshop import Workshop
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the use cases are told about the world."""
+
+    stock: str
+    instance: str
+    system: str
+    catalogue: Catalogue
+    create_seconds: float
+
+
+class UseCases:
+    """Everything that handlers call, and the work that goes on behind them."""
+
+    def __init__(
+        self,
+        objects: Objects,
+        where: Surroundings,
+        registry: CollectorRegistry,
+        clock: Clock,
+        randomness: Random,
+        make_id: Callable[[], str],
+    ) -> None:
+        patience = Patience(clock, randomness)
+        records = Records(objects, where.system, patience, clock, make_id)
+        choice = StockChoice(objects, where.stock, patience, randomness)
+        claims = Claims(objects, where.stock, patience, clock)
+        active = ActiveUnits(objects, where.instance, patience)
+        creation = Creation(active, records, choice, claims, clock)
+        seeding = Seeding(StockUnits(objects, where.stock, patience, clock), records, clock)
+        pool_creation = PoolCreation(objects, where.stock, records, patience)
+        self.workshop = Workshop()
+        requests = Requests(records, self.workshop, OperationMetrics(registry), clock)
+        catalogue = where.catalogue
+        self.units = UnitService(objects, where.instance, creation, requests, where.create_seconds)
+        self.stock = StockService(objects, where.stock, catalogue, records, seeding, requests)
+        self.pools = PoolService(objects, where.stock, catalogue, records, pool_creation, requests)
+        self.specs = SpecService(objects, where.stock, catalogue)
+        self.jobs = JobService(objects, where.system, records)
+        resumable = Resumable(creation, self.stock, pool_creation)
+        self.resumption = Resumption(objects, where.system, requests, resumable, clock, randomness)

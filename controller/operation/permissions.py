@@ -1,0 +1,10 @@
+"""What the sweep of records needs of Kubernetes."""
+
+from typing import Final
+
+from shared.rbac import Rule
+from shared.v1alpha1.group import GROUP
+
+SYSTEM: Final = "runtime-system"
+
+RULES: Final = (Rule(GROUP, ("operations",), ("delete", "list", "patch", "watch"), SYSTEM),)

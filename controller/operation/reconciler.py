@@ -1,0 +1,47 @@
+"""Sweeps the records of operations: none is kept for longer than replays may come."""
+
+from controller.caches import Caches
+from controller.kinds import OPERATIONS
+from controller.operation.retention import step
+from controller.runtime.client import Condition
+from controller.runtime.clock import Clock
+from controller.runtime.errors import ConflictError, NotFoundError
+from controller.runtime.key import ObjectKey
+from controller.runtime.kind import key_of
+from controller.runtime.reconcile import Result
+from controller.runtime.writer import Writer
+from shared.v1alpha1.operation import Operation
+
+
+class OperationReconciler:
+    """Deletes records `retention` seconds after they became final."""
+
+    def __init__(self, caches: Caches, writer: Writer, clock: Clock, retention: float) -> None:
+        self._records = caches.operations
+        self._writer = writer
+        self._clock = clock
+        self._retention = retention
+
+    async def reconcile(self, key: ObjectKey) -> Result:
+        """Drop what is no longer needed of one record; every write holds it to what was seen."""
+        record = self._records.get(key)
+        if record is None or record.metadata.deletion_timestamp is not None:
+            return Result()
+        wanted = step(record, self._retention, self._clock.now())
+        try:
+            if wanted.delete:
+                await self._delete(record)
+            elif wanted.drop_request:
+                await self._drop_request(record)
+        except (ConflictError, NotFoundError):
+            return Result()  # restarted or gone meanwhile: the watch brings it again
+        return Result(requeue_after=wanted.look_after)
+
+    async def _delete(self, record: Operation) -> None:
+        seen = Condition(record.metadata.uid, record.metadata.resource_version)
+        await self._writer.delete(OPERATIONS, key_of(record), seen)
+
+    async def _drop_request(self, record: Operation) -> None:
+        seen = {"resourceVersion": record.metadata.resource_version}
+        body = {"metadata": seen, "spec": {"request": None}}
+        await self._writer.patch(OPERATIONS, key_of(record), body)

@@ -1,0 +1,33 @@
+"""Which units are claimed, and how many were consumed: exact, whatever is lost on the way.
+
+A claimed unit's uid is written down before the unit is consumed, so a uid whose unit is gone was
+consumed. It is taken off the list in the write that counts it, hence counted once.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from controller.stockpool.stock import is_claimed
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.stockpool import StockPoolStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The uids of claimed units, in order, and how many were consumed in total."""
+
+    uids: tuple[str, ...]
+    consumed: int
+
+
+def written(status: StockPoolStatus) -> Claims:
+    """What the pool's status says."""
+    return Claims(status.claimed, status.allocated)
+
+
+def counted(status: StockPoolStatus, units: Iterable[GPUUnit]) -> Claims:
+    """What the status must say, given all units of the pool; a released one is not counted."""
+    existing = {unit.metadata.uid: is_claimed(unit) for unit in units}
+    gone = [uid for uid in status.claimed if uid not in existing]
+    claimed = sorted(uid for uid, is_held in existing.items() if is_held)
+    return Claims(tuple(claimed), status.allocated + len(gone))

@@ -1,0 +1,49 @@
+"""The units of a pool, told apart: unclaimed stock, claimed stock and what is neither."""
+
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import Final
+
+from controller.conditions import condition_of
+from shared import wellknown
+from shared.meta import Condition
+from shared.phases import UnitPhase
+from shared.reasons import ConditionType
+from shared.v1alpha1.envelope import Envelope
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.stockpool import StockPool
+
+# Every field of an envelope, of a spec that says more.
+RESOURCES: Final = attrgetter(*Envelope.__struct_fields__)
+
+
+def unclaimed(pool: StockPool, units: Iterable[GPUUnit]) -> list[GPUUnit]:
+    """The units that are the pool's stock: owned by it, free to claim and not on their way out."""
+    return [unit for unit in units if is_stock(pool, unit)]
+
+
+def is_stock(pool: StockPool, unit: GPUUnit) -> bool:
+    """Whether the unit counts to the pool's replicas."""
+    owners = unit.metadata.owner_references
+    is_owned = any(owner.controller and owner.uid == pool.metadata.uid for owner in owners)
+    return is_owned and not is_claimed(unit) and unit.metadata.deletion_timestamp is None
+
+
+def is_claimed(unit: GPUUnit) -> bool:
+    """Whether an operation holds the unit; the claim also took the pool's ownership away."""
+    return wellknown.CLAIMED_LABEL in unit.metadata.labels
+
+
+def is_ready(unit: GPUUnit) -> bool:
+    """Whether the unit can be claimed at once."""
+    return unit.status.phase == UnitPhase.READY
+
+
+def is_outdated(pool: StockPool, unit: GPUUnit) -> bool:
+    """Whether the unit holds another envelope than the pool now asks for."""
+    return bool(RESOURCES(unit.spec) != RESOURCES(pool.spec))
+
+
+def ready_condition(unit: GPUUnit) -> Condition | None:
+    """What the unit says of itself."""
+    return condition_of(unit.status.conditions, ConditionType.READY)

@@ -1,0 +1,60 @@
+"""A pool and its units, as the caches have them or as the server has them now."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from controller.caches import BY_POOL, Caches
+from controller.kinds import GPU_UNITS, STOCK_POOLS
+from controller.runtime.client import Client
+from controller.runtime.errors import NotFoundError, UnreadableError
+from controller.runtime.key import ObjectKey
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.stockpool import StockPool
+from shared.wellknown import POOL_LABEL
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One pool and every unit with its label: unclaimed, claimed, foreign or on its way out."""
+
+    pool: StockPool
+    units: tuple[GPUUnit, ...]
+
+
+class Views:
+    """Looks at pools; of one that is gone there is no view."""
+
+    def __init__(self, caches: Caches, client: Client) -> None:
+        self._caches = caches
+        self._client = client
+
+    def cached(self, key: ObjectKey) -> View | None:
+        """What the caches tell, which may be old; costs nothing."""
+        pool = self._caches.pools.get(key)
+        if pool is None:
+            return None
+        return View(pool, tuple(self._caches.units.by_index(key.namespace, BY_POOL, key.name)))
+
+    async def live(self, key: ObjectKey) -> View | None:
+        """What the server has; the units are never older than the pool."""
+        try:
+            pool = await self._client.get(STOCK_POOLS, key)
+        except NotFoundError:
+            return None
+        selector = {"labelSelector": f"{POOL_LABEL}={key.name}"}
+        listing = await self._client.list(GPU_UNITS, key.namespace, selector)
+        if listing.unreadable:  # they exist, and without them every count is wrong
+            unread = ", ".join(found.key.name for found in listing.unreadable)
+            raise UnreadableError(f"units of the pool cannot be read: {unread}")
+        return View(pool, tuple(listing.items))
+
+    def taken(self, view: View) -> Callable[[str], bool]:
+        """Tells whether a unit has a name: one of the pool by the view, of others by the cache."""
+        pool, own = view.pool.metadata, {unit.metadata.name for unit in view.units}
+
+        def is_taken(name: str) -> bool:
+            found = self._caches.units.get(ObjectKey(pool.namespace, name))
+            is_foreign = found is not None and found.metadata.labels.get(POOL_LABEL) != pool.name
+            return name in own or is_foreign
+
+        return is_taken

@@ -1,0 +1,47 @@
+"""Build a Go program of the bench once into the cache folder."""
+
+import hashlib
+import platform
+import subprocess
+from pathlib import Path
+
+from hack.cluster.build import go_environment
+from hack.cluster.cache import cache_lock, cache_root
+from hack.cluster.errors import ClusterError
+from hack.cluster.gotoolchain import find_go
+
+SOURCES = Path(__file__).parent
+
+
+def go_program(name: str) -> Path:
+    """The program of the folder `name`, built if this version of its sources never was."""
+    program = built_path(SOURCES / name)
+    with cache_lock():
+        if not program.exists():
+            build(SOURCES / name, program)
+    return program
+
+
+def built_path(sources: Path) -> Path:
+    """A path that changes with the sources and the machine."""
+    digest = hashlib.sha256(platform.machine().encode())
+    for source in sorted(sources.iterdir()):
+        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    return cache_root() / "bench" / f"{sources.name}-{digest.hexdigest()[:16]}"
+
+
+def build(sources: Path, program: Path) -> None:
+    """Build beside the final path and rename, so that half a program is never found."""
+    program.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = program.with_suffix(".unfinished")
+    ran = subprocess.run(
+        [str(find_go()), "build", "-trimpath", "-o", str(unfinished), "."],
+        cwd=sources,
+        env=go_environment(),
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if ran.returncode != 0:
+        raise ClusterError(f"the bench's {sources.name} could not be built\n{ran.stderr}")
+    unfinished.replace(program)

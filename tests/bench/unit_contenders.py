@@ -1,0 +1,54 @@
+"""The controllers that reconcile units: ours, and one on controller-runtime."""
+
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+
+from hack.cluster.ports import HOST, free_port
+from hack.cluster.process import Command, Process
+from hack.cluster.readiness import answers, until
+from hack.local.ours import CONTROLLER
+from tests.bench.go_program import go_program
+from tests.bench.units_plane import UnitsPlane
+from tests.support import products
+
+
+@dataclass(frozen=True)
+class UnitContender:
+    """One controller, ready while the block of `running` lasts."""
+
+    name: str
+    running: Callable[[UnitsPlane], AbstractAsyncContextManager[Process]]
+
+
+def our_controller() -> UnitContender:
+    """As it is shipped, but alone: the other one elects no leader either."""
+
+    @asynccontextmanager
+    async def running(cluster: UnitsPlane) -> AsyncIterator[Process]:
+        changes = {"kubeconfig": str(cluster.kubeconfig), "leaderElection": {"enabled": False}}
+        async with products.running(CONTROLLER, cluster.home, changes) as product:
+            yield product.process
+
+    return UnitContender("ours", running)
+
+
+def controller_runtime(*options: str) -> UnitContender:
+    """The Go program, built if it is not in the cache; with the defaults of its library."""
+    program = go_program("unitcontroller")
+
+    @asynccontextmanager
+    async def running(cluster: UnitsPlane) -> AsyncIterator[Process]:
+        address = f"{HOST}:{free_port(random.Random())}"
+        flags = (f"-kubeconfig={cluster.kubeconfig}", f"-probes={address}")
+        command = Command("unitcontroller", (str(program), *flags, *options))
+        process = Process(command, cluster.home)
+        process.start()
+        try:
+            await until(lambda: answers(f"http://{address}/readyz"), process)
+            yield process
+        finally:
+            await process.stop()
+
+    return UnitContender("controller-runtime", running)

@@ -1,0 +1,39 @@
+"""Create many stock units as fast as the server takes them."""
+
+import asyncio
+import time
+from collections.abc import Iterable
+
+from shared.v1alpha1.gpuunit import KIND, PLURAL
+from shared.v1alpha1.group import GROUP, VERSION
+from tests.bench.connection import Connection
+
+STOCK = "runtime-stock"
+UNITS = f"/apis/{GROUP}/{VERSION}/namespaces/{STOCK}/{PLURAL}"
+PODS = f"/api/v1/namespaces/{STOCK}/pods"
+WORKERS = 32
+
+
+async def create_all(connection: Connection, count: int) -> dict[str, float]:
+    """The moment at which the create of each was sent."""
+    sent: dict[str, float] = {}
+    names = iter([f"bench-{number:04d}" for number in range(count)])
+    async with asyncio.TaskGroup() as group:
+        for _ in range(WORKERS):
+            group.create_task(create_each(connection, names, sent))
+    return sent
+
+
+async def create_each(connection: Connection, names: Iterable[str], sent: dict[str, float]) -> None:
+    for name in names:
+        sent[name] = time.perf_counter()
+        await connection.create(UNITS, a_unit(name))
+
+
+def a_unit(name: str) -> dict[str, object]:
+    return {
+        "apiVersion": f"{GROUP}/{VERSION}",
+        "kind": KIND,
+        "metadata": {"name": name},
+        "spec": {"specName": "g1.1", "cpu": "1", "memory": "8Gi", "gpu": 1},
+    }

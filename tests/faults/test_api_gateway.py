@@ -1,0 +1,146 @@
+"""The runtime API's gateway while connections break, hang, and are not to be had."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from secrets import token_hex
+
+import pytest
+
+from apiserver.breaker import MOST_FAILURES, OPEN_SECONDS, Breaker
+from apiserver.clock import SystemClock
+from apiserver.gateway import (
+    ClusterNotAskedError,
+    ClusterTimeoutError,
+    ClusterUnreachableError,
+    Selection,
+)
+from apiserver.kube.breaker import GuardedGateway
+from apiserver.kube.gateway import KubeGateway
+from apiserver.resources import GPU_UNITS
+from hack.cluster.controlplane import ControlPlane
+from tests.support.api_gateway import gateway_of
+from tests.support.eventually import eventually
+from tests.support.site import Site, a_unit
+from tests.support.tcp_proxy import TCPProxy
+
+ANSWER_SECONDS = 1.0
+
+
+@pytest.fixture
+async def proxy(installed: ControlPlane) -> AsyncIterator[TCPProxy]:
+    port = installed.layout.ports["kube-apiserver"]
+    async with TCPProxy("127.0.0.1", port).serving() as made:
+        yield made
+
+
+@pytest.fixture
+async def gateway(site: Site, proxy: TCPProxy) -> AsyncIterator[KubeGateway]:
+    async with gateway_of(site.api_kubeconfig, through=proxy) as made:
+        yield made
+
+
+async def count(gateway: KubeGateway | GuardedGateway, site: Site) -> int:
+    return len((await gateway.list(GPU_UNITS, site.namespaces.stock, Selection())).items)
+
+
+async def fill(site: Site, units: int) -> None:
+    here = site.namespaces.stock
+    bodies = [a_unit(f"unit-{number}", image=token_hex(5000)) for number in range(units)]
+    await asyncio.gather(*(site.create("gpuunits", body, namespace=here) for body in bodies))
+
+
+async def test_a_connection_that_is_cut_in_the_middle_of_an_answer_is_unreachable(
+    gateway: KubeGateway, proxy: TCPProxy, site: Site
+) -> None:
+    await fill(site, 80)
+    assert await count(gateway, site) == 80
+    for chunks in range(1, 6):
+        proxy.cut_after(chunks)
+        with pytest.raises(ClusterUnreachableError):
+            await count(gateway, site)
+    proxy.heal()
+    assert await count(gateway, site) == 80
+
+
+async def test_a_write_whose_connection_is_cut_may_have_happened(
+    gateway: KubeGateway, proxy: TCPProxy, site: Site
+) -> None:
+    here = site.namespaces.stock
+    await count(gateway, site)
+    proxy.delay(0.3)
+    async with asyncio.TaskGroup() as group:
+        write = group.create_task(failing_write(gateway, here))
+        await eventually(lambda: site.list("gpuunits", namespace=here))
+        proxy.cut()
+    assert write.result().is_uncertain
+
+
+async def failing_write(gateway: KubeGateway, namespace: str) -> ClusterUnreachableError:
+    with pytest.raises(ClusterUnreachableError) as failure:
+        await gateway.create(GPU_UNITS, namespace, a_unit("one"))
+    return failure.value
+
+
+async def test_a_server_that_hangs_is_given_five_seconds(
+    gateway: KubeGateway, proxy: TCPProxy, site: Site
+) -> None:
+    await count(gateway, site)
+    proxy.stall()
+    started = time.monotonic()
+    with pytest.raises(ClusterTimeoutError, match="did not answer within 5 s"):
+        await count(gateway, site)
+    assert 4.9 < time.monotonic() - started < 7.0
+    proxy.heal()
+    assert await count(gateway, site) == 0
+
+
+async def test_a_watch_that_is_cut_is_unreachable(
+    gateway: KubeGateway, proxy: TCPProxy, site: Site
+) -> None:
+    await site.create("gpuunits", a_unit("one"), namespace=site.namespaces.stock)
+    async with aclosing(gateway.watch(GPU_UNITS, site.namespaces.stock, "one", "")) as versions:
+        assert await anext(versions) is not None
+        proxy.cut()
+        with pytest.raises(ClusterUnreachableError):
+            await anext(versions)
+
+
+async def test_an_outage_is_noticed_after_five_failures_and_its_end_by_one_trial(
+    gateway: KubeGateway, proxy: TCPProxy, site: Site
+) -> None:
+    guarded = GuardedGateway(gateway, Breaker(SystemClock()))
+    assert await count(guarded, site) == 0
+    proxy.refuse()
+    proxy.cut()
+    for _ in range(MOST_FAILURES):
+        with pytest.raises(ClusterUnreachableError) as failure:
+            await count(guarded, site)
+        assert type(failure.value) is ClusterUnreachableError
+    opened = time.monotonic()
+    with pytest.raises(ClusterNotAskedError):
+        await count(guarded, site)
+    proxy.heal()
+    asked = proxy.accepted
+    await eventually(lambda: count(guarded, site), lambda seen: True, tolerate=ClusterNotAskedError)
+    assert OPEN_SECONDS - 0.1 < time.monotonic() - opened < OPEN_SECONDS + ANSWER_SECONDS
+    assert proxy.accepted == asked + 1
+
+
+async def test_a_hanging_server_costs_five_seconds_five_times_and_then_nothing(
+    gateway: KubeGateway, proxy: TCPProxy, site: Site
+) -> None:
+    guarded = GuardedGateway(gateway, Breaker(SystemClock()))
+    await count(guarded, site)
+    proxy.stall()
+    calls = [count(guarded, site) for _ in range(MOST_FAILURES)]
+    failures = await asyncio.gather(*calls, return_exceptions=True)
+    assert {type(failure) for failure in failures} == {ClusterTimeoutError}
+    async with asyncio.timeout(ANSWER_SECONDS):
+        with pytest.raises(ClusterNotAskedError):
+            await count(guarded, site)
+    proxy.heal()
+    await guarded.version()
+    async with asyncio.timeout(ANSWER_SECONDS):
+        assert await count(guarded, site) == 0

@@ -1,0 +1,20 @@
+"""The invariants of operations, on the model of the API server: two thousand random schedules.
+
+A failure names its seed; `python -m tests.model --seed N --schedules 1` runs it again.
+"""
+
+import pytest
+
+from tests.model.plans import checked
+
+CHUNK = 250
+
+
+@pytest.mark.parametrize("first", range(0, 2000, CHUNK))
+async def test_the_invariants_hold_whatever_happens(first: int) -> None:
+    outcomes = set()
+    for seed in range(first, first + CHUNK):
+        rest = await checked(seed)
+        outcomes |= {answer.code or "served" for answer in rest.answers}
+
+    assert outcomes >= {"served", "insufficient_capacity"}, "the schedules try too little"

@@ -1,0 +1,405 @@
+"""The runtime API's gateway on a real API server, with the API's own account."""
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+import aiohttp
+import pytest
+from prometheus_client import CollectorRegistry
+
+from apiserver.gateway import (
+    AbsentError,
+    ClusterBusyError,
+    ClusterRefusedError,
+    ClusterUnfitError,
+    ContinueExpiredError,
+    QuotaExceededError,
+    RejectedError,
+    Selection,
+    StaleError,
+    TakenError,
+)
+from apiserver.kube.gateway import KubeGateway
+from apiserver.resources import GPU_UNITS, OPERATIONS, STOCK_POOLS, Resource
+from hack.cluster.admin import Admin
+from hack.cluster.controlplane import ControlPlane
+from shared.v1alpha1.gpuunit import GPUUnit
+from tests.support.api_gateway import gateway_of
+from tests.support.eventually import eventually
+from tests.support.site import Site, a_unit
+
+HOSTILE = [
+    "",
+    ".",
+    "..",
+    "a/../b",
+    "..%2f",
+    "%2e%2e",
+    "a%00",
+    "a\x00",
+    "a/status",
+    "a?watch=true",
+    "a#b",
+    "a\r\nX: y",
+    "A",
+    "\ud800",
+    "a" * 254,
+]
+FLOW_API = "/apis/flowcontrol.apiserver.k8s.io/v1"
+UNIT_COUNT = "count/gpuunits.runtime.lokiwager.io"
+
+
+@pytest.fixture
+def registry() -> CollectorRegistry:
+    return CollectorRegistry()
+
+
+@pytest.fixture
+async def gateway(site: Site, registry: CollectorRegistry) -> AsyncIterator[KubeGateway]:
+    async with gateway_of(site.api_kubeconfig, registry=registry) as made:
+        yield made
+
+
+@pytest.fixture
+def here(site: Site) -> str:
+    return site.namespaces.stock
+
+
+async def make(gateway: KubeGateway, namespace: str, name: str, **spec: Any) -> GPUUnit:
+    return await gateway.create(GPU_UNITS, namespace, a_unit(name, **spec))
+
+
+def an_operation(name: str) -> dict[str, Any]:
+    spec = {"operationID": name, "type": "SeedStockUnits", "requestHash": "v1:x"}
+    return {
+        "apiVersion": "runtime.lokiwager.io/v1alpha1",
+        "kind": "Operation",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+
+
+# One object.
+
+
+async def test_what_was_made_is_read_back(gateway: KubeGateway, site: Site, here: str) -> None:
+    made = await make(gateway, here, "one", memory="2Gi")
+    assert (made.metadata.name, made.spec.memory, made.metadata.generation) == ("one", "2Gi", 1)
+    assert await gateway.get(GPU_UNITS, here, "one") == made
+    seen = await site.stock("one")
+    assert seen["metadata"]["managedFields"][0]["manager"] == "gpu-runtime-api"
+
+
+async def test_a_patch_changes_what_it_names_and_keeps_the_rest(
+    gateway: KubeGateway, here: str
+) -> None:
+    made = await make(gateway, here, "one")
+    body = {"metadata": {"labels": {"a": "b"}, "resourceVersion": made.metadata.resource_version}}
+    changed = await gateway.patch(GPU_UNITS, here, "one", body)
+    assert (changed.metadata.labels, changed.spec) == ({"a": "b"}, made.spec)
+
+
+async def test_a_status_is_patched_apart_from_its_object(gateway: KubeGateway, site: Site) -> None:
+    here = site.namespaces.system
+    await gateway.create(OPERATIONS, here, an_operation("one"))
+    body = {"status": {"phase": "Running", "requested": 3}, "spec": {"requestHash": "other"}}
+    changed = await gateway.patch(OPERATIONS, here, "one", body, "status")
+    assert (changed.status.phase, changed.status.requested) == ("Running", 3)
+    assert changed.spec.request_hash == "v1:x"
+
+
+async def test_what_was_deleted_is_gone(gateway: KubeGateway, here: str) -> None:
+    made = await make(gateway, here, "one")
+    uid, version = made.metadata.uid, made.metadata.resource_version
+    await gateway.delete(GPU_UNITS, here, "one", uid=uid, resource_version=version)
+    with pytest.raises(AbsentError, match=r'with 404: .*"one" not found\.$'):
+        await gateway.get(GPU_UNITS, here, "one")
+
+
+async def test_every_call_is_counted_by_its_method(
+    gateway: KubeGateway, registry: CollectorRegistry, here: str
+) -> None:
+    await make(gateway, here, "one")
+    await gateway.patch(GPU_UNITS, here, "one", {"metadata": {"labels": {"a": "b"}}})
+    await gateway.get(GPU_UNITS, here, "one")
+    await gateway.delete(GPU_UNITS, here, "one")
+    host = gateway.server.removeprefix("https://")
+    for method, code in (("POST", "201"), ("PATCH", "200"), ("GET", "200"), ("DELETE", "200")):
+        labels = {"code": code, "method": method, "host": host}
+        assert registry.get_sample_value("rest_client_requests_total", labels) == 1.0
+        timed = {"verb": method, "host": host}
+        name = "rest_client_request_duration_seconds_count"
+        assert registry.get_sample_value(name, timed) == 1.0
+
+
+# Refusals.
+
+
+async def test_an_absent_object_is_told_by_every_verb(gateway: KubeGateway, here: str) -> None:
+    with pytest.raises(AbsentError):
+        await gateway.get(GPU_UNITS, here, "none")
+    with pytest.raises(AbsentError):
+        await gateway.patch(GPU_UNITS, here, "none", {"metadata": {"labels": {"a": "b"}}})
+    with pytest.raises(AbsentError):
+        await gateway.delete(GPU_UNITS, here, "none")
+
+
+async def test_a_name_can_be_taken_once(gateway: KubeGateway, here: str) -> None:
+    await make(gateway, here, "one")
+    with pytest.raises(TakenError):
+        await make(gateway, here, "one")
+
+
+@pytest.mark.parametrize("condition", ["uid", "resourceVersion"])
+async def test_a_patch_of_another_version_is_stale(
+    gateway: KubeGateway, here: str, condition: str
+) -> None:
+    await make(gateway, here, "one")
+    body = {"metadata": {condition: "1", "labels": {"a": "b"}}}
+    with pytest.raises(StaleError):
+        await gateway.patch(GPU_UNITS, here, "one", body)
+
+
+@pytest.mark.parametrize("condition", ["uid", "resource_version"])
+async def test_a_deletion_of_another_version_is_stale(
+    gateway: KubeGateway, here: str, condition: str
+) -> None:
+    await make(gateway, here, "one")
+    with pytest.raises(StaleError):
+        await gateway.delete(GPU_UNITS, here, "one", **{condition: "1"})
+    assert (await gateway.get(GPU_UNITS, here, "one")).metadata.deletion_timestamp is None
+
+
+async def test_a_body_against_the_rules_is_rejected_in_the_servers_words(
+    gateway: KubeGateway, here: str
+) -> None:
+    with pytest.raises(RejectedError, match=r"with 422: Invalid spec\.gpu\.$") as refusal:
+        await make(gateway, here, "one", gpu=-7)
+    assert "spec.gpu: Invalid value: -7" in refusal.value.message
+
+
+async def test_a_body_that_is_no_unicode_is_rejected_unsent(
+    gateway: KubeGateway, here: str
+) -> None:
+    with pytest.raises(RejectedError, match="not sent"):
+        await make(gateway, here, "one", image="\ud800")
+
+
+async def test_a_body_of_another_kind_is_rejected(gateway: KubeGateway, here: str) -> None:
+    with pytest.raises(RejectedError, match="with 422: Invalid kind"):
+        await gateway.create(STOCK_POOLS, here, a_unit("one"))
+
+
+async def test_a_place_that_is_not_ours_is_refused(gateway: KubeGateway) -> None:
+    with pytest.raises(ClusterRefusedError, match=r"with 403: .* Check that manifests/rbac"):
+        await gateway.list(GPU_UNITS, "kube-system", Selection())
+
+
+async def test_a_full_quota_is_told_by_its_text(
+    gateway: KubeGateway, site: Site, here: str
+) -> None:
+    await site.create("resourcequotas", {"metadata": {"name": "few"}}, namespace=here)
+    counted = {"status": {"hard": {UNIT_COUNT: 1}, "used": {UNIT_COUNT: 1}}}
+    path = site.path("resourcequotas", "few", namespace=here)
+    await site.admin.patch(f"{path}/status", counted)
+
+    async def refusal() -> str:
+        try:
+            await gateway.delete(GPU_UNITS, here, (await make(gateway, here, "one")).metadata.name)
+        except QuotaExceededError as error:
+            return error.message
+        return ""
+
+    text = await eventually(refusal)  # the server looks at quotas through a cache
+    assert text.startswith("exceeded quota: few, requested: ")
+
+
+async def test_a_busy_server_is_asked_again_and_says_when_to_come_back(
+    gateway: KubeGateway, registry: CollectorRegistry, site: Site, here: str
+) -> None:
+    """It takes one request at a time from us, so most of a crowd must come back."""
+    labels = {"code": "429", "method": "GET", "host": gateway.server.removeprefix("https://")}
+
+    async def crowd() -> list[BaseException]:
+        calls = [gateway.list(GPU_UNITS, here, Selection()) for _ in range(40)]
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        return [answer for answer in answers if isinstance(answer, BaseException)]
+
+    async with jailed(site.admin, here):
+        failures = await eventually(crowd)
+    assert {type(failure) for failure in failures} == {ClusterBusyError}
+    assert all(getattr(failure, "retry_after", 0) >= 1 for failure in failures)
+    refusals = registry.get_sample_value("rest_client_requests_total", labels) or 0
+    assert refusals > len(failures)  # at first it asks for one second, and gets that
+
+
+@asynccontextmanager
+async def jailed(admin: Admin, namespace: str) -> AsyncIterator[None]:
+    """The server has next to no time for the API's requests in that namespace."""
+    level = {
+        "nominalConcurrencyShares": 0,
+        "borrowingLimitPercent": 0,
+        "limitResponse": {"type": "Reject"},
+    }
+    bodies: dict[str, dict[str, Any]] = {
+        "prioritylevelconfigurations": {"type": "Limited", "limited": level},
+        "flowschemas": {
+            "priorityLevelConfiguration": {"name": namespace},
+            "matchingPrecedence": 100,
+            "rules": [jail_rule(namespace)],
+        },
+    }
+    for kind, spec in bodies.items():
+        await admin.create(f"{FLOW_API}/{kind}", {"metadata": {"name": namespace}, "spec": spec})
+    try:
+        yield
+    finally:
+        for kind in bodies:
+            await admin.delete(f"{FLOW_API}/{kind}/{namespace}")
+
+
+def jail_rule(namespace: str) -> dict[str, Any]:
+    account = {"name": "runtime-api", "namespace": "runtime-system"}
+    where = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": [namespace]}
+    return {
+        "subjects": [{"kind": "ServiceAccount", "serviceAccount": account}],
+        "resourceRules": [where],
+    }
+
+
+async def test_a_kind_that_is_not_installed_is_no_absent_object(
+    installed: ControlPlane, here: str
+) -> None:
+    gizmos = Resource("Gizmo", "gizmos", GPUUnit)
+    async with gateway_of(installed.layout.admin_kubeconfig) as gateway:
+        with pytest.raises(ClusterUnfitError, match="Check that manifests are applied"):
+            await gateway.get(gizmos, here, "one")
+        with pytest.raises(ClusterUnfitError, match='namespaces "nowhere" not found'):
+            await make(gateway, "nowhere", "one")
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+async def test_a_name_never_leads_elsewhere(gateway: KubeGateway, here: str, name: str) -> None:
+    await make(gateway, here, "a")
+    with pytest.raises(AbsentError):
+        await gateway.get(GPU_UNITS, here, name)
+    with pytest.raises(AbsentError):
+        await gateway.patch(GPU_UNITS, here, name, {"metadata": {"labels": {"a": "b"}}})
+    with pytest.raises(AbsentError):
+        await gateway.delete(GPU_UNITS, here, name)
+    with pytest.raises(AbsentError):
+        await gateway.list(GPU_UNITS, name, Selection())
+    with pytest.raises(AbsentError):
+        await anext(gateway.watch(GPU_UNITS, here, name, ""))
+    assert (await gateway.get(GPU_UNITS, here, "a")).metadata.labels == {}
+
+
+# Lists.
+
+
+async def test_a_list_is_read_page_by_page(gateway: KubeGateway, here: str) -> None:
+    names = [f"unit-{number:02}" for number in range(25)]
+    await asyncio.gather(*(make(gateway, here, name) for name in names))
+    token, sizes, remaining, seen = "", [], [], []
+    while True:
+        page = await gateway.list(GPU_UNITS, here, Selection(limit=10, token=token))
+        sizes.append(len(page.items))
+        remaining.append(page.remaining)
+        seen += [unit.metadata.name for unit in page.items]
+        token = page.token
+        if not token:
+            break
+    assert (sizes, remaining, seen) == ([10, 10, 5], [15, 5, None], names)
+
+
+async def test_a_list_is_narrowed_by_label_and_by_field(gateway: KubeGateway, here: str) -> None:
+    for name in ("a", "b"):
+        body = a_unit(name)
+        body["metadata"]["labels"] = {"team": name, "own": "yes"}
+        await gateway.create(GPU_UNITS, here, body)
+    by_label = await gateway.list(GPU_UNITS, here, Selection(labels="team in (a,c),own"))
+    by_field = await gateway.list(GPU_UNITS, here, Selection(fields="metadata.name=b"))
+    assert [unit.metadata.name for unit in by_label.items] == ["a"]
+    assert [unit.metadata.name for unit in by_field.items] == ["b"]
+
+
+async def test_a_cached_list_has_it_soon(gateway: KubeGateway, here: str) -> None:
+    await make(gateway, here, "one")
+
+    async def listed() -> int:
+        return len((await gateway.list(GPU_UNITS, here, Selection(cached=True))).items)
+
+    await eventually(listed, lambda count: count == 1)
+
+
+@pytest.mark.parametrize("selection", [Selection(labels="a=("), Selection(limit=1, token="x")])  # noqa: S106 - no password
+async def test_a_selection_that_is_none_is_rejected(
+    gateway: KubeGateway, here: str, selection: Selection
+) -> None:
+    with pytest.raises(RejectedError):
+        await gateway.list(GPU_UNITS, here, selection)
+
+
+async def test_a_token_of_a_past_that_was_thrown_away_is_expired(
+    gateway: KubeGateway, installed: ControlPlane, here: str
+) -> None:
+    made = [await make(gateway, here, name) for name in ("a", "b")]
+    token = (await gateway.list(GPU_UNITS, here, Selection(limit=1))).token
+    await forget_until(installed, made[-1].metadata.resource_version)
+    with pytest.raises(ContinueExpiredError):
+        await gateway.list(GPU_UNITS, here, Selection(limit=1, token=at_version_one(token)))
+
+
+async def forget_until(plane: ControlPlane, version: str) -> None:
+    """Let etcd drop older versions, as it does every few minutes."""
+    url = f"{plane.layout.etcd_url}/v3/kv/compaction"
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(url, json={"revision": version, "physical": True}) as response,
+    ):
+        assert response.status == 200, await response.text()
+
+
+def at_version_one(token: str) -> str:
+    """The token of a list that was begun when the cluster was new."""
+    padded = token + "=" * (-len(token) % 4)
+    place = {**json.loads(base64.urlsafe_b64decode(padded)), "rv": 1}
+    return base64.urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
+
+
+# Watches.
+
+
+async def test_a_watch_sees_changes_and_the_end(gateway: KubeGateway, here: str) -> None:
+    made = await make(gateway, here, "one")
+    await make(gateway, here, "other")
+    version = made.metadata.resource_version
+    async with aclosing(gateway.watch(GPU_UNITS, here, "one", version)) as versions:
+        await gateway.patch(GPU_UNITS, here, "one", {"metadata": {"labels": {"a": "b"}}})
+        changed = await anext(versions)
+        assert changed is not None
+        assert changed.metadata.labels == {"a": "b"}
+        await gateway.delete(GPU_UNITS, here, "other")
+        await gateway.delete(GPU_UNITS, here, "one")
+        assert await anext(versions) is None
+
+
+async def test_a_watch_that_is_closed_gives_its_connection_back(
+    gateway: KubeGateway, here: str
+) -> None:
+    await make(gateway, here, "one")
+    connector = gateway._rest._session.connector
+    assert connector is not None
+    async with aclosing(gateway.watch(GPU_UNITS, here, "one", "")) as versions:
+        await anext(versions)
+        assert len(connector._acquired) == 1
+    assert len(connector._acquired) == 0
+
+
+async def test_a_watch_of_a_past_that_was_thrown_away_ends(gateway: KubeGateway, here: str) -> None:
+    await make(gateway, here, "one")
+    assert [seen async for seen in gateway.watch(GPU_UNITS, here, "one", "1")] == []

@@ -1,0 +1,72 @@
+"""At rest nothing is written, whatever the number of objects: counted by the API server itself."""
+
+import asyncio
+import re
+
+from hack.cluster.admin import Admin
+from tests.support.eventually import eventually
+from tests.support.our_controller import controlled
+from tests.support.site import Site, a_unit
+
+UNITS = 100
+POOLS = 5
+POOL_SIZE = 20
+REST_SECONDS = 60.0
+# Everything that the controller could have a reason to write; its lease is the one thing it must.
+WATCHED = frozenset(
+    {
+        *("gpuunits", "stockpools", "operations", "gpustorages", "events"),
+        *("deployments", "replicasets", "pods", "services", "networkpolicies"),
+    }
+)
+WRITES = frozenset({"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"})
+SAMPLE = re.compile(r"^apiserver_request_total\{(?P<labels>.*)\} (?P<value>\S+)$", re.MULTILINE)
+LABEL = re.compile(r'(\w+)="([^"]*)"')
+
+
+async def writes(admin: Admin) -> int:
+    """How many writes to what we watch the server has answered so far."""
+    total = 0.0
+    for sample in SAMPLE.finditer(await admin.get("/metrics")):
+        labels = dict(LABEL.findall(sample["labels"]))
+        if labels["resource"] in WATCHED and labels["verb"] in WRITES:
+            total += float(sample["value"])
+    return int(total)
+
+
+async def ready(site: Site, namespace: str) -> int:
+    units = await site.list("gpuunits", namespace=namespace)
+    return sum(unit.get("status", {}).get("phase") == "Ready" for unit in units)
+
+
+async def quiet(admin: Admin) -> bool:
+    """Whether the last second was without writes."""
+    before = await writes(admin)
+    await asyncio.sleep(1.0)
+    return await writes(admin) == before
+
+
+async def test_two_hundred_units_and_five_pools_cost_no_write_in_a_minute(site: Site) -> None:
+    small = {"memory": "16Mi", "gpu": 0}
+    ports = {"template": {"ports": [{"name": "http", "port": 80}]}}
+    async with controlled(site):
+        for number in range(UNITS):
+            body = a_unit(f"u{number}", image="a:1", **small, **ports)
+            await site.create("gpuunits", body)
+        for number in range(POOLS):
+            spec = {"specName": f"g{number}", "replicas": POOL_SIZE, **small}
+            body = {**a_unit(f"p{number}"), "kind": "StockPool", "spec": spec}
+            await site.create("stockpools", body, namespace=site.namespaces.stock)
+        await eventually(
+            lambda: ready(site, site.namespaces.instance), lambda n: n == UNITS, seconds=120
+        )
+        await eventually(
+            lambda: ready(site, site.namespaces.stock), lambda n: n == POOLS * POOL_SIZE, seconds=60
+        )
+        await eventually(lambda: quiet(site.admin), seconds=60)
+        before = await writes(site.admin)
+
+        await asyncio.sleep(REST_SECONDS)  # the span that is measured, not a wait for something
+
+        assert await writes(site.admin) == before
+        assert before > 4 * UNITS, "the count would have seen them"

@@ -1,0 +1,154 @@
+"""What a person sees and does with kubectl."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hack.cluster.controlplane import ControlPlane
+from hack.cluster.errors import ClusterError
+from hack.local.home import ROOT
+from tests.support.eventually import eventually
+from tests.support.our_controller import controlled
+from tests.support.played_storage import create_storage, make_ready
+from tests.support.products import admin_kubectl
+from tests.support.simulated_units import PORTS, a_users_unit, change, simulated
+from tests.support.site import Site, a_unit, ready_of
+
+AsKubectl = Callable[..., Awaitable[str]]
+
+SAMPLES = sorted((ROOT / "manifests" / "samples").glob("*.yaml"))
+
+
+@pytest.fixture
+def kubectl(installed: ControlPlane, site: Site, tmp_path: Path) -> AsKubectl:
+    """What is typed, in the namespace of users' units, with nothing remembered from before."""
+    program = admin_kubectl(installed)
+    return partial(program.run, f"--cache-dir={tmp_path}", "-n", site.namespaces.instance)
+
+
+def table(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines()]
+
+
+async def test_units_are_shown_with_what_matters(site: Site, kubectl: AsKubectl) -> None:
+    async with controlled(site):
+        await site.create("gpuunits", a_users_unit("good", template=PORTS))
+        await site.create("gpuunits", a_users_unit("bad", memory="lots"))
+        good = await site.unit_with("good", "UnitReady")
+        await site.unit_with("bad", "InvalidSpec")
+        shown = table(await kubectl("get", "gpuunits"))
+        wide = table(await kubectl("get", "gu", "good", "-o", "wide"))
+
+    address, node = good["status"]["accessURL"], good["status"]["nodeName"]
+    assert shown[0] == ["NAME", "SPEC", "PHASE", "REASON", "ACCESS", "AGE"]
+    assert shown[1][:4] == ["bad", "g1.1", "Failed", "InvalidSpec"]
+    assert shown[2][:5] == ["good", "g1.1", "Ready", "UnitReady", address]
+    columns = ["SPEC", "PHASE", "REASON", "ACCESS", "GPU", "MEMORY", "NODE", "SOURCE", "AGE"]
+    assert wide[0] == ["NAME", *columns]
+    assert wide[1][4:8] == [address, "1", "1Gi", node]
+
+
+async def test_everything_of_ours_is_shown_by_its_category(site: Site, kubectl: AsKubectl) -> None:
+    await site.create("gpuunits", a_users_unit("mine"))
+    await create_storage(site, "models")
+    shown = await kubectl("get", "gpuruntime", "-o", "name")
+
+    group = "runtime.lokiwager.io"
+    assert shown.split() == [f"gpustorage.{group}/models", f"gpuunit.{group}/mine"]
+
+
+async def test_waiting_ends_when_the_change_runs(site: Site, kubectl: AsKubectl) -> None:
+    wait = ("wait", "--for=condition=Ready", "gpuunit/mine", "--timeout=20s")
+    async with controlled(site):
+        await site.create("gpuunits", simulated("mine", "slow", delay="1s"))
+        await kubectl(*wait)
+        first = await site.unit("mine")
+        await change(site, "mine", image="example/image:2")
+        await kubectl(*wait)
+        second = await site.unit("mine")
+
+    assert [each["status"]["observedGeneration"] for each in (first, second)] == [1, 2]
+    assert ready_of(second)["status"] == "True"
+
+
+async def test_waiting_for_a_unit_that_cannot_run_fails(site: Site, kubectl: AsKubectl) -> None:
+    async with controlled(site):
+        await site.create("gpuunits", a_users_unit("mine", memory="lots"))
+        await site.unit_with("mine", "InvalidSpec")
+        with pytest.raises(ClusterError, match="timed out waiting for the condition"):
+            await kubectl("wait", "--for=condition=Ready", "gpuunit/mine", "--timeout=1s")
+        failed = await kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "gpuunit/mine")
+
+    assert "condition met" in failed
+
+
+async def test_units_are_found_by_phase_and_spec(site: Site, kubectl: AsKubectl) -> None:
+    async with controlled(site):
+        await site.create("gpuunits", a_users_unit("good"))
+        await site.create("gpuunits", a_users_unit("bad", memory="lots", specName="g8.8"))
+        await site.unit_with("good", "UnitReady")
+        await site.unit_with("bad", "InvalidSpec")
+        found = [
+            await kubectl("get", "gpuunits", "-o", "name", f"--field-selector={selector}")
+            for selector in ("status.phase=Ready", "status.phase=Failed", "spec.specName=g8.8")
+        ]
+
+    names = ["good", "bad", "bad"]
+    assert [each.strip() for each in found] == [f"gpuunit.runtime.lokiwager.io/{n}" for n in names]
+
+
+async def test_stock_shows_no_address(site: Site, kubectl: AsKubectl) -> None:
+    stock = site.namespaces.stock
+    async with controlled(site):
+        await site.create("gpuunits", a_unit("warm"), namespace=stock)
+        await site.unit_with("warm", "StockReady", namespace=stock)
+        shown = table(await kubectl("get", "gpuunits", "-n", stock))
+
+    assert shown[1][:4] == ["warm", "g1.1", "Ready", "StockReady"]
+    assert not any("://" in cell for cell in shown[1])
+
+
+async def test_a_template_is_explained(kubectl: AsKubectl) -> None:
+    explained = await eventually(
+        lambda: kubectl("explain", "gpuunit.spec.template"), tolerate=ClusterError
+    )
+
+    assert "What runs in the unit." in explained
+    assert {"command", "args", "envs", "ports"} <= set(explained.split())
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.stem)
+async def test_a_sample_is_accepted_as_it_is_shipped(
+    installed: ControlPlane, sample: Path, tmp_path: Path
+) -> None:
+    said = await admin_kubectl(installed).run(
+        "apply", f"--cache-dir={tmp_path}", "--dry-run=server", "-f", str(sample)
+    )
+
+    assert "created (server dry run)" in said
+
+
+async def test_the_samples_run(site: Site, kubectl: AsKubectl, tmp_path: Path) -> None:
+    async with controlled(site):
+        for sample in SAMPLES:
+            body = moved(yaml.safe_load(sample.read_text()), site)
+            copy = tmp_path / sample.name
+            copy.write_text(yaml.safe_dump(body))
+            await kubectl("apply", "-n", body["metadata"]["namespace"], "-f", str(copy))
+        await site.unit_with("notebook", "StorageNotReady")
+        await make_ready(site, "datasets")
+        unit = await site.unit_with("notebook", "UnitReady")
+
+    assert unit["status"]["accessURL"].endswith(":8888")
+
+
+def moved(body: dict[str, Any], site: Site) -> dict[str, Any]:
+    """The sample in the namespaces of the test's own site."""
+    names = site.namespaces
+    here = {"runtime-stock": names.stock, "runtime-instance": names.instance}
+    meta = body["metadata"]
+    return {**body, "metadata": {**meta, "namespace": here[meta["namespace"]]}}

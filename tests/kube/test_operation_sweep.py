@@ -1,0 +1,123 @@
+"""Records of operations on a real server: nothing is kept for longer than it is needed."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from controller.caches import Caches
+from controller.conditions import timestamp
+from controller.kinds import OPERATIONS
+from controller.loops import Loops
+from controller.namespaces import Namespaces
+from controller.operation.reconciler import OperationReconciler
+from controller.operation.setup import control_loop
+from controller.runtime.client import Client
+from controller.runtime.clock import SystemClock
+from controller.runtime.informer_metrics import InformerMetrics
+from controller.runtime.key import ObjectKey
+from controller.runtime.writer import Writer
+from hack.cluster.controlplane import ControlPlane
+from shared.v1alpha1.operation import Operation
+from tests.support.eventually import eventually
+from tests.support.library import client_of
+from tests.support.loops import running
+
+DAY = 86400.0
+
+
+@pytest.fixture
+async def client(installed: ControlPlane) -> AsyncIterator[Client]:
+    async with client_of(installed.layout.admin_kubeconfig) as made:
+        yield made
+
+
+@asynccontextmanager
+async def sweeping(client: Client, namespace: str, retention: float) -> AsyncIterator[None]:
+    """A sweeper of the namespace runs for the length of the block."""
+    clock, randomness = SystemClock(), Random(7)
+    everywhere = Namespaces(stock=namespace, instance=namespace, system=namespace)
+    metrics = InformerMetrics(CollectorRegistry())
+    caches = Caches(client, everywhere, metrics, clock, randomness)
+    writer = Writer(client, caches.informers)
+    reconciler = OperationReconciler(caches, writer, clock, retention)
+    loop = control_loop(reconciler, caches, Loops(CollectorRegistry(), clock, randomness))
+    async with running(loop, caches.operations.informers):
+        yield
+
+
+async def record(client: Client, namespace: str, name: str, **status: Any) -> ObjectKey:
+    """A record with a request, and with `status` if it has any."""
+    body = {
+        "metadata": {"namespace": namespace, "name": name},
+        "spec": {
+            "operationID": name,
+            "type": "CreateGPUUnit",
+            "requestHash": "v1:h",
+            "request": {"name": "u"},
+        },
+    }
+    await client.create(OPERATIONS, body)
+    key = ObjectKey(namespace, name)
+    if status:
+        await client.patch_status(OPERATIONS, key, status)
+    return key
+
+
+def now() -> str:
+    return timestamp(SystemClock().now())
+
+
+async def names(client: Client, namespace: str) -> list[str]:
+    return sorted(found.metadata.name for found in (await client.list(OPERATIONS, namespace)).items)
+
+
+async def test_final_records_go_after_their_retention_and_no_others(
+    client: Client, namespace: str
+) -> None:
+    await record(client, namespace, "done", phase="Succeeded", finishedAt=now())
+    await record(client, namespace, "failed", phase="Failed", finishedAt=now())
+    await record(client, namespace, "running", phase="Running", updatedAt=now())
+    await record(client, namespace, "pending")
+    async with sweeping(client, namespace, retention=1.0):
+        await eventually(
+            lambda: names(client, namespace), lambda found: found == ["pending", "running"]
+        )
+
+
+async def test_a_success_drops_its_request_and_a_failure_keeps_it(
+    client: Client, namespace: str
+) -> None:
+    done = await record(client, namespace, "done", phase="Succeeded", finishedAt=now())
+    failed = await record(client, namespace, "failed", phase="Failed", finishedAt=now())
+    async with sweeping(client, namespace, DAY):
+        await eventually(lambda: client.get(OPERATIONS, done), has_no_request)
+    assert (await client.get(OPERATIONS, failed)).spec.request == {"name": "u"}
+
+
+async def test_a_record_that_was_restarted_meanwhile_stays(client: Client, namespace: str) -> None:
+    long_ago = timestamp(SystemClock().now() - timedelta(days=2))
+    key = await record(client, namespace, "failed", phase="Failed", finishedAt=long_ago)
+    seen = await client.get(OPERATIONS, key)
+    await client.patch_status(OPERATIONS, key, {"phase": "Running", "attempt": 1})
+    await sweep_as_of(client, namespace, seen)
+    assert await names(client, namespace) == ["failed"]
+
+
+async def sweep_as_of(client: Client, namespace: str, seen: Operation) -> None:
+    """One turn of a sweeper that knows only an old state of the record."""
+    clock = SystemClock()
+    everywhere = Namespaces(stock=namespace, instance=namespace, system=namespace)
+    metrics = InformerMetrics(CollectorRegistry())
+    caches = Caches(client, everywhere, metrics, clock, Random(7))
+    caches.operations.informers[0].wrote(seen)
+    reconciler = OperationReconciler(caches, Writer(client, ()), clock, DAY)
+    await reconciler.reconcile(ObjectKey(namespace, seen.metadata.name))
+
+
+def has_no_request(found: Operation) -> bool:
+    return found.spec.request is None

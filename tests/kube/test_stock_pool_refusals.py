@@ -1,0 +1,186 @@
+"""Pools that cannot be made right, on a real server, and how they recover."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from controller.runtime.client import Client
+from controller.runtime.reconcile import Result
+from controller.stockpool.permissions import RULES
+from hack.cluster.admin import Admin, RefusedError
+from hack.cluster.controlplane import ControlPlane
+from hack.generate import rbac
+from shared.v1alpha1.group import API_VERSION, GROUP
+from tests.support.events import told
+from tests.support.eventually import eventually
+from tests.support.failing_client import CountingClient
+from tests.support.library import client_of
+from tests.support.pool_keeper import PoolKeeper
+from tests.support.stock import Stock
+
+COUNTED = f"count/gpuunits.{GROUP}"
+FIRST_THREE = ["warm-0", "warm-1", "warm-2"]
+
+
+@pytest.fixture
+async def client(installed: ControlPlane) -> AsyncIterator[Client]:
+    async with client_of(installed.layout.admin_kubeconfig) as made:
+        yield made
+
+
+@pytest.fixture
+def stock(client: Client, namespace: str) -> Stock:
+    return Stock(client, namespace)
+
+
+@pytest.fixture
+def keeper(client: Client, namespace: str) -> PoolKeeper:
+    return PoolKeeper(client, namespace)
+
+
+async def test_a_wrong_spec_is_told_of_and_harms_nothing_until_it_is_mended(
+    stock: Stock, keeper: PoolKeeper, admin: Admin
+) -> None:
+    async with keeper.keeping():
+        await stock.ask(1)
+        await stock.has("warm-0")
+        uid = (await stock.unit("warm-0")).metadata.uid
+        await stock.change(memory="lots", replicas=2)
+        pool = await stock.says(lambda pool: pool.status.phase == "Failed")
+        (note,) = await eventually(lambda: told(admin, stock.namespace, "InvalidSpec"))
+        assert (await stock.unit("warm-0")).metadata.uid == uid
+        await stock.change(memory="1Gi")
+        await stock.has("warm-0", "warm-1")
+        await stock.says(lambda pool: pool.status.phase == "Progressing")
+    (said,) = pool.status.conditions
+    assert (said.reason, said.message) == ("InvalidSpec", note)
+    assert "memory" in note
+    assert "lots" in note
+    assert (await stock.unit("warm-0")).metadata.uid == uid
+
+
+async def test_a_quota_that_refuses_is_told_of_and_survived(
+    stock: Stock, keeper: PoolKeeper, admin: Admin
+) -> None:
+    quota = await effective_quota(admin, stock.namespace)
+    async with keeper.keeping():
+        await stock.ask(3)
+        pool = await stock.says(lambda pool: pool.status.phase == "Degraded")
+        assert "exceeded quota" in pool.status.conditions[0].message
+        await admin.patch(quota, {"spec": {"hard": {COUNTED: "9"}}})
+        await eventually(stock.unclaimed, lambda found: len(found) == 3, seconds=60)
+        await stock.says(lambda pool: pool.status.phase == "Progressing")
+
+
+async def effective_quota(admin: Admin, namespace: str) -> str:
+    """The path of a quota of one unit that the server holds everybody to.
+
+    One that is made before the controller manager has heard of the kind is looked at again only
+    after minutes, so another is made.
+    """
+    quotas = f"/api/v1/namespaces/{namespace}/resourcequotas"
+    path, body = f"{quotas}/few", {"metadata": {"name": "few"}, "spec": {"hard": {COUNTED: "1"}}}
+    for _ in range(60):
+        await admin.create(quotas, body)
+        try:
+            await eventually(lambda: admin.get(path), is_counting, seconds=2)
+        except AssertionError:
+            await admin.delete(path)
+        else:
+            return path
+    raise AssertionError("no quota became effective")
+
+
+def is_counting(quota: Mapping[str, Any]) -> bool:
+    return COUNTED in quota["status"].get("used", {})
+
+
+async def test_units_that_the_server_finds_wrong_are_told_of_and_not_tried_for_ever(
+    client: Client, stock: Stock, admin: Admin
+) -> None:
+    counted = CountingClient(client)
+    async with refusing_units(admin, stock.namespace):
+        async with PoolKeeper(counted, stock.namespace).keeping():
+            await stock.ask(1)
+            pool = await stock.says(lambda pool: pool.status.phase == "Failed")
+            await eventually(lambda: told(admin, stock.namespace, "InvalidSpec"))
+        keeper = PoolKeeper(counted, stock.namespace)
+        async with keeper.looking():
+            assert await keeper.reconciler.reconcile(stock.key) == Result()
+    assert "no units today" in pool.status.conditions[0].message
+    async with PoolKeeper(client, stock.namespace).keeping():
+        await stock.has("warm-0")
+
+
+@asynccontextmanager
+async def refusing_units(admin: Admin, namespace: str) -> AsyncIterator[None]:
+    """The server finds every new unit of the namespace invalid for the length of the block."""
+    api, name = "/apis/admissionregistration.k8s.io/v1", f"refuse-{namespace}"
+    policy = {
+        "matchConstraints": {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+            "resourceRules": [
+                {
+                    "apiGroups": [GROUP],
+                    "apiVersions": ["*"],
+                    "resources": ["gpuunits"],
+                    "operations": ["CREATE"],
+                }
+            ],
+        },
+        "validations": [{"expression": "false", "message": "no units today"}],
+    }
+    binding = {"policyName": name, "validationActions": ["Deny"]}
+    kinds = {"validatingadmissionpolicies": policy, "validatingadmissionpolicybindings": binding}
+    for plural, spec in kinds.items():
+        await admin.create(f"{api}/{plural}", {"metadata": {"name": name}, "spec": spec})
+    try:
+        await eventually(lambda: refused(admin, namespace))
+        yield
+    finally:
+        for plural in kinds:
+            await admin.delete(f"{api}/{plural}/{name}")
+        await eventually(lambda: refused(admin, namespace), lambda refusal: not refusal)
+
+
+async def refused(admin: Admin, namespace: str) -> bool:
+    """Whether a new unit would be refused."""
+    path = f"/apis/{API_VERSION}/namespaces/{namespace}/gpuunits"
+    body = {
+        "apiVersion": API_VERSION,
+        "kind": "GPUUnit",
+        "metadata": {"name": "try"},
+        "spec": {"specName": "g1.1"},
+    }
+    try:
+        await admin.request("POST", path, body, query={"dryRun": "All"})
+    except RefusedError:
+        return True
+    return False
+
+
+async def test_the_declared_permissions_are_enough(
+    installed: ControlPlane, stock: Stock, admin: Admin
+) -> None:
+    await grant(admin, stock.namespace)
+    async with (
+        client_of(installed.layout.kubeconfig("controller")) as ours,
+        PoolKeeper(ours, stock.namespace).keeping(),
+    ):
+        await stock.ask(2)
+        await stock.has("warm-0", "warm-1")
+        await stock.change(replicas=1)
+        await stock.has("warm-0")
+        await stock.says(lambda pool: pool.status.replicas == 1)
+        await eventually(lambda: told(admin, stock.namespace, "ScaledDown"))
+
+
+async def grant(admin: Admin, namespace: str) -> None:
+    """Give the controller's account what the work on pools asks for, and no more."""
+    held = rbac.merged(replace(rule, namespace=namespace) for rule in RULES)
+    root = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}"
+    await admin.create(f"{root}/roles", rbac.role("controller", namespace, held))
+    await admin.create(f"{root}/rolebindings", rbac.binding("controller", namespace))

@@ -1,0 +1,222 @@
+"""The children of a unit stay as they were made, and what others add to them stays too."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.eventually import eventually
+from tests.support.our_controller import controlled
+from tests.support.simulated_units import PORTS, a_users_unit, change, pods_of, version_of
+from tests.support.site import Site, a_unit
+
+CHILDREN = {
+    "deployments": "unit-mine",
+    "services": "unit-mine",
+    "networkpolicies": "egress-mine",
+}
+
+
+async def ready_unit(site: Site, **spec: Any) -> dict[str, Any]:
+    await site.create("gpuunits", a_users_unit("mine", **{"template": PORTS, **spec}))
+    return await site.unit_with("mine", "UnitReady")
+
+
+async def child(site: Site, kind: str, *, namespace: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = await site.admin.get(
+        site.path(kind, CHILDREN[kind], namespace=namespace)
+    )
+    return found
+
+
+async def edit(site: Site, kind: str, body: dict[str, Any]) -> None:
+    await site.admin.patch(site.path(kind, CHILDREN[kind]), body)
+
+
+@pytest.mark.parametrize("kind", CHILDREN)
+async def test_a_deleted_child_is_made_again(site: Site, kind: str) -> None:
+    async with controlled(site):
+        await ready_unit(site)
+        first = await child(site, kind)
+        await site.admin.delete(site.path(kind, CHILDREN[kind]))
+        second = await eventually(
+            lambda: child(site, kind),
+            lambda found: found["metadata"]["uid"] != first["metadata"]["uid"],
+            tolerate=Exception,
+        )
+        await site.unit_with("mine", "UnitReady")
+
+    assert ours(second) == ours(first)
+
+
+def ours(found: dict[str, Any]) -> Any:
+    """What we ask for; addresses are the server's to give."""
+    given = ("clusterIP", "clusterIPs")
+    return {name: value for name, value in found["spec"].items() if name not in given}
+
+
+def template_of(**container: Any) -> dict[str, Any]:
+    given = {"name": "unit", "image": "example/image:1", **container}
+    return {"spec": {"containers": [given]}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        pytest.param("deployments", {"replicas": 3}, id="scaled up"),
+        pytest.param("deployments", {"replicas": 0}, id="scaled down"),
+        pytest.param("deployments", {"template": template_of(image="example/evil:1")}, id="image"),
+        pytest.param(
+            "deployments",
+            {"template": template_of(ports=[{"name": "http", "containerPort": 80}])},
+            id="container port",
+        ),
+        pytest.param(
+            "deployments", {"strategy": {"type": "Recreate", "rollingUpdate": None}}, id="strategy"
+        ),
+        pytest.param("services", {"selector": {"app": "other"}}, id="selector"),
+        pytest.param("services", {"ports": [{"port": 1}]}, id="ports"),
+        pytest.param("services", {"ports": [{"name": "http", "port": 80}]}, id="port number"),
+        pytest.param(
+            "networkpolicies", {"podSelector": {"matchLabels": {"app": "other"}}}, id="pod selector"
+        ),
+        pytest.param("networkpolicies", {"egress": [{}]}, id="egress"),
+        pytest.param("networkpolicies", {"ingress": None}, id="ingress"),
+        pytest.param("networkpolicies", {"policyTypes": ["Ingress"]}, id="policy types"),
+    ],
+)
+async def test_an_edited_field_is_put_back(site: Site, kind: str, spec: dict[str, Any]) -> None:
+    async with controlled(site):
+        await ready_unit(site)
+        before = await child(site, kind)
+        await edit(site, kind, {"spec": spec})
+        after = await eventually(
+            lambda: child(site, kind),
+            lambda found: (
+                found["spec"] == before["spec"] and version_of(found) != version_of(before)
+            ),
+        )
+
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+
+
+@pytest.mark.parametrize("kind", CHILDREN)
+async def test_a_removed_mark_is_put_back(site: Site, kind: str) -> None:
+    async with controlled(site):
+        await ready_unit(site)
+        before = (await child(site, kind))["metadata"]
+        await edit(site, kind, {"metadata": dict.fromkeys(("labels", "annotations"))})
+        after = await eventually(
+            lambda: child(site, kind),
+            lambda found: found["metadata"].get("labels") == before["labels"],
+        )
+
+    marks = after["metadata"]["annotations"]
+    hashes = [name for name in before["annotations"] if name.endswith("/applied-hash")]
+    assert [marks[name] for name in hashes] == [before["annotations"][name] for name in hashes]
+
+
+async def test_what_others_add_stays_when_our_own_is_put_back(site: Site) -> None:
+    theirs = {"labels": {"team": "blue"}, "annotations": {"example.com/note": "theirs"}}
+    async with controlled(site):
+        await ready_unit(site)
+        pod = (await child(site, "deployments"))["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        container["env"].append({"name": "DEBUG", "value": "1"})
+        added = {"minReadySeconds": 1, "template": {"spec": {"containers": [container]}}}
+        await edit(site, "deployments", {"metadata": theirs, "spec": {**added, "replicas": 2}})
+        ports = [*PORTS["ports"], {"name": "theirs", "port": 80}]
+        spec = {"sessionAffinity": "ClientIP", "ports": ports, "selector": {"app": "other"}}
+        await edit(site, "services", {"metadata": theirs, "spec": spec})
+        deployment = await eventually(
+            lambda: child(site, "deployments"), lambda found: found["spec"]["replicas"] == 1
+        )
+        service = await eventually(
+            lambda: child(site, "services"),
+            lambda found: "app" not in found["spec"]["selector"],
+        )
+        await site.unit_with("mine", "UnitReady")
+
+    for found in (deployment, service):
+        assert theirs["labels"].items() <= found["metadata"]["labels"].items()
+        assert theirs["annotations"].items() <= found["metadata"]["annotations"].items()
+    assert deployment["spec"]["minReadySeconds"] == 1
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert {"name": "DEBUG", "value": "1"} in container["env"]
+    assert service["spec"]["sessionAffinity"] == "ClientIP"
+    assert [port["name"] for port in service["spec"]["ports"]] == ["http", "theirs"]
+
+
+async def test_what_a_unit_no_longer_asks_for_goes(site: Site) -> None:
+    both = {"ports": [*PORTS["ports"], {"name": "stats", "port": 9000}]}
+    async with controlled(site):
+        await ready_unit(site, template=both)
+        await change(site, "mine", template=PORTS)
+        service = await eventually(
+            lambda: child(site, "services"), lambda found: len(found["spec"]["ports"]) == 1
+        )
+        await change(site, "mine", template=None)
+        await site.gone("services", "unit-mine")
+        unit = await eventually(
+            lambda: site.unit("mine"), lambda found: "accessURL" not in found["status"]
+        )
+
+    assert service["spec"]["ports"][0]["name"] == "http"
+    assert "serviceName" not in unit["status"]
+
+
+async def test_drift_is_corrected_after_a_time_without_a_controller(site: Site) -> None:
+    async with controlled(site):
+        await ready_unit(site)
+    await edit(site, "deployments", {"spec": {"replicas": 0}})
+    await site.admin.delete(site.path("networkpolicies", "egress-mine"))
+    async with controlled(site):
+        await eventually(
+            lambda: child(site, "deployments"), lambda found: found["spec"]["replicas"] == 1
+        )
+        await eventually(lambda: child(site, "networkpolicies"), tolerate=Exception)
+        await site.unit_with("mine", "UnitReady")
+
+
+async def test_the_reservation_of_stock_is_put_back_too(site: Site) -> None:
+    stock = site.namespaces.stock
+    path = site.path("deployments", "unit-mine", namespace=stock)
+    async with controlled(site):
+        await site.create("gpuunits", a_unit("mine"), namespace=stock)
+        await site.unit_with("mine", "StockReady", namespace=stock)
+        await site.admin.patch(path, {"spec": {"replicas": 0}})
+        await eventually(
+            lambda: child(site, "deployments", namespace=stock),
+            lambda found: found["spec"]["replicas"] == 1,
+        )
+        await site.unit_with("mine", "StockReady", namespace=stock)
+
+
+async def test_a_new_controller_finds_nothing_to_do(site: Site) -> None:
+    async with controlled(site):
+        await ready_unit(site)
+        before = await versions(site)
+    async with controlled(site):
+        await site.create("gpuunits", a_users_unit("other"))
+        await site.unit_with("other", "UnitReady")
+        after = await versions(site)
+
+    assert after == before
+
+
+async def versions(site: Site) -> list[str]:
+    """Of the unit, its children and its pod: another list after any write to one of them."""
+    found = [await site.unit("mine"), *await pods_of(site, "mine")]
+    return [version_of(each) for each in (*found, *[await child(site, kind) for kind in CHILDREN])]
+
+
+async def test_a_correction_is_told(site: Site) -> None:
+    async with controlled(site):
+        await ready_unit(site)
+        await edit(site, "deployments", {"spec": {"replicas": 2}})
+        events = await eventually(
+            lambda: site.list("events"),
+            lambda found: any(event["reason"] == "Updated" for event in found),
+        )
+
+    (told,) = [event for event in events if event["reason"] == "Updated"]
+    assert told["note"] == "Updated Deployment unit-mine"

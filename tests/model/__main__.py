@@ -1,0 +1,26 @@
+"""`make soak`: many random schedules, one after the other; replay one with `--seed`."""
+
+import argparse
+import asyncio
+import logging
+import sys
+
+from tests.model.plans import checked
+
+EVERY = 500
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.model", description=__doc__)
+    parser.add_argument("--schedules", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0, help="the first one")
+    told = parser.parse_args()
+    logging.disable(logging.CRITICAL)
+    for number, seed in enumerate(range(told.seed, told.seed + told.schedules), start=1):
+        asyncio.run(checked(seed))
+        if number % EVERY == 0 or number == told.schedules:
+            sys.stdout.write(f"{number} schedules, all invariants hold\n")
+            sys.stdout.flush()
+
+
+main()

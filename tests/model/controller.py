@@ -1,0 +1,136 @@
+"""The controller's part of a hand-off on the model: the product's own decisions, call by call."""
+
+from apiserver.gateway import AbsentError, ClusterError, Selection, StaleError
+from apiserver.resources import GPU_UNITS, OPERATIONS
+from controller.gpuunit import claim, seeding
+from controller.gpuunit.admission import Entry, Source, is_admitted, is_held_for, judge, source_of
+from controller.gpuunit.seeding import Listing
+from shared import names, wellknown
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.operation import Operation
+from tests.model.client import ModelClient
+from tests.model.turnstile import Turnstile
+from tests.model.world import INSTANCE, STOCK, SYSTEM
+
+EVERYTHING = Selection()
+
+
+class ModelController:
+    """Looks at every unit again and again, as level-triggered work does."""
+
+    def __init__(self, client: ModelClient, turnstile: Turnstile) -> None:
+        self._client = client
+        self._turnstile = turnstile
+
+    async def run(self) -> None:
+        """For ever; whatever fails is looked at again."""
+        while True:
+            await self.look_at_all()
+            await self._turnstile.sleep(1.0)
+
+    async def look_at_all(self) -> None:
+        for namespace, look in ((INSTANCE, self._active), (STOCK, self._stock)):
+            try:
+                page = await self._client.list(GPU_UNITS, namespace, EVERYTHING)
+            except ClusterError:
+                continue
+            for unit in page.items:
+                try:
+                    await look(unit)
+                except ClusterError:
+                    continue
+
+    async def _active(self, unit: GPUUnit) -> None:
+        source = source_of(unit)
+        if source is None:
+            return None
+        if is_admitted(unit):
+            return await self._consume(source)
+        record = await self._record(source.operation_id)
+        stock = await self._get_stock(source.name)
+        admission = judge(unit, source, record, stock)
+        if admission.entry is Entry.STRAY:
+            await self._delete(unit)
+        if admission.entry is Entry.ELIGIBLE and record is not None:
+            await self._close(record, unit)
+        if admission.entry in (Entry.ELIGIBLE, Entry.ADMITTED):
+            await self._note(unit, {wellknown.ADMITTED: "node"})
+        return None
+
+    async def _consume(self, source: Source) -> None:
+        stock = await self._get_stock(source.name)
+        if stock is not None and is_held_for(stock, source):
+            await self._delete(stock)
+
+    async def _stock(self, stock: GPUUnit) -> None:
+        if not seeding.is_marked(stock):
+            operation_id = stock.metadata.annotations[wellknown.OPERATION_ID]
+            listing = seeding.judge(stock, await self._record(operation_id))
+            if listing is Listing.STRAY:
+                return await self._delete(stock)
+            if listing is Listing.LISTED:
+                await self._note(stock, {wellknown.LISTED: "true"})
+                await self._ready(stock)
+            return None
+        if not stock.status.phase:
+            await self._ready(stock)
+        if claim.is_claimed(stock):
+            await self._release_if_void(stock)
+        return None
+
+    async def _release_if_void(self, stock: GPUUnit) -> None:
+        record = await self._record(claim.claim_operation(stock))
+        uid = None
+        if record is not None and record.status.objects:
+            try:
+                made = record.status.objects[0]
+                uid = (await self._client.get(GPU_UNITS, INSTANCE, made.name)).metadata.uid
+            except AbsentError:
+                uid = None
+        if claim.void(stock, record, uid) is not None:
+            body = claim.release_patch(stock, None)
+            await self._client.patch(GPU_UNITS, STOCK, stock.metadata.name, body)
+
+    async def _record(self, operation_id: str) -> Operation | None:
+        try:
+            return await self._client.get(OPERATIONS, SYSTEM, names.operation(operation_id))
+        except AbsentError:
+            return None
+
+    async def _get_stock(self, name: str) -> GPUUnit | None:
+        try:
+            return await self._client.get(GPU_UNITS, STOCK, name)
+        except AbsentError:
+            return None
+
+    async def _close(self, record: Operation, unit: GPUUnit) -> None:
+        meta = unit.metadata
+        made = {"kind": "GPUUnit", "namespace": INSTANCE, "name": meta.name, "uid": meta.uid}
+        body = {
+            "metadata": {"resourceVersion": record.metadata.resource_version},
+            "status": {"phase": "Succeeded", "created": 1, "objects": [made]},
+        }
+        await self._client.patch(OPERATIONS, SYSTEM, record.metadata.name, body, "status")
+
+    async def _note(self, unit: GPUUnit, notes: dict[str, str]) -> None:
+        meta = unit.metadata
+        body = {"metadata": {"uid": meta.uid, "annotations": notes}}
+        await self._client.patch(GPU_UNITS, meta.namespace, meta.name, body)
+
+    async def _ready(self, unit: GPUUnit) -> None:
+        meta = unit.metadata
+        body = {"metadata": {"uid": meta.uid}, "status": {"phase": "Ready"}}
+        await self._client.patch(GPU_UNITS, meta.namespace, meta.name, body, "status")
+
+    async def _delete(self, unit: GPUUnit) -> None:
+        meta = unit.metadata
+        try:
+            await self._client.delete(
+                GPU_UNITS,
+                meta.namespace,
+                meta.name,
+                uid=meta.uid,
+                resource_version=meta.resource_version,
+            )
+        except (AbsentError, StaleError):
+            return

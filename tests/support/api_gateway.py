@@ -1,0 +1,34 @@
+"""The runtime API's way to Kubernetes, on a real server."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry
+
+from apiserver.clock import SystemClock
+from apiserver.kube.access import Access
+from apiserver.kube.credentials import Credentials
+from apiserver.kube.gateway import KubeGateway
+from apiserver.kube.kubeconfig import from_kubeconfig
+from apiserver.kube.metrics import RestMetrics
+from apiserver.kube.rest import RestClient, new_session
+from tests.support.tcp_proxy import TCPProxy
+
+
+@asynccontextmanager
+async def gateway_of(
+    kubeconfig: Path, *, through: TCPProxy | None = None, registry: CollectorRegistry | None = None
+) -> AsyncIterator[KubeGateway]:
+    """A gateway with the access of `kubeconfig`, for the length of the block."""
+    clock = SystemClock()
+
+    async def load() -> Access:
+        access = await from_kubeconfig(kubeconfig)
+        return replace(access, server=f"https://127.0.0.1:{through.port}") if through else access
+
+    credentials = Credentials(load, await load(), clock)
+    metrics = RestMetrics(registry or CollectorRegistry())
+    async with new_session("test") as session:
+        yield KubeGateway(RestClient(session, credentials, metrics, clock))

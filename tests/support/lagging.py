@@ -1,0 +1,53 @@
+"""A source of lists and watches that tells nothing new of one kind for as long as a test wants."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, TypeVar
+
+from controller.runtime.client import Client
+from controller.runtime.decoding import Decoder, Listing
+from controller.runtime.kind import Kind
+from controller.runtime.objects import Object
+from controller.runtime.reflector import Events
+
+T = TypeVar("T", bound=Object)
+
+
+class LaggingWatch:
+    """A watch whose news wait."""
+
+    def __init__(self, events: Events, flowing: asyncio.Event) -> None:
+        self._events = events
+        self._flowing = flowing
+
+    async def batches(self) -> AsyncIterator[list[bytes]]:
+        async for lines in self._events.batches():
+            await self._flowing.wait()
+            yield lines
+
+    def close(self) -> None:
+        self._events.close()
+
+
+class LaggingSource:
+    """A client's lists and watches; those of `kind` lag until `catch_up`."""
+
+    def __init__(self, client: Client, kind: Kind[Any]) -> None:
+        self._client = client
+        self._kind = kind
+        self._flowing = asyncio.Event()
+
+    def catch_up(self) -> None:
+        self._flowing.set()
+
+    async def list(self, kind: Kind[T], namespace: str, query: Mapping[str, str]) -> Listing[T]:
+        return await self._client.list(kind, namespace, query)
+
+    async def watch(
+        self, kind: Kind[T], namespace: str, query: Mapping[str, str], *, silence: float
+    ) -> Events:
+        events = await self._client.watch(kind, namespace, query, silence=silence)
+        return LaggingWatch(events, self._flowing) if kind == self._kind else events
+
+    def decoder(self, kind: Kind[T]) -> Decoder[T]:
+        return self._client.decoder(kind)

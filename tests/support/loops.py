@@ -1,0 +1,31 @@
+"""Control loops in the test's own process, on a real server."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from controller.runtime import manager
+from controller.runtime.control_loop import ControlLoop
+from controller.runtime.informer import Informer
+
+
+@asynccontextmanager
+async def following(informers: Sequence[Informer[Any]]) -> AsyncIterator[None]:
+    """The informers run and have caught up for the length of the block."""
+    async with manager.running(informers):
+        for informer in informers:
+            await informer.synced()
+        yield
+
+
+@asynccontextmanager
+async def running(loop: ControlLoop, informers: Sequence[Informer[Any]]) -> AsyncIterator[None]:
+    """The loop works on what the informers tell; at the end of the block it is stopped cleanly."""
+    stop = asyncio.Event()
+    async with following(informers), asyncio.TaskGroup() as group:
+        group.create_task(loop.run(stop))
+        try:
+            yield
+        finally:
+            stop.set()

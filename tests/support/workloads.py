@@ -1,0 +1,83 @@
+"""Pods, nodes and Deployments as the caches hold them, for decisions that are made of values."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from controller.gpuunit.workload import Workload
+from shared.deployment import Deployment
+from shared.node import Node
+from shared.pod import Pod
+
+READY = [{"type": "Ready", "status": "True"}]
+UNSCHEDULABLE = [
+    {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "0/4 nodes are available",
+    }
+]
+
+
+def a_pod(
+    name: str = "one",
+    *,
+    node: str = "",
+    requests: Mapping[str, str] | None = None,
+    spec: Mapping[str, Any] | None = None,
+    deleted: bool = False,
+    **status: Any,
+) -> Pod:
+    """A pod whose status is written as Kubernetes writes it."""
+    container = {"name": "unit", "resources": {"requests": dict(requests or {})}}
+    body = {
+        "metadata": {"name": name, "deletionTimestamp": "now" if deleted else None},
+        "spec": {"nodeName": node, "containers": [container], **(spec or {})},
+        "status": status,
+    }
+    return msgspec.convert(body, Pod)
+
+
+def running(name: str = "one", node: str = "gpu-0", **more: Any) -> Pod:
+    """A pod that does its work."""
+    return a_pod(name, node=node, phase="Running", conditions=READY, **more)
+
+
+def pending(**more: Any) -> Pod:
+    """A pod for which the scheduler found no node."""
+    return a_pod("pending", **{"conditions": UNSCHEDULABLE, **more})
+
+
+def with_container(node: str = "gpu-0", **container: Any) -> Pod:
+    """A pod on a node, with the status of its container."""
+    return a_pod(node=node, containerStatuses=[{"name": "unit", **container}])
+
+
+def a_node(name: str = "gpu-0", *, ready: bool = True, **more: Any) -> Node:
+    conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
+    metadata = {"name": name, "labels": more.pop("labels", {})}
+    body = {"metadata": metadata, "spec": more, "status": {"conditions": conditions}}
+    return msgspec.convert(body, Node)
+
+
+NODES = {name: a_node(name) for name in ("gpu-0", "gpu-1")}
+
+
+def a_deployment(
+    *, giving_way: bool = False, generation: int = 1, observed: int = 1, **status: Any
+) -> Deployment:
+    """The Deployment of a unit, seen by its controller unless told otherwise."""
+    paused = status.pop("paused", False)
+    strategy = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": int(giving_way)}}
+    body = {
+        "metadata": {"name": "unit-one", "generation": generation},
+        "spec": {"strategy": strategy, "paused": paused},
+        "status": {"observedGeneration": observed, **status},
+    }
+    return msgspec.convert(body, Deployment)
+
+
+def a_workload(*current: Pod, previous: tuple[Pod, ...] = (), **deployment: Any) -> Workload:
+    return Workload(a_deployment(**deployment), current, previous)

@@ -1,0 +1,30 @@
+"""Counting what an account wrote."""
+
+from pathlib import Path
+
+from tests.bench.audit import counted, policy
+
+LINES = (
+    '{"verb":"patch","objectRef":{"resource":"deployments"},"responseStatus":{"code":201}}',
+    '{"verb":"patch","objectRef":{"resource":"deployments"},"responseStatus":{"code":200}}',
+    '{"verb":"patch","objectRef":{"resource":"gpuunits","subresource":"status"}}',
+    '{"verb":"patch","objectRef":{"resource":"gpuunits"},"responseStatus":{"code":409}}',
+    '{"verb":"create","objectRef":{"resource":"events","apiGroup":"events.k8s.io"}}',
+)
+
+
+def test_writes_are_counted_by_what_they_were_about_and_events_are_left_out(tmp_path: Path) -> None:
+    log = tmp_path / "audit.log"
+    log.write_text("".join(f"{line}\n" for line in LINES))
+    assert counted(log) == {
+        "patch deployments": 2,
+        "patch gpuunits/status": 1,
+        "patch gpuunits 409": 1,
+    }
+
+
+def test_only_the_account_is_written_down() -> None:
+    rules = policy("somebody")["rules"]
+    assert isinstance(rules, list)
+    assert [rule.get("users") for rule in rules] == [["somebody"], None]
+    assert rules[-1] == {"level": "None"}

@@ -1,0 +1,34 @@
+"""Caches that hold what a test says, without a server."""
+
+from random import Random
+
+import msgspec
+from prometheus_client import CollectorRegistry
+
+from controller.caches import Caches
+from controller.runtime.decoding import Listing
+from controller.runtime.informer_metrics import InformerMetrics
+from shared.v1alpha1.gpuunit import GPUUnit
+from tests.support.gpu_units import settings
+from tests.support.virtual_clock import VirtualClock
+from tests.unit.controller.scripted_source import ScriptedSource
+
+
+def caches_with(*units: GPUUnit) -> Caches:
+    """Caches of the usual namespaces in which there are these units and nothing else."""
+    clock = VirtualClock()
+    metrics = InformerMetrics(CollectorRegistry())
+    caches = Caches(ScriptedSource(clock), settings().namespaces, metrics, clock, Random(7))
+    for namespace, informer in zip(
+        settings().namespaces.units, caches.units.informers, strict=True
+    ):
+        here = [unit for unit in units if unit.metadata.namespace == namespace]
+        informer.replace(Listing(here, "1"))
+    return caches
+
+
+def at_generation(unit: GPUUnit, generation: int) -> GPUUnit:
+    """The unit after its spec was written that often."""
+    version = str(generation)
+    meta = msgspec.structs.replace(unit.metadata, generation=generation, resource_version=version)
+    return msgspec.structs.replace(unit, metadata=meta)

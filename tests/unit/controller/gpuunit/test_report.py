@@ -1,0 +1,81 @@
+"""A status is written where it has changed, and only about the unit that was looked at."""
+
+from random import Random
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from controller.gpuunit.outcome import Outcome
+from controller.gpuunit.report import Report
+from controller.gpuunit.verdict import Verdict
+from controller.runtime.client import Body, Client
+from controller.runtime.events import EventRecorder
+from controller.runtime.key import ObjectKey
+from controller.runtime.kind import Kind
+from controller.runtime.writer import Writer
+from shared.reasons import UnitReason
+from shared.v1alpha1.gpuunit import GPUUnit
+from tests.support.gpu_units import STOCK, a_unit, settings
+from tests.support.virtual_clock import VirtualClock
+from tests.unit.controller.gpuunit.filled_caches import at_generation, caches_with
+
+STARTING = Outcome(Verdict.progressing(UnitReason.UNIT_PROGRESSING, "on its way"))
+FIRST = at_generation(a_unit(), 1)
+
+
+class StatusWrites:
+    """Stands for the server, which answers with the status as it is then."""
+
+    def __init__(self, unit: GPUUnit) -> None:
+        self._unit = unit
+        self.written: list[dict[str, Any]] = []
+
+    async def patch_status(self, kind: Kind[Any], key: ObjectKey, status: Body) -> GPUUnit:
+        self.written.append(dict(status))
+        new = msgspec.convert(dict(status), type(self._unit.status))
+        meta = msgspec.structs.replace(self._unit.metadata, resource_version="9")
+        return msgspec.structs.replace(self._unit, metadata=meta, status=new)
+
+
+async def written(judged: GPUUnit, *now: GPUUnit, times: int = 1) -> list[dict[str, Any]]:
+    """What is written about `judged` where the cache holds `now`."""
+    caches, clock = caches_with(*now), VirtualClock()
+    writes = StatusWrites(judged)
+    client = cast(Client, writes)
+    recorder = EventRecorder(client, clock, Random(7), "test", "test")
+    writer = Writer(client, caches.informers)
+    report = Report(caches, settings().namespaces, writer, recorder, clock)
+    for _ in range(times):
+        await report.write(judged, STARTING)
+    return writes.written
+
+
+async def test_a_status_is_written_once() -> None:
+    (status,) = await written(FIRST, FIRST, times=3)
+    assert (status["phase"], status["observedGeneration"]) == ("Progressing", 1)
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        pytest.param([], id="gone"),
+        pytest.param([at_generation(FIRST, 2)], id="changed"),
+        pytest.param(
+            [
+                msgspec.structs.replace(
+                    FIRST, metadata=msgspec.structs.replace(FIRST.metadata, uid="new")
+                )
+            ],
+            id="made anew",
+        ),
+    ],
+)
+async def test_what_was_found_of_a_unit_is_not_said_of_its_successor(now: list[GPUUnit]) -> None:
+    assert await written(FIRST, *now) == []
+
+
+async def test_stock_has_its_own_word_for_being_on_its_way() -> None:
+    stock = at_generation(a_unit(namespace=STOCK), 1)
+    (status,) = await written(stock, stock)
+    assert status["conditions"][0]["reason"] == "StockNotReady"

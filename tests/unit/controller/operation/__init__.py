@@ -1,0 +1,1 @@
+"""Records of operations: what is dropped of them and when."""

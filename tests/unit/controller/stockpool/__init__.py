@@ -1,0 +1,1 @@
+"""Pools: what they decide and say, from values alone."""

@@ -1,0 +1,52 @@
+"""Many writes at once, but not too many, and none of them forgotten."""
+
+import asyncio
+
+from controller.runtime.errors import ApiError, ForbiddenError
+from controller.stockpool.crew import HANDS, work_through
+from tests.support.virtual_clock import settle
+
+
+async def test_all_is_done_by_a_bounded_number_at_a_time() -> None:
+    running, most, done = 0, 0, []
+
+    async def work(item: int) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+        done.append(item)
+
+    assert await work_through(range(100), work) is None
+    assert (sorted(done), most) == (list(range(100)), HANDS)
+
+
+async def test_after_a_failure_nothing_is_begun_and_what_is_under_way_ends() -> None:
+    begun, ended, slow = [], [], asyncio.Event()
+
+    async def work(item: int) -> None:
+        begun.append(item)
+        if item == 1:
+            raise ForbiddenError("quota", status=403)
+        await slow.wait()
+        ended.append(item)
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(work_through(range(100), work))
+        await settle()
+        slow.set()
+    assert isinstance(task.result(), ForbiddenError)
+    assert (begun, len(ended)) == (list(range(HANDS)), HANDS - 1)
+
+
+async def test_of_several_failures_the_first_in_order_is_told() -> None:
+    last_failed = asyncio.Event()
+
+    async def work(item: int) -> None:
+        if item == 0:
+            await last_failed.wait()
+        last_failed.set()
+        raise ApiError(str(item))
+
+    assert str(await work_through(range(3), work)) == "0"
