@@ -10,7 +10,7 @@ from apiserver import body, keys
 from apiserver.access import AccessRecorder, access_records
 from apiserver.assets import swagger_assets
 from apiserver.clock import Clock
-from apiserver.deadline import Patience, deadlines
+from apiserver.deadline import Allowance, deadlines
 from apiserver.detached import detached_work
 from apiserver.document import document
 from apiserver.envelope import errors_as_json
@@ -24,6 +24,7 @@ from apiserver.request_id import add_header, request_ids
 from apiserver.routes import routes
 from apiserver.services.health import Health
 from apiserver.services.readiness import Readiness
+from apiserver.waits import Waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ class Parts:
     make_id: Callable[[], str]
     clock: Clock
     limits: Limits
-    patience: Patience
+    allowance: Allowance
     stock: Stock | None = None
     pools: Pools | None = None
     specs: Specs | None = None
@@ -50,10 +51,11 @@ def create_app(parts: Parts) -> web.Application:
     """Put an application together; it does nothing until a runner runs it."""
     ids, records = request_ids(parts.make_id), access_records(parts.recorder, parts.clock)
     app = web.Application(
-        middlewares=[ids, records, errors_as_json, deadlines(parts.patience)],
+        middlewares=[ids, records, errors_as_json, deadlines(parts.allowance)],
         client_max_size=body.LARGEST,
     )
     app.on_response_prepare.append(add_header)
+    app.on_shutdown.append(_end_waits)
     app.cleanup_ctx.append(_detached)
     surface = routes(parts.registry)
     app.router.add_routes(surface)
@@ -67,11 +69,16 @@ def _provide(app: web.Application, parts: Parts) -> None:
     app[keys.HEALTH] = parts.health
     app[keys.READINESS] = parts.readiness
     app[keys.LIMITS] = parts.limits
+    app[keys.WAITS] = Waits()
     app[keys.STOCK] = parts.stock
     app[keys.POOLS] = parts.pools
     app[keys.SPECS] = parts.specs
     app[keys.JOBS] = parts.jobs
     app[keys.UNITS] = parts.units
+
+
+async def _end_waits(app: web.Application) -> None:
+    app[keys.WAITS].stop()
 
 
 async def _detached(app: web.Application) -> AsyncIterator[None]:

@@ -15,7 +15,7 @@ BODY_TIMEOUT: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Allowance:
     """How many seconds a request has for its body and for its answer."""
 
     answer: float
@@ -26,18 +26,18 @@ class Patience:
 class Deadline:
     """When the answer of a request is due."""
 
-    patience: Patience
+    allowance: Allowance
     scope: asyncio.Timeout
 
     def allow(self, more: float = 0.0) -> None:
         """Count from now, with `more` seconds than usual."""
-        self.scope.reschedule(asyncio.get_running_loop().time() + self.patience.answer + more)
+        self.scope.reschedule(asyncio.get_running_loop().time() + self.allowance.answer + more)
 
     @asynccontextmanager
     async def receiving(self) -> AsyncIterator[None]:
         """Count the length of the block as the body's time; TimeoutError when it is up."""
         self.scope.reschedule(None)
-        async with asyncio.timeout(self.patience.body):
+        async with asyncio.timeout(self.allowance.body):
             yield
         self.allow()
 
@@ -45,13 +45,13 @@ class Deadline:
 DEADLINE: Final = web.RequestKey("deadline", Deadline)
 
 
-def deadlines(patience: Patience) -> Middleware:
+def deadlines(allowance: Allowance) -> Middleware:
     """Answer every request in time, also where what it started goes on."""
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        scope = asyncio.timeout(patience.answer)
-        request[DEADLINE] = Deadline(patience, scope)
+        scope = asyncio.timeout(allowance.answer)
+        request[DEADLINE] = Deadline(allowance, scope)
         try:
             async with scope:
                 return await handler(request)

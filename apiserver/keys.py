@@ -16,6 +16,7 @@ from apiserver.ports.stock import Stock
 from apiserver.ports.units import Units
 from apiserver.services.health import Health
 from apiserver.services.readiness import Readiness
+from apiserver.waits import Waits
 
 T = TypeVar("T")
 
@@ -25,6 +26,7 @@ ASSETS: web.AppKey[Mapping[str, Asset]] = web.AppKey("assets")
 DOCUMENT: web.AppKey[Mapping[str, object]] = web.AppKey("document")
 LIMITS = web.AppKey("limits", Limits)
 DETACHED = web.AppKey("detached", Detached)
+WAITS = web.AppKey("waits", Waits)
 STOCK: web.AppKey[Stock | None] = web.AppKey("stock")
 POOLS: web.AppKey[Pools | None] = web.AppKey("pools")
 SPECS: web.AppKey[Specs | None] = web.AppKey("specs")

@@ -22,7 +22,7 @@ from apiserver.app import Parts, create_app
 from apiserver.breaker import Breaker
 from apiserver.clock import Clock, SystemClock
 from apiserver.config import Config
-from apiserver.deadline import Patience
+from apiserver.deadline import Allowance
 from apiserver.gateway import Cluster
 from apiserver.kube import kubeconfig
 from apiserver.kube.absent import AbsentGateway
@@ -101,7 +101,7 @@ async def run(config: Config) -> ExitCode:
             make_id=new_id,
             clock=clock,
             limits=Limits(config.namespaces, config.max_seed_replicas),
-            patience=Patience(config.request_timeout.seconds),
+            allowance=Allowance(config.request_timeout.seconds),
         )
         process = Process(readiness, background(config, clock, health, monitor, queue))
         process.stop_on_signals()

@@ -14,6 +14,7 @@ from apiserver.errors import (
     InvalidRequestError,
     NotFoundError,
     OperationConflictError,
+    OperatorNeededError,
     PreconditionFailedError,
     ServiceUnavailableError,
     SlowBodyError,
@@ -59,6 +60,9 @@ BODY: Final = (
 )
 CLUSTER: Final = (
     failed(InternalError()),
+    failed(
+        OperatorNeededError("Kubernetes refuses the runtime API; an operator must look at this")
+    ),
     failed(ServiceUnavailableError("Kubernetes cannot be reached", retry_after=5)),
     failed(DeadlineError("Kubernetes did not answer in time", retry_after=1)),
 )

@@ -87,7 +87,8 @@ async def show(request: web.Request) -> web.Response:
     if seconds is None:
         return _unit(await service.get(name))
     request[DEADLINE].allow(seconds)
-    return _unit(await service.wait_ready(name, seconds))
+    settled = await request.app[keys.WAITS].until_stop(service.wait_ready(name, seconds))
+    return _unit(settled or await service.get(name))
 
 
 @documented(

@@ -15,13 +15,13 @@ from prometheus_client import CollectorRegistry
 from apiserver.accepted import Accepted, Outcome
 from apiserver.access import AccessRecorder
 from apiserver.commands import CreateUnit
-from apiserver.deadline import Patience
+from apiserver.deadline import Allowance
 from apiserver.malformed import Fallback
 from apiserver.server import listening
 from shared.address import Address
 from shared.logfmt import LogfmtFormatter
 from shared.v1alpha1.gpuunit import GPUUnit
-from tests.unit.apiserver.handlers.api import PATIENCE, application
+from tests.unit.apiserver.handlers.api import ALLOWANCE, application
 from tests.unit.apiserver.handlers.memory_services import MemoryJobs, MemoryUnits
 from tests.unit.apiserver.handlers.objects import a_job, a_unit
 
@@ -73,9 +73,9 @@ class Server:
 
 @asynccontextmanager
 async def serving(
-    port: int, units: MemoryUnits, patience: Patience = PATIENCE
+    port: int, units: MemoryUnits, allowance: Allowance = ALLOWANCE
 ) -> AsyncIterator[Server]:
-    app = application(patience, units=units, jobs=MemoryJobs({"fn/uid/3": a_job("fn/uid/3")}))
+    app = application(allowance, units=units, jobs=MemoryJobs({"fn/uid/3": a_job("fn/uid/3")}))
     fallback = Fallback(AccessRecorder(CollectorRegistry()), lambda: "id", head_timeout=5.0)
     async with listening(app, Address("127.0.0.1", port), fallback):
         yield Server(port)
@@ -197,8 +197,8 @@ async def test_a_header_cannot_forge_a_line_of_the_log(
 
 
 async def test_a_body_that_does_not_come_ends_its_connection(unused_tcp_port: int) -> None:
-    patience = Patience(5.0, 0.1)
-    async with serving(unused_tcp_port, MemoryUnits(), patience) as server:
+    allowance = Allowance(5.0, 0.1)
+    async with serving(unused_tcp_port, MemoryUnits(), allowance) as server:
         status, received = await server.answer(POST + BODY[:10])
     assert status == 408
     assert b"Connection: close" in received
@@ -219,9 +219,26 @@ async def test_a_client_that_goes_away_does_not_cancel_what_it_started(
 
 async def test_a_stop_waits_for_what_a_lost_client_started(unused_tcp_port: int) -> None:
     units = SlowUnits()
-    async with serving(unused_tcp_port, units, Patience(0.05)) as server:
+    async with serving(unused_tcp_port, units, Allowance(0.05)) as server:
         raw = POST.replace(b"Host: a", b"Host: a\r\nConnection: close") + BODY
         status, _ = await server.answer(raw)
         assert status == 504
         asyncio.get_running_loop().call_later(0.1, units.let.set)  # when it has begun to stop
     assert len(units.calls) == 1
+
+
+async def test_a_request_that_waits_is_answered_when_the_server_stops(unused_tcp_port: int) -> None:
+    class WaitingUnits(MemoryUnits):
+        async def wait_ready(self, name: str, seconds: float) -> GPUUnit:
+            begun.set()
+            await asyncio.sleep(seconds)
+            raise AssertionError("it waited to the end")
+
+    begun = asyncio.Event()
+    units = WaitingUnits({"trainer": a_unit()})
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        async with serving(unused_tcp_port, units) as server:
+            answer = group.create_task(server.get(f"{UNITS}/trainer?wait=Ready"))
+            await begun.wait()
+        status, _ = await answer
+    assert status == 200

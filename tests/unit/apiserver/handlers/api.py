@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 
 from apiserver.access import AccessRecorder
 from apiserver.app import Parts, create_app
-from apiserver.deadline import Patience
+from apiserver.deadline import Allowance
 from apiserver.gateway import Link
 from apiserver.limits import Limits
 from apiserver.services.cluster import OFF
@@ -23,7 +23,7 @@ from apiserver.services.readiness import Readiness
 from tests.unit.apiserver.virtual_clock import VirtualClock
 
 JSON = "application/json"
-PATIENCE = Patience(5.0, 5.0)
+ALLOWANCE = Allowance(5.0, 5.0)
 
 
 @dataclass(frozen=True)
@@ -86,16 +86,16 @@ def payload_of() -> StreamReader:
 
 
 @asynccontextmanager
-async def running(patience: Patience = PATIENCE, **services: Any) -> AsyncIterator[API]:
+async def running(allowance: Allowance = ALLOWANCE, **services: Any) -> AsyncIterator[API]:
     """An application with these services for the length of the block."""
-    app = application(patience, **services)
+    app = application(allowance, **services)
     runner = web.AppRunner(app)
     await runner.setup()
     yield API(app)
     await runner.cleanup()
 
 
-def application(patience: Patience, **services: Any) -> web.Application:
+def application(allowance: Allowance, **services: Any) -> web.Application:
     """An application that knows of no cluster but has these services."""
     clock, registry = VirtualClock(), CollectorRegistry()
     return create_app(
@@ -108,7 +108,7 @@ def application(patience: Patience, **services: Any) -> web.Application:
             make_id=lambda: "id",
             clock=clock,
             limits=Limits(),
-            patience=patience,
+            allowance=allowance,
             **services,
         )
     )

@@ -7,7 +7,7 @@ import pytest
 
 from apiserver.accepted import Accepted, Outcome
 from apiserver.commands import CreateUnit
-from apiserver.deadline import Patience
+from apiserver.deadline import Allowance
 from apiserver.errors import ServiceUnavailableError
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.unit.apiserver.handlers.api import payload_of, running
@@ -116,7 +116,7 @@ async def test_no_body_is_malformed() -> None:
 
 
 async def test_a_body_that_does_not_come_ends_the_connection() -> None:
-    async with running(Patience(5.0, AT_ONCE), units=MemoryUnits()) as api:
+    async with running(Allowance(5.0, AT_ONCE), units=MemoryUnits()) as api:
         answer = await api.send("POST", PLACE, payload_of())
     assert (answer.status, answer.error) == (408, "timeout")
 
@@ -130,7 +130,7 @@ async def test_a_body_that_breaks_off_is_the_callers_fault() -> None:
 
 async def test_a_request_is_answered_in_time_and_its_work_goes_on() -> None:
     units = SlowUnits()
-    async with running(Patience(AT_ONCE), units=units) as api:
+    async with running(Allowance(AT_ONCE), units=units) as api:
         answer = await api.post(PLACE, BODY)
         assert (answer.status, answer.error) == (504, "timeout")
         assert units.calls == []
@@ -156,7 +156,7 @@ async def test_waiting_for_a_unit_may_take_longer_than_other_requests() -> None:
                 await asyncio.sleep(0)
             return await self.get(name)
 
-    async with running(Patience(AT_ONCE), units=PatientUnits({"a": a_unit("a")})) as api:
+    async with running(Allowance(AT_ONCE), units=PatientUnits({"a": a_unit("a")})) as api:
         assert (await api.get(f"{PLACE}/a?wait=Ready&timeoutSeconds=1")).status == 200
 
 
