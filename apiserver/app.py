@@ -1,29 +1,35 @@
 """The application: routes, what they need, and what surrounds them."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Final
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
-from apiserver import keys
+from apiserver import body, keys
 from apiserver.access import AccessRecorder, access_records
 from apiserver.assets import swagger_assets
 from apiserver.clock import Clock
+from apiserver.deadline import Allowance, deadlines
+from apiserver.detached import detached_work
 from apiserver.document import document
 from apiserver.envelope import errors_as_json
+from apiserver.limits import Limits
+from apiserver.ports.jobs import Jobs
+from apiserver.ports.pools import Pools
+from apiserver.ports.specs import Specs
+from apiserver.ports.stock import Stock
+from apiserver.ports.units import Units
 from apiserver.request_id import add_header, request_ids
 from apiserver.routes import routes
 from apiserver.services.health import Health
 from apiserver.services.readiness import Readiness
-
-LARGEST_BODY: Final = 128 * 1024
+from apiserver.waits import Waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What an application is made of."""
+    """What an application is made of; routes whose use cases are None answer 503."""
 
     version: str
     health: Health
@@ -32,17 +38,50 @@ class Parts:
     recorder: AccessRecorder
     make_id: Callable[[], str]
     clock: Clock
+    limits: Limits
+    allowance: Allowance
+    stock: Stock | None = None
+    pools: Pools | None = None
+    specs: Specs | None = None
+    jobs: Jobs | None = None
+    units: Units | None = None
 
 
 def create_app(parts: Parts) -> web.Application:
     """Put an application together; it does nothing until a runner runs it."""
     ids, records = request_ids(parts.make_id), access_records(parts.recorder, parts.clock)
-    app = web.Application(middlewares=[ids, records, errors_as_json], client_max_size=LARGEST_BODY)
+    app = web.Application(
+        middlewares=[ids, records, errors_as_json, deadlines(parts.allowance)],
+        client_max_size=body.LARGEST,
+    )
     app.on_response_prepare.append(add_header)
+    app.on_shutdown.append(_end_waits)
+    app.cleanup_ctx.append(_detached)
     surface = routes(parts.registry)
     app.router.add_routes(surface)
-    app[keys.HEALTH] = parts.health
-    app[keys.READINESS] = parts.readiness
     app[keys.ASSETS] = swagger_assets()
     app[keys.DOCUMENT] = document(surface, parts.version)
+    _provide(app, parts)
     return app
+
+
+def _provide(app: web.Application, parts: Parts) -> None:
+    app[keys.HEALTH] = parts.health
+    app[keys.READINESS] = parts.readiness
+    app[keys.LIMITS] = parts.limits
+    app[keys.WAITS] = Waits()
+    app[keys.STOCK] = parts.stock
+    app[keys.POOLS] = parts.pools
+    app[keys.SPECS] = parts.specs
+    app[keys.JOBS] = parts.jobs
+    app[keys.UNITS] = parts.units
+
+
+async def _end_waits(app: web.Application) -> None:
+    app[keys.WAITS].stop()
+
+
+async def _detached(app: web.Application) -> AsyncIterator[None]:
+    async with detached_work() as work:
+        app[keys.DETACHED] = work
+        yield

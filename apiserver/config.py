@@ -24,6 +24,18 @@ class NATSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ] = ""
 
 
+class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which namespaces are used; no other is."""
+
+    stock: Annotated[str, Meta(description="Where reservations are.")] = "runtime-stock"
+    instance: Annotated[str, Meta(description="Where users' units and storages are.")] = (
+        "runtime-instance"
+    )
+    system: Annotated[str, Meta(description="Where the records of operations are.")] = (
+        "runtime-system"
+    )
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The whole configuration of one API process."""
 
@@ -50,4 +62,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     log_level: Annotated[LogLevel, Meta(description="The least severe lines that are logged.")] = (
         "info"
     )
+    request_timeout: Annotated[
+        Duration, Meta(description="How long a request may take once it was received.")
+    ] = Duration(30)
+    max_seed_replicas: Annotated[
+        int,
+        Meta(description="How many stock units one request may seed.", ge=1, le=100_000),
+    ] = 1000
+    namespaces: NamespacesConfig = NamespacesConfig()
     nats: NATSConfig = NATSConfig()

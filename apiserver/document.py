@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from aiohttp import web
-from aiohttp_apispec import AiohttpApiSpec, docs
+from aiohttp import hdrs, web
+from aiohttp_apispec import AiohttpApiSpec, docs, json_schema, querystring_schema
 from marshmallow import Schema
 
 from apiserver.errors import ServiceError
@@ -18,31 +18,64 @@ H = TypeVar("H", bound=Callable[..., object])
 
 _ATTRIBUTE: Final = "__apispec__"
 _HEADERS: Final = {
-    HEADER: {"type": "string", "description": "The id of the request in the log; send your own."}
+    HEADER: "The id of the request in the log; send your own.",
+    hdrs.ETAG: "The revision of the object, for If-Match; a change of its status keeps it.",
+    hdrs.LOCATION: "Where to look for it.",
+    hdrs.RETRY_AFTER: "After how many seconds to try again.",
+}
+_IF_MATCH: Final = {
+    "in": "header",
+    "name": hdrs.IF_MATCH,
+    "type": "string",
+    "description": "Change the object only while it has one of these ETags.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One documented answer of a route."""
+    """One documented answer of a route; one without a schema has no body."""
 
     status: int
     description: str
-    schema: type[Schema]
-    example: object
+    schema: type[Schema] | None = None
+    example: object = None
+    headers: tuple[str, ...] = ()
 
 
 def failed(error: ServiceError) -> Answer:
     """The documented answer of a failure, with itself as the example."""
     return Answer(
-        error.status, type(error).__doc__ or "", FailureSchema, {"error": error.as_json()}
+        error.status,
+        f"`{error.code}`: {type(error).__doc__}",
+        FailureSchema,
+        {"error": error.as_json()},
+        () if error.retry_after is None else (hdrs.RETRY_AFTER,),
     )
 
 
-def documented(tag: str, summary: str, *answers: Answer) -> Callable[[H], H]:
+def documented(
+    tag: str,
+    summary: str,
+    *answers: Answer,
+    body: Schema | None = None,
+    query: Schema | None = None,
+    conditional: bool = False,
+) -> Callable[[H], H]:
     """Attach documentation to a handler; it is read when the document is made."""
-    responses = {str(answer.status): _response(answer) for answer in answers}
-    decorate: Callable[[H], H] = docs(tags=[tag], summary=summary, responses=responses)
+
+    def decorate(handler: H) -> H:
+        docs(
+            tags=[tag],
+            summary=summary,
+            responses=_responses(answers),
+            parameters=[_IF_MATCH] if conditional else [],
+        )(handler)
+        if body is not None:
+            json_schema(body, required=True)(handler)
+        if query is not None:
+            querystring_schema(query)(handler)
+        return handler
+
     return decorate
 
 
@@ -66,13 +99,27 @@ def document(routes: Iterable[web.RouteDef], version: str) -> Mapping[str, objec
     return made
 
 
+def _responses(answers: Iterable[Answer]) -> dict[str, dict[str, Any]]:
+    """The answers by status; of several with one status, the first gives the example."""
+    responses: dict[str, dict[str, Any]] = {}
+    for answer in answers:
+        known = responses.get(str(answer.status))
+        if known is None:
+            responses[str(answer.status)] = _response(answer)
+        else:
+            known["description"] += f" {answer.description}"
+    return responses
+
+
 def _response(answer: Answer) -> dict[str, Any]:
-    return {
-        "description": answer.description,
-        "schema": answer.schema,
-        "headers": _HEADERS,
-        "examples": {"application/json": answer.example},
+    headers = {
+        name: {"type": "string", "description": _HEADERS[name]}
+        for name in (HEADER, *answer.headers)
     }
+    made: dict[str, Any] = {"description": answer.description, "headers": headers}
+    if answer.schema is None:
+        return made
+    return {**made, "schema": answer.schema, "examples": {"application/json": answer.example}}
 
 
 def _undisturbed(handler: Any) -> Callable[[web.Request], Any]:

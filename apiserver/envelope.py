@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from aiohttp import hdrs, web
-from aiohttp.typedefs import Handler
+from aiohttp.typedefs import Handler, LooseHeaders
 
 from apiserver.errors import (
     InternalError,
@@ -16,6 +16,8 @@ from apiserver.errors import (
     TooLargeError,
     UnsupportedMediaTypeError,
 )
+from apiserver.failures import service_error
+from apiserver.gateway import ClusterError
 
 _MESSAGES: Final[Mapping[type[ServiceError], str]] = {
     NotFoundError: "there is nothing at this path",
@@ -28,9 +30,21 @@ _BY_STATUS: Final = {kind.status: kind for kind in _MESSAGES}
 log = logging.getLogger(__name__)
 
 
-def success(data: object, *, status: int = 200) -> web.Response:
+def success(
+    data: object, *, status: int = 200, headers: LooseHeaders | None = None
+) -> web.Response:
     """Answer with `data`."""
-    return web.json_response({"data": data}, status=status)
+    return web.json_response({"data": data}, status=status, headers=headers)
+
+
+def page(data: object, meta: object) -> web.Response:
+    """Answer with a part of a list and what there is to know of the rest."""
+    return web.json_response({"data": data, "meta": meta})
+
+
+def nothing() -> web.Response:
+    """Answer that it is done and there is no more to say."""
+    return web.Response(status=204)
 
 
 def failure(error: ServiceError) -> web.Response:
@@ -62,9 +76,23 @@ async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamRe
     try:
         return await handler(request)
     except ServiceError as error:
-        return failure(error)
+        response = failure(error)
+        if error.ends_connection:
+            await _end_connection(request, response)
+        return response
+    except ClusterError as error:
+        log.warning("cluster_call_failed", extra={"kubeError": str(error)})
+        return failure(service_error(error))
     except web.HTTPException as error:
         return http_failure(error)
     except Exception:  # the last line of defence: the trace goes to the log, never to the caller
         log.exception("request_failed")
         return failure(InternalError())
+
+
+async def _end_connection(request: web.Request, response: web.Response) -> None:
+    """Answer and hang up; aiohttp would go on listening to the body for a while."""
+    response.force_close()
+    await response.prepare(request)
+    await response.write_eof()
+    request.protocol.force_close()

@@ -1,14 +1,47 @@
 """Where handlers find what main has built."""
 
 from collections.abc import Mapping
+from typing import Final, TypeVar
 
 from aiohttp import web
 
 from apiserver.assets import Asset
+from apiserver.detached import Detached
+from apiserver.errors import ServiceUnavailableError
+from apiserver.limits import Limits
+from apiserver.ports.jobs import Jobs
+from apiserver.ports.pools import Pools
+from apiserver.ports.specs import Specs
+from apiserver.ports.stock import Stock
+from apiserver.ports.units import Units
 from apiserver.services.health import Health
 from apiserver.services.readiness import Readiness
+from apiserver.waits import Waits
+
+T = TypeVar("T")
 
 HEALTH = web.AppKey("health", Health)
 READINESS = web.AppKey("readiness", Readiness)
 ASSETS: web.AppKey[Mapping[str, Asset]] = web.AppKey("assets")
 DOCUMENT: web.AppKey[Mapping[str, object]] = web.AppKey("document")
+LIMITS = web.AppKey("limits", Limits)
+DETACHED = web.AppKey("detached", Detached)
+WAITS = web.AppKey("waits", Waits)
+STOCK: web.AppKey[Stock | None] = web.AppKey("stock")
+POOLS: web.AppKey[Pools | None] = web.AppKey("pools")
+SPECS: web.AppKey[Specs | None] = web.AppKey("specs")
+JOBS: web.AppKey[Jobs | None] = web.AppKey("jobs")
+UNITS: web.AppKey[Units | None] = web.AppKey("units")
+
+_RETRY_AFTER: Final = 60
+
+
+def service(request: web.Request, key: web.AppKey[T | None]) -> T:
+    """The use cases behind a route; without Kubernetes there are none."""
+    found = request.app[key]
+    if found is None:
+        raise ServiceUnavailableError(
+            "this process works without Kubernetes, by its configuration (kubeMode: off)",
+            retry_after=_RETRY_AFTER,
+        )
+    return found

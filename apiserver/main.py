@@ -22,6 +22,7 @@ from apiserver.app import Parts, create_app
 from apiserver.breaker import Breaker
 from apiserver.clock import Clock, SystemClock
 from apiserver.config import Config
+from apiserver.deadline import Allowance
 from apiserver.gateway import Cluster
 from apiserver.kube import kubeconfig
 from apiserver.kube.absent import AbsentGateway
@@ -30,6 +31,7 @@ from apiserver.kube.credentials import Credentials
 from apiserver.kube.gateway import KubeGateway
 from apiserver.kube.metrics import RestMetrics
 from apiserver.kube.rest import RestClient, new_session
+from apiserver.limits import Limits
 from apiserver.malformed import Fallback
 from apiserver.process import Process, Work
 from apiserver.queue import NO_QUEUE, QueueConnection, require_password
@@ -98,6 +100,8 @@ async def run(config: Config) -> ExitCode:
             recorder=recorder,
             make_id=new_id,
             clock=clock,
+            limits=Limits(config.namespaces, config.max_seed_replicas),
+            allowance=Allowance(config.request_timeout.seconds),
         )
         process = Process(readiness, background(config, clock, health, monitor, queue))
         process.stop_on_signals()

@@ -1,15 +1,44 @@
 """Strict reading of query parameters."""
 
-from collections.abc import Collection
+from typing import Final
 
 from aiohttp import web
+from marshmallow import ValidationError
 
 from apiserver.errors import Detail, InvalidRequestError
+from apiserver.schemas.queries import QuerySchema
+from apiserver.schemas.request import C, details_of
+from shared.problem import cut
+
+PREFIX: Final = "query"
 
 
-def require_known(request: web.Request, known: Collection[str] = ()) -> None:
-    """Refuse parameters that the route does not have: a misspelt filter must not pass for none."""
-    unknown = sorted(set(request.query) - set(known))
-    if unknown:
-        details = tuple(Detail(f"query.{name}", "there is no such parameter") for name in unknown)
-        raise InvalidRequestError("the query has unknown parameters", details=details)
+class _NoQuerySchema(QuerySchema[None]):
+    def make(self, data: dict[str, object]) -> None:
+        """There is nothing to make."""
+
+
+def read_query(request: web.Request, schema: QuerySchema[C]) -> C:
+    """What the parameters ask for; unknown ones and repeated ones are refused."""
+    found = _repeated(request)
+    try:
+        made = schema.read(dict(request.query))
+    except ValidationError as error:
+        raise _refused(details_of(error, PREFIX) + found) from None
+    if found:
+        raise _refused(found)
+    return made
+
+
+def require_known(request: web.Request) -> None:
+    """Refuse every parameter: a misspelt filter must not pass for none."""
+    read_query(request, _NoQuerySchema())
+
+
+def _repeated(request: web.Request) -> tuple[Detail, ...]:
+    names = sorted(name for name in set(request.query) if len(request.query.getall(name)) > 1)
+    return tuple(Detail(f"{PREFIX}.{cut(name)}", "is given twice") for name in names)
+
+
+def _refused(details: tuple[Detail, ...]) -> InvalidRequestError:
+    return InvalidRequestError("the query cannot be used; see the details", details=details)

@@ -4,7 +4,17 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 from prometheus_client.aiohttp import make_aiohttp_handler
 
-from apiserver.handlers import health, probes, swagger
+from apiserver import places
+from apiserver.handlers import (
+    gpu_units,
+    health,
+    jobs,
+    probes,
+    specs,
+    stock_pools,
+    stock_units,
+    swagger,
+)
 
 
 def routes(registry: CollectorRegistry) -> list[web.RouteDef]:
@@ -14,6 +24,22 @@ def routes(registry: CollectorRegistry) -> list[web.RouteDef]:
         web.get("/readyz", probes.ready),
         web.get("/metrics", make_aiohttp_handler(registry)),
         web.get("/api/v1/health", health.health),
+        web.post(places.STOCK, stock_units.seed),
+        web.get(places.STOCK, stock_units.index),
+        web.delete(f"{places.STOCK}/{{name}}", stock_units.delete),
+        web.post(places.POOLS, stock_pools.create),
+        web.get(places.POOLS, stock_pools.index),
+        web.get(f"{places.POOLS}/{{name}}", stock_pools.show),
+        web.put(f"{places.POOLS}/{{name}}", stock_pools.replace),
+        web.delete(f"{places.POOLS}/{{name}}", stock_pools.delete),
+        web.get(places.SPECS, specs.index),
+        web.get(places.JOBS, jobs.index),
+        web.get(f"{places.JOBS}/{{operationID:[^/]+}}", jobs.show),
+        web.post(places.UNITS, gpu_units.create),
+        web.get(places.UNITS, gpu_units.index),
+        web.get(f"{places.UNITS}/{{name}}", gpu_units.show),
+        web.put(f"{places.UNITS}/{{name}}", gpu_units.change),
+        web.delete(f"{places.UNITS}/{{name}}", gpu_units.delete),
         web.get("/swagger", swagger.page),
         web.get("/swagger/", swagger.page),
         web.get("/swagger/index.html", swagger.page),

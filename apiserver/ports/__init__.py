@@ -1,1 +1,1 @@
-"""What handlers need of the use cases; every method raises ServiceError and nothing else."""
+"""What handlers need of the use cases; they raise ServiceError and ClusterError only."""

@@ -43,6 +43,24 @@ def test_an_unknown_path_is_not_found(api: APIProcess) -> None:
     assert_failure(api.get("/api/v1/nope"), 404, "not_found")
 
 
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/api/v1/gpu-units"),
+        ("POST", "/api/v1/gpu-units"),
+        ("PUT", "/api/v1/gpu-units/a"),
+        ("GET", "/api/v1/operator/jobs/a"),
+        ("DELETE", "/api/v1/operator/stock-units/a"),
+    ],
+)
+def test_without_a_cluster_resources_are_unavailable(
+    api: APIProcess, method: str, path: str
+) -> None:
+    answer = api.request(method, path)
+    assert_failure(answer, 503, "service_unavailable")
+    assert answer.headers["Retry-After"]
+
+
 def test_an_unknown_swagger_file_is_not_found(api: APIProcess) -> None:
     assert_failure(api.get("/swagger/static/..%2f..%2fsetup.cfg"), 404, "not_found")
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from apiserver.config import Config, NATSConfig
+from apiserver.config import Config, NamespacesConfig, NATSConfig
 from shared.address import Address
 from shared.configuration import keys, load
 from shared.duration import Duration
@@ -15,6 +15,11 @@ def test_every_key_has_the_default_of_the_contract() -> None:
         "kubeconfig": '""',
         "reportInterval": "1m",
         "logLevel": "info",
+        "requestTimeout": "30s",
+        "maxSeedReplicas": "1000",
+        "namespaces.stock": "runtime-stock",
+        "namespaces.instance": "runtime-instance",
+        "namespaces.system": "runtime-system",
         "nats.url": '""',
         "nats.user": '""',
         "nats.passwordFile": '""',
@@ -33,6 +38,9 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         kubeconfig: /etc/kubeconfig
         reportInterval: 10s
         logLevel: debug
+        requestTimeout: 5s
+        maxSeedReplicas: 50
+        namespaces: {stock: a, instance: b, system: c}
         nats: {url: "nats://q:4222", user: api, passwordFile: /run/password}
     """)
     assert load(Config, path, {}) == Config(
@@ -41,6 +49,9 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         kubeconfig="/etc/kubeconfig",
         report_interval=Duration(10),
         log_level="debug",
+        request_timeout=Duration(5),
+        max_seed_replicas=50,
+        namespaces=NamespacesConfig(stock="a", instance="b", system="c"),
         nats=NATSConfig(
             url="nats://q:4222",
             user="api",

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -32,6 +33,38 @@ def test_every_reference_leads_to_a_definition(made: dict[str, object]) -> None:
     assert {ref.removeprefix("#/definitions/") for ref in references(made)} <= set(definitions)
 
 
+def check(value: object, schema: dict[str, Any], definitions: dict[str, Any]) -> None:
+    """Whether an example is of the shape that is documented for it."""
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].removeprefix("#/definitions/")]
+    kinds = {"object": dict, "array": list, "string": str, "integer": int, "number": float | int}
+    assert isinstance(value, kinds.get(schema.get("type", ""), object)), (value, schema)
+    if isinstance(value, dict) and "properties" in schema:
+        assert set(schema.get("required", ())) <= set(value) <= set(schema["properties"])
+        for name, inner in value.items():
+            check(inner, schema["properties"][name], definitions)
+    if isinstance(value, list):
+        for inner in value:
+            check(inner, schema["items"], definitions)
+
+
+def test_every_example_has_the_documented_shape(made: dict[str, Any]) -> None:
+    for methods in made["paths"].values():
+        for operation in methods.values():
+            for answer in operation["responses"].values():
+                if "schema" in answer:
+                    example = answer["examples"]["application/json"]
+                    check(example, answer["schema"], made["definitions"])
+
+
+def test_no_parameter_has_what_only_a_schema_may_have(made: dict[str, Any]) -> None:
+    for methods in made["paths"].values():
+        for operation in methods.values():
+            for parameter in operation["parameters"]:
+                assert parameter.keys() & {"example", "schema"} <= {"schema"}
+                assert ("schema" in parameter) is (parameter["in"] == "body")
+
+
 def test_making_it_again_gives_the_same(made: dict[str, object]) -> None:
     again = document(routes(CollectorRegistry()), "0.1.0")
     assert json.dumps(again, sort_keys=True) == json.dumps(made, sort_keys=True)
@@ -42,9 +75,11 @@ def test_every_documented_answer_has_an_example(made: dict[str, object]) -> None
     assert isinstance(paths, dict)
     for methods in paths.values():
         for operation in methods.values():
-            for answer in operation["responses"].values():
-                assert answer["examples"]["application/json"]
+            for status, answer in operation["responses"].items():
                 assert answer["description"]
+                assert "X-Request-ID" in answer["headers"]
+                assert ("schema" in answer) is (status != "204")
+                assert status == "204" or answer["examples"]["application/json"]
 
 
 def test_each_route_is_documented_once_and_by_its_own_method(made: dict[str, object]) -> None:
@@ -54,4 +89,44 @@ def test_each_route_is_documented_once_and_by_its_own_method(made: dict[str, obj
         "/healthz": ["get"],
         "/readyz": ["get"],
         "/api/v1/health": ["get"],
+        "/api/v1/operator/stock-units": ["post", "get"],
+        "/api/v1/operator/stock-units/{name}": ["delete"],
+        "/api/v1/operator/stock-pools": ["post", "get"],
+        "/api/v1/operator/stock-pools/{name}": ["get", "put", "delete"],
+        "/api/v1/operator/specs": ["get"],
+        "/api/v1/operator/jobs": ["get"],
+        "/api/v1/operator/jobs/{operationID}": ["get"],
+        "/api/v1/gpu-units": ["post", "get"],
+        "/api/v1/gpu-units/{name}": ["get", "put", "delete"],
     }
+
+
+def test_every_route_that_writes_documents_its_body_and_what_is_wrong_with_it(
+    made: dict[str, object],
+) -> None:
+    paths = made["paths"]
+    assert isinstance(paths, dict)
+    for methods in paths.values():
+        for method in methods.keys() & {"post", "put"}:
+            (body,) = (each for each in methods[method]["parameters"] if each["in"] == "body")
+            assert body["required"] is True
+            assert {"400", "408", "413", "415"} <= set(methods[method]["responses"])
+
+
+def test_every_route_behind_kubernetes_says_how_it_fails(made: dict[str, object]) -> None:
+    paths = made["paths"]
+    assert isinstance(paths, dict)
+    for path in paths.keys() - {"/healthz", "/readyz", "/api/v1/health"}:
+        for operation in paths[path].values():
+            answers = operation["responses"]
+            assert {"400", "500", "503", "504"} <= set(answers)
+            assert "Retry-After" in answers["503"]["headers"]
+            assert ("404" in answers) is ("{" in path)
+
+
+def test_failures_with_one_status_are_all_named(made: dict[str, object]) -> None:
+    paths = made["paths"]
+    assert isinstance(paths, dict)
+    said = paths["/api/v1/gpu-units"]["post"]["responses"]["409"]["description"]
+    for code in ("operation_conflict", "already_exists", "insufficient_capacity", "conflict"):
+        assert f"`{code}`" in said

@@ -9,6 +9,7 @@ from aiohttp.test_utils import make_mocked_request
 
 from apiserver.envelope import errors_as_json, failure, http_failure
 from apiserver.errors import Detail, InvalidRequestError, ServiceUnavailableError
+from apiserver.gateway import ClusterUnreachableError
 
 
 def body(response: web.Response) -> object:
@@ -77,6 +78,19 @@ async def test_a_bug_is_answered_without_internals_and_logged_with_them(
     (line,) = caplog.records
     assert line.message == "request_failed"
     assert line.exc_info is not None
+
+
+async def test_a_failure_of_kubernetes_is_told_in_the_callers_words_and_logged_in_ours(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def down(_: web.Request) -> web.StreamResponse:
+        raise ClusterUnreachableError("https://10.0.0.1 cannot be reached")
+
+    response = await errors_as_json(make_mocked_request("GET", "/"), down)
+    assert isinstance(response, web.Response)
+    assert (response.status, response.headers["Retry-After"]) == (503, "1")
+    assert "10.0.0.1" not in (response.text or "")
+    assert [line.message for line in caplog.records] == ["cluster_call_failed"]
 
 
 async def test_a_cancelled_request_stays_cancelled() -> None:

@@ -1,0 +1,1 @@
+"""What the OpenAPI document shows: values like those that the services give, as answered."""

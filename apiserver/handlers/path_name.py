@@ -1,0 +1,23 @@
+"""The names in paths."""
+
+from aiohttp import web
+
+from apiserver.errors import NotFoundError
+from apiserver.schemas.names import is_operation_id
+from shared.name_syntax import is_label
+
+
+def path_name(request: web.Request) -> str:
+    """The name in the path; one that nothing can have is not found, whoever is asked."""
+    name = request.match_info["name"]
+    if not is_label(name):
+        raise NotFoundError("there is nothing of this name, and nothing can have it")
+    return name
+
+
+def path_operation_id(request: web.Request) -> str:
+    """The operationID in the path; one that no operation can have is not found."""
+    operation_id = request.match_info["operationID"]
+    if not is_operation_id(operation_id):
+        raise NotFoundError("there is no operation of this id, and none can have it")
+    return operation_id

@@ -1,0 +1,43 @@
+"""Label selectors, as far as it takes to tell a caller what is wrong with one."""
+
+import re
+from typing import Final
+
+from shared.name_syntax import is_label_value, is_qualified
+
+ACCEPTED: Final = "a label selector such as team=blue,tier in (web,api),!spare"
+
+_WORD: Final = r"[-A-Za-z0-9_./]+"
+_VALUE: Final = r"[-A-Za-z0-9_.]*"
+_REQUIREMENT: Final = re.compile(
+    rf"""\s*(?:
+        !\s*(?P<absent>{_WORD})
+        |(?P<key>{_WORD})\s*(?:
+            (?:==|=|!=)\s*(?P<value>{_VALUE})
+            |(?<=\s)(?:in|notin)\s*\((?P<values>[^()]*)\)
+            |[<>]\s*(?P<number>-?[0-9]{{1,18}})
+        )?
+    )\s*""",
+    re.ASCII | re.VERBOSE,
+)
+
+
+def is_label_selector(text: str) -> bool:
+    """Whether Kubernetes would read `text` as a label selector."""
+    place = 0
+    while True:
+        found = _REQUIREMENT.match(text, place)
+        if found is None or not _is_sound(found):
+            return False
+        if found.end() == len(text):
+            return True
+        if text[found.end()] != ",":
+            return False
+        place = found.end() + 1
+
+
+def _is_sound(found: re.Match[str]) -> bool:
+    values = (found["values"] or found["value"] or "").split(",")
+    return is_qualified(found["key"] or found["absent"]) and all(
+        is_label_value(value.strip()) for value in values
+    )

@@ -1,0 +1,13 @@
+"""What requests may ask for, by configuration."""
+
+from dataclasses import dataclass, field
+
+from apiserver.config import NamespacesConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds that are checked with the form of a request."""
+
+    namespaces: NamespacesConfig = field(default_factory=NamespacesConfig)
+    max_seed_replicas: int = 1000

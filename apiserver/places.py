@@ -1,0 +1,26 @@
+"""Where the things of the API are found, for Location."""
+
+from typing import Final
+from urllib.parse import quote
+
+UNITS: Final = "/api/v1/gpu-units"
+STOCK: Final = "/api/v1/operator/stock-units"
+POOLS: Final = "/api/v1/operator/stock-pools"
+SPECS: Final = "/api/v1/operator/specs"
+JOBS: Final = "/api/v1/operator/jobs"
+
+
+def unit(name: str) -> str:
+    """The place of a user's unit."""
+    return f"{UNITS}/{name}"
+
+
+def pool(name: str) -> str:
+    """The place of a stock pool."""
+    return f"{POOLS}/{name}"
+
+
+def job(operation_id: str) -> str:
+    """The place of a job; an id of dots alone would lead to another place."""
+    quoted = quote(operation_id, safe="")
+    return f"{JOBS}/{quoted.replace('.', '%2E') if not quoted.strip('.') else quoted}"

@@ -1,0 +1,101 @@
+"""How users' units look on the wire."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from marshmallow import ValidationError, validates_schema
+
+from apiserver.commands import ChangeUnit, CreateUnit
+from apiserver.details import request_details
+from apiserver.limits import Limits
+from apiserver.schemas.access import AccessSchema
+from apiserver.schemas.mounts import StorageMounts
+from apiserver.schemas.names import Labels, Name, OperationID, SpecName
+from apiserver.schemas.request import RequestSchema, by_rule
+from apiserver.schemas.serverless import ServerlessSchema
+from apiserver.schemas.strict import ListOf, Part, Text, matching
+from apiserver.schemas.template import TemplateSchema
+from shared.problem import Problem
+from shared.unit_rules import access_problems, workload_problems
+from shared.v1alpha1.gpuunit import Access, GPUUnitSpec
+from shared.v1alpha1.template import Template
+
+_OF_THE_STOCK: Final = "cannot be given: it comes from the stock unit"
+
+
+def _image(image: str) -> Sequence[Problem]:
+    return workload_problems(GPUUnitSpec(spec_name="any", image=image))
+
+
+def _pull_secrets(names: tuple[str, ...]) -> Sequence[Problem]:
+    return workload_problems(GPUUnitSpec(spec_name="any", image="any", image_pull_secrets=names))
+
+
+def require_access(template: Template | None, access: Access | None) -> None:
+    """Refuse an address that is of no port."""
+    spec = GPUUnitSpec(spec_name="any", template=template, access=access)
+    found = request_details(access_problems(spec))
+    if found:
+        raise ValidationError({each.field: [each.message] for each in found})
+
+
+class CreateUnitSchema(RequestSchema[CreateUnit]):
+    """Turn one ready stock unit into a user's unit."""
+
+    refusals = dict.fromkeys(("cpu", "memory", "gpu", "gpuResource", "shmSize"), _OF_THE_STOCK)
+
+    operation_id = OperationID(required=True)
+    name = Name(required=True, description="What the unit is called.")
+    spec_name = SpecName(required=True)
+    image = Text(required=True, validate=by_rule(_image, "image"))
+    namespace = Text(metadata={"description": "Only the configured one."})
+    stock_namespace = Text(metadata={"description": "Only the configured one."})
+    stock_name = Name(description="Take exactly this stock unit.")
+    template = Part(TemplateSchema)
+    access = Part(AccessSchema)
+    storage_mounts = StorageMounts()
+    image_pull_secrets = ListOf(Text(), validate=by_rule(_pull_secrets, "imagePullSecrets"))
+    labels = Labels()
+    serverless = Part(ServerlessSchema)
+
+    def __init__(self, limits: Limits | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        namespaces = (limits or Limits()).namespaces
+        self.fields["namespace"].validators = [_only(namespaces.instance)]
+        self.fields["stock_namespace"].validators = [_only(namespaces.stock)]
+
+    @validates_schema
+    def check_access(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse an address that is of no port."""
+        require_access(data.get("template"), data.get("access"))
+
+    def make(self, data: dict[str, Any]) -> CreateUnit:
+        """The command, without the namespaces: there is one of each."""
+        chosen = ("namespace", "stock_namespace")
+        return CreateUnit(**{name: each for name, each in data.items() if name not in chosen})
+
+
+class ChangeUnitSchema(RequestSchema[ChangeUnit]):
+    """What is left out stays; an object replaces the stored one as a whole; null clears."""
+
+    image = Text(validate=by_rule(_image, "image"))
+    template = Part(TemplateSchema, allow_none=True)
+    access = Part(AccessSchema, allow_none=True)
+    storage_mounts = StorageMounts(allow_none=True)
+    labels = Labels(allow_none=True)
+
+    @validates_schema
+    def check_access(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse an address that is of no port, where the request has both."""
+        if "template" in data and "access" in data:
+            require_access(data["template"], data["access"])
+
+    def make(self, data: dict[str, Any]) -> ChangeUnit:
+        """The command, which lacks the name of the unit."""
+        return ChangeUnit(name="", **data)
+
+
+def _only(namespace: str) -> Callable[[str], None]:
+    return matching(
+        namespace.__eq__, f"is not a namespace that this service uses; that is {namespace}"
+    )

@@ -1,0 +1,34 @@
+"""How the storages of a unit look on the wire."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from apiserver.schemas.part import PartSchema
+from apiserver.schemas.request import by_rule
+from apiserver.schemas.strict import ListOf, Part, Text, YesNo
+from shared.mount_rules import mount_problems
+from shared.problem import Problem
+from shared.v1alpha1.gpuunit import GPUUnitSpec
+from shared.v1alpha1.mount import StorageMount
+
+
+class StorageMountSchema(PartSchema[StorageMount]):
+    """Which storage, and where its files are seen."""
+
+    model = StorageMount
+    name = Text(required=True)
+    mount_path = Text(required=True)
+    read_only = YesNo()
+
+
+def _problems(mounts: tuple[StorageMount, ...]) -> Sequence[Problem]:
+    return mount_problems(GPUUnitSpec(spec_name="any", storage_mounts=mounts))
+
+
+class StorageMounts(ListOf):
+    """Storages whose files a unit sees."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            Part(StorageMountSchema), validate=by_rule(_problems, "storageMounts"), **options
+        )

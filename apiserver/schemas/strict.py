@@ -1,0 +1,108 @@
+"""Fields that take a value as it is or refuse it: nothing is converted."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from marshmallow import ValidationError, fields
+
+from apiserver.details import words
+from apiserver.errors import Detail
+from shared.problem import Problem, cut
+
+LONGEST_LIST: Final = 4096
+
+_COUNT: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+
+def _words(**more: str) -> dict[str, Any]:
+    return {"required": "is required", "null": "must not be null", **more}
+
+
+class Text(fields.String):
+    """Text; NUL is refused, because no program can be given it."""
+
+    default_error_messages = _words(invalid="is not text", nul="has a NUL character")
+
+    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> str:
+        text: str = super()._deserialize(value, *rest, **more)
+        if "\0" in text:
+            raise self.make_error("nul")
+        return text
+
+
+class Whole(fields.Integer):
+    """A whole number; neither 1.0 nor "1" nor true is one."""
+
+    default_error_messages = _words(invalid="is not a whole number")
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(strict=True, **options)
+
+
+class Count(fields.Integer):
+    """A whole number in a query, where everything is text."""
+
+    default_error_messages = _words(invalid="is not a whole number")
+
+    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> int:
+        if not _COUNT.fullmatch(value):
+            raise self.make_error("invalid")
+        return int(value)
+
+
+class YesNo(fields.Boolean):
+    """true or false, and no word for it."""
+
+    default_error_messages = _words(invalid="is neither true nor false")
+
+    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> bool:
+        if not isinstance(value, bool):
+            raise self.make_error("invalid")
+        return value
+
+
+class ListOf(fields.List[Any]):
+    """A list, read as a tuple; it has an end, because every item costs time to check."""
+
+    default_error_messages = _words(
+        invalid="is not a list", long=f"has more than {LONGEST_LIST} items"
+    )
+
+    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> Any:
+        if isinstance(value, list) and len(value) > LONGEST_LIST:
+            raise self.make_error("long")
+        return tuple(super()._deserialize(value, *rest, **more))
+
+
+class Part(fields.Nested):
+    """An object inside an object."""
+
+    default_error_messages = _words()
+
+
+class TextMap(fields.Dict):
+    """An object whose values are text."""
+
+    default_error_messages = _words(invalid="is not an object")
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(keys=fields.String(), values=fields.String(), **options)
+
+    def _deserialize(self, value: Any, *_: Any, **__: Any) -> dict[str, str]:
+        if not isinstance(value, Mapping):
+            raise self.make_error("invalid")
+        wrong = [key for key, each in value.items() if not isinstance(each, str)]
+        if wrong:
+            raise ValidationError([Detail(f"[{cut(key)!r}]", "is not text") for key in wrong])
+        return dict(value)
+
+
+def matching(test: Callable[[str], object], message: str) -> Callable[[str], None]:
+    """A validator that shows what was given and says what is wrong with it."""
+
+    def check(text: str) -> None:
+        if not test(text):
+            raise ValidationError(words(Problem("", text, message)))
+
+    return check

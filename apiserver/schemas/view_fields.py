@@ -1,0 +1,87 @@
+"""Fields of views whose values are found inside metadata and status."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from marshmallow import fields
+
+from apiserver.schemas.names import is_own_label
+from shared.meta import Condition, ObjectMeta
+from shared.reasons import ConditionType
+
+
+class Time(fields.String):
+    """A moment as Kubernetes writes it."""
+
+    def __init__(self, attribute: str) -> None:
+        super().__init__(attribute=attribute, metadata={"format": "date-time"})
+
+
+class Fixed(fields.String):
+    """A word that is the same in every view of a kind."""
+
+    _CHECK_ATTRIBUTE = False
+
+    def __init__(self, word: str) -> None:
+        super().__init__(metadata={"enum": [word]})
+        self._word = word
+
+    def _serialize(self, *_: Any, **__: Any) -> str:
+        return self._word
+
+
+class Deleted(fields.Boolean):
+    """A place for what is only said of objects that are gone, which have a view of their own."""
+
+    def __init__(self) -> None:
+        super().__init__(metadata={"description": "The object was made and deleted since."})
+
+
+class Annotation(fields.String):
+    """The value of an annotation."""
+
+    _CHECK_ATTRIBUTE = False
+
+    def __init__(self, key: str, **options: Any) -> None:
+        super().__init__(**options)
+        self._key = key
+
+    def _serialize(self, value: Any, attr: Any, obj: Any, **_: Any) -> str | None:
+        metadata: ObjectMeta = obj.metadata
+        return metadata.annotations.get(self._key)
+
+
+class CallerLabels(fields.Dict):
+    """The labels that the caller gave."""
+
+    def __init__(self) -> None:
+        super().__init__(keys=fields.String(), values=fields.String(), attribute="metadata.labels")
+
+    def _serialize(self, value: Any, *_: Any, **__: Any) -> dict[str, str]:
+        labels: Mapping[str, str] = value
+        return {key: each for key, each in labels.items() if not is_own_label(key)}
+
+
+class ReadyCondition(fields.String):
+    """What the Ready condition says in one of its fields."""
+
+    _CHECK_ATTRIBUTE = False
+
+    def __init__(self, part: str) -> None:
+        super().__init__()
+        self._part = part
+
+    def _serialize(self, value: Any, attr: Any, obj: Any, **_: Any) -> str | None:
+        conditions: Iterable[Condition] = obj.status.conditions
+        ready = (each for each in conditions if each.type == ConditionType.READY)
+        return next((getattr(each, self._part) for each in ready), None)
+
+
+class Observed(fields.Integer):
+    """A generation; 0 is none yet."""
+
+    def __init__(self) -> None:
+        super().__init__(attribute="status.observed_generation")
+
+    def _serialize(self, value: Any, *_: Any, **__: Any) -> int | None:
+        return value or None

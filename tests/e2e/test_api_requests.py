@@ -1,0 +1,244 @@
+"""Requests on a real socket: strange paths, slow bodies, clients that go away."""
+
+import asyncio
+import gzip
+import io
+import json
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from apiserver.accepted import Accepted, Outcome
+from apiserver.access import AccessRecorder
+from apiserver.commands import CreateUnit
+from apiserver.deadline import Allowance
+from apiserver.malformed import Fallback
+from apiserver.server import listening
+from shared.address import Address
+from shared.logfmt import LogfmtFormatter
+from shared.v1alpha1.gpuunit import GPUUnit
+from tests.unit.apiserver.handlers.api import ALLOWANCE, application
+from tests.unit.apiserver.handlers.memory_services import MemoryJobs, MemoryUnits
+from tests.unit.apiserver.handlers.objects import a_job, a_unit
+
+UNITS = "/api/v1/gpu-units"
+BODY = json.dumps(
+    {"operationID": "o-1", "name": "trainer", "specName": "g1.1", "image": "example/app:1"}
+).encode()
+POST = (
+    f"POST {UNITS} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+    f"Content-Length: {len(BODY)}\r\n\r\n"
+).encode()
+
+
+class SlowUnits(MemoryUnits):
+    """Creates a unit only when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__({"trainer": a_unit()})
+        self.begun, self.let = asyncio.Event(), asyncio.Event()
+
+    async def create(self, command: CreateUnit) -> Accepted[GPUUnit]:
+        self.begun.set()
+        await self.let.wait()
+        self.calls.append(command)
+        return Accepted(a_unit(), Outcome.NEW)
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server of ours in this process."""
+
+    port: int
+
+    async def answer(self, raw: bytes) -> tuple[int, bytes]:
+        """Send bytes; the status and the whole of what comes back until the end."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        async with asyncio.timeout(10):
+            writer.write(raw)
+            received = await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        return int(received.split(b" ", 2)[1]), received
+
+    async def get(self, path: str) -> tuple[int, bytes]:
+        return await self.answer(
+            b"GET " + path.encode("latin-1") + b" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+        )
+
+
+@asynccontextmanager
+async def serving(
+    port: int, units: MemoryUnits, allowance: Allowance = ALLOWANCE
+) -> AsyncIterator[Server]:
+    app = application(allowance, units=units, jobs=MemoryJobs({"fn/uid/3": a_job("fn/uid/3")}))
+    fallback = Fallback(AccessRecorder(CollectorRegistry()), lambda: "id", head_timeout=5.0)
+    async with listening(app, Address("127.0.0.1", port), fallback):
+        yield Server(port)
+
+
+@pytest.fixture(name="log")
+def _log() -> Iterator[io.StringIO]:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(LogfmtFormatter())
+    root = logging.getLogger()
+    root.addHandler(handler)
+    level = root.level
+    root.setLevel(logging.INFO)
+    yield stream
+    root.removeHandler(handler)
+    root.setLevel(level)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("a%2Fb", "..%2f..%2fsecrets", "%2e%2e", "..", ".", "%00", "a%00b", "a%0d%0ab", "%"),
+        *("%zz", "%c3%28", "%ff%fe", "tr%D0%B0iner", "trainer%20", "trainer.", "TRAINER"),
+        *("a" * 64, "a" * 4000, "%F0%9F%98%80", "trainer;x=1", "{name}", "trainer%23x", "-"),
+        *("trainer%3Fwait=Ready", "trainer%0a", "trainer/", "trainer/status", "//trainer"),
+    ],
+)
+async def test_a_strange_path_is_answered_clearly(unused_tcp_port: int, name: str) -> None:
+    async with serving(unused_tcp_port, MemoryUnits({"trainer": a_unit()})) as server:
+        status, received = await server.get(f"{UNITS}/{name}")
+    assert status in (400, 404)
+    body = json.loads(received.partition(b"\r\n\r\n")[2])
+    assert body["error"]["code"] in ("invalid_request", "not_found")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("limit=%ff", "label=%00", "label=%ff%fe", "phase=%0a", "%", "%ff=1", "a=%zz", "&&=&"),
+        *("limit=1;limit=2", "specName=" + "a" * 4000, "limit[]=1", "continue=%00"),
+    ],
+)
+async def test_a_strange_query_is_answered_clearly(unused_tcp_port: int, query: str) -> None:
+    async with serving(unused_tcp_port, MemoryUnits()) as server:
+        status, received = await server.get(f"{UNITS}?{query}")
+    assert status == 400
+    assert json.loads(received.partition(b"\r\n\r\n")[2])["error"]["details"]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd",
+        b"Content-Encoding: deflate\r\nContent-Length: 4\r\n\r\nabcd",
+        b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}garbage",
+        b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+    ],
+    ids=["gzip", "deflate", "chunk size", "chunk end", "two lengths"],
+)
+async def test_a_body_that_is_encoded_badly_is_the_callers_fault(
+    unused_tcp_port: int, rest: bytes
+) -> None:
+    head = f"POST {UNITS} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n".encode()
+    async with serving(unused_tcp_port, MemoryUnits()) as server:
+        status, _ = await server.answer(head + b"Content-Type: application/json\r\n" + rest)
+    assert status == 400
+
+
+async def test_a_small_body_that_unpacks_to_a_large_one_is_too_large(unused_tcp_port: int) -> None:
+    body = gzip.compress(b" " * 10_000_000)
+    head = (
+        f"POST {UNITS} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Encoding: gzip\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    async with serving(unused_tcp_port, MemoryUnits()) as server:
+        status, _ = await server.answer(head.encode() + body)
+    assert status == 413
+
+
+async def test_an_encoded_slash_is_part_of_an_operation_id(unused_tcp_port: int) -> None:
+    async with serving(unused_tcp_port, MemoryUnits()) as server:
+        status, received = await server.get("/api/v1/operator/jobs/fn%2Fuid%2F3")
+    assert status == 200
+    assert b'"operationID": "fn/uid/3"' in received
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{UNITS}/a%0alevel=error%20event=forged",
+        f"{UNITS}/a%0d%0alevel=error%20event=forged",
+        f"{UNITS}/%1b%5b31mred",
+        f"{UNITS}?a%0aevent=forged=1",
+        f"{UNITS}/%E2%80%A8event=forged",
+    ],
+)
+async def test_a_path_cannot_forge_a_line_of_the_log(
+    unused_tcp_port: int, path: str, log: io.StringIO
+) -> None:
+    async with serving(unused_tcp_port, MemoryUnits()) as server:
+        await server.get(path)
+    lines = [line for line in log.getvalue().splitlines() if "event=http_request" in line]
+    assert len(lines) == 1
+    assert not [line for line in log.getvalue().splitlines() if not line.startswith("ts=")]
+    assert "\x1b" not in log.getvalue()
+    assert "\u2028" not in log.getvalue()
+
+
+async def test_a_header_cannot_forge_a_line_of_the_log(
+    unused_tcp_port: int, log: io.StringIO
+) -> None:
+    raw = f"GET {UNITS} HTTP/1.1\r\nHost: a\r\nX-Request-ID: a event=forged\r\n\r\n".encode()
+    raw = raw.replace(b"Host: a", b"Host: a\r\nConnection: close")
+    async with serving(unused_tcp_port, MemoryUnits()) as server:
+        await server.answer(raw)
+    assert "forged" not in log.getvalue()
+
+
+async def test_a_body_that_does_not_come_ends_its_connection(unused_tcp_port: int) -> None:
+    allowance = Allowance(5.0, 0.1)
+    async with serving(unused_tcp_port, MemoryUnits(), allowance) as server:
+        status, received = await server.answer(POST + BODY[:10])
+    assert status == 408
+    assert b"Connection: close" in received
+
+
+async def test_a_client_that_goes_away_does_not_cancel_what_it_started(
+    unused_tcp_port: int,
+) -> None:
+    units = SlowUnits()
+    async with serving(unused_tcp_port, units), asyncio.timeout(10):
+        _, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
+        writer.write(POST + BODY)
+        await units.begun.wait()
+        writer.transport.abort()
+        units.let.set()
+    assert [command.name for command in units.calls] == ["trainer"]
+
+
+async def test_a_stop_waits_for_what_a_lost_client_started(unused_tcp_port: int) -> None:
+    units = SlowUnits()
+    async with serving(unused_tcp_port, units, Allowance(0.05)) as server:
+        raw = POST.replace(b"Host: a", b"Host: a\r\nConnection: close") + BODY
+        status, _ = await server.answer(raw)
+        assert status == 504
+        asyncio.get_running_loop().call_later(0.1, units.let.set)  # when it has begun to stop
+    assert len(units.calls) == 1
+
+
+async def test_a_request_that_waits_is_answered_when_the_server_stops(unused_tcp_port: int) -> None:
+    class WaitingUnits(MemoryUnits):
+        async def wait_ready(self, name: str, seconds: float) -> GPUUnit:
+            begun.set()
+            await asyncio.sleep(seconds)
+            raise AssertionError("it waited to the end")
+
+    begun = asyncio.Event()
+    units = WaitingUnits({"trainer": a_unit()})
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        async with serving(unused_tcp_port, units) as server:
+            answer = group.create_task(server.get(f"{UNITS}/trainer?wait=Ready"))
+            await begun.wait()
+        status, _ = await answer
+    assert status == 200

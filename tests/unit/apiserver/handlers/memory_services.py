@@ -1,0 +1,134 @@
+"""Use cases that keep what they are told, and answer as the test says."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from apiserver.accepted import Accepted, DeletedObject
+from apiserver.commands import (
+    ChangeUnit,
+    CreatePool,
+    CreateUnit,
+    ListUnits,
+    PoolSettings,
+    SeedStock,
+)
+from apiserver.errors import NotFoundError, PreconditionFailedError
+from apiserver.gateway import Page
+from apiserver.ports.specs import SpecSummary
+from apiserver.ports.stock import StockPage
+from apiserver.revision import Revision, revision_of
+from shared.phases import OperationPhase
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.operation import Operation, OperationType
+from shared.v1alpha1.stockpool import StockPool
+
+
+@dataclass
+class MemoryStock:
+    accepted: Accepted[Operation] | None = None
+    page: StockPage = field(default_factory=lambda: StockPage(Page(())))
+    calls: list[Any] = field(default_factory=list)
+
+    async def seed(self, command: SeedStock) -> Accepted[Operation]:
+        self.calls.append(command)
+        assert self.accepted
+        return self.accepted
+
+    async def list(self, query: ListUnits) -> StockPage:
+        self.calls.append(query)
+        return self.page
+
+    async def delete(self, name: str) -> None:
+        self.calls.append(name)
+
+
+@dataclass
+class MemoryPools:
+    pools: dict[str, StockPool] = field(default_factory=dict)
+    accepted: Accepted[StockPool | DeletedObject | Operation] | None = None
+    calls: list[Any] = field(default_factory=list)
+
+    async def create(self, command: CreatePool) -> Accepted[StockPool | DeletedObject | Operation]:
+        self.calls.append(command)
+        assert self.accepted
+        return self.accepted
+
+    async def list(self, limit: int, token: str) -> Page[StockPool]:
+        self.calls.append((limit, token))
+        return Page(tuple(self.pools.values()))
+
+    async def get(self, name: str) -> StockPool:
+        if name not in self.pools:
+            raise NotFoundError(f"there is no pool {name}")
+        return self.pools[name]
+
+    async def replace(
+        self, name: str, settings: PoolSettings, if_match: tuple[Revision, ...] | None
+    ) -> StockPool:
+        self.calls.append((name, settings, if_match))
+        return await self.get(name)
+
+    async def delete(self, name: str) -> None:
+        await self.get(name)
+        del self.pools[name]
+
+
+@dataclass
+class MemorySpecs:
+    specs: tuple[SpecSummary, ...] = ()
+
+    async def list(self) -> tuple[SpecSummary, ...]:
+        return self.specs
+
+
+@dataclass
+class MemoryJobs:
+    jobs: dict[str, Operation] = field(default_factory=dict)
+    calls: list[Any] = field(default_factory=list)
+
+    async def list(
+        self, type: OperationType | None, phase: OperationPhase | None, limit: int, token: str
+    ) -> Page[Operation]:
+        self.calls.append((type, phase, limit, token))
+        return Page(tuple(self.jobs.values()), "next", 3)
+
+    async def get(self, operation_id: str) -> Operation:
+        if operation_id not in self.jobs:
+            raise NotFoundError("there is no such operation")
+        return self.jobs[operation_id]
+
+
+@dataclass
+class MemoryUnits:
+    units: dict[str, GPUUnit] = field(default_factory=dict)
+    accepted: Accepted[GPUUnit | DeletedObject | Operation] | None = None
+    calls: list[Any] = field(default_factory=list)
+
+    async def create(self, command: CreateUnit) -> Accepted[GPUUnit | DeletedObject | Operation]:
+        self.calls.append(command)
+        assert self.accepted
+        return self.accepted
+
+    async def list(self, query: ListUnits) -> Page[GPUUnit]:
+        self.calls.append(query)
+        return Page(tuple(self.units.values()))
+
+    async def get(self, name: str) -> GPUUnit:
+        if name not in self.units:
+            raise NotFoundError(f"there is no unit {name}")
+        return self.units[name]
+
+    async def wait_ready(self, name: str, seconds: float) -> GPUUnit:
+        self.calls.append((name, seconds))
+        return await self.get(name)
+
+    async def change(self, command: ChangeUnit) -> GPUUnit:
+        self.calls.append(command)
+        unit = await self.get(command.name)
+        if command.if_match is not None and revision_of(unit.metadata) not in command.if_match:
+            raise PreconditionFailedError("the unit was changed since")
+        return unit
+
+    async def delete(self, name: str) -> None:
+        await self.get(name)
+        del self.units[name]

@@ -1,0 +1,27 @@
+"""Objects as Kubernetes would give them."""
+
+from shared.meta import ObjectMeta
+from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
+from shared.v1alpha1.operation import Operation, OperationSpec, OperationType
+from shared.v1alpha1.stockpool import StockPool, StockPoolSpec
+
+
+def a_unit(name: str = "trainer", namespace: str = "runtime-instance") -> GPUUnit:
+    return GPUUnit(
+        metadata=ObjectMeta(name=name, namespace=namespace, uid=f"uid-{name}", generation=2),
+        spec=GPUUnitSpec(spec_name="g1.1", image="example/app:1"),
+    )
+
+
+def a_pool(name: str = "g1") -> StockPool:
+    return StockPool(
+        metadata=ObjectMeta(name=name, namespace="runtime-stock", uid=f"uid-{name}", generation=2),
+        spec=StockPoolSpec(spec_name="g1.1", replicas=3),
+    )
+
+
+def a_job(operation_id: str, type_: OperationType = OperationType.SEED_STOCK_UNITS) -> Operation:
+    return Operation(
+        metadata=ObjectMeta(name="hash"),
+        spec=OperationSpec(operation_id=operation_id, type=type_.value, request_hash="v1:x"),
+    )
