@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from shared.address import Address
 from shared.duration import Duration
+from shared.v1alpha1.envelope import GPU_RESOURCE, Toleration
 
 KubeMode = Literal["auto", "off", "required"]
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -34,6 +35,21 @@ class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     system: Annotated[str, Meta(description="Where the records of operations are.")] = (
         "runtime-system"
     )
+
+
+class SpecConfig(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
+    """One machine spec of the catalogue."""
+
+    memory: str
+    cpu: str = ""
+    gpu: int = 0
+    gpu_resource: str = GPU_RESOURCE
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
+    shm_size: str = ""
+    description: str = ""
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -70,4 +86,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         Meta(description="How many stock units one request may seed.", ge=1, le=100_000),
     ] = 1000
     namespaces: NamespacesConfig = NamespacesConfig()
+    specs: Annotated[
+        dict[str, SpecConfig],
+        Meta(
+            description="The catalogue: machine specs by name, each with memory and, where wanted, "
+            "cpu, gpu, gpuResource, nodeSelector, tolerations, shmSize, description."
+        ),
+    ] = {}
     nats: NATSConfig = NATSConfig()

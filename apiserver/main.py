@@ -8,6 +8,7 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from random import Random
 from typing import Final
 
 from prometheus_client import (
@@ -21,7 +22,7 @@ from apiserver.access import AccessRecorder
 from apiserver.app import Parts, create_app
 from apiserver.breaker import Breaker
 from apiserver.clock import Clock, SystemClock
-from apiserver.config import Config
+from apiserver.config import Config, SpecConfig
 from apiserver.deadline import Allowance
 from apiserver.gateway import Cluster
 from apiserver.kube import kubeconfig
@@ -37,18 +38,25 @@ from apiserver.process import Process, Work
 from apiserver.queue import NO_QUEUE, QueueConnection, require_password
 from apiserver.schemas.health import HealthSchema
 from apiserver.server import HEAD_TIMEOUT, CannotListenError, listening
+from apiserver.services.catalogue import Catalogue, CatalogueEntry
 from apiserver.services.cluster import OFF, ClusterState
 from apiserver.services.health import Health
 from apiserver.services.monitor import ClusterMonitor
 from apiserver.services.readiness import Readiness
 from apiserver.services.report import StatusReporter
 from apiserver.services.start import observe
+from apiserver.services.unit_counts import UnitCounter
+from apiserver.use_cases import Surroundings, UseCases
 from shared import command_line, configuration, logfmt
 from shared.configuration import ConfigurationError
+from shared.envelope_rules import envelope_problems
 from shared.exitcode import ExitCode
+from shared.v1alpha1.envelope import Envelope
 from shared.version import version
 
 PATIENCE: Final = 30.0
+# What is left of a request's time for its answer, once an unfinished operation was waited for.
+ANSWER_SECONDS: Final = 3.0
 PROGRAM: Final = command_line.Program(
     name="apiserver",
     purpose="Serves the REST API of GPU Runtime.",
@@ -85,7 +93,13 @@ async def run(config: Config) -> ExitCode:
     require_password(config.nats)
     queue = QueueConnection(config.nats, clock) if config.nats.url else None
     async with cluster(config, registry, clock) as gateway:
-        monitor = ClusterMonitor(gateway, clock) if gateway else None
+        where, use_cases = config.namespaces, None
+        monitor = None
+        if gateway:
+            counter = UnitCounter(gateway, where.stock, where.instance)
+            monitor = ClusterMonitor(gateway, counter, clock)
+            randomness = Random()  # noqa: S311 - spreads retries and choices, keeps no secret
+            use_cases = UseCases(gateway, surroundings(config), registry, clock, randomness, new_id)
 
         def seen() -> ClusterState:
             return monitor.state if monitor else OFF
@@ -102,11 +116,48 @@ async def run(config: Config) -> ExitCode:
             clock=clock,
             limits=Limits(config.namespaces, config.max_seed_replicas),
             allowance=Allowance(config.request_timeout.seconds),
+            stock=use_cases.stock if use_cases else None,
+            pools=use_cases.pools if use_cases else None,
+            specs=use_cases.specs if use_cases else None,
+            jobs=use_cases.jobs if use_cases else None,
+            units=use_cases.units if use_cases else None,
         )
-        process = Process(readiness, background(config, clock, health, monitor, queue))
+        work = background(config, clock, health, monitor, queue)
+        if use_cases:
+            work |= {"operations": use_cases.workshop.run, "resume": use_cases.resumption.run}
+        process = Process(readiness, work)
         process.stop_on_signals()
         fallback = Fallback(recorder, new_id, HEAD_TIMEOUT)
         return await process.run(listening(create_app(parts), config.http_addr, fallback))
+
+
+def surroundings(config: Config) -> Surroundings:
+    """What the use cases are told; a catalogue that Kubernetes would refuse is refused here."""
+    entries = {name: entry(name, spec) for name, spec in config.specs.items()}
+    problems = [
+        f"specs.{name}: {problem.text.removeprefix('spec.')}"
+        for name, each in entries.items()
+        for problem in envelope_problems(each.envelope)
+    ]
+    if problems:
+        raise ConfigurationError(*problems)
+    where = config.namespaces
+    seconds = max(1.0, config.request_timeout.seconds - ANSWER_SECONDS)
+    return Surroundings(where.stock, where.instance, where.system, Catalogue(entries), seconds)
+
+
+def entry(name: str, spec: SpecConfig) -> CatalogueEntry:
+    envelope = Envelope(
+        spec_name=name,
+        cpu=spec.cpu,
+        memory=spec.memory,
+        gpu=spec.gpu,
+        gpu_resource=spec.gpu_resource,
+        node_selector=spec.node_selector,
+        tolerations=spec.tolerations,
+        shm_size=spec.shm_size,
+    )
+    return CatalogueEntry(envelope, spec.description)
 
 
 def background(

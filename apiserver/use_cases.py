@@ -7,7 +7,7 @@ from random import Random
 from prometheus_client import CollectorRegistry
 
 from apiserver.clock import Clock
-from apiserver.gateway import Objects
+from apiserver.gateway import Cluster
 from apiserver.services.active_units import ActiveUnits
 from apiserver.services.catalogue import Catalogue
 from apiserver.services.claims import Claims
@@ -45,7 +45,7 @@ class UseCases:
 
     def __init__(
         self,
-        objects: Objects,
+        objects: Cluster,
         where: Surroundings,
         registry: CollectorRegistry,
         clock: Clock,

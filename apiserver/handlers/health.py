@@ -22,6 +22,8 @@ _EXAMPLE: Final = {
         "totalGPUCapacity": 32,
         "totalGPUAllocatable": 32,
         "gpuProducts": ["NVIDIA-A100-SXM4-80GB"],
+        "stockUnitCount": {"Ready": 12},
+        "activeUnitCount": {"Progressing": 1, "Ready": 19},
         "queueConnected": True,
         "ageSeconds": 1.4,
     }

@@ -19,6 +19,12 @@ class HealthSchema(ViewSchema):
     total_gpu_capacity = fields.Integer(data_key="totalGPUCapacity")
     total_gpu_allocatable = fields.Integer(data_key="totalGPUAllocatable")
     gpu_products = fields.List(fields.String(), data_key="gpuProducts")
+    stock_unit_count = fields.Dict(
+        keys=fields.String(), values=fields.Integer(), data_key="stockUnitCount"
+    )
+    active_unit_count = fields.Dict(
+        keys=fields.String(), values=fields.Integer(), data_key="activeUnitCount"
+    )
     queue_connected = fields.Boolean(data_key="queueConnected", required=True)
     queue_error = fields.String(data_key="queueError")
     age_seconds = fields.Float(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from apiserver.gateway import ClusterError, ClusterTooOldError
+from apiserver.services.unit_counts import UnitCounts
 from shared.node import Node
 from shared.server_version import ServerVersion, unsupported
 
@@ -38,6 +39,7 @@ class ClusterState:
     version: str | None = None
     checked_at: float | None = None
     inventory: Inventory | None = None
+    units: UnitCounts | None = None
     inventory_error: str | None = None
     counted_at: float | None = None
     count_tried_at: float | None = None
@@ -66,15 +68,22 @@ def lost(state: ClusterState, error: ClusterError, now: float) -> ClusterState:
     return replace(state, connected=False, error=str(error), too_old=too_old, checked_at=now)
 
 
-def counted(state: ClusterState, inventory: Inventory, now: float) -> ClusterState:
-    """The nodes were listed."""
+def counted(
+    state: ClusterState, inventory: Inventory, units: UnitCounts, now: float
+) -> ClusterState:
+    """The nodes and units were listed."""
     return replace(
-        state, inventory=inventory, inventory_error=None, counted_at=now, count_tried_at=now
+        state,
+        inventory=inventory,
+        units=units,
+        inventory_error=None,
+        counted_at=now,
+        count_tried_at=now,
     )
 
 
 def not_counted(state: ClusterState, error: ClusterError, now: float) -> ClusterState:
-    """The nodes could not be listed."""
+    """The nodes or units could not be listed."""
     return replace(state, inventory_error=str(error), count_tried_at=now)
 
 

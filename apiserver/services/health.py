@@ -24,6 +24,8 @@ class HealthReport:
     total_gpu_capacity: int | None
     total_gpu_allocatable: int | None
     gpu_products: tuple[str, ...] | None
+    stock_unit_count: dict[str, int] | None
+    active_unit_count: dict[str, int] | None
     queue_connected: bool
     queue_error: str | None
     age_seconds: float | None
@@ -62,6 +64,8 @@ class Health:
             total_gpu_capacity=held.gpu_capacity if held else None,
             total_gpu_allocatable=held.gpu_allocatable if held else None,
             gpu_products=held.products if held else None,
+            stock_unit_count=cluster.units.stock if cluster.units else None,
+            active_unit_count=cluster.units.active if cluster.units else None,
             queue_connected=queue.connected,
             queue_error=queue.error,
             age_seconds=age_of(cluster, now),

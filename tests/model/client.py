@@ -16,6 +16,8 @@ from apiserver.gateway import (
     Selection,
 )
 from apiserver.resources import Object, Resource
+from shared.node import Node
+from shared.server_version import ServerVersion
 from tests.model.server import Document, ModelServer
 from tests.model.turnstile import Turnstile
 
@@ -52,6 +54,17 @@ class ModelClient:
         self._fault = fault
         self.calls = 0
         self._is_dead = False
+
+    @property
+    def server(self) -> str:
+        return "the model"
+
+    async def version(self, *, within: float = 5.0) -> ServerVersion:
+        """Nobody asks the model what it is."""
+        raise NotImplementedError
+
+    async def nodes(self, *, within: float = 5.0) -> tuple[Node, ...]:
+        return ()
 
     async def get(self, resource: Resource[T], namespace: str, name: str) -> T:
         return decoded(

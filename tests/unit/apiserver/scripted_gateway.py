@@ -1,11 +1,13 @@
 """A cluster that does what the test says."""
 
 from apiserver.gateway import ClusterError, ClusterUnreachableError
+from apiserver.services.unit_counts import UnitCounts
 from shared.meta import ObjectMeta
 from shared.node import Node, NodeCondition, NodeStatus
 from shared.server_version import ServerVersion
 
 V1_34 = ServerVersion(major="1", minor="34", git_version="v1.34.1")
+UNITS = UnitCounts({"Ready": 2}, {})
 DOWN = ClusterUnreachableError("https://k8s cannot be reached")
 
 
@@ -47,3 +49,6 @@ class ScriptedGateway:
         if isinstance(self.listing, ClusterError):
             raise self.listing
         return self.listing
+
+    async def count(self) -> UnitCounts:
+        return UNITS

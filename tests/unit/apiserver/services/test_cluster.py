@@ -17,7 +17,7 @@ from apiserver.services.cluster import (
 from shared.meta import ObjectMeta
 from shared.node import Node
 from shared.server_version import ServerVersion
-from tests.unit.apiserver.scripted_gateway import DOWN, V1_34, a_node
+from tests.unit.apiserver.scripted_gateway import DOWN, UNITS, V1_34, a_node
 
 EMPTY = Inventory(nodes=0, ready=0, gpu_capacity=0, gpu_allocatable=0, products=())
 
@@ -63,20 +63,20 @@ def test_an_answer_connects_and_clears_the_error() -> None:
 
 
 def test_a_lost_cluster_keeps_what_was_counted() -> None:
-    state = counted(answered(ClusterState(), V1_34, 1.0), EMPTY, 1.0)
+    state = counted(answered(ClusterState(), V1_34, 1.0), EMPTY, UNITS, 1.0)
     after = lost(state, DOWN, 3.0)
     assert (after.connected, after.error) == (False, str(DOWN))
     assert (after.inventory, after.counted_at) == (EMPTY, 1.0)
 
 
 def test_nodes_are_counted_every_ten_seconds_while_connected() -> None:
-    state = counted(answered(ClusterState(), V1_34, 0.0), EMPTY, 0.0)
+    state = counted(answered(ClusterState(), V1_34, 0.0), EMPTY, UNITS, 0.0)
     assert not count_is_due(state, 9.9)
     assert count_is_due(state, 10.0)
 
 
 def test_nodes_are_counted_at_once_after_a_reconnect() -> None:
-    state = counted(answered(ClusterState(), V1_34, 0.0), EMPTY, 0.0)
+    state = counted(answered(ClusterState(), V1_34, 0.0), EMPTY, UNITS, 0.0)
     back = answered(lost(state, DOWN, 2.0), V1_34, 4.0)
     assert count_is_due(back, 4.0)
 

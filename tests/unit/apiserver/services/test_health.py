@@ -4,11 +4,11 @@ from apiserver.gateway import Link
 from apiserver.schemas.health import HealthSchema
 from apiserver.services.cluster import OFF, ClusterState, answered, counted, inventory_of, lost
 from apiserver.services.health import Health
-from tests.unit.apiserver.scripted_gateway import DOWN, V1_34, a_node
+from tests.unit.apiserver.scripted_gateway import DOWN, UNITS, V1_34, a_node
 from tests.unit.apiserver.virtual_clock import VirtualClock
 
 CONNECTED = Link(connected=True)
-SEEN = counted(answered(ClusterState(), V1_34, 10.0), inventory_of([a_node()]), 9.0)
+SEEN = counted(answered(ClusterState(), V1_34, 10.0), inventory_of([a_node()]), UNITS, 9.0)
 
 
 def answer(cluster: ClusterState, queue: Link = CONNECTED) -> object:
@@ -27,6 +27,8 @@ async def test_a_connected_cluster_is_described_in_full() -> None:
         "kubernetesVersion": "v1.34.1",
         "nodeCount": 1,
         "readyNodeCount": 1,
+        "stockUnitCount": {"Ready": 2},
+        "activeUnitCount": {},
         "totalGPUCapacity": 8,
         "totalGPUAllocatable": 8,
         "gpuProducts": ["A100"],
@@ -55,6 +57,6 @@ async def test_a_lost_cluster_is_said_with_its_reason_and_the_age_of_the_figures
 
 
 async def test_a_cluster_without_nodes_has_zero_of_them() -> None:
-    report = answer(counted(answered(ClusterState(), V1_34, 10.0), inventory_of([]), 10.0))
+    report = answer(counted(answered(ClusterState(), V1_34, 10.0), inventory_of([]), UNITS, 10.0))
     assert isinstance(report, dict)
     assert (report["nodeCount"], report["totalGPUCapacity"], report["gpuProducts"]) == (0, 0, [])

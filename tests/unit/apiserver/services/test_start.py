@@ -12,7 +12,7 @@ from tests.unit.apiserver.virtual_clock import VirtualClock
 
 
 async def wait(gateway: ScriptedGateway, clock: VirtualClock) -> None:
-    await wait_for_cluster(ClusterMonitor(gateway, clock), clock, patience=30.0)
+    await wait_for_cluster(ClusterMonitor(gateway, gateway, clock), clock, patience=30.0)
 
 
 async def test_a_cluster_that_is_there_is_not_waited_for() -> None:
