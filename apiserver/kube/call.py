@@ -9,6 +9,7 @@ import msgspec
 from apiserver.gateway import AbsentError, Body, RejectedError, Selection, T
 from apiserver.resources import Resource
 from shared.name_syntax import is_subdomain
+from shared.v1alpha1.group import API_VERSION
 
 JSON: Final = "application/json"
 MERGE_PATCH: Final = "application/merge-patch+json"
@@ -71,8 +72,9 @@ def listing(resource: Resource[T], namespace: str, selection: Selection) -> Call
 
 
 def create(resource: Resource[T], namespace: str, body: Body) -> Call:
-    """Make an object."""
-    return Call("POST", collection_path(resource, namespace), MANAGED, encoded(body))
+    """Make an object; only a creation has to say of what type."""
+    typed = {"apiVersion": API_VERSION, "kind": resource.kind, **body}
+    return Call("POST", collection_path(resource, namespace), MANAGED, encoded(typed))
 
 
 def patch(

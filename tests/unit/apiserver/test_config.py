@@ -20,6 +20,7 @@ def test_every_key_has_the_default_of_the_contract() -> None:
         "namespaces.stock": "runtime-stock",
         "namespaces.instance": "runtime-instance",
         "namespaces.system": "runtime-system",
+        "specs": "{}",
         "nats.url": '""',
         "nats.user": '""',
         "nats.passwordFile": '""',
