@@ -6,7 +6,7 @@ import msgspec
 
 from controller.kinds import STOCK_POOLS
 from controller.ownership import controlled_by
-from shared.meta import Condition, ObjectMeta
+from shared.meta import Condition, ObjectMeta, OwnerReference
 from shared.phases import UnitPhase
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec, GPUUnitStatus
 from shared.v1alpha1.stockpool import StockPool, StockPoolSpec, StockPoolStatus
