@@ -19,6 +19,7 @@ from apiserver.ports.jobs import Jobs
 from apiserver.ports.pools import Pools
 from apiserver.ports.specs import Specs
 from apiserver.ports.stock import Stock
+from apiserver.ports.storages import Storages
 from apiserver.ports.units import Units
 from apiserver.request_id import add_header, request_ids
 from apiserver.routes import routes
@@ -45,6 +46,7 @@ class Parts:
     specs: Specs | None = None
     jobs: Jobs | None = None
     units: Units | None = None
+    storages: Storages | None = None
 
 
 def create_app(parts: Parts) -> web.Application:
@@ -75,6 +77,7 @@ def _provide(app: web.Application, parts: Parts) -> None:
     app[keys.SPECS] = parts.specs
     app[keys.JOBS] = parts.jobs
     app[keys.UNITS] = parts.units
+    app[keys.STORAGES] = parts.storages
 
 
 async def _end_waits(app: web.Application) -> None:

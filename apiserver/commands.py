@@ -5,6 +5,7 @@ from enum import Enum, auto
 
 from apiserver.revision import Revision
 from shared.v1alpha1.envelope import Toleration
+from shared.v1alpha1.gpustorage import Accessor, Prepare
 from shared.v1alpha1.gpuunit import Access, Serverless
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.template import Template
@@ -86,6 +87,43 @@ class CreatePool:
     name: str
     spec_name: str
     settings: PoolSettings
+
+
+@dataclass(frozen=True, slots=True)
+class CreateStorage:
+    """Make a storage; without an operation_id, by a request that cannot be repeated."""
+
+    operation_id: str
+    name: str
+    size: str
+    storage_class_name: str | None = None
+    prepare: Prepare | None = None
+    accessor: Accessor | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeStorage:
+    """What a storage shall be from now on; None clears, UNSET keeps.
+
+    `if_match`: only while the storage is at one of these revisions; None is whatever it is at.
+    """
+
+    name: str
+    size: str | Unset = UNSET
+    accessor: Accessor | Unset | None = UNSET
+    labels: dict[str, str] | Unset | None = UNSET
+    if_match: tuple[Revision, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListStorages:
+    """Which storages, and how many at a time."""
+
+    phase: str = ""
+    label: str = ""
+    limit: int = 100
+    token: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from apiserver.resources import Object, Resource
 from shared.node import Node
 from shared.server_version import ServerVersion
+from shared.storage_class import StorageClass
 
 T = TypeVar("T", bound=Object)
 
@@ -183,7 +184,15 @@ class Objects(Protocol):
         ...
 
 
-class Cluster(Gateway, Objects, Protocol):
+class Classes(Protocol):
+    """The ways in which the cluster makes volumes."""
+
+    async def storage_classes(self) -> tuple[StorageClass, ...]:
+        """Every StorageClass, as the server's own cache has it; ClusterError."""
+        ...
+
+
+class Cluster(Gateway, Objects, Classes, Protocol):
     """All that is asked of Kubernetes."""
 
 

@@ -13,6 +13,7 @@ from apiserver.ports.jobs import Jobs
 from apiserver.ports.pools import Pools
 from apiserver.ports.specs import Specs
 from apiserver.ports.stock import Stock
+from apiserver.ports.storages import Storages
 from apiserver.ports.units import Units
 from apiserver.services.health import Health
 from apiserver.services.readiness import Readiness
@@ -31,6 +32,7 @@ STOCK: web.AppKey[Stock | None] = web.AppKey("stock")
 POOLS: web.AppKey[Pools | None] = web.AppKey("pools")
 SPECS: web.AppKey[Specs | None] = web.AppKey("specs")
 JOBS: web.AppKey[Jobs | None] = web.AppKey("jobs")
+STORAGES: web.AppKey[Storages | None] = web.AppKey("storages")
 UNITS: web.AppKey[Units | None] = web.AppKey("units")
 
 _RETRY_AFTER: Final = 60

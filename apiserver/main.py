@@ -121,6 +121,7 @@ async def run(config: Config) -> ExitCode:
             specs=use_cases.specs if use_cases else None,
             jobs=use_cases.jobs if use_cases else None,
             units=use_cases.units if use_cases else None,
+            storages=use_cases.storages if use_cases else None,
         )
         work = background(config, clock, health, monitor, queue)
         if use_cases:

@@ -4,6 +4,7 @@ from typing import Final
 from urllib.parse import quote
 
 UNITS: Final = "/api/v1/gpu-units"
+STORAGES: Final = "/api/v1/gpu-storages"
 STOCK: Final = "/api/v1/operator/stock-units"
 POOLS: Final = "/api/v1/operator/stock-pools"
 SPECS: Final = "/api/v1/operator/specs"
@@ -13,6 +14,11 @@ JOBS: Final = "/api/v1/operator/jobs"
 def unit(name: str) -> str:
     """The place of a user's unit."""
     return f"{UNITS}/{name}"
+
+
+def storage(name: str) -> str:
+    """The place of a storage."""
+    return f"{STORAGES}/{name}"
 
 
 def pool(name: str) -> str:

@@ -14,6 +14,7 @@ FOLLOW: Final = (*KEEP, "watch")
 
 RULES: Final = (
     Rule("", ("nodes",), ("get", "list", "watch")),
+    Rule("storage.k8s.io", ("storageclasses",), ("list",)),
     Rule(GROUP, ("gpuunits",), FOLLOW, STOCK),
     Rule(GROUP, ("stockpools",), KEEP, STOCK),
     Rule(GROUP, ("gpuunits", "gpustorages"), FOLLOW, INSTANCE),

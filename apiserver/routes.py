@@ -6,6 +6,7 @@ from prometheus_client.aiohttp import make_aiohttp_handler
 
 from apiserver import places
 from apiserver.handlers import (
+    gpu_storages,
     gpu_units,
     health,
     jobs,
@@ -40,6 +41,12 @@ def routes(registry: CollectorRegistry) -> list[web.RouteDef]:
         web.get(f"{places.UNITS}/{{name}}", gpu_units.show),
         web.put(f"{places.UNITS}/{{name}}", gpu_units.change),
         web.delete(f"{places.UNITS}/{{name}}", gpu_units.delete),
+        web.post(places.STORAGES, gpu_storages.create),
+        web.get(places.STORAGES, gpu_storages.index),
+        web.get(f"{places.STORAGES}/{{name}}", gpu_storages.show),
+        web.put(f"{places.STORAGES}/{{name}}", gpu_storages.change),
+        web.delete(f"{places.STORAGES}/{{name}}", gpu_storages.delete),
+        web.post(f"{places.STORAGES}/{{name}}/recover", gpu_storages.recover),
         web.get("/swagger", swagger.page),
         web.get("/swagger/", swagger.page),
         web.get("/swagger/index.html", swagger.page),

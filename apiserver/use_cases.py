@@ -8,14 +8,16 @@ from prometheus_client import CollectorRegistry
 
 from apiserver.clock import Clock
 from apiserver.gateway import Cluster
+from apiserver.resources import GPU_STORAGES, STOCK_POOLS
 from apiserver.services.active_units import ActiveUnits
 from apiserver.services.catalogue import Catalogue
 from apiserver.services.claims import Claims
 from apiserver.services.creation import Creation
 from apiserver.services.jobs import JobService
+from apiserver.services.mount_locks import MountLocks
+from apiserver.services.object_creation import ObjectCreation
 from apiserver.services.operation_metrics import OperationMetrics
 from apiserver.services.patience import Patience
-from apiserver.services.pool_creation import PoolCreation
 from apiserver.services.pools import PoolService
 from apiserver.services.records import Records
 from apiserver.services.requests import Requests
@@ -25,6 +27,7 @@ from apiserver.services.specs import SpecService
 from apiserver.services.stock import StockService
 from apiserver.services.stock_choice import StockChoice
 from apiserver.services.stock_units import StockUnits
+from apiserver.services.storages import StorageService
 from apiserver.services.units import UnitService
 from apiserver.services.workshop import Workshop
 
@@ -57,16 +60,21 @@ class UseCases:
         choice = StockChoice(objects, where.stock, patience, randomness)
         claims = Claims(objects, where.stock, patience, clock)
         active = ActiveUnits(objects, where.instance, patience)
-        creation = Creation(active, records, choice, claims, clock)
+        locks = MountLocks(objects, where.instance, patience)
+        creation = Creation(active, records, choice, locks, claims, clock)
         seeding = Seeding(StockUnits(objects, where.stock, patience, clock), records, clock)
-        pool_creation = PoolCreation(objects, where.stock, records, patience)
         self.workshop = Workshop()
         requests = Requests(records, self.workshop, OperationMetrics(registry), clock)
-        catalogue = where.catalogue
-        self.units = UnitService(objects, where.instance, creation, requests, where.create_seconds)
+        pools = ObjectCreation(objects, STOCK_POOLS, where.stock, records, requests, patience)
+        storages = ObjectCreation(
+            objects, GPU_STORAGES, where.instance, records, requests, patience
+        )
+        catalogue, seconds = where.catalogue, where.create_seconds
+        self.units = UnitService(objects, where.instance, creation, locks, requests, seconds)
         self.stock = StockService(objects, where.stock, catalogue, records, seeding, requests)
-        self.pools = PoolService(objects, where.stock, catalogue, records, pool_creation, requests)
+        self.pools = PoolService(objects, where.stock, catalogue, pools)
+        self.storages = StorageService(objects, where.instance, storages, make_id)
         self.specs = SpecService(objects, where.stock, catalogue)
         self.jobs = JobService(objects, where.system, records)
-        resumable = Resumable(creation, self.stock, pool_creation)
+        resumable = Resumable(creation, self.stock, pools, storages)
         self.resumption = Resumption(objects, where.system, requests, resumable, clock, randomness)

@@ -28,6 +28,7 @@ SOURCE_STOCK_UID: Final = f"{PREFIX}source-stock-uid"
 MOUNTED_BY: Final = f"{PREFIX}mounted-by"
 BEGUN_BY: Final = f"{PREFIX}begun-by"
 ATTEMPT: Final = f"{PREFIX}attempt"
+RECOVER: Final = f"{PREFIX}recover"
 
 MOUNT_FINALIZER: Final = f"{PREFIX}mount-protection"
 QUEUE_FINALIZER: Final = f"{PREFIX}queue"

@@ -7,6 +7,7 @@ from apiserver.gateway import Body, ClusterNotAskedError, Page, Selection, T
 from apiserver.resources import Resource
 from shared.node import Node
 from shared.server_version import ServerVersion
+from shared.storage_class import StorageClass
 
 
 class AbsentGateway:
@@ -22,6 +23,10 @@ class AbsentGateway:
         self._fail()
 
     async def nodes(self, *, within: float = 0.0) -> tuple[Node, ...]:
+        """There is no server to ask."""
+        self._fail()
+
+    async def storage_classes(self) -> tuple[StorageClass, ...]:
         """There is no server to ask."""
         self._fail()
 

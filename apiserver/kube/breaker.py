@@ -20,6 +20,7 @@ from apiserver.kube.rest import CALL_TIMEOUT
 from apiserver.resources import Resource
 from shared.node import Node
 from shared.server_version import ServerVersion
+from shared.storage_class import StorageClass
 
 
 class GuardedGateway:
@@ -48,6 +49,11 @@ class GuardedGateway:
         """Every node."""
         async with self._guarded():
             return await self._behind.nodes(within=within)
+
+    async def storage_classes(self) -> tuple[StorageClass, ...]:
+        """Every StorageClass."""
+        async with self._guarded():
+            return await self._behind.storage_classes()
 
     async def get(self, resource: Resource[T], namespace: str, name: str) -> T:
         """The object as it is now."""

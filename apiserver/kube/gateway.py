@@ -8,17 +8,19 @@ import msgspec
 from apiserver.gateway import Body, ContinueExpiredError, Page, Selection, T
 from apiserver.kube import call, decoding, failures
 from apiserver.kube.call import Call
-from apiserver.kube.decoding import UNDECODABLE, Event
+from apiserver.kube.decoding import UNDECODABLE, Event, Listing
 from apiserver.kube.rest import CALL_TIMEOUT, RestClient
 from apiserver.resources import Resource
 from shared.node import Node, NodeList
 from shared.server_version import ServerVersion
+from shared.storage_class import StorageClass
 
 R = TypeVar("R")
 
 _VERSION: Final = Call("GET", "/version")
-# From the server's cache: no quorum read for a status page.
+# From the server's cache: no quorum read for a status page, nor for what hardly ever changes.
 _NODES: Final = Call("GET", "/api/v1/nodes", {"resourceVersion": "0"})
+_CLASSES: Final = Call("GET", "/apis/storage.k8s.io/v1/storageclasses", {"resourceVersion": "0"})
 
 
 class KubeGateway:
@@ -41,6 +43,12 @@ class KubeGateway:
         """Every node."""
         body = await self._rest.send(_NODES, within=within)
         return self._read(_NODES, lambda: msgspec.json.decode(body, type=NodeList)).items
+
+    async def storage_classes(self) -> tuple[StorageClass, ...]:
+        """Every StorageClass."""
+        body = await self._rest.send(_CLASSES)
+        classes = Listing[StorageClass]
+        return self._read(_CLASSES, lambda: msgspec.json.decode(body, type=classes)).items
 
     async def get(self, resource: Resource[T], namespace: str, name: str) -> T:
         """The object as it is now."""

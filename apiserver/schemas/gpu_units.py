@@ -9,6 +9,7 @@ from apiserver.commands import ChangeUnit, CreateUnit
 from apiserver.details import request_details
 from apiserver.limits import Limits
 from apiserver.schemas.access import AccessSchema
+from apiserver.schemas.images import Image
 from apiserver.schemas.mounts import StorageMounts
 from apiserver.schemas.names import Labels, Name, OperationID, SpecName
 from apiserver.schemas.request import RequestSchema, by_rule
@@ -21,10 +22,6 @@ from shared.v1alpha1.gpuunit import Access, GPUUnitSpec
 from shared.v1alpha1.template import Template
 
 _OF_THE_STOCK: Final = "cannot be given: it comes from the stock unit"
-
-
-def _image(image: str) -> Sequence[Problem]:
-    return workload_problems(GPUUnitSpec(spec_name="any", image=image))
 
 
 def _pull_secrets(names: tuple[str, ...]) -> Sequence[Problem]:
@@ -47,7 +44,7 @@ class CreateUnitSchema(RequestSchema[CreateUnit]):
     operation_id = OperationID(required=True)
     name = Name(required=True, description="What the unit is called.")
     spec_name = SpecName(required=True)
-    image = Text(required=True, validate=by_rule(_image, "image"))
+    image = Image(required=True)
     namespace = Text(metadata={"description": "Only the configured one."})
     stock_namespace = Text(metadata={"description": "Only the configured one."})
     stock_name = Name(description="Take exactly this stock unit.")
@@ -78,7 +75,7 @@ class CreateUnitSchema(RequestSchema[CreateUnit]):
 class ChangeUnitSchema(RequestSchema[ChangeUnit]):
     """What is left out stays; an object replaces the stored one as a whole; null clears."""
 
-    image = Text(validate=by_rule(_image, "image"))
+    image = Image()
     template = Part(TemplateSchema, allow_none=True)
     access = Part(AccessSchema, allow_none=True)
     storage_mounts = StorageMounts(allow_none=True)

@@ -73,12 +73,12 @@ class Amount(Text):
 
 
 class Labels(TextMap):
-    """The caller's own labels."""
+    """The caller's own labels; `of` says what gets them."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, of: str = "the unit and its pods", **options: Any) -> None:
         super().__init__(
             validate=labels,
-            metadata={"description": "Your labels, which the unit and its pods get."},
+            metadata={"description": f"Your labels, which {of} get."},
             **options,
         )
 

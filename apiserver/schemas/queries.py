@@ -5,13 +5,13 @@ from typing import Any, Final
 
 from marshmallow import validate
 
-from apiserver.commands import ListUnits
+from apiserver.commands import ListStorages, ListUnits
 from apiserver.label_selector import ACCEPTED, is_label_selector
 from apiserver.schemas.jobs import STATUSES, TYPES
 from apiserver.schemas.names import SpecName
 from apiserver.schemas.request import C, RequestSchema
 from apiserver.schemas.strict import Count, Text, matching
-from shared.phases import OperationPhase, UnitPhase
+from shared.phases import OperationPhase, StoragePhase, UnitPhase
 from shared.v1alpha1.operation import OperationType
 
 LARGEST_PAGE: Final = 500
@@ -20,6 +20,7 @@ LONGEST_WAIT: Final = 300
 WAIT: Final = 60
 
 _PHASES: Final = [phase.value for phase in UnitPhase]
+_STORAGE_PHASES: Final = [phase.value for phase in StoragePhase]
 _LONGEST_SELECTOR: Final = 4096
 
 
@@ -27,6 +28,19 @@ class QuerySchema(RequestSchema[C]):
     """Parameters are told by other words than fields."""
 
     what = "parameter"
+
+
+class LabelSelector(Text):
+    """Which labels the objects of a list have."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            validate=[
+                validate.Length(max=_LONGEST_SELECTOR, error="is longer than {max} characters"),
+                matching(is_label_selector, f"is not {ACCEPTED}"),
+            ],
+            metadata={"description": "A Kubernetes label selector."},
+        )
 
 
 class _PageQuerySchema(QuerySchema[C]):
@@ -71,13 +85,18 @@ class StockQuerySchema(_PageQuerySchema[ListUnits]):
 class UnitsQuerySchema(StockQuerySchema):
     """The parameters of the list of users' units."""
 
-    label = Text(
-        validate=[
-            validate.Length(max=_LONGEST_SELECTOR, error="is longer than {max} characters"),
-            matching(is_label_selector, f"is not {ACCEPTED}"),
-        ],
-        metadata={"description": "A Kubernetes label selector."},
-    )
+    label = LabelSelector()
+
+
+class StoragesQuerySchema(_PageQuerySchema[ListStorages]):
+    """The parameters of the list of storages."""
+
+    phase = Text(validate=validate.OneOf(_STORAGE_PHASES, error="is not one of {choices}"))
+    label = LabelSelector()
+
+    def make(self, data: dict[str, Any]) -> ListStorages:
+        """Which storages."""
+        return ListStorages(**data)
 
 
 @dataclass(frozen=True, slots=True)

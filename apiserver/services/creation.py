@@ -15,6 +15,7 @@ from apiserver.gateway import RejectedError, TakenError
 from apiserver.services.active_units import ActiveUnits
 from apiserver.services.claims import Claim, Claims
 from apiserver.services.failure_text import failure_text
+from apiserver.services.mount_locks import MountLocks
 from apiserver.services.records import Begun, Records, is_final
 from apiserver.services.stock_choice import StockChoice
 from apiserver.services.unit_body import is_made_by, source_uid, unit_body
@@ -42,25 +43,28 @@ class Creation:
         units: ActiveUnits,
         records: Records,
         choice: StockChoice,
+        locks: MountLocks,
         claims: Claims,
         clock: Clock,
     ) -> None:
         self._units = units
         self._records = records
         self._choice = choice
+        self._locks = locks
         self._claims = claims
         self._clock = clock
 
     async def begin(self, command: CreateUnit) -> Start:
         """Record the request with the stock named in it; where that cannot be, write nothing."""
-        taken, candidates = await asyncio.gather(
+        taken, candidates, missing = await asyncio.gather(
             self._units.find(command.name),
             self._choice.candidates(command.spec_name, command.stock_name),
+            self._locks.missing(command.storage_mounts),
         )
-        if taken is not None or not candidates:
+        if taken is not None or missing is not None or not candidates:
             record = await self._records.find_same(command)
             if record is None:
-                raise await self._refusal(command, taken)
+                raise missing or await self._refusal(command, taken)
             return Start(Begun(record, is_new=False))
         begun = await self._records.begin(command, stock=reference(candidates[0]))
         return Start(begun, candidates[0] if begun.is_new else None)
@@ -96,7 +100,9 @@ class Creation:
     async def _advance(
         self, record: Operation, command: CreateUnit, chosen: GPUUnit | None
     ) -> Operation:
-        """Claim the stock that the record names and make the unit; or name other stock."""
+        """Lock its storages, claim its stock and make the unit; or name other stock."""
+        if (ended := await self._lock(record, command)) is not None:
+            return ended
         stock = record.spec.stock
         claim = None
         if stock is not None:
@@ -109,6 +115,17 @@ class Creation:
             return record
         # A record that was closed in the meantime may hold a unit from this very stock.
         return record if is_final(record) else await self._make(record, command, claim)
+
+    async def _lock(self, record: Operation, command: CreateUnit) -> Operation | None:
+        """Lock the storages; the record where that ends the operation, or others have ended it."""
+        held = await self._locks.take(record, command)
+        if held.refusal is not None:
+            return await self._fail(record, held.refusal)
+        current = await self._records.reread(record) if held.fresh else record
+        if not is_final(current):
+            return None
+        await self._locks.release(held)
+        return current
 
     async def _choose_again(self, record: Operation, command: CreateUnit) -> Operation:
         """The named stock was seen lost."""

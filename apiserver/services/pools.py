@@ -2,16 +2,14 @@
 
 import msgspec
 
-from apiserver.accepted import Accepted, DeletedObject, Outcome
+from apiserver.accepted import Accepted, DeletedObject
 from apiserver.commands import CreatePool, PoolSettings
 from apiserver.errors import NotFoundError, PreconditionFailedError
 from apiserver.gateway import AbsentError, Objects, Page, Selection, StaleError
 from apiserver.resources import STOCK_POOLS
 from apiserver.revision import Revision, revision_of
 from apiserver.services.catalogue import Catalogue, Given
-from apiserver.services.pool_creation import PoolCreation
-from apiserver.services.records import Records
-from apiserver.services.requests import Requests
+from apiserver.services.object_creation import ObjectCreation
 from shared import merge_patch
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.stockpool import StockPool, StockPoolSpec
@@ -25,28 +23,19 @@ class PoolService:
         objects: Objects,
         namespace: str,
         catalogue: Catalogue,
-        records: Records,
-        creation: PoolCreation,
-        requests: Requests,
+        creation: ObjectCreation[StockPool],
     ) -> None:
         self._objects = objects
         self._namespace = namespace
         self._catalogue = catalogue
-        self._records = records
         self._creation = creation
-        self._requests = requests
 
     async def create(
         self, command: CreatePool, within: float = 25.0
     ) -> Accepted[StockPool | DeletedObject | Operation]:
         """Make a pool, once for all requests of the operation."""
         spec = self._spec(command.spec_name, command.settings)
-        begun = await self._records.begin(command, settled=msgspec.to_builtins(spec))
-        begun = await self._requests.restarted(begun)
-        accepted = await self._requests.outcome(begun, self._creation.finish, within)
-        if accepted.outcome is Outcome.UNFINISHED:
-            return accepted
-        return Accepted(await self._made(accepted.value), accepted.outcome)
+        return await self._creation.create(command, msgspec.to_builtins(spec), within)
 
     async def list(self, limit: int, token: str) -> Page[StockPool]:
         """One page of pools."""
@@ -102,16 +91,6 @@ class PoolService:
             replicas=settings.replicas or 0,
             max_unavailable=settings.max_unavailable,
         )
-
-    async def _made(self, record: Operation) -> StockPool | DeletedObject:
-        made = record.status.objects[0]
-        try:
-            pool = await self._objects.get(STOCK_POOLS, made.namespace, made.name)
-        except AbsentError:
-            pool = None
-        if pool is not None and pool.metadata.uid == made.uid:
-            return pool
-        return DeletedObject(made.name, made.namespace, made.uid, record.spec.operation_id)
 
 
 def absent(name: str) -> NotFoundError:

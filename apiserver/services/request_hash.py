@@ -7,17 +7,18 @@ from typing import Any, Final
 
 import msgspec
 
-from apiserver.commands import CreatePool, CreateUnit, SeedStock
+from apiserver.commands import CreatePool, CreateStorage, CreateUnit, SeedStock
 from shared.v1alpha1.operation import OperationType
 
 VERSION: Final = "v1"
 
-Command = SeedStock | CreateUnit | CreatePool
+Command = SeedStock | CreateUnit | CreatePool | CreateStorage
 
 TYPES: Final[dict[type[Command], OperationType]] = {
     SeedStock: OperationType.SEED_STOCK_UNITS,
     CreateUnit: OperationType.CREATE_GPU_UNIT,
     CreatePool: OperationType.CREATE_STOCK_POOL,
+    CreateStorage: OperationType.CREATE_GPU_STORAGE,
 }
 
 

@@ -11,11 +11,13 @@ from apiserver.commands import CreateUnit
 from apiserver.gateway import ClusterError, Objects, Selection
 from apiserver.resources import OPERATIONS
 from apiserver.services.creation import Creation
-from apiserver.services.pool_creation import PoolCreation
+from apiserver.services.object_creation import ObjectCreation
 from apiserver.services.records import FINAL
 from apiserver.services.requests import Requests, Work
 from apiserver.services.stock import StockService
+from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.operation import Operation, OperationType
+from shared.v1alpha1.stockpool import StockPool
 
 EVERY_SECONDS: Final = 5.0
 PAGE: Final = 500
@@ -72,10 +74,17 @@ class Resumption:
 class Resumable:
     """The work of each type of operation."""
 
-    def __init__(self, creation: Creation, stock: StockService, pools: PoolCreation) -> None:
+    def __init__(
+        self,
+        creation: Creation,
+        stock: StockService,
+        pools: ObjectCreation[StockPool],
+        storages: ObjectCreation[GPUStorage],
+    ) -> None:
         self._creation = creation
         self._stock = stock
         self._pools = pools
+        self._storages = storages
 
     def of(self, record: Operation) -> Work | None:
         """What brings the record to its end; None for types that this version does not know."""
@@ -86,6 +95,8 @@ class Resumable:
                 return self._stock.carry_on
             case OperationType.CREATE_STOCK_POOL:
                 return self._pools.finish
+            case OperationType.CREATE_GPU_STORAGE:
+                return self._storages.finish
             case _:
                 return None
 

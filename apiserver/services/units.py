@@ -8,15 +8,15 @@ from apiserver.accepted import Accepted, DeletedObject, Outcome
 from apiserver.commands import ChangeUnit, CreateUnit, ListUnits
 from apiserver.details import request_details
 from apiserver.errors import (
-    ConflictError,
     InvalidRequestError,
     NotFoundError,
     PreconditionFailedError,
 )
 from apiserver.gateway import AbsentError, Objects, Page, Selection, StaleError
-from apiserver.resources import GPU_STORAGES, GPU_UNITS
+from apiserver.resources import GPU_UNITS
 from apiserver.revision import revision_of
 from apiserver.services.creation import Creation
+from apiserver.services.mount_locks import MountLocks
 from apiserver.services.requests import Requests
 from apiserver.services.unit_change import change_patch, changed_spec
 from shared.mount_rules import mount_problems
@@ -36,18 +36,19 @@ class UnitService:
         objects: Objects,
         namespace: str,
         creation: Creation,
+        locks: MountLocks,
         requests: Requests,
         create_seconds: float,
     ) -> None:
         self._objects = objects
         self._namespace = namespace
         self._creation = creation
+        self._locks = locks
         self._requests = requests
         self._create_seconds = create_seconds
 
     async def create(self, command: CreateUnit) -> Accepted[GPUUnit | DeletedObject | Operation]:
         """Turn ready stock into a unit, once for all requests of the operation."""
-        await self._require_storages(command)
         start = await self._creation.begin(command)
         begun = await self._requests.restarted(start.begun)
 
@@ -87,7 +88,9 @@ class UnitService:
             unit = await self.get(command.name)
             if command.if_match is not None and revision_of(unit.metadata) not in command.if_match:
                 raise PreconditionFailedError("the unit has changed since it was read")
-            require_valid(changed_spec(unit, command))
+            spec = changed_spec(unit, command)
+            require_valid(spec)
+            await self._locks.require_free(unit, spec.storage_mounts)
             patch = change_patch(unit, command)
             try:
                 return await self._objects.patch(GPU_UNITS, self._namespace, command.name, patch)
@@ -124,15 +127,6 @@ class UnitService:
         if unit is not None and unit.metadata.uid == made.uid:
             return unit
         return DeletedObject(made.name, made.namespace, made.uid, record.spec.operation_id)
-
-    async def _require_storages(self, command: CreateUnit) -> None:
-        for mount in command.storage_mounts:
-            try:
-                await self._objects.get(GPU_STORAGES, self._namespace, mount.name)
-            except AbsentError:
-                raise ConflictError(
-                    f"there is no storage {mount.name!r}; create it first"
-                ) from None
 
 
 def selection(query: ListUnits) -> Selection:

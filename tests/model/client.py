@@ -18,6 +18,7 @@ from apiserver.gateway import (
 from apiserver.resources import Object, Resource
 from shared.node import Node
 from shared.server_version import ServerVersion
+from shared.storage_class import StorageClass
 from tests.model.server import Document, ModelServer
 from tests.model.turnstile import Turnstile
 
@@ -52,6 +53,7 @@ class ModelClient:
         self._server = server
         self._turnstile = turnstile
         self._fault = fault
+        self.classes: tuple[StorageClass, ...] = ()
         self.calls = 0
         self._is_dead = False
 
@@ -65,6 +67,9 @@ class ModelClient:
 
     async def nodes(self, *, within: float = 5.0) -> tuple[Node, ...]:
         return ()
+
+    async def storage_classes(self) -> tuple[StorageClass, ...]:
+        return self.classes
 
     async def get(self, resource: Resource[T], namespace: str, name: str) -> T:
         return decoded(

@@ -1,0 +1,26 @@
+"""How images look on the wire."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from marshmallow import validate
+
+from apiserver.schemas.request import by_rule
+from apiserver.schemas.strict import Text
+from shared.problem import Problem
+from shared.unit_rules import workload_problems
+from shared.v1alpha1.gpuunit import GPUUnitSpec
+
+
+def _problems(image: str) -> Sequence[Problem]:
+    return workload_problems(GPUUnitSpec(spec_name="any", image=image))
+
+
+class Image(Text):
+    """The image of a container."""
+
+    def __init__(self, *, longest: int | None = None, **options: Any) -> None:
+        checks: list[Callable[[Any], Any]] = [by_rule(_problems, "image")]
+        if longest is not None:
+            checks.append(validate.Length(max=longest, error="is longer than {max} characters"))
+        super().__init__(validate=checks, **options)

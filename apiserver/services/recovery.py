@@ -1,0 +1,34 @@
+"""Another filling of a storage after one that has failed."""
+
+from typing import Any
+
+from apiserver.errors import ConflictError
+from shared.phases import PreparePhase
+from shared.v1alpha1.gpustorage import GPUStorage, PrepareStatus
+from shared.wellknown import RECOVER
+
+
+def require_recoverable(storage: GPUStorage) -> None:
+    """Refuse unless a filling has failed and nobody has asked for another one yet."""
+    status = storage.status.prepare or PrepareStatus()
+    if storage.metadata.deletion_timestamp is not None:
+        raise ConflictError("the storage is being deleted")
+    if storage.spec.prepare is None:
+        raise ConflictError("the storage is not prepared by anything, so nothing can have failed")
+    if status.phase != PreparePhase.FAILED:
+        phase = status.phase or PreparePhase.PENDING.value
+        raise ConflictError(f"only a failed prepare is recovered; it is {phase}")
+    if storage.metadata.annotations.get(RECOVER, "") not in ("", status.recovered_by):
+        raise ConflictError("a recovery is under way already")
+
+
+def recovery_patch(storage: GPUStorage, request: str) -> dict[str, Any]:
+    """Ask for a recovery of the storage as it was read."""
+    meta = storage.metadata
+    return {
+        "metadata": {
+            "uid": meta.uid,
+            "resourceVersion": meta.resource_version,
+            "annotations": {RECOVER: request},
+        }
+    }
