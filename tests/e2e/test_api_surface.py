@@ -49,6 +49,8 @@ def test_an_unknown_path_is_not_found(api: APIProcess) -> None:
         ("GET", "/api/v1/gpu-units"),
         ("POST", "/api/v1/gpu-units"),
         ("PUT", "/api/v1/gpu-units/a"),
+        ("GET", "/api/v1/gpu-storages"),
+        ("POST", "/api/v1/gpu-storages/a/recover"),
         ("GET", "/api/v1/operator/jobs/a"),
         ("DELETE", "/api/v1/operator/stock-units/a"),
     ],

@@ -43,6 +43,7 @@ def acts(account: str, verbs: Iterable[str], group: str, resource: str, *where: 
 
 NEEDED = [
     *acts("runtime-api", ("get", "list", "watch"), "", "nodes"),
+    *acts("runtime-api", ("list",), "storage.k8s.io", "storageclasses"),
     *acts("runtime-api", FOLLOW, GROUP, "gpuunits", STOCK, INSTANCE),
     *acts("runtime-api", KEEP, GROUP, "stockpools", STOCK),
     *acts("runtime-api", FOLLOW, GROUP, "gpustorages", INSTANCE),

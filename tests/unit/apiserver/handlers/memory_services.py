@@ -5,9 +5,12 @@ from typing import Any
 
 from apiserver.accepted import Accepted, DeletedObject
 from apiserver.commands import (
+    ChangeStorage,
     ChangeUnit,
     CreatePool,
+    CreateStorage,
     CreateUnit,
+    ListStorages,
     ListUnits,
     PoolSettings,
     SeedStock,
@@ -18,6 +21,7 @@ from apiserver.ports.specs import SpecSummary
 from apiserver.ports.stock import StockPage
 from apiserver.revision import Revision, revision_of
 from shared.phases import OperationPhase
+from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, OperationType
 from shared.v1alpha1.stockpool import StockPool
@@ -132,3 +136,38 @@ class MemoryUnits:
     async def delete(self, name: str) -> None:
         await self.get(name)
         del self.units[name]
+
+
+@dataclass
+class MemoryStorages:
+    storages: dict[str, GPUStorage] = field(default_factory=dict)
+    accepted: Accepted[GPUStorage | DeletedObject | Operation] | None = None
+    calls: list[Any] = field(default_factory=list)
+
+    async def create(
+        self, command: CreateStorage
+    ) -> Accepted[GPUStorage | DeletedObject | Operation]:
+        self.calls.append(command)
+        assert self.accepted
+        return self.accepted
+
+    async def list(self, query: ListStorages) -> Page[GPUStorage]:
+        self.calls.append(query)
+        return Page(tuple(self.storages.values()))
+
+    async def get(self, name: str) -> GPUStorage:
+        if name not in self.storages:
+            raise NotFoundError(f"there is no storage {name}")
+        return self.storages[name]
+
+    async def change(self, command: ChangeStorage) -> GPUStorage:
+        self.calls.append(command)
+        return await self.get(command.name)
+
+    async def recover(self, name: str) -> GPUStorage:
+        self.calls.append(name)
+        return await self.get(name)
+
+    async def delete(self, name: str) -> None:
+        await self.get(name)
+        del self.storages[name]

@@ -1,6 +1,7 @@
 """Objects as Kubernetes would give them."""
 
 from shared.meta import ObjectMeta
+from shared.v1alpha1.gpustorage import GPUStorage, GPUStorageSpec
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.operation import Operation, OperationSpec, OperationType
 from shared.v1alpha1.stockpool import StockPool, StockPoolSpec
@@ -17,6 +18,15 @@ def a_pool(name: str = "g1") -> StockPool:
     return StockPool(
         metadata=ObjectMeta(name=name, namespace="runtime-stock", uid=f"uid-{name}", generation=2),
         spec=StockPoolSpec(spec_name="g1.1", replicas=3),
+    )
+
+
+def a_storage(name: str = "data") -> GPUStorage:
+    return GPUStorage(
+        metadata=ObjectMeta(
+            name=name, namespace="runtime-instance", uid=f"uid-{name}", generation=2
+        ),
+        spec=GPUStorageSpec(size="1Gi"),
     )
 
 

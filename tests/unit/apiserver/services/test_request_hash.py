@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.commands import CreatePool, CreateUnit, PoolSettings, SeedStock
+from apiserver.commands import CreatePool, CreateStorage, CreateUnit, PoolSettings, SeedStock
 from apiserver.services.request_hash import normalised, request_hash
 from shared.v1alpha1.template import EnvVar, Template
 
@@ -30,7 +30,8 @@ def test_what_is_empty_is_as_if_it_were_not_given() -> None:
 def test_requests_of_different_types_are_different() -> None:
     seed = SeedStock("a", "g1.1", 1)
     pool = CreatePool("a", "g1.1", "g1.1", PoolSettings(replicas=1))
-    assert len({request_hash(each) for each in (UNIT, seed, pool)}) == 3
+    storage = CreateStorage("a", "g1.1", "1Gi")
+    assert len({request_hash(each) for each in (UNIT, seed, pool, storage)}) == 4
 
 
 def test_the_order_of_labels_does_not_matter_but_that_of_arguments_does() -> None:
