@@ -9,6 +9,7 @@ from shared import names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
 from tests.model.client import ModelClient
+from tests.model.locks import ModelLocks
 from tests.model.turnstile import Turnstile
 from tests.model.world import INSTANCE, STOCK, SYSTEM
 
@@ -21,6 +22,7 @@ class ModelController:
     def __init__(self, client: ModelClient, turnstile: Turnstile) -> None:
         self._client = client
         self._turnstile = turnstile
+        self._storages = ModelLocks(client)
 
     async def run(self) -> None:
         """For ever; whatever fails is looked at again."""
@@ -39,6 +41,7 @@ class ModelController:
                     await look(unit)
                 except ClusterError:
                     continue
+        await self._storages.look_at_all()
 
     async def _active(self, unit: GPUUnit) -> None:
         source = source_of(unit)

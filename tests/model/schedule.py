@@ -13,11 +13,12 @@ from apiserver.accepted import Outcome
 from apiserver.commands import CreateUnit
 from apiserver.errors import ServiceError, ServiceUnavailableError
 from apiserver.gateway import ClusterError, Selection
-from apiserver.resources import GPU_UNITS, OPERATIONS
+from apiserver.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS
 from apiserver.services.catalogue import Catalogue
 from apiserver.services.records import LostRecordError
 from apiserver.use_cases import Surroundings, UseCases
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.mount import StorageMount
 from tests.model.client import Fault, Killed, ModelClient, decoded
 from tests.model.controller import ModelController
 from tests.model.server import ModelServer
@@ -41,6 +42,7 @@ class Plan:
     callers_each: int = 2
     late_stock: int = 0
     deletions: int = 0
+    storages: int = 0
     faults: dict[Fault, int] = field(default_factory=dict)
 
 
@@ -63,6 +65,9 @@ class Schedule:
         """Everybody at once; then without faults until all is at rest."""
         for number in range(self._plan.stock):
             self._seed(number)
+        for number in range(self._plan.storages):
+            body = {"metadata": {"name": f"data-{number}"}, "spec": {"size": "1Gi"}}
+            self._server.create(GPU_STORAGES, INSTANCE, body)
         async with asyncio.TaskGroup() as group:
             everything = group.create_task(self._everything())
             await self._turnstile.drive(everything)
@@ -76,6 +81,10 @@ class Schedule:
                 for each in self._server.list(OPERATIONS, SYSTEM, Selection())
             ],
             answers=self._answers,
+            storages=[
+                decoded(GPU_STORAGES, each)
+                for each in self._server.list(GPU_STORAGES, INSTANCE, Selection())
+            ],
         )
 
     async def _everything(self) -> None:
@@ -139,7 +148,11 @@ class Schedule:
     async def _caller(self, number: int) -> None:
         """Repeats its request until it is answered; sent away, it comes back once or twice."""
         command = CreateUnit(
-            operation_id=f"op-{number}", name=f"unit-{number}", spec_name=SPEC, image="a:1"
+            operation_id=f"op-{number}",
+            name=f"unit-{number}",
+            spec_name=SPEC,
+            image="a:1",
+            storage_mounts=mounts_of(number, self._plan.storages),
         )
         tries = self._randomness.randrange(1, 4)
         while tries:
@@ -209,3 +222,10 @@ class Schedule:
     def _units(self, namespace: str) -> list[GPUUnit]:
         found = self._server.list(GPU_UNITS, namespace, Selection())
         return [decoded(GPU_UNITS, each) for each in found]
+
+
+def mounts_of(number: int, storages: int) -> tuple[StorageMount, ...]:
+    """Every operation wants two neighbours of what there is, the odd ones the other way round."""
+    wanted = sorted({(number + each) % storages for each in range(2)}) if storages else []
+    ordered = wanted[::-1] if number % 2 else wanted
+    return tuple(StorageMount(name=f"data-{each}", mount_path=f"/{each}") for each in ordered)

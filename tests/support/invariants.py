@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from controller.gpuunit import claim
 from shared import wellknown
 from shared.phases import OperationPhase
+from shared.storage_lock import lock_of
+from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
 
@@ -38,6 +40,7 @@ class Rest:
     units: Sequence[GPUUnit]
     records: Sequence[Operation]
     answers: Sequence[Answer]
+    storages: Sequence[GPUStorage] = ()
 
 
 def check(rest: Rest) -> None:
@@ -46,6 +49,7 @@ def check(rest: Rest) -> None:
     nothing_stays_claimed(rest)
     records_tell_what_is(rest)
     answers_agree(rest)
+    storages_are_held_by_those_that_mount_them(rest)
 
 
 def stock_is_neither_lost_nor_used_twice(rest: Rest) -> None:
@@ -98,6 +102,16 @@ def answers_agree(rest: Rest) -> None:
     told = {operation: next(iter(each)) for operation, each in uids.items()}
     wrong = {name: uid for name, uid in told.items() if recorded.get(name) != uid}
     assert not wrong, f"told of units that the records do not hold: {wrong}"
+
+
+def storages_are_held_by_those_that_mount_them(rest: Rest) -> None:
+    users: dict[str, list[str]] = {storage.metadata.name: [] for storage in rest.storages}
+    for unit in rest.units:
+        for mount in unit.spec.storage_mounts:
+            users[mount.name].append(unit.metadata.name)
+    locks = {each.metadata.name: lock_of(each.metadata.annotations) for each in rest.storages}
+    holders = {name: [lock.unit] if lock else [] for name, lock in locks.items()}
+    assert users == holders, f"mounted by {users}, but held by {holders}"
 
 
 def source_uid(unit: GPUUnit) -> str:
