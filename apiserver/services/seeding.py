@@ -7,7 +7,12 @@ from typing import Any, Final
 
 from apiserver.clock import Clock
 from apiserver.errors import ConflictError, InvalidRequestError, ServiceError
-from apiserver.gateway import ClusterError, ClusterRefusedError, RejectedError
+from apiserver.gateway import (
+    ClusterError,
+    ClusterRefusedError,
+    QuotaExceededError,
+    RejectedError,
+)
 from apiserver.services.failure_text import failure_text
 from apiserver.services.records import Records, is_final
 from apiserver.services.stock_units import StockUnits
@@ -98,6 +103,8 @@ def reason_of(error: ClusterError) -> ServiceError:
     """Why stock could not be made, in words that a caller may read."""
     if isinstance(error, RejectedError):
         return InvalidRequestError(error.message)
+    if isinstance(error, QuotaExceededError):
+        return ConflictError(error.message)
     if isinstance(error, ClusterRefusedError):
         return ConflictError(f"Kubernetes does not allow it: {error}")
     return ConflictError(f"Kubernetes did not do it for ten minutes: {error}")
