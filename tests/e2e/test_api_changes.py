@@ -80,7 +80,7 @@ async def test_labels_of_ours_survive_a_change_of_labels(product: Installation) 
         ({"template": []}, ["template"]),
         ({"template": {"ports": [{"name": "UPPER", "port": 1}]}}, ["template.ports[0].name"]),
         ({"access": {"primaryPort": "absent"}}, ["access.primaryPort"]),
-        ({"template": None}, ["access.primaryPort"]),
+        ({"template": None}, ["access"]),
         ({"labels": {"tenant": 1}}, ["labels['tenant']"]),
         ({"labels": {"app.kubernetes.io/name": "x"}}, ["labels['app.kubernetes.io/name']"]),
         ({"storageMounts": [{"name": "a", "mountPath": "b"}]}, ["storageMounts[0].mountPath"]),
@@ -95,7 +95,7 @@ async def test_a_change_that_cannot_be_is_refused_by_field(
 
     assert answer.refusal == (400, "invalid_request")
     assert list(answer.details) == fields
-    assert not any(field in message for field, message in answer.details.items())
+    assert not any(message.startswith("spec.") for message in answer.details.values())
     assert (await product.site.unit(unit))["spec"] == before["spec"]
 
 
@@ -118,9 +118,7 @@ async def test_a_change_of_the_image_is_rolled_out(product: Installation) -> Non
     selector = f"runtime.lokiwager.io/unit={name}"
     await eventually(
         lambda: product.site.list("pods", labelSelector=selector),
-        lambda pods: (
-            [pod["spec"]["containers"][0]["image"] for pod in pods] == ["example/app:2"]
-        ),
+        lambda pods: [pod["spec"]["containers"][0]["image"] for pod in pods] == ["example/app:2"],
     )
 
 

@@ -6,8 +6,10 @@ import pytest
 
 from tests.support.caller import JOBS, SPECS, STOCK, UNITS, Answer, Caller
 from tests.support.eventually import eventually
+from tests.support.full_cluster import labelled
 from tests.support.installation import Installation, an_order, new_name
 from tests.support.quotas import effective_quota
+from tests.support.site import a_unit
 
 
 def a_seed(**asked: Any) -> dict[str, Any]:
@@ -89,27 +91,6 @@ async def test_a_unit_under_the_operation_of_a_seed_is_refused(product: Installa
     order = an_order(spec, operationID=seed["operationID"])
 
     assert (await product.api.post(UNITS, order)).refusal == (409, "operation_conflict")
-
-
-async def test_seeding_two_hundred_is_answered_at_once_and_can_be_watched(
-    product: Installation,
-) -> None:
-    seed = a_seed(replicas=200)
-    answer = await product.api.post(STOCK, seed)
-    assert (answer.status, answer.data["created"]) == (202, 0)
-
-    seen = []
-
-    async def progress() -> Answer:
-        seen.append(await product.replica.get(f"{JOBS}/{seed['operationID']}"))
-        return seen[-1]
-
-    await eventually(progress, lambda job: job.data["status"] == "succeeded")
-    counts = [job.data["created"] for job in seen]
-    assert counts == sorted(counts)
-    assert counts[-1] == 200
-    stock = (await product.api.get(f"{STOCK}?specName={seed['specName']}&limit=500")).data
-    assert len(stock) == 200
 
 
 @pytest.mark.parametrize(
@@ -210,8 +191,8 @@ async def test_claimed_stock_cannot_be_deleted(product: Installation) -> None:
     # A place that is freed late keeps the claimed stock there to be looked at.
     late = {"sim.local/stop": "late", "sim.local/stop-for": "3s"}
     spec, name = new_name("spec"), new_name("stock")
-    body = {"metadata": {"name": name, "labels": late}, "spec": {"specName": spec, "memory": "1Gi"}}
-    await site.create("gpuunits", body, namespace=stock)
+    unit = labelled(a_unit(name, specName=spec, gpu=0), late)
+    await site.create("gpuunits", unit, namespace=stock)
     await product.ready_stock(spec, 1)
     order = an_order(spec)
     assert (await product.api.post(UNITS, order)).status == 201
@@ -261,3 +242,24 @@ async def test_the_same_envelope_in_other_words_is_no_conflict(api: Caller) -> N
     answer = await api.post(STOCK, a_seed(specName="h1.small", memory="1024Mi"))
 
     assert answer.status == 202
+
+
+async def test_seeding_two_hundred_is_answered_at_once_and_can_be_watched(
+    product: Installation,
+) -> None:
+    seed = a_seed(replicas=200)
+    answer = await product.api.post(STOCK, seed)
+    assert (answer.status, answer.data["created"]) == (202, 0)
+
+    seen = []
+
+    async def progress() -> Answer:
+        seen.append(await product.replica.get(f"{JOBS}/{seed['operationID']}"))
+        return seen[-1]
+
+    await eventually(progress, lambda job: job.data["status"] == "succeeded")
+    counts = [job.data["created"] for job in seen]
+    assert counts == sorted(counts)
+    assert counts[-1] == 200
+    stock = (await product.api.get(f"{STOCK}?specName={seed['specName']}&limit=500")).data
+    assert len(stock) == 200

@@ -76,3 +76,11 @@ class Caller:
 
     async def delete(self, path: str) -> Answer:
         return await self.request("DELETE", path)
+
+    async def text(self, path: str) -> str:
+        """What is answered in plain text."""
+        async with (
+            aiohttp.ClientSession(timeout=self._timeout) as session,
+            session.get(self.url + path) as response,
+        ):
+            return await response.text()
