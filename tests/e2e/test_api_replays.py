@@ -135,17 +135,13 @@ async def test_as_many_as_there_is_stock_for_get_a_unit(product: Installation) -
 
 
 async def test_a_seed_is_new_once_among_many(product: Installation) -> None:
-    seed = {
-        "operationID": new_name("seed"),
-        "specName": new_name("spec"),
-        "memory": "64Mi",
-        "replicas": 3,
-    }
+    spec = new_name("spec")
+    seed = {"operationID": new_name("seed"), "specName": spec, "memory": "64Mi", "replicas": 3}
     callers = [product.api, product.replica] * 5
     answers = await asyncio.gather(*(caller.post(STOCK, seed) for caller in callers))
 
     assert sorted(each.status for each in answers) == [200] * 9 + [202]
-    await product.ready_stock(seed["specName"], 3)
+    await product.ready_stock(spec, 3)
 
 
 async def test_a_failed_job_is_begun_again_by_the_same_request(product: Installation) -> None:

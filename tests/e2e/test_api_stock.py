@@ -221,7 +221,8 @@ async def test_the_catalogue_is_listed_with_what_there_is_of_each_spec(
 async def test_a_catalogued_spec_takes_its_envelope_from_the_catalogue(
     product: Installation,
 ) -> None:
-    seed = {"operationID": new_name("seed"), "specName": "h1.large", "replicas": 1}
+    seed = a_seed(specName="h1.large")
+    del seed["memory"]
     await product.api.post(STOCK, seed)
     job = await ended(product.api, seed["operationID"])
     unit = await product.site.stock(job["objects"][0]["name"])

@@ -1,9 +1,8 @@
 """Pools that cannot be made right, on a real server, and how they recover."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -21,7 +20,6 @@ from tests.support.library import client_of
 from tests.support.pool_keeper import PoolKeeper
 from tests.support.quotas import COUNTED, effective_quota
 from tests.support.stock import Stock
-
 
 FIRST_THREE = ["warm-0", "warm-1", "warm-2"]
 
