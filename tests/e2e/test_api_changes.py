@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.caller import UNITS
+from apiserver.places import UNITS
 from tests.support.eventually import eventually
 from tests.support.installation import Installation
 
@@ -120,6 +120,30 @@ async def test_a_change_of_the_image_is_rolled_out(product: Installation) -> Non
         lambda: product.site.list("pods", labelSelector=selector),
         lambda pods: [pod["spec"]["containers"][0]["image"] for pod in pods] == ["example/app:2"],
     )
+
+
+async def test_a_change_of_labels_reaches_the_pods(product: Installation) -> None:
+    name = await a_full_unit(product)
+    await product.api.put(f"{UNITS}/{name}", {"labels": {"tenant": name}})
+    await eventually(
+        lambda: product.site.list("pods", labelSelector=f"tenant={name}"),
+        lambda pods: ["project" in pod["metadata"]["labels"] for pod in pods] == [False],
+    )
+    assert (await product.api.get(f"{UNITS}/{name}?wait=Ready")).data["phase"] == "Ready"
+
+
+async def test_a_change_of_the_access_changes_the_address_and_restarts_nothing(
+    product: Installation,
+) -> None:
+    name = await a_full_unit(product)
+    selector = f"runtime.lokiwager.io/unit={name}"
+    (before,) = await product.site.list("pods", labelSelector=selector)
+    await product.api.put(f"{UNITS}/{name}", {"access": {"scheme": "tcp"}})
+    settled = (await product.api.get(f"{UNITS}/{name}?wait=Ready")).data
+    (after,) = await product.site.list("pods", labelSelector=selector)
+
+    assert settled["accessURL"].startswith("tcp://")
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
 
 
 async def test_a_port_that_is_added_gets_an_address(product: Installation) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from apiserver.places import JOBS, UNITS
 from hack.local import ours
 from shared import names
-from tests.support.caller import JOBS, UNITS, Caller
+from tests.support.caller import Caller
 from tests.support.eventually import eventually
 from tests.support.installation import Installation, an_order, api_settings
 from tests.support.products import running

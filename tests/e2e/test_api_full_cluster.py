@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from tests.support.caller import POOLS, STOCK, UNITS
+from apiserver.places import POOLS, STOCK, UNITS
 from tests.support.eventually import eventually
 from tests.support.full_cluster import (
     GPUS,

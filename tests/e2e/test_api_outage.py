@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from apiserver.places import JOBS, POOLS, SPECS, STOCK, UNITS
 from hack.cluster.controlplane import ControlPlane
 from hack.local import ours
-from tests.support.caller import JOBS, POOLS, SPECS, STOCK, UNITS, Answer, Caller
+from tests.support.caller import Answer, Caller
 from tests.support.eventually import eventually
 from tests.support.installation import api_settings, new_name
 from tests.support.products import running

@@ -1,9 +1,13 @@
 """An operation happens once, however often and wherever it is asked for."""
 
 import asyncio
+from pathlib import Path
 
-from tests.support.caller import JOBS, POOLS, STOCK, UNITS
-from tests.support.installation import Installation, an_order, new_name
+from apiserver.places import JOBS, POOLS, STOCK, UNITS
+from hack.local import ours
+from tests.support.caller import Caller
+from tests.support.installation import Installation, an_order, api_settings, new_name
+from tests.support.products import running
 
 TOGETHER = 20
 
@@ -157,3 +161,18 @@ async def test_a_failed_job_is_begun_again_by_the_same_request(product: Installa
     await product.api.delete(f"{POOLS}/{name}")
     await product.site.gone("stockpools", name, namespace=product.site.namespaces.stock)
     assert (await product.replica.post(POOLS, second)).status == 201
+
+
+async def test_what_a_killed_replica_has_accepted_is_finished_by_another(
+    product: Installation, tmp_path: Path
+) -> None:
+    spec = new_name("spec")
+    seed = {"operationID": new_name("seed"), "specName": spec, "memory": "64Mi", "replicas": 40}
+    async with running(ours.RUNTIME_API, tmp_path, api_settings(product.site)) as doomed:
+        accepted = await Caller(doomed.url).post(STOCK, seed)
+        await doomed.process.kill()
+
+    assert (accepted.status, accepted.data["status"]) == (202, "pending")
+    await product.ready_stock(spec, 40)
+    job = (await product.api.get(accepted.headers["Location"])).data
+    assert (job["status"], job["created"]) == ("succeeded", 40)

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.caller import JOBS, SPECS, STOCK, UNITS, Answer, Caller
+from apiserver.places import JOBS, SPECS, STOCK, UNITS
+from tests.support.caller import Answer, Caller
 from tests.support.eventually import eventually
 from tests.support.full_cluster import labelled
 from tests.support.installation import Installation, an_order, new_name

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from apiserver.places import JOBS, POOLS, STOCK, UNITS
 from hack.cluster.controlplane import ControlPlane
-from tests.support.caller import JOBS, POOLS, STOCK, UNITS, Answer, Caller
+from tests.support.caller import Answer, Caller
 from tests.support.eventually import eventually
 from tests.support.installation import Installation, an_order, new_name
 from tests.support.products import admin_kubectl
@@ -52,30 +53,6 @@ async def test_what_was_made_over_http_is_seen_with_kubectl(
     assert "Ready" in described
     assert order["operationID"] in described
     await product.api.delete(f"{UNITS}/trainer")
-
-
-async def test_the_progress_of_a_seed_is_seen_with_kubectl(
-    product: Installation, kubectl: AsKubectl
-) -> None:
-    seed = {
-        "operationID": new_name("seed"),
-        "specName": new_name("spec"),
-        "memory": "64Mi",
-        "replicas": 100,
-    }
-    answer = await product.api.post(STOCK, seed)
-    assert answer.status == 202
-
-    async def row() -> list[str]:
-        shown = table(await kubectl("get", "operations", "-n", product.site.namespaces.system))
-        return next(row for row in shown if row[1] == seed["operationID"])
-
-    begun = await row()
-    assert begun[2] == "SeedStockUnits"
-    done = await eventually(row, lambda seen: "Succeeded" in seen)
-    assert done[3:5] == ["Succeeded", "100"]
-    job = (await product.api.get(f"{JOBS}/{seed['operationID']}")).data
-    assert (job["created"], job["requested"]) == (100, 100)
 
 
 async def test_a_pool_that_was_made_over_http_is_scaled_with_kubectl(
@@ -125,3 +102,27 @@ async def test_health_counts_what_there_is(product: Installation) -> None:
 
 async def listed(api: Caller, path: str) -> Answer:
     return await api.get(f"{path}?limit=500")
+
+
+async def test_the_progress_of_a_seed_is_seen_with_kubectl(
+    product: Installation, kubectl: AsKubectl
+) -> None:
+    seed = {
+        "operationID": new_name("seed"),
+        "specName": new_name("spec"),
+        "memory": "64Mi",
+        "replicas": 100,
+    }
+    answer = await product.api.post(STOCK, seed)
+    assert answer.status == 202
+
+    async def row() -> list[str]:
+        shown = table(await kubectl("get", "operations", "-n", product.site.namespaces.system))
+        return next(row for row in shown if row[1] == seed["operationID"])
+
+    begun = await row()
+    assert begun[2] == "SeedStockUnits"
+    done = await eventually(row, lambda seen: "Succeeded" in seen)
+    assert done[3:5] == ["Succeeded", "100"]
+    job = (await product.api.get(f"{JOBS}/{seed['operationID']}")).data
+    assert (job["created"], job["requested"]) == (100, 100)

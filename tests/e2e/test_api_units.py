@@ -5,7 +5,8 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.support.caller import JOBS, STOCK, UNITS, Caller
+from apiserver.places import JOBS, STOCK, UNITS
+from tests.support.caller import Caller
 from tests.support.eventually import eventually
 from tests.support.installation import Installation, an_order, new_name
 from tests.support.played_storage import create_storage, make_ready

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.caller import UNITS, Caller
+from apiserver.places import UNITS
+from tests.support.caller import Caller
 from tests.support.eventually import eventually
 from tests.support.installation import Installation
 

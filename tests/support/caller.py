@@ -6,10 +6,6 @@ from typing import Any
 
 import aiohttp
 
-from apiserver.places import JOBS, POOLS, SPECS, STOCK, UNITS
-
-__all__ = ["JOBS", "POOLS", "SPECS", "STOCK", "UNITS", "Answer", "Caller"]
-
 PATIENCE_SECONDS = 60.0
 
 
@@ -65,8 +61,8 @@ class Caller:
             decoded = await response.json() if response.status != 204 else await response.text()
             return Answer(response.status, response.headers, decoded)
 
-    async def get(self, path: str, **headers: str) -> Answer:
-        return await self.request("GET", path, headers=headers)
+    async def get(self, path: str) -> Answer:
+        return await self.request("GET", path)
 
     async def post(self, path: str, body: Any) -> Answer:
         return await self.request("POST", path, body)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from apiserver.places import STOCK, UNITS
 from hack.cluster.controlplane import ControlPlane
 from hack.local import ours
-from tests.support.caller import STOCK, UNITS, Answer, Caller
+from tests.support.caller import Answer, Caller
 from tests.support.eventually import eventually
 from tests.support.products import running
 from tests.support.site import Site, new_site
