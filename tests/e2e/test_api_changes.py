@@ -122,14 +122,18 @@ async def test_a_change_of_the_image_is_rolled_out(product: Installation) -> Non
     )
 
 
-async def test_a_change_of_labels_reaches_the_pods(product: Installation) -> None:
+async def test_labels_restart_nothing_and_reach_the_pods_with_the_next_rollout(
+    product: Installation,
+) -> None:
     name = await a_full_unit(product)
     await product.api.put(f"{UNITS}/{name}", {"labels": {"tenant": name}})
-    await eventually(
-        lambda: product.site.list("pods", labelSelector=f"tenant={name}"),
-        lambda pods: ["project" in pod["metadata"]["labels"] for pod in pods] == [False],
-    )
-    assert (await product.api.get(f"{UNITS}/{name}?wait=Ready")).data["phase"] == "Ready"
+    kept = (await product.api.get(f"{UNITS}/{name}?wait=Ready")).data
+    assert (kept["observedGeneration"], kept["labels"]) == (1, {"tenant": name})
+
+    await product.api.put(f"{UNITS}/{name}", {"image": "example/app:2"})
+    await product.api.get(f"{UNITS}/{name}?wait=Ready")
+    pods = await product.site.list("pods", labelSelector=f"tenant={name}")
+    assert ["project" in pod["metadata"]["labels"] for pod in pods] == [False]
 
 
 async def test_a_change_of_the_access_changes_the_address_and_restarts_nothing(

@@ -6,6 +6,7 @@ from pathlib import Path
 from apiserver.places import JOBS, POOLS, STOCK, UNITS
 from hack.local import ours
 from tests.support.caller import Caller
+from tests.support.eventually import eventually
 from tests.support.installation import Installation, an_order, api_settings, new_name
 from tests.support.products import running
 
@@ -173,6 +174,10 @@ async def test_what_a_killed_replica_has_accepted_is_finished_by_another(
         await doomed.process.kill()
 
     assert (accepted.status, accepted.data["status"]) == (202, "pending")
-    await product.ready_stock(spec, 40)
-    job = (await product.api.get(accepted.headers["Location"])).data
-    assert (job["status"], job["created"]) == ("succeeded", 40)
+    job = await eventually(
+        lambda: product.api.get(accepted.headers["Location"]),
+        lambda seen: seen.data["status"] == "succeeded",
+    )
+    stock = (await product.api.get(f"{STOCK}?specName={spec}")).data
+    assert {made["uid"] for made in job.data["objects"]} == {unit["uid"] for unit in stock}
+    assert len(stock) == 40
