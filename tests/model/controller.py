@@ -8,8 +8,8 @@ from controller.gpuunit.seeding import Listing
 from shared import names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
+from tests.model.places import INSTANCE, STOCK, SYSTEM
 from tests.model.turnstile import Turnstile
-from tests.model.world import INSTANCE, STOCK, SYSTEM
 
 EVERYTHING = Selection()
 

@@ -11,6 +11,7 @@ from apiserver.gateway import ClusterError, Objects, Selection
 from apiserver.resources import GPU_UNITS
 from shared.v1alpha1.gpuunit import GPUUnit
 
+EVERYTHING = Selection()
 NAMES = ("a", "b", "c")
 LABELS = ("", "!claimed", "claimed", "claimed=true", "claimed=true,pool=x")
 FIELDS = (
@@ -31,7 +32,7 @@ class Step:
     name: str
     body: dict[str, Any]
     subresource: str = ""
-    selection: Selection = Selection()
+    selection: Selection = EVERYTHING
     uid: str = ""
     version: str = ""
 
@@ -111,8 +112,9 @@ class Player:
 
     async def _call(self, step: Step) -> Any:
         place = (GPU_UNITS, self._namespace, step.name)
-        uid, version = self._seen_as(step.name, step.uid, 0), self._seen_as(
-            step.name, step.version, 1
+        uid, version = (
+            self._seen_as(step.name, step.uid, 0),
+            self._seen_as(step.name, step.version, 1),
         )
         match step.verb:
             case "get":

@@ -3,14 +3,14 @@
 import asyncio
 from random import Random
 
-from apiserver.accepted import Outcome
+from apiserver.accepted import DeletedObject, Outcome
 from apiserver.clock import Clock
 from apiserver.commands import CreateUnit, SeedStock
 from apiserver.errors import ServiceError, ServiceUnavailableError
 from apiserver.gateway import ClusterError
 from apiserver.services.records import LostRecordError
 from apiserver.use_cases import UseCases
-from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.gpuunit import GPUUnit
 from tests.support.faulty import Killed
 from tests.support.invariants import Answer
 from tests.support.replicas import Replicas
@@ -64,7 +64,11 @@ async def answered(replica: UseCases, command: CreateUnit | SeedStock) -> Answer
         is_new = begun.outcome is Outcome.NEW
         return Answer(operation_id, is_new, record=begun.value.metadata.uid)
     made = await replica.units.create(command)
-    if isinstance(made.value, Operation):
-        return Answer(operation_id, is_new=False, record=made.value.metadata.uid)
-    uid = getattr(made.value, "uid", "") or made.value.metadata.uid
-    return Answer(operation_id, made.outcome is Outcome.NEW, uid)
+    is_new = made.outcome is Outcome.NEW
+    match made.value:
+        case GPUUnit(metadata=meta):
+            return Answer(operation_id, is_new, meta.uid)
+        case DeletedObject(uid=uid):
+            return Answer(operation_id, is_new, uid)
+        case record:
+            return Answer(operation_id, is_new=False, record=record.metadata.uid)

@@ -98,7 +98,11 @@ def records_tell_what_is(rest: Rest) -> None:
 
 def seeds_list_what_they_made(rest: Rest) -> None:
     """Each ordinal was made once for good: what is not listed never was ready, and is gone."""
-    listed = [made.uid for record in rest.of(OperationType.SEED_STOCK_UNITS) for made in record.status.objects]
+    listed = [
+        made.uid
+        for record in rest.of(OperationType.SEED_STOCK_UNITS)
+        for made in record.status.objects
+    ]
     assert len(listed) == len(set(listed)), f"listed twice: {listed}"
     for record in filter(has_succeeded, rest.of(OperationType.SEED_STOCK_UNITS)):
         asked = (record.spec.request or {}).get("replicas", record.status.requested)
@@ -157,3 +161,10 @@ def is_of_an_operation(stock: GPUUnit) -> bool:
 
 def source_uid(unit: GPUUnit) -> str:
     return unit.metadata.annotations.get(wellknown.SOURCE_STOCK_UID, "")
+
+
+def everybody_is_served(rest: Rest) -> None:
+    """Where there is stock for all of them, nobody is sent away for good."""
+    served = {answer.operation_id for answer in rest.answers if answer.uid}
+    sent_away = {answer.operation_id for answer in rest.answers if answer.code} - served
+    assert not sent_away, f"sent away: {sent_away}"
