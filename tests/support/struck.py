@@ -2,9 +2,10 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from random import Random
+from typing import Literal
 
 from apiserver.commands import CreateUnit, SeedStock
 from apiserver.errors import ServiceError
@@ -17,6 +18,8 @@ from tests.support.faulty import Fault, Faulty, Killed
 from tests.support.invariants import Answer
 from tests.support.real_world import RealWorld
 from tests.support.snapshot import Snapshot
+
+Ending = Literal["replay", "resume"]
 
 
 class Strike:
@@ -35,10 +38,14 @@ class Strike:
 
 
 class Struck:
-    """Sends commands to processes that are struck; `answers` is what the caller was told."""
+    """Sends commands to processes that are struck; `answers` is what the caller was told.
 
-    def __init__(self, world: RealWorld, randomness: Random) -> None:
+    Afterwards the caller repeats its request, or goes away and leaves it to the resumption.
+    """
+
+    def __init__(self, world: RealWorld, randomness: Random, ending: Ending = "replay") -> None:
         self._world = world
+        self._ending = ending
         self._processes = world.processes(randomness)
         self.answers: list[Answer] = []
 
@@ -52,6 +59,16 @@ class Struck:
                     await self._end(process, command)
         except* Killed:
             pass
+
+    async def strike_all(self, commands: Iterator[CreateUnit | SeedStock], fault: Fault) -> int:
+        """One command for each call that it makes, each to its end. How many calls there are."""
+        for at in itertools.count(1):
+            command, strike = next(commands), Strike(at, fault)
+            await self.send(command, strike)
+            await (self.replay(command) if self._ending == "replay" else self.resume())
+            if not strike.has_come:
+                return at - 1
+        raise AssertionError("there is always one call more")
 
     async def replay(self, command: CreateUnit | SeedStock) -> None:
         """By another process, to the end."""
