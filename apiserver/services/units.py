@@ -52,12 +52,12 @@ class UnitService:
         begun = await self._requests.restarted(start.begun)
 
         async def work(record: Operation) -> Operation:
-            return await self._creation.finish(record, command, start.chosen)
+            return await self._creation.finish(record, command, start.hand)
 
         accepted = await self._requests.outcome(begun, work, self._create_seconds)
         if accepted.outcome is Outcome.UNFINISHED:
             return accepted
-        return Accepted(await self._made(accepted.value), accepted.outcome)
+        return Accepted(await self._made(accepted.value, start.hand.made), accepted.outcome)
 
     async def list(self, query: ListUnits) -> Page[GPUUnit]:
         """One page of units."""
@@ -114,9 +114,11 @@ class UnitService:
                 return found
         return await self.get(meta.name)  # the watch ended: whatever it missed is here
 
-    async def _made(self, record: Operation) -> GPUUnit | DeletedObject:
+    async def _made(self, record: Operation, at_hand: GPUUnit | None) -> GPUUnit | DeletedObject:
         """The unit that the record holds; one of another uid is not it."""
         made = record.status.objects[0]
+        if at_hand is not None and at_hand.metadata.uid == made.uid:
+            return at_hand
         try:
             unit = await self._objects.get(GPU_UNITS, made.namespace, made.name)
         except AbsentError:

@@ -27,6 +27,7 @@ from tests.support.invariants import Answer, Rest
 
 SPEC = "g1.1"
 FOR_EVER = 1e6
+MOST_LAG = 6  # writes by which a list that may be old is so
 REST_SECONDS = 15.0  # the resumption looks every 5 s, and resumes what it sees twice
 
 
@@ -51,7 +52,7 @@ class Schedule:
         self._plan = plan
         self._randomness = Random(plan.seed)
         self._turnstile = Turnstile(self._randomness)
-        self._server = ModelServer()
+        self._server = ModelServer(lambda: self._randomness.randrange(MOST_LAG))
         self._answers: list[Answer] = []
         self._replicas: list[UseCases] = []
         self._ids = itertools.count()
