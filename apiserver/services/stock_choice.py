@@ -14,7 +14,9 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.wellknown import CLAIM_OPERATION, CLAIMED_LABEL
 
 # Many choose at once: from a page of this size they seldom choose the same.
-PAGE: Final = 20
+PAGE: Final = 24
+# What we have chosen and may not have claimed yet; fewer than a page, so that there is more.
+LATELY: Final = 16
 
 
 class StockChoice:
@@ -27,7 +29,7 @@ class StockChoice:
         self._namespace = namespace
         self._patience = patience
         self._randomness = randomness
-        self._lately: deque[str] = deque(maxlen=PAGE)
+        self._lately: deque[str] = deque(maxlen=LATELY)
 
     async def first(self, spec_name: str, stock_name: str | None) -> GPUUnit | None:
         """What to try first; what the server has at hand will do, as claiming finds out.

@@ -7,7 +7,7 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from tests.bench.api_plane import Api, ApiPlane, api_plane, running_api
 from tests.bench.create_calls import bare_writes, created
 from tests.bench.offered import offered
-from tests.bench.ready_stock import ready_stock
+from tests.bench.ready_stock import ready_stock, remove_stock
 from tests.bench.reports import LatencyReport, summary
 from tests.bench.table import Measure, measured
 from tests.bench.usage import cpu, resident
@@ -34,16 +34,20 @@ async def create_measures() -> list[Measure]:
 
 
 async def bare_round(cluster: ApiPlane, name: str, count: int) -> LatencyReport:
-    """The writes alone; all stock is used up."""
+    """The writes alone."""
     stock = await ready_stock(cluster.admin, name, count)
     writes = [partial(bare_writes, cluster.bare, unit_name(unit), unit) for unit in stock]
-    return summary(await offered(RATE, writes))
+    took = await offered(RATE, writes)
+    await remove_stock(cluster.admin)
+    return summary(took)
 
 
 async def api_round(cluster: ApiPlane, api: Api, name: str, count: int) -> LatencyReport:
     """The same over HTTP, where the API chooses among the stock."""
     stock = await ready_stock(cluster.admin, name, count)
-    return summary(await offered(RATE, [partial(created, api, unit_name(unit)) for unit in stock]))
+    took = await offered(RATE, [partial(created, api, unit_name(unit)) for unit in stock])
+    await remove_stock(cluster.admin)
+    return summary(took)
 
 
 def unit_name(stock: GPUUnit) -> str:

@@ -100,7 +100,7 @@ async def bare_list(cluster: ApiPlane) -> Listed:
     """What the API server takes by itself."""
     path = units_path(INSTANCE)
     return await listed(
-        lambda token: cluster.bare.get(path, limit=str(PAGE), **continued(token)),
+        lambda token: cluster.bare.get(path, gzip=False, limit=str(PAGE), **continued(token)),
         lambda body: msgspec.json.decode(body, type=BarePage).metadata.token,
     )
 

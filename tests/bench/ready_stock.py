@@ -25,6 +25,11 @@ async def ready_stock(admin: Connection, prefix: str, count: int) -> list[GPUUni
     return await ready_units(admin, STOCK, [stock_unit(f"{prefix}-{n:04d}") for n in range(count)])
 
 
+async def remove_stock(admin: Connection) -> None:
+    """What was claimed, as a controller would have done before long."""
+    await admin.send("DELETE", units_path(STOCK), {})
+
+
 async def ready_units(
     admin: Connection, namespace: str, bodies: Sequence[Mapping[str, Any]]
 ) -> list[GPUUnit]:
