@@ -8,10 +8,10 @@ from aiohttp import hdrs, web
 from apiserver import acceptance, envelope, keys, places
 from apiserver.body import read_body
 from apiserver.deadline import DEADLINE
-from apiserver.document import Answer, documented
+from apiserver.document import Answer, Body, documented
 from apiserver.etag import etag, if_match
 from apiserver.examples import failures, units
-from apiserver.handlers.path_name import path_name
+from apiserver.handlers.path_name import named, path_name
 from apiserver.query import read_query, require_known
 from apiserver.schemas.answers import PageMetaSchema
 from apiserver.schemas.gpu_unit_views import (
@@ -25,6 +25,7 @@ from apiserver.schemas.queries import UnitsQuerySchema, WaitQuerySchema
 from shared.v1alpha1.gpuunit import GPUUnit
 
 _TAG: Final = "gpu units"
+_NAME: Final = named("unit", "trainer")
 
 
 @documented(
@@ -45,7 +46,7 @@ _TAG: Final = "gpu units"
     failures.INSUFFICIENT_CAPACITY,
     failures.CONFLICT,
     *failures.CLUSTER,
-    body=CreateUnitSchema(),
+    body=Body(CreateUnitSchema(), units.CREATE),
 )
 async def create(request: web.Request) -> web.Response:
     """Make a unit of stock."""
@@ -79,6 +80,7 @@ async def index(request: web.Request) -> web.Response:
     failures.NOT_FOUND,
     *failures.CLUSTER,
     query=WaitQuerySchema(),
+    path=_NAME,
 )
 async def show(request: web.Request) -> web.Response:
     """Show a unit, at once or when it is settled."""
@@ -100,7 +102,8 @@ async def show(request: web.Request) -> web.Response:
     failures.CONFLICT,
     failures.PRECONDITION_FAILED,
     *failures.CLUSTER,
-    body=ChangeUnitSchema(),
+    body=Body(ChangeUnitSchema(), units.CHANGE),
+    path=_NAME,
     conditional=True,
 )
 async def change(request: web.Request) -> web.Response:
@@ -118,6 +121,7 @@ async def change(request: web.Request) -> web.Response:
     failures.BAD_QUERY,
     failures.NOT_FOUND,
     *failures.CLUSTER,
+    path=_NAME,
 )
 async def delete(request: web.Request) -> web.Response:
     """Delete a unit."""
