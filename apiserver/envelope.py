@@ -83,8 +83,10 @@ async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamRe
             await _end_connection(request, response)
         return response
     except ClusterError as error:
-        log.warning("cluster_call_failed", extra={"kubeError": str(error)})
-        return failure(service_error(error))
+        told = service_error(error)
+        if told.status >= 500:  # what callers get wrong must not fill the log with warnings
+            log.warning("cluster_call_failed", extra={"kubeError": str(error)})
+        return failure(told)
     except web.HTTPException as error:
         return http_failure(error)
     except Exception:  # the last line of defence: the trace goes to the log, never to the caller

@@ -9,10 +9,10 @@ from aiohttp import hdrs, web
 from apiserver import acceptance, envelope, keys, places
 from apiserver.body import read_body
 from apiserver.deadline import DEADLINE
-from apiserver.document import Answer, documented
+from apiserver.document import Answer, Body, documented
 from apiserver.etag import etag, if_match
 from apiserver.examples import failures, units
-from apiserver.handlers.path_name import path_name
+from apiserver.handlers.path_name import named, path_name
 from apiserver.query import read_query, require_known
 from apiserver.schemas.answers import PageMetaSchema
 from apiserver.schemas.gpu_unit_views import (
@@ -34,6 +34,7 @@ _WAIT: Final = WaitQuerySchema()
 _META: Final = PageMetaSchema()
 _CHANGE: Final = ChangeUnitSchema()
 _create: Final = cache(CreateUnitSchema)
+_NAME: Final = named("unit", "trainer")
 
 
 @documented(
@@ -54,7 +55,7 @@ _create: Final = cache(CreateUnitSchema)
     failures.INSUFFICIENT_CAPACITY,
     failures.CONFLICT,
     *failures.CLUSTER,
-    body=CreateUnitSchema(),
+    body=Body(CreateUnitSchema(), units.CREATE),
 )
 async def create(request: web.Request) -> web.Response:
     """Make a unit of stock."""
@@ -88,6 +89,7 @@ async def index(request: web.Request) -> web.Response:
     failures.NOT_FOUND,
     *failures.CLUSTER,
     query=_WAIT,
+    path=_NAME,
 )
 async def show(request: web.Request) -> web.Response:
     """Show a unit, at once or when it is settled."""
@@ -109,7 +111,8 @@ async def show(request: web.Request) -> web.Response:
     failures.CONFLICT,
     failures.PRECONDITION_FAILED,
     *failures.CLUSTER,
-    body=_CHANGE,
+    body=Body(_CHANGE, units.CHANGE),
+    path=_NAME,
     conditional=True,
 )
 async def change(request: web.Request) -> web.Response:
@@ -127,6 +130,7 @@ async def change(request: web.Request) -> web.Response:
     failures.BAD_QUERY,
     failures.NOT_FOUND,
     *failures.CLUSTER,
+    path=_NAME,
 )
 async def delete(request: web.Request) -> web.Response:
     """Delete a unit."""

@@ -6,9 +6,9 @@ from aiohttp import hdrs, web
 
 from apiserver import acceptance, envelope, keys
 from apiserver.body import read_body
-from apiserver.document import Answer, documented
+from apiserver.document import Answer, Body, documented
 from apiserver.examples import failures, jobs, stock
-from apiserver.handlers.path_name import path_name
+from apiserver.handlers.path_name import named, path_name
 from apiserver.query import read_query, require_known
 from apiserver.schemas.jobs import JobAnswerSchema
 from apiserver.schemas.listed_unit import listed_stock
@@ -33,7 +33,7 @@ _META: Final = StockMetaSchema()
     failures.OPERATION_CONFLICT,
     failures.CONFLICT,
     *failures.CLUSTER,
-    body=SeedStockSchema(),
+    body=Body(SeedStockSchema(), stock.SEED),
 )
 async def seed(request: web.Request) -> web.Response:
     """Record that stock shall be made."""
@@ -67,6 +67,7 @@ async def index(request: web.Request) -> web.Response:
     failures.NOT_FOUND,
     failures.CONFLICT,
     *failures.CLUSTER,
+    path=named("stock unit", stock.NAME),
 )
 async def delete(request: web.Request) -> web.Response:
     """Delete a stock unit."""

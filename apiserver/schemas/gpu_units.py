@@ -10,7 +10,14 @@ from apiserver.details import request_details
 from apiserver.limits import Limits
 from apiserver.schemas.access import AccessSchema
 from apiserver.schemas.mounts import StorageMounts
-from apiserver.schemas.names import Labels, Name, OperationID, SpecName
+from apiserver.schemas.names import (
+    IMAGE_RULES,
+    SUBDOMAIN_RULES,
+    Labels,
+    Name,
+    OperationID,
+    SpecName,
+)
 from apiserver.schemas.request import RequestSchema, by_rule
 from apiserver.schemas.serverless import ServerlessSchema
 from apiserver.schemas.strict import ListOf, Part, Text, matching
@@ -47,14 +54,16 @@ class CreateUnitSchema(RequestSchema[CreateUnit]):
     operation_id = OperationID(required=True)
     name = Name(required=True, description="What the unit is called.")
     spec_name = SpecName(required=True)
-    image = Text(required=True, validate=by_rule(_image, "image"))
+    image = Text(required=True, validate=by_rule(_image, "image"), metadata=IMAGE_RULES)
     namespace = Text(metadata={"description": "Only the configured one."})
     stock_namespace = Text(metadata={"description": "Only the configured one."})
     stock_name = Name(description="Take exactly this stock unit.")
     template = Part(TemplateSchema)
     access = Part(AccessSchema)
     storage_mounts = StorageMounts()
-    image_pull_secrets = ListOf(Text(), validate=by_rule(_pull_secrets, "imagePullSecrets"))
+    image_pull_secrets = ListOf(
+        Text(metadata=SUBDOMAIN_RULES), validate=by_rule(_pull_secrets, "imagePullSecrets")
+    )
     labels = Labels()
     serverless = Part(ServerlessSchema)
 
@@ -78,7 +87,7 @@ class CreateUnitSchema(RequestSchema[CreateUnit]):
 class ChangeUnitSchema(RequestSchema[ChangeUnit]):
     """What is left out stays; an object replaces the stored one as a whole; null clears."""
 
-    image = Text(validate=by_rule(_image, "image"))
+    image = Text(validate=by_rule(_image, "image"), metadata=IMAGE_RULES)
     template = Part(TemplateSchema, allow_none=True)
     access = Part(AccessSchema, allow_none=True)
     storage_mounts = StorageMounts(allow_none=True)

@@ -1,0 +1,23 @@
+"""The runtime API as a process with its account, on one site."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from hack.local import ours
+from tests.support.products import Running, running
+from tests.support.site import Site
+
+
+@asynccontextmanager
+async def serving(site: Site, home: Path, **changes: Any) -> AsyncIterator[Running]:
+    """A ready API for the length of the block; its log is in a file, so that it never blocks."""
+    names = site.namespaces
+    configuration = {
+        "kubeconfig": str(site.api_kubeconfig),
+        "namespaces": {"stock": names.stock, "instance": names.instance, "system": names.system},
+        **changes,
+    }
+    async with running(ours.RUNTIME_API, home, configuration) as product:
+        yield product
