@@ -29,7 +29,7 @@ CALLS_OF_A_CREATE = 8
 CALLS_OF_A_SEED = 5
 SEEDED = 3
 REPLICAS = 3
-BATCH = 25
+BATCH = 10
 
 
 def creates(mark: str) -> Iterator[CreateUnit | SeedStock]:
