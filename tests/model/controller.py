@@ -117,7 +117,8 @@ class ModelController:
 
     async def _ready(self, unit: GPUUnit) -> None:
         meta = unit.metadata
-        body = {"status": {"phase": "Ready"}}
+        seen = {"resourceVersion": meta.resource_version}
+        body = {"metadata": seen, "status": {"phase": "Ready"}}
         await self._client.patch(GPU_UNITS, meta.namespace, meta.name, body, "status")
 
     async def _delete(self, unit: GPUUnit) -> None:

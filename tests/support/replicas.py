@@ -13,7 +13,6 @@ class Replicas:
     def __init__(self, make: Callable[[], UseCases]) -> None:
         self._make = make
         self.alive: list[UseCases] = []
-        self.deaths = 0
 
     async def keep_one(self) -> None:
         """Have one more process, for ever."""
@@ -26,7 +25,7 @@ class Replicas:
                     await asyncio.sleep(0)
                     self.alive.append(use_cases)
             except* Killed:
-                self.deaths += 1
+                pass
             finally:
                 if use_cases in self.alive:
                     self.alive.remove(use_cases)
