@@ -13,9 +13,9 @@ from tests.bench.table import Measure, measured
 from tests.bench.usage import cpu, resident
 
 RATE = 45
-SECONDS = 10
+SECONDS = 5
 COUNT = RATE * SECONDS
-ROUNDS = 2
+ROUNDS = 4
 WARM_UP = 45
 
 
