@@ -8,8 +8,9 @@ from marshmallow import ValidationError, validate
 from apiserver.details import words
 from apiserver.errors import Detail
 from apiserver.schemas.strict import Text, TextMap, matching
-from shared import name_syntax, quantity, wellknown
+from shared import name_syntax, quantity
 from shared.name_syntax import is_label, is_label_value, is_qualified
+from shared.own_labels import is_own_label
 from shared.problem import Problem, cut
 
 LONGEST_ID: Final = 128
@@ -29,7 +30,6 @@ OPERATION_ID_RULES: Final = {
 }
 
 _LABEL_VALUE: Final = "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
-_OWN_LABELS: Final = (wellknown.APP_NAME_LABEL, wellknown.MANAGED_BY_LABEL)
 _UNSIGNED: Final = re.compile(quantity.UNSIGNED)
 
 
@@ -113,11 +113,6 @@ def is_operation_id(text: str) -> bool:
 def is_spec_name(text: str) -> bool:
     """Whether `text` can be the name of a spec, which is the value of a label."""
     return text != "" and is_label_value(text)
-
-
-def is_own_label(key: str) -> bool:
-    """Whether a label is ours to set."""
-    return key.startswith(wellknown.PREFIX) or key in _OWN_LABELS
 
 
 def amount(text: str) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 from marshmallow import fields
 
-from apiserver.schemas.names import is_own_label
 from shared.meta import Condition, ObjectMeta
+from shared.own_labels import is_own_label
 from shared.reasons import ConditionType
 
 

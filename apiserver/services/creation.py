@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from apiserver.clock import Clock
 from apiserver.commands import CreateUnit
-from apiserver.errors import AlreadyExistsError, InvalidRequestError, ServiceError
-from apiserver.gateway import RejectedError, TakenError
+from apiserver.errors import AlreadyExistsError, ServiceError
+from apiserver.failures import service_error
+from apiserver.gateway import QuotaExceededError, RejectedError, TakenError
 from apiserver.services.active_units import ActiveUnits
 from apiserver.services.claims import Claim, Claims
 from apiserver.services.failure_text import failure_text
@@ -126,8 +127,8 @@ class Creation:
             unit = await self._units.create(unit_body(command, claim.stock))
         except TakenError:
             return await self._records.reread(record)  # by us before, or by another: look again
-        except RejectedError as error:
-            return await self._fail(record, InvalidRequestError(error.message))
+        except (RejectedError, QuotaExceededError) as error:
+            return await self._fail(record, service_error(error))
         return await self._close(record, unit)
 
     async def _close(self, record: Operation, unit: GPUUnit) -> Operation:

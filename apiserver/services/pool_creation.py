@@ -2,8 +2,15 @@
 
 from typing import Any
 
-from apiserver.errors import AlreadyExistsError, InvalidRequestError, ServiceError
-from apiserver.gateway import AbsentError, Objects, RejectedError, TakenError
+from apiserver.errors import AlreadyExistsError, ServiceError
+from apiserver.failures import service_error
+from apiserver.gateway import (
+    AbsentError,
+    Objects,
+    QuotaExceededError,
+    RejectedError,
+    TakenError,
+)
 from apiserver.resources import STOCK_POOLS
 from apiserver.services.failure_text import failure_text
 from apiserver.services.patience import Patience
@@ -48,8 +55,8 @@ class PoolCreation:
                 said = f"there is a stock pool {name!r} of another operation; choose another name"
                 return failed(AlreadyExistsError(said))
             pool = found
-        except RejectedError as error:
-            return failed(InvalidRequestError(error.message))
+        except (RejectedError, QuotaExceededError) as error:
+            return failed(service_error(error))
         return succeeded(pool)
 
     async def _found(self, name: str) -> StockPool | None:

@@ -5,10 +5,8 @@ from typing import Any
 import msgspec
 
 from apiserver.commands import UNSET, ChangeUnit, Unset
+from shared.own_labels import is_own_label
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
-from shared.wellknown import APP_NAME_LABEL, MANAGED_BY_LABEL, PREFIX
-
-OURS = (APP_NAME_LABEL, MANAGED_BY_LABEL)
 
 
 def changed_spec(unit: GPUUnit, command: ChangeUnit) -> GPUUnitSpec:
@@ -57,9 +55,5 @@ def replaced(old: msgspec.Struct | None, new: msgspec.Struct | None) -> dict[str
 
 def replaced_labels(old: dict[str, str], new: dict[str, str]) -> dict[str, str | None]:
     """The caller's labels only: ours stay."""
-    gone = [name for name in old if not is_ours(name) and name not in new]
+    gone = [name for name in old if not is_own_label(name) and name not in new]
     return {**dict.fromkeys(gone), **new}
-
-
-def is_ours(label: str) -> bool:
-    return label.startswith(PREFIX) or label in OURS

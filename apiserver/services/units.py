@@ -6,9 +6,9 @@ from typing import Final
 
 from apiserver.accepted import Accepted, DeletedObject, Outcome
 from apiserver.commands import ChangeUnit, CreateUnit, ListUnits
+from apiserver.details import request_details
 from apiserver.errors import (
     ConflictError,
-    Detail,
     InvalidRequestError,
     NotFoundError,
     PreconditionFailedError,
@@ -157,10 +157,7 @@ def require_valid(spec: GPUUnitSpec) -> None:
     """Refuse what Kubernetes would refuse later."""
     problems = [*workload_problems(spec), *access_problems(spec), *mount_problems(spec)]
     if problems:
-        details = tuple(
-            Detail(problem.path.removeprefix("spec."), problem.text) for problem in problems
-        )
-        raise InvalidRequestError("the unit would be invalid", details=details)
+        raise InvalidRequestError("the unit would be invalid", details=request_details(problems))
 
 
 def absent(name: str) -> NotFoundError:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from controller.kinds import STOCK_POOLS
+from controller.ownership import controlled_by
 from shared import wellknown
 from shared.phases import OperationPhase
 from shared.v1alpha1.gpuunit import GPUUnit
@@ -55,16 +56,5 @@ def release_patch(stock: GPUUnit, pool: StockPool | None) -> dict[str, Any]:
         "annotations": dict.fromkeys(CLAIM_NOTES),
     }
     if pool is not None:
-        metadata["ownerReferences"] = [pool_reference(pool)]
+        metadata["ownerReferences"] = [controlled_by(STOCK_POOLS, pool)]
     return {"metadata": metadata}
-
-
-def pool_reference(pool: StockPool) -> dict[str, Any]:
-    return {
-        "apiVersion": STOCK_POOLS.api_version,
-        "kind": STOCK_POOLS.name,
-        "name": pool.metadata.name,
-        "uid": pool.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }

@@ -2,13 +2,13 @@
 
 from typing import Any, Final
 
+from controller.kinds import GPU_UNITS
+from controller.ownership import controlled_by
 from shared import wellknown
-from shared.v1alpha1.gpuunit import KIND, GPUUnit
-from shared.v1alpha1.group import API_VERSION
+from shared.own_labels import is_own_label
+from shared.v1alpha1.gpuunit import GPUUnit
 
 APP_NAME: Final = "gpu-unit"
-
-_OURS: Final = frozenset({wellknown.APP_NAME_LABEL, wellknown.MANAGED_BY_LABEL})
 
 
 def own_labels(unit: GPUUnit) -> dict[str, str]:
@@ -29,26 +29,14 @@ def selector(unit: GPUUnit) -> dict[str, str]:
 
 def caller_labels(unit: GPUUnit) -> dict[str, str]:
     """The labels of `unit` that are not ours."""
-    return {
-        key: value
-        for key, value in unit.metadata.labels.items()
-        if key not in _OURS and not key.startswith(wellknown.PREFIX)
-    }
+    return {key: value for key, value in unit.metadata.labels.items() if not is_own_label(key)}
 
 
 def child_metadata(unit: GPUUnit, name: str) -> dict[str, Any]:
     """The metadata of a child that goes when `unit` goes."""
-    owner = {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
-        "name": unit.metadata.name,
-        "uid": unit.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
     return {
         "namespace": unit.metadata.namespace,
         "name": name,
         "labels": own_labels(unit),
-        "ownerReferences": [owner],
+        "ownerReferences": [controlled_by(GPU_UNITS, unit)],
     }

@@ -4,11 +4,11 @@ from typing import Any
 
 import msgspec
 
+from controller.kinds import STOCK_POOLS
+from controller.ownership import controlled_by
 from shared import wellknown
-from shared.meta import OwnerReference
 from shared.v1alpha1.envelope import Envelope
-from shared.v1alpha1.group import API_VERSION
-from shared.v1alpha1.stockpool import KIND, StockPool
+from shared.v1alpha1.stockpool import StockPool
 
 
 def unit(pool: StockPool, name: str) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def unit(pool: StockPool, name: str) -> dict[str, Any]:
                 wellknown.POOL_LABEL: pool.metadata.name,
                 wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY,
             },
-            "ownerReferences": [msgspec.to_builtins(owner(pool))],
+            "ownerReferences": [controlled_by(STOCK_POOLS, pool)],
         },
         "spec": msgspec.to_builtins(envelope(pool)),
     }
@@ -30,15 +30,3 @@ def unit(pool: StockPool, name: str) -> dict[str, Any]:
 def envelope(pool: StockPool) -> Envelope:
     """What each unit of the pool takes of a node."""
     return Envelope(**{field: getattr(pool.spec, field) for field in Envelope.__struct_fields__})
-
-
-def owner(pool: StockPool) -> OwnerReference:
-    """What makes a unit the pool's; a released claim puts it back."""
-    return OwnerReference(
-        api_version=API_VERSION,
-        kind=KIND,
-        name=pool.metadata.name,
-        uid=pool.metadata.uid,
-        controller=True,
-        block_owner_deletion=True,
-    )

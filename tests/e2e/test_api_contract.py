@@ -13,7 +13,7 @@ from tests.support.http import get
 from tests.support.our_api import serving
 from tests.support.our_controller import controlled
 from tests.support.products import Running
-from tests.support.quota import effective_quota
+from tests.support.quotas import effective_quota
 from tests.support.site import Site
 
 SEED = 20261116
@@ -39,7 +39,7 @@ parameters = { "timeoutSeconds" = 1 }
 @pytest.fixture
 async def api(site: Site, tmp_path: Path) -> AsyncIterator[Running]:
     """An API whose units start; how much stock it can be made to seed is bounded."""
-    await effective_quota(site.admin, site.namespaces.stock, units=40)
+    await effective_quota(site.admin, site.namespaces.stock, most=40)
     async with controlled(site), serving(site, tmp_path, maxSeedReplicas=4) as product:
         yield product
 

@@ -18,7 +18,7 @@ from tests.support.eventually import eventually
 from tests.support.failing_client import CountingClient
 from tests.support.library import client_of
 from tests.support.pool_keeper import PoolKeeper
-from tests.support.quota import COUNTED, effective_quota
+from tests.support.quotas import COUNTED, effective_quota
 from tests.support.stock import Stock
 
 FIRST_THREE = ["warm-0", "warm-1", "warm-2"]
@@ -64,7 +64,7 @@ async def test_a_wrong_spec_is_told_of_and_harms_nothing_until_it_is_mended(
 async def test_a_quota_that_refuses_is_told_of_and_survived(
     stock: Stock, keeper: PoolKeeper, admin: Admin
 ) -> None:
-    quota = await effective_quota(admin, stock.namespace, units=1)
+    quota = await effective_quota(admin, stock.namespace)
     async with keeper.keeping():
         await stock.ask(3)
         pool = await stock.says(lambda pool: pool.status.phase == "Degraded")

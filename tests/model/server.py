@@ -53,7 +53,7 @@ class ModelServer:
         if (resource.plural, namespace, name) in self.objects:
             raise TakenError(f"{resource.plural} {name} already exists")
         self._uids += 1
-        made["metadata"] |= {
+        made["metadata"] = without_empties(made["metadata"]) | {
             "namespace": namespace,
             "uid": f"uid-{self._uids}",
             "generation": 1,
@@ -66,15 +66,17 @@ class ModelServer:
     ) -> Document:
         """A merge patch of the object without its status, or of its status alone."""
         old = self.get(resource, namespace, name)
-        require(old, body.get("metadata", {}))
+        condition = dict(body.get("metadata", {}))
+        if subresource:
+            condition.pop("uid", None)  # a write of a status takes its metadata from the old object
+        require(old, condition)
         part = ("status",) if subresource else ("metadata", "spec")
         new = copy.deepcopy(old)
         for each in part:
             if each in body:
                 new[each] = merged(new.get(each, {}), body[each])
-        new["metadata"] |= {
-            name: old["metadata"][name] for name in FIXED if name in old["metadata"]
-        }
+        new["metadata"] |= {name: old["metadata"][name] for name in FIXED}
+        new["metadata"] = without_empties(new["metadata"])
         if new == old:
             return old
         if new.get("spec") != old.get("spec"):
@@ -102,6 +104,11 @@ def require(found: Document, condition: Mapping[str, Any]) -> None:
     for name in ("uid", "resourceVersion"):
         if condition.get(name) and condition[name] != found["metadata"][name]:
             raise StaleError(f"{name} is {found['metadata'][name]}, not {condition[name]}")
+
+
+def without_empties(metadata: Document) -> Document:
+    """Metadata as the server keeps it: no labels are the same as an empty map of them."""
+    return {name: value for name, value in metadata.items() if value not in ({}, [])}
 
 
 def merged(old: Any, patch: Any) -> Any:

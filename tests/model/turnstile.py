@@ -3,6 +3,7 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 from random import Random
+from typing import Any
 
 
 class Turnstile:
@@ -31,7 +32,7 @@ class Turnstile:
         self._waiting.append(gate)
         await gate
 
-    async def drive(self, until: "asyncio.Future[None]", *, steps: int = 20_000) -> None:
+    async def drive(self, until: "asyncio.Future[Any]", *, steps: int = 20_000) -> None:
         """Let callers pass until the future is done."""
         for _ in range(steps):
             await settle()

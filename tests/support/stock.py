@@ -3,13 +3,11 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import msgspec
-
 from controller.kinds import GPU_UNITS, STOCK_POOLS
+from controller.ownership import controlled_by
 from controller.runtime.client import Client
 from controller.runtime.key import ObjectKey
 from controller.stockpool.stock import is_claimed
-from controller.stockpool.unit import owner
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.stockpool import StockPool
 from shared.wellknown import CLAIM_OPERATION, CLAIMED_BY, CLAIMED_LABEL, POOL_LABEL
@@ -78,7 +76,7 @@ class Stock:
         unclaimed = {
             "labels": {CLAIMED_LABEL: None},
             "annotations": {CLAIMED_BY: None, CLAIM_OPERATION: None},
-            "ownerReferences": [msgspec.to_builtins(owner(await self.pool()))],
+            "ownerReferences": [controlled_by(STOCK_POOLS, await self.pool())],
         }
         key = ObjectKey(self.namespace, name)
         await self._client.patch(GPU_UNITS, key, {"metadata": unclaimed})

@@ -12,9 +12,10 @@ from apiserver.resources import GPU_UNITS, OPERATIONS
 UNITS = "/apis/runtime.lokiwager.io/v1alpha1/namespaces/here/gpuunits"
 
 
-def test_a_creation_says_who_writes() -> None:
+def test_a_creation_says_of_what_type_and_who_writes() -> None:
     made = call.create(GPU_UNITS, "here", {"spec": {}})
-    assert (str(made), made.body) == (f"POST {UNITS}", b'{"spec":{}}')
+    body = b'{"apiVersion":"runtime.lokiwager.io/v1alpha1","kind":"GPUUnit","spec":{}}'
+    assert (str(made), made.body) == (f"POST {UNITS}", body)
     assert made.query == {"fieldManager": "gpu-runtime-api"}
 
 

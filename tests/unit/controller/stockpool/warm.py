@@ -2,8 +2,11 @@
 
 from typing import Any
 
-from controller.stockpool.unit import owner
-from shared.meta import Condition, ObjectMeta
+import msgspec
+
+from controller.kinds import STOCK_POOLS
+from controller.ownership import controlled_by
+from shared.meta import Condition, ObjectMeta, OwnerReference
 from shared.phases import UnitPhase
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec, GPUUnitStatus
 from shared.v1alpha1.stockpool import StockPool, StockPoolSpec, StockPoolStatus
@@ -43,7 +46,9 @@ def a_unit(number: int, phase: str = UnitPhase.READY, **changes: Any) -> GPUUnit
             uid=f"uid-{number}",
             resource_version="9",
             labels=labels,
-            owner_references=() if claimed else (owner(a_pool()),),
+            owner_references=()
+            if claimed
+            else (msgspec.convert(controlled_by(STOCK_POOLS, a_pool()), OwnerReference),),
             creation_timestamp="2026-11-16T00:00:00Z",
             deletion_timestamp=deleted_at,
         ),

@@ -1,24 +1,23 @@
-"""A quota on the number of units in a namespace."""
+"""Quotas of units, which the server holds everybody to."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from hack.cluster.admin import Admin
-from shared.v1alpha1.group import GROUP
 from tests.support.eventually import eventually
 
-COUNTED = f"count/gpuunits.{GROUP}"
+COUNTED = "count/gpuunits.runtime.lokiwager.io"
 
 
-async def effective_quota(admin: Admin, namespace: str, *, units: int) -> str:
-    """The path of a quota that the server holds everybody to.
+async def effective_quota(admin: Admin, namespace: str, most: int = 1) -> str:
+    """The path of a quota of so many units that the server holds everybody to.
 
     One that is made before the controller manager has heard of the kind is looked at again only
     after minutes, so another is made.
     """
     quotas = f"/api/v1/namespaces/{namespace}/resourcequotas"
-    body = {"metadata": {"name": "few"}, "spec": {"hard": {COUNTED: str(units)}}}
-    path = f"{quotas}/few"
+    spec = {"hard": {COUNTED: str(most)}}
+    path, body = f"{quotas}/few", {"metadata": {"name": "few"}, "spec": spec}
     for _ in range(60):
         await admin.create(quotas, body)
         try:
