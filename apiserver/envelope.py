@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, LooseHeaders
 
@@ -38,8 +39,9 @@ def success(
 
 
 def page(data: object, meta: object) -> web.Response:
-    """Answer with a part of a list and what there is to know of the rest."""
-    return web.json_response({"data": data, "meta": meta})
+    """Answer with a part of a list and what there is to know of the rest; lists are long."""
+    body = msgspec.json.encode({"data": data, "meta": meta})
+    return web.Response(body=body, content_type="application/json", charset="utf-8")
 
 
 def nothing() -> web.Response:

@@ -5,7 +5,7 @@ Names are unique, uids are never used again, every write makes a new version, pr
 """
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from apiserver.gateway import (
@@ -26,10 +26,15 @@ FIXED = ("name", "namespace", "uid", "creationTimestamp", "generation", "resourc
 
 
 class ModelServer:
-    """All objects as documents; each call is one moment."""
+    """All objects as documents; each call is one moment.
 
-    def __init__(self) -> None:
+    `lag` says by how many writes what the server has at hand is old.
+    """
+
+    def __init__(self, lag: Callable[[], int] = lambda: 0) -> None:
         self.objects: dict[Place, Document] = {}
+        self._lag = lag
+        self._past: list[dict[Place, Document]] = [{}]
         self.deleted: list[Document] = []
         self._version = 0
         self._uids = 0
@@ -41,10 +46,9 @@ class ModelServer:
         return found
 
     def list(self, resource: Resource[Any], namespace: str, selection: Selection) -> list[Document]:
-        places = sorted(
-            place for place in self.objects if place[:2] == (resource.plural, namespace)
-        )
-        return [self.objects[each] for each in places if matches(self.objects[each], selection)]
+        seen = self._at_hand() if selection.cached else self.objects
+        places = sorted(place for place in seen if place[:2] == (resource.plural, namespace))
+        return [seen[each] for each in places if matches(seen[each], selection)]
 
     def create(self, resource: Resource[Any], namespace: str, body: Body) -> Document:
         """Status is dropped, as the server does for resources with a status subresource."""
@@ -90,13 +94,18 @@ class ModelServer:
         require(found, {"uid": uid, "resourceVersion": version})
         self._version += 1
         self.deleted.append(self.objects.pop((resource.plural, namespace, name)))
+        self._past.append(dict(self.objects))
 
     def _store(self, resource: Resource[Any], document: Document) -> Document:
         self._version += 1
         meta = document["metadata"]
         meta["resourceVersion"] = str(self._version)
         self.objects[resource.plural, meta["namespace"], meta["name"]] = document
+        self._past.append(dict(self.objects))
         return document
+
+    def _at_hand(self) -> dict[Place, Document]:
+        return self._past[max(0, len(self._past) - 1 - self._lag())]
 
 
 def require(found: Document, condition: Mapping[str, Any]) -> None:

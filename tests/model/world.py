@@ -16,6 +16,7 @@ from tests.model.turnstile import Turnstile
 from tests.support.faulty import Killed
 
 FOR_EVER: Final = 1e6
+MOST_LAG: Final = 6  # writes by which a list that may be old is so
 
 
 class ModelWorld:
@@ -24,7 +25,7 @@ class ModelWorld:
     def __init__(self, randomness: Random) -> None:
         self.clock = Turnstile(randomness)
         self.where = Surroundings(STOCK, INSTANCE, SYSTEM, Catalogue(), FOR_EVER)
-        self._server = ModelServer()
+        self._server = ModelServer(lambda: randomness.randrange(MOST_LAG))
 
     def cluster(self) -> Cluster:
         return ModelClient(self._server, self.clock)
