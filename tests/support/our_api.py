@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hack.local import ours
+from tests.support.installation import api_settings
 from tests.support.products import Running, running
 from tests.support.site import Site
 
@@ -13,11 +14,5 @@ from tests.support.site import Site
 @asynccontextmanager
 async def serving(site: Site, home: Path, **changes: Any) -> AsyncIterator[Running]:
     """A ready API for the length of the block; its log is in a file, so that it never blocks."""
-    names = site.namespaces
-    configuration = {
-        "kubeconfig": str(site.api_kubeconfig),
-        "namespaces": {"stock": names.stock, "instance": names.instance, "system": names.system},
-        **changes,
-    }
-    async with running(ours.RUNTIME_API, home, configuration) as product:
+    async with running(ours.RUNTIME_API, home, {**api_settings(site), **changes}) as product:
         yield product
