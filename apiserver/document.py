@@ -29,17 +29,49 @@ _IF_MATCH: Final = {
     "type": "string",
     "description": "Change the object only while it has one of these ETags.",
 }
+_JSON: Final = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One documented answer of a route; one without a schema has no body."""
+    """One documented answer of a route; one without an example has no body."""
 
     status: int
     description: str
     schema: type[Schema] | None = None
     example: object = None
     headers: tuple[str, ...] = ()
+    media_type: str = _JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a route reads, with an example that can be sent as it is."""
+
+    schema: Schema
+    example: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class InPath:
+    """The part of a path that names one thing; `rules` are words of JSON Schema."""
+
+    name: str
+    description: str
+    example: str
+    rules: Mapping[str, object]
+
+    def as_parameter(self) -> dict[str, object]:
+        """The parameter as the document has it; its example is put into the page's form."""
+        return {
+            "in": "path",
+            "name": self.name,
+            "required": True,
+            "type": "string",
+            "description": self.description,
+            "x-example": self.example,
+            **self.rules,
+        }
 
 
 def failed(error: ServiceError) -> Answer:
@@ -57,21 +89,25 @@ def documented(
     tag: str,
     summary: str,
     *answers: Answer,
-    body: Schema | None = None,
+    body: Body | None = None,
     query: Schema | None = None,
+    path: InPath | None = None,
     conditional: bool = False,
 ) -> Callable[[H], H]:
     """Attach documentation to a handler; it is read when the document is made."""
+    parameters = [path.as_parameter()] if path else []
 
     def decorate(handler: H) -> H:
         docs(
             tags=[tag],
             summary=summary,
             responses=_responses(answers),
-            parameters=[_IF_MATCH] if conditional else [],
+            parameters=[*parameters, _IF_MATCH] if conditional else parameters,
+            produces=sorted({answer.media_type for answer in answers}),
         )(handler)
         if body is not None:
-            json_schema(body, required=True)(handler)
+            example = dict(body.example)
+            json_schema(body.schema, required=True, example=example, add_to_refs=True)(handler)
         if query is not None:
             querystring_schema(query)(handler)
         return handler
@@ -94,6 +130,7 @@ def document(routes: Iterable[web.RouteDef], version: str) -> Mapping[str, objec
             title="GPU Runtime API",
             version=version,
             info={"description": "Hands out GPU machines from warm stock in seconds."},
+            consumes=[_JSON],
         )
     made: Mapping[str, object] = spec.swagger_dict()
     return made
@@ -117,9 +154,9 @@ def _response(answer: Answer) -> dict[str, Any]:
         for name in (HEADER, *answer.headers)
     }
     made: dict[str, Any] = {"description": answer.description, "headers": headers}
-    if answer.schema is None:
-        return made
-    return {**made, "schema": answer.schema, "examples": {"application/json": answer.example}}
+    if answer.example is not None:
+        made["examples"] = {answer.media_type: answer.example}
+    return {**made, "schema": answer.schema} if answer.schema else made
 
 
 def _undisturbed(handler: Any) -> Callable[[web.Request], Any]:

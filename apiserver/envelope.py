@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, LooseHeaders
 
@@ -38,8 +39,9 @@ def success(
 
 
 def page(data: object, meta: object) -> web.Response:
-    """Answer with a part of a list and what there is to know of the rest."""
-    return web.json_response({"data": data, "meta": meta})
+    """Answer with a part of a list and what there is to know of the rest; lists are long."""
+    body = msgspec.json.encode({"data": data, "meta": meta})
+    return web.Response(body=body, content_type="application/json", charset="utf-8")
 
 
 def nothing() -> web.Response:
@@ -81,8 +83,10 @@ async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamRe
             await _end_connection(request, response)
         return response
     except ClusterError as error:
-        log.warning("cluster_call_failed", extra={"kubeError": str(error)})
-        return failure(service_error(error))
+        told = service_error(error)
+        if told.status >= 500:  # what callers get wrong must not fill the log with warnings
+            log.warning("cluster_call_failed", extra={"kubeError": str(error)})
+        return failure(told)
     except web.HTTPException as error:
         return http_failure(error)
     except Exception:  # the last line of defence: the trace goes to the log, never to the caller

@@ -18,6 +18,9 @@ class _NoQuerySchema(QuerySchema[None]):
         """There is nothing to make."""
 
 
+_NO_QUERY: Final = _NoQuerySchema()
+
+
 def read_query(request: web.Request, schema: QuerySchema[C]) -> C:
     """What the parameters ask for; unknown ones and repeated ones are refused."""
     found = _repeated(request)
@@ -32,7 +35,7 @@ def read_query(request: web.Request, schema: QuerySchema[C]) -> C:
 
 def require_known(request: web.Request) -> None:
     """Refuse every parameter: a misspelt filter must not pass for none."""
-    read_query(request, _NoQuerySchema())
+    read_query(request, _NO_QUERY)
 
 
 def _repeated(request: web.Request) -> tuple[Detail, ...]:

@@ -2,7 +2,6 @@
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry
-from prometheus_client.aiohttp import make_aiohttp_handler
 
 from apiserver import places
 from apiserver.handlers import (
@@ -10,6 +9,7 @@ from apiserver.handlers import (
     gpu_units,
     health,
     jobs,
+    metrics,
     probes,
     specs,
     stock_pools,
@@ -23,7 +23,7 @@ def routes(registry: CollectorRegistry) -> list[web.RouteDef]:
     return [
         web.get("/healthz", probes.alive),
         web.get("/readyz", probes.ready),
-        web.get("/metrics", make_aiohttp_handler(registry)),
+        web.get("/metrics", metrics.metrics(registry)),
         web.get("/api/v1/health", health.health),
         web.post(places.STOCK, stock_units.seed),
         web.get(places.STOCK, stock_units.index),

@@ -15,6 +15,8 @@ from shared.address import Address
 DRAIN: Final = 12.0
 KEEPALIVE: Final = 75.0
 HEAD_TIMEOUT: Final = 5.0
+# Clients of a burst beyond this are made to wait a whole second by the kernel.
+BACKLOG: Final = 1024
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +43,7 @@ async def listening(
 
 async def _listen(runner: web.AppRunner, address: Address) -> None:
     try:
-        await web.TCPSite(runner, address.host or None, address.port).start()
+        await web.TCPSite(runner, address.host or None, address.port, backlog=BACKLOG).start()
     except OSError as error:
         raise CannotListenError(
             f"cannot listen on {address}: {error.strerror}. Stop what uses the address, or give "

@@ -27,3 +27,5 @@ _MODEL: Final = StockPool(
 POOL: Final = {"data": StockPoolViewSchema().dump(_MODEL)}
 POOLS: Final = {"data": [POOL["data"]], "meta": {}}
 JOB: Final = jobs.answered(jobs.accepted("pool-1", OperationType.CREATE_STOCK_POOL))
+SETTINGS: Final = {"replicas": 2, "maxUnavailable": 1, "cpu": "8", "memory": "64Gi", "gpu": 1}
+CREATE: Final = {"operationID": "pool-1", "name": "g1", "specName": "g1.1", **SETTINGS}

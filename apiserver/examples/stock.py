@@ -11,9 +11,11 @@ from shared.phases import UnitPhase
 from shared.reasons import ConditionType, UnitReason
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec, GPUUnitStatus
 
+NAME: Final = "stock-hk3q2vtd4f7u5c2m6x3yqkz7pa4wbn5e-0"
+
 _MODEL: Final = GPUUnit(
     metadata=ObjectMeta(
-        name="stock-hk3q2vtd4f7u5c2m6x3yqkz7pa4wbn5e-0",
+        name=NAME,
         namespace="runtime-stock",
         uid="7d4e8c52-7d0f-4a53-9a3f-1f4e3f0f7a11",
         annotations={wellknown.OPERATION_ID: "seed-1"},
@@ -39,4 +41,11 @@ _MODEL: Final = GPUUnit(
 UNITS: Final = {
     "data": [StockUnitViewSchema().dump(_MODEL)],
     "meta": StockMetaSchema().dump({"summary": (StockCount("g1.1", UnitPhase.READY.value, 1),)}),
+}
+SEED: Final = {
+    "operationID": "seed-1",
+    "specName": "g1.1",
+    "memory": "64Gi",
+    "gpu": 1,
+    "replicas": 2,
 }

@@ -59,3 +59,12 @@ CANNOT_GROW: Final = failed(
 )
 MOUNTED: Final = failed(ConflictError("the storage is mounted by unit trainer; delete that first"))
 NOT_FAILED: Final = failed(ConflictError("only a failed prepare is recovered; it is Running"))
+CREATE: Final = {
+    "operationID": "storage-1",
+    "name": "data",
+    "size": "100Gi",
+    "prepare": {"fromImage": "registry.example.com/dataset:3", "args": ["--to", "/data"]},
+    "accessor": {"enabled": True},
+    "labels": {"tenant": "blue"},
+}
+CHANGE: Final = {"size": "200Gi", "accessor": {"enabled": False}}

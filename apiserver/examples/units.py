@@ -63,3 +63,17 @@ _MODEL: Final = GPUUnit(
 UNIT: Final = {"data": GPUUnitViewSchema().dump(_MODEL)}
 UNITS: Final = {"data": [UNIT["data"]], "meta": {"continue": "eyJ2IjoibWV0YS5rOHMuaW8ifQ"}}
 JOB: Final = jobs.answered(jobs.accepted("order-4711", OperationType.CREATE_GPU_UNIT))
+CREATE: Final = {
+    "operationID": "order-4711",
+    "name": "trainer",
+    "specName": "g1.1",
+    "image": "registry.example.com/trainer:7",
+    "template": {
+        "args": ["--epochs", "3"],
+        "envs": [{"name": "MODE", "value": "fast"}],
+        "ports": [{"name": "http", "port": 8080}],
+    },
+    "access": {"primaryPort": "http", "scheme": "http"},
+    "labels": {"tenant": "blue"},
+}
+CHANGE: Final = {"image": "registry.example.com/trainer:8", "labels": {"tenant": "green"}}

@@ -7,10 +7,10 @@ from aiohttp import hdrs, web
 
 from apiserver import acceptance, envelope, keys, places
 from apiserver.body import read_body
-from apiserver.document import Answer, documented
+from apiserver.document import Answer, Body, documented
 from apiserver.etag import etag, if_match
 from apiserver.examples import failures, storages
-from apiserver.handlers.path_name import path_name
+from apiserver.handlers.path_name import named, path_name
 from apiserver.query import read_query, require_known
 from apiserver.schemas.answers import PageMetaSchema
 from apiserver.schemas.gpu_storages import (
@@ -25,6 +25,8 @@ from apiserver.schemas.queries import StoragesQuerySchema
 from shared.v1alpha1.gpustorage import GPUStorage
 
 _TAG: Final = "gpu storages"
+_NAME: Final = named("storage", "data")
+_VIEW: Final = GPUStorageViewSchema()
 
 
 @documented(
@@ -44,14 +46,14 @@ _TAG: Final = "gpu storages"
     failures.ALREADY_EXISTS,
     failures.CONFLICT,
     *failures.CLUSTER,
-    body=CreateStorageSchema(),
+    body=Body(CreateStorageSchema(), storages.CREATE),
 )
 async def create(request: web.Request) -> web.Response:
     """Make a storage."""
     service = keys.service(request, keys.STORAGES)
     command = await read_body(request, CreateStorageSchema())
     accepted = await request.app[keys.DETACHED].finish(service.create(command))
-    return acceptance.made(accepted, GPUStorageViewSchema(), places.storage(command.name))
+    return acceptance.made(accepted, _VIEW, places.storage(command.name))
 
 
 @documented(
@@ -67,9 +69,7 @@ async def index(request: web.Request) -> web.Response:
     """Show a part of the storages."""
     service = keys.service(request, keys.STORAGES)
     page = await service.list(read_query(request, StoragesQuerySchema()))
-    return envelope.page(
-        GPUStorageViewSchema(many=True).dump(page.items), PageMetaSchema().dump(page)
-    )
+    return envelope.page(_VIEW.dump(page.items, many=True), PageMetaSchema().dump(page))
 
 
 @documented(
@@ -79,6 +79,7 @@ async def index(request: web.Request) -> web.Response:
     failures.BAD_QUERY,
     failures.NOT_FOUND,
     *failures.CLUSTER,
+    path=_NAME,
 )
 async def show(request: web.Request) -> web.Response:
     """Show a storage."""
@@ -98,7 +99,8 @@ async def show(request: web.Request) -> web.Response:
     storages.CANNOT_GROW,
     failures.PRECONDITION_FAILED,
     *failures.CLUSTER,
-    body=ChangeStorageSchema(),
+    path=_NAME,
+    body=Body(ChangeStorageSchema(), storages.CHANGE),
     conditional=True,
 )
 async def change(request: web.Request) -> web.Response:
@@ -117,6 +119,7 @@ async def change(request: web.Request) -> web.Response:
     failures.NOT_FOUND,
     storages.MOUNTED,
     *failures.CLUSTER,
+    path=_NAME,
 )
 async def delete(request: web.Request) -> web.Response:
     """Delete a storage."""
@@ -134,6 +137,7 @@ async def delete(request: web.Request) -> web.Response:
     failures.NOT_FOUND,
     storages.NOT_FAILED,
     *failures.CLUSTER,
+    path=_NAME,
 )
 async def recover(request: web.Request) -> web.Response:
     """Have a storage prepared again."""
@@ -144,5 +148,4 @@ async def recover(request: web.Request) -> web.Response:
 
 def _storage(storage: GPUStorage, status: int = 200) -> web.Response:
     headers = {hdrs.ETAG: etag(storage.metadata)}
-    view = GPUStorageViewSchema().dump(storage)
-    return envelope.success(view, status=status, headers=headers)
+    return envelope.success(_VIEW.dump(storage), status=status, headers=headers)

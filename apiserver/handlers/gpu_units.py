@@ -1,6 +1,7 @@
 """The routes of users' units."""
 
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
 from aiohttp import hdrs, web
@@ -8,10 +9,10 @@ from aiohttp import hdrs, web
 from apiserver import acceptance, envelope, keys, places
 from apiserver.body import read_body
 from apiserver.deadline import DEADLINE
-from apiserver.document import Answer, documented
+from apiserver.document import Answer, Body, documented
 from apiserver.etag import etag, if_match
 from apiserver.examples import failures, units
-from apiserver.handlers.path_name import path_name
+from apiserver.handlers.path_name import named, path_name
 from apiserver.query import read_query, require_known
 from apiserver.schemas.answers import PageMetaSchema
 from apiserver.schemas.gpu_unit_views import (
@@ -21,10 +22,19 @@ from apiserver.schemas.gpu_unit_views import (
 )
 from apiserver.schemas.gpu_units import ChangeUnitSchema, CreateUnitSchema
 from apiserver.schemas.jobs import JobAnswerSchema
+from apiserver.schemas.listed_unit import listed_unit
 from apiserver.schemas.queries import UnitsQuerySchema, WaitQuerySchema
 from shared.v1alpha1.gpuunit import GPUUnit
 
 _TAG: Final = "gpu units"
+# Schemas are made once: that takes longer than to read or write with them.
+_VIEW: Final = GPUUnitViewSchema()
+_LIST: Final = UnitsQuerySchema()
+_WAIT: Final = WaitQuerySchema()
+_META: Final = PageMetaSchema()
+_CHANGE: Final = ChangeUnitSchema()
+_create: Final = cache(CreateUnitSchema)
+_NAME: Final = named("unit", "trainer")
 
 
 @documented(
@@ -45,14 +55,14 @@ _TAG: Final = "gpu units"
     failures.INSUFFICIENT_CAPACITY,
     failures.CONFLICT,
     *failures.CLUSTER,
-    body=CreateUnitSchema(),
+    body=Body(CreateUnitSchema(), units.CREATE),
 )
 async def create(request: web.Request) -> web.Response:
     """Make a unit of stock."""
     service = keys.service(request, keys.UNITS)
-    command = await read_body(request, CreateUnitSchema(request.app[keys.LIMITS]))
+    command = await read_body(request, _create(request.app[keys.LIMITS]))
     accepted = await request.app[keys.DETACHED].finish(service.create(command))
-    return acceptance.made(accepted, GPUUnitViewSchema(), places.unit(command.name))
+    return acceptance.made(accepted, _VIEW, places.unit(command.name))
 
 
 @documented(
@@ -62,13 +72,13 @@ async def create(request: web.Request) -> web.Response:
     failures.BAD_QUERY,
     failures.CONTINUE_EXPIRED,
     *failures.CLUSTER,
-    query=UnitsQuerySchema(),
+    query=_LIST,
 )
 async def index(request: web.Request) -> web.Response:
     """Show a part of the units."""
     service = keys.service(request, keys.UNITS)
-    page = await service.list(read_query(request, UnitsQuerySchema()))
-    return envelope.page(GPUUnitViewSchema(many=True).dump(page.items), PageMetaSchema().dump(page))
+    page = await service.list(read_query(request, _LIST))
+    return envelope.page([listed_unit(each) for each in page.items], _META.dump(page))
 
 
 @documented(
@@ -78,12 +88,13 @@ async def index(request: web.Request) -> web.Response:
     failures.BAD_QUERY,
     failures.NOT_FOUND,
     *failures.CLUSTER,
-    query=WaitQuerySchema(),
+    query=_WAIT,
+    path=_NAME,
 )
 async def show(request: web.Request) -> web.Response:
     """Show a unit, at once or when it is settled."""
     service, name = keys.service(request, keys.UNITS), path_name(request)
-    seconds = read_query(request, WaitQuerySchema())
+    seconds = read_query(request, _WAIT)
     if seconds is None:
         return _unit(await service.get(name))
     request[DEADLINE].allow(seconds)
@@ -100,13 +111,14 @@ async def show(request: web.Request) -> web.Response:
     failures.CONFLICT,
     failures.PRECONDITION_FAILED,
     *failures.CLUSTER,
-    body=ChangeUnitSchema(),
+    body=Body(_CHANGE, units.CHANGE),
+    path=_NAME,
     conditional=True,
 )
 async def change(request: web.Request) -> web.Response:
     """Change what the request names of a unit."""
     service, name = keys.service(request, keys.UNITS), path_name(request)
-    given = await read_body(request, ChangeUnitSchema())
+    given = await read_body(request, _CHANGE)
     command = replace(given, name=name, if_match=if_match(request))
     return _unit(await request.app[keys.DETACHED].finish(service.change(command)))
 
@@ -118,6 +130,7 @@ async def change(request: web.Request) -> web.Response:
     failures.BAD_QUERY,
     failures.NOT_FOUND,
     *failures.CLUSTER,
+    path=_NAME,
 )
 async def delete(request: web.Request) -> web.Response:
     """Delete a unit."""
@@ -129,4 +142,4 @@ async def delete(request: web.Request) -> web.Response:
 
 def _unit(unit: GPUUnit) -> web.Response:
     headers = {hdrs.ETAG: etag(unit.metadata)}
-    return envelope.success(GPUUnitViewSchema().dump(unit), headers=headers)
+    return envelope.success(_VIEW.dump(unit), headers=headers)

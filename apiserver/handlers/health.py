@@ -10,6 +10,7 @@ from apiserver.errors import Detail, InternalError, InvalidRequestError
 from apiserver.query import require_known
 from apiserver.schemas.health import HealthAnswerSchema, HealthSchema
 
+_VIEW: Final = HealthSchema()
 _EXAMPLE: Final = {
     "data": {
         "startedAt": "2026-11-16T04:40:20Z",
@@ -45,4 +46,4 @@ async def health(request: web.Request) -> web.Response:
     """Answer with the health of this process and of what it depends on."""
     require_known(request)
     report = request.app[keys.HEALTH].report()
-    return envelope.success(HealthSchema().dump(report))
+    return envelope.success(_VIEW.dump(report))

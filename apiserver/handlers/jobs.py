@@ -7,7 +7,7 @@ from aiohttp import web
 from apiserver import envelope, keys
 from apiserver.document import Answer, documented
 from apiserver.examples import failures, jobs
-from apiserver.handlers.path_name import path_operation_id
+from apiserver.handlers.path_name import OPERATION_ID, path_operation_id
 from apiserver.query import read_query, require_known
 from apiserver.schemas.answers import PageMetaSchema
 from apiserver.schemas.jobs import JobAnswerSchema, JobListAnswerSchema, JobViewSchema
@@ -39,6 +39,7 @@ async def index(request: web.Request) -> web.Response:
     failures.BAD_QUERY,
     failures.NOT_FOUND,
     *failures.CLUSTER,
+    path=OPERATION_ID,
 )
 async def show(request: web.Request) -> web.Response:
     """Show a job."""

@@ -1,10 +1,25 @@
 """The names in paths."""
 
+from typing import Final
+
 from aiohttp import web
 
+from apiserver.document import InPath
 from apiserver.errors import NotFoundError
-from apiserver.schemas.names import is_operation_id
+from apiserver.schemas.names import NAME_RULES, OPERATION_ID_RULES, is_operation_id
 from shared.name_syntax import is_label
+
+OPERATION_ID: Final = InPath(
+    "operationID",
+    "What the caller named the operation; a / in it is written %2F.",
+    "order-4711",
+    OPERATION_ID_RULES,
+)
+
+
+def named(what: str, example: str) -> InPath:
+    """The documentation of a name in the path."""
+    return InPath("name", f"The name of the {what}.", example, NAME_RULES)
 
 
 def path_name(request: web.Request) -> str:

@@ -6,10 +6,10 @@ from aiohttp import hdrs, web
 
 from apiserver import acceptance, envelope, keys, places
 from apiserver.body import read_body
-from apiserver.document import Answer, documented
+from apiserver.document import Answer, Body, documented
 from apiserver.etag import etag, if_match
 from apiserver.examples import failures, pools
-from apiserver.handlers.path_name import path_name
+from apiserver.handlers.path_name import named, path_name
 from apiserver.query import read_query, require_known
 from apiserver.schemas.answers import PageMetaSchema
 from apiserver.schemas.jobs import JobAnswerSchema
@@ -24,6 +24,7 @@ from apiserver.schemas.stock_pools import (
 from shared.v1alpha1.stockpool import StockPool
 
 _TAG: Final = "stock pools"
+_NAME: Final = named("pool", "g1")
 
 
 @documented(
@@ -43,7 +44,7 @@ _TAG: Final = "stock pools"
     failures.ALREADY_EXISTS,
     failures.CONFLICT,
     *failures.CLUSTER,
-    body=CreatePoolSchema(),
+    body=Body(CreatePoolSchema(), pools.CREATE),
 )
 async def create(request: web.Request) -> web.Response:
     """Make a pool."""
@@ -78,6 +79,7 @@ async def index(request: web.Request) -> web.Response:
     failures.BAD_QUERY,
     failures.NOT_FOUND,
     *failures.CLUSTER,
+    path=_NAME,
 )
 async def show(request: web.Request) -> web.Response:
     """Show a pool."""
@@ -95,7 +97,8 @@ async def show(request: web.Request) -> web.Response:
     failures.CONFLICT,
     failures.PRECONDITION_FAILED,
     *failures.CLUSTER,
-    body=PoolSettingsSchema(),
+    body=Body(PoolSettingsSchema(), pools.SETTINGS),
+    path=_NAME,
     conditional=True,
 )
 async def replace(request: web.Request) -> web.Response:
@@ -113,6 +116,7 @@ async def replace(request: web.Request) -> web.Response:
     failures.BAD_QUERY,
     failures.NOT_FOUND,
     *failures.CLUSTER,
+    path=_NAME,
 )
 async def delete(request: web.Request) -> web.Response:
     """Delete a pool."""

@@ -6,12 +6,12 @@ from aiohttp import hdrs, web
 
 from apiserver import acceptance, envelope, keys
 from apiserver.body import read_body
-from apiserver.document import Answer, documented
+from apiserver.document import Answer, Body, documented
 from apiserver.examples import failures, jobs, stock
-from apiserver.handlers.path_name import path_name
+from apiserver.handlers.path_name import named, path_name
 from apiserver.query import read_query, require_known
-from apiserver.schemas.gpu_unit_views import StockUnitViewSchema
 from apiserver.schemas.jobs import JobAnswerSchema
+from apiserver.schemas.listed_unit import listed_stock
 from apiserver.schemas.queries import StockQuerySchema
 from apiserver.schemas.stock_units import (
     SeedStockSchema,
@@ -20,6 +20,8 @@ from apiserver.schemas.stock_units import (
 )
 
 _TAG: Final = "stock units"
+_LIST: Final = StockQuerySchema()
+_META: Final = StockMetaSchema()
 
 
 @documented(
@@ -31,7 +33,7 @@ _TAG: Final = "stock units"
     failures.OPERATION_CONFLICT,
     failures.CONFLICT,
     *failures.CLUSTER,
-    body=SeedStockSchema(),
+    body=Body(SeedStockSchema(), stock.SEED),
 )
 async def seed(request: web.Request) -> web.Response:
     """Record that stock shall be made."""
@@ -47,16 +49,14 @@ async def seed(request: web.Request) -> web.Response:
     failures.BAD_QUERY,
     failures.CONTINUE_EXPIRED,
     *failures.CLUSTER,
-    query=StockQuerySchema(),
+    query=_LIST,
 )
 async def index(request: web.Request) -> web.Response:
     """Show a part of the stock and the counts of all of it."""
     service = keys.service(request, keys.STOCK)
-    found = await service.list(read_query(request, StockQuerySchema()))
+    found = await service.list(read_query(request, _LIST))
     meta = {"token": found.page.token, "remaining": found.page.remaining, "summary": found.summary}
-    return envelope.page(
-        StockUnitViewSchema(many=True).dump(found.page.items), StockMetaSchema().dump(meta)
-    )
+    return envelope.page([listed_stock(each) for each in found.page.items], _META.dump(meta))
 
 
 @documented(
@@ -67,6 +67,7 @@ async def index(request: web.Request) -> web.Response:
     failures.NOT_FOUND,
     failures.CONFLICT,
     *failures.CLUSTER,
+    path=named("stock unit", stock.NAME),
 )
 async def delete(request: web.Request) -> web.Response:
     """Delete a stock unit."""

@@ -60,15 +60,23 @@ def get(resource: Resource[T], namespace: str, name: str) -> Call:
 
 def listing(resource: Resource[T], namespace: str, selection: Selection) -> Call:
     """Read one page; a token holds the version of its list and takes no other."""
+    cached = {} if selection.token or not selection.cached else at_hand(selection)
     asked = {
         "labelSelector": selection.labels,
         "fieldSelector": selection.fields,
         "limit": str(selection.limit) if selection.limit else "",
         "continue": selection.token,
-        "resourceVersion": "0" if selection.cached and not selection.token else "",
+        **cached,
     }
     given = {key: value for key, value in asked.items() if value}
     return Call("GET", collection_path(resource, namespace), given)
+
+
+def at_hand(selection: Selection) -> dict[str, str]:
+    """Any version; to a list of version 0 the server gives everything, whatever the limit."""
+    if selection.limit:
+        return {"resourceVersion": "1", "resourceVersionMatch": "NotOlderThan"}
+    return {"resourceVersion": "0"}
 
 
 def create(resource: Resource[T], namespace: str, body: Body) -> Call:

@@ -11,7 +11,7 @@ from apiserver.schemas.request import by_rule
 from apiserver.schemas.strict import ListOf, Part, Text, TextMap, Whole
 from shared.envelope_rules import envelope_problems
 from shared.problem import Problem
-from shared.v1alpha1.envelope import Envelope, Toleration
+from shared.v1alpha1.envelope import GPU_RESOURCE, Envelope, Toleration
 
 MOST: Final = 2**31 - 1  # what the scale of a pool can hold
 
@@ -51,7 +51,10 @@ class GPUResource(Text):
     def __init__(self) -> None:
         super().__init__(
             validate=_by_rule("gpu_resource", "gpuResource"),
-            metadata={"description": "The resource that nodes offer GPUs as."},
+            metadata={
+                "description": "The resource that nodes offer GPUs as.",
+                "example": GPU_RESOURCE,
+            },
         )
 
 

@@ -39,7 +39,7 @@ def _size(**options: Any) -> Amount:
 class CreateStorageSchema(RequestSchema[CreateStorage]):
     """Make a storage, whose files outlive the units that use them."""
 
-    operation_id = OperationID(load_default="")
+    operation_id = OperationID()
     name = Name(required=True, description="What the storage is called.")
     size = _size(required=True)
     storage_class_name = Text(
@@ -61,8 +61,8 @@ class CreateStorageSchema(RequestSchema[CreateStorage]):
             raise ValidationError({"prepare": {"fromStorageName": ["is the storage itself"]}})
 
     def make(self, data: dict[str, Any]) -> CreateStorage:
-        """The command."""
-        return CreateStorage(**data)
+        """The command; one without an operationID can be sent once only."""
+        return CreateStorage(**{"operation_id": "", **data})
 
 
 class ChangeStorageSchema(RequestSchema[ChangeStorage]):

@@ -11,7 +11,13 @@ from apiserver.limits import Limits
 from apiserver.schemas.access import AccessSchema
 from apiserver.schemas.images import Image
 from apiserver.schemas.mounts import StorageMounts
-from apiserver.schemas.names import Labels, Name, OperationID, SpecName
+from apiserver.schemas.names import (
+    SUBDOMAIN_RULES,
+    Labels,
+    Name,
+    OperationID,
+    SpecName,
+)
 from apiserver.schemas.request import RequestSchema, by_rule
 from apiserver.schemas.serverless import ServerlessSchema
 from apiserver.schemas.strict import ListOf, Part, Text, matching
@@ -51,7 +57,9 @@ class CreateUnitSchema(RequestSchema[CreateUnit]):
     template = Part(TemplateSchema)
     access = Part(AccessSchema)
     storage_mounts = StorageMounts()
-    image_pull_secrets = ListOf(Text(), validate=by_rule(_pull_secrets, "imagePullSecrets"))
+    image_pull_secrets = ListOf(
+        Text(metadata=SUBDOMAIN_RULES), validate=by_rule(_pull_secrets, "imagePullSecrets")
+    )
     labels = Labels()
     serverless = Part(ServerlessSchema)
 

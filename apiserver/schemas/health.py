@@ -1,14 +1,23 @@
 """How health looks on the wire."""
 
+from datetime import datetime
+from typing import Any
+
 from marshmallow import Schema, fields
 
 from apiserver.schemas.answers import ViewSchema
 
 
+class _Moment(fields.String):
+    def _serialize(self, value: Any, *_: Any, **__: Any) -> str:
+        moment: datetime = value
+        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 class HealthSchema(ViewSchema):
     """What is connected, and what the cluster holds; what is not known is left out."""
 
-    started_at = fields.DateTime(data_key="startedAt", required=True, format="%Y-%m-%dT%H:%M:%SZ")
+    started_at = _Moment(data_key="startedAt", required=True, metadata={"format": "date-time"})
     uptime_seconds = fields.Integer(data_key="uptimeSeconds", required=True)
     version = fields.String(required=True)
     kubernetes_connected = fields.Boolean(data_key="kubernetesConnected", required=True)

@@ -5,6 +5,7 @@ from typing import Any
 
 from marshmallow import validate
 
+from apiserver.schemas.names import IMAGE_RULES
 from apiserver.schemas.request import by_rule
 from apiserver.schemas.strict import Text
 from shared.problem import Problem
@@ -19,8 +20,11 @@ def _problems(image: str) -> Sequence[Problem]:
 class Image(Text):
     """The image of a container."""
 
-    def __init__(self, *, longest: int | None = None, **options: Any) -> None:
+    def __init__(
+        self, *, longest: int | None = None, description: str = "", **options: Any
+    ) -> None:
+        told = {"description": description} if description else {}
         checks: list[Callable[[Any], Any]] = [by_rule(_problems, "image")]
         if longest is not None:
             checks.append(validate.Length(max=longest, error="is longer than {max} characters"))
-        super().__init__(validate=checks, **options)
+        super().__init__(validate=checks, metadata=IMAGE_RULES | told, **options)

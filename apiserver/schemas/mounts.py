@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from apiserver.schemas.names import NAME_RULES, PATH_RULES
 from apiserver.schemas.part import PartSchema
 from apiserver.schemas.request import by_rule
 from apiserver.schemas.strict import ListOf, Part, Text, YesNo
@@ -16,8 +17,8 @@ class StorageMountSchema(PartSchema[StorageMount]):
     """Which storage, and where its files are seen."""
 
     model = StorageMount
-    name = Text(required=True)
-    mount_path = Text(required=True)
+    name = Text(required=True, metadata=NAME_RULES)
+    mount_path = Text(required=True, metadata=PATH_RULES)
     read_only = YesNo()
 
 

@@ -15,7 +15,21 @@ from shared.problem import Problem, cut
 
 LONGEST_ID: Final = 128
 
-_DNS_LABEL: Final = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+_DNS_LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+NAME_RULES: Final = {"pattern": f"^{_DNS_LABEL}$", "maxLength": 63}
+SUBDOMAIN_RULES: Final = {"pattern": rf"^{_DNS_LABEL}(\.{_DNS_LABEL})*$", "maxLength": 253}
+SECRET_KEY_RULES: Final = {"pattern": "^[-._A-Za-z0-9]+$", "maxLength": 253}
+PORT_RULES: Final = {"pattern": "^[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": 15}
+ENV_RULES: Final = {"pattern": "^[ -<>-~]+$"}
+PATH_RULES: Final = {"pattern": "^/"}
+IMAGE_RULES: Final = {"pattern": r"^\S+$", "example": "registry.example.com/trainer:7"}
+OPERATION_ID_RULES: Final = {
+    "pattern": r"^\S(.*\S)?$",
+    "minLength": 1,
+    "maxLength": LONGEST_ID,
+}
+
+_LABEL_VALUE: Final = "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
 _UNSIGNED: Final = re.compile(quantity.UNSIGNED)
 
 
@@ -25,7 +39,7 @@ class Name(Text):
     def __init__(self, *, description: str, **options: Any) -> None:
         super().__init__(
             validate=matching(is_label, f"is not a name: {name_syntax.LABEL}"),
-            metadata={"description": description, "pattern": _DNS_LABEL, "maxLength": 63},
+            metadata={"description": description, **NAME_RULES},
             **options,
         )
 
@@ -39,9 +53,8 @@ class OperationID(Text):
             validate=matching(is_operation_id, f"is not an operationID: {OPERATION_ID}"),
             metadata={
                 "description": "Your name for this operation; repeat it, and it happens once.",
-                "minLength": 1,
-                "maxLength": LONGEST_ID,
                 "example": "order-4711",
+                **OPERATION_ID_RULES,
             },
             **options,
         )
@@ -53,7 +66,11 @@ class SpecName(Text):
     def __init__(self, **options: Any) -> None:
         super().__init__(
             validate=matching(is_spec_name, f"is not a spec name: {name_syntax.LABEL_VALUE}"),
-            metadata={"description": "The machine spec, such as g1.1.", "maxLength": 63},
+            metadata={
+                "description": "The machine spec, such as g1.1.",
+                "pattern": _LABEL_VALUE,
+                "maxLength": 63,
+            },
             **options,
         )
 

@@ -26,6 +26,9 @@ class ServerlessSchema(PartSchema[Serverless]):
 
     model = Serverless
     request_id = Text(
-        data_key="requestID", required=True, validate=matching(_REQUEST_ID.fullmatch, _WORDS)
+        data_key="requestID",
+        required=True,
+        validate=matching(_REQUEST_ID.fullmatch, _WORDS),
+        metadata={"pattern": f"^{_REQUEST_ID.pattern}$"},
     )
     framework = Part(FrameworkSchema)

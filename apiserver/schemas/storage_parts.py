@@ -20,7 +20,7 @@ class PrepareSchema(PartSchema[Prepare]):
 
     model = Prepare
     from_image = Image(
-        longest=LONGEST_IMAGE, metadata={"description": "An image whose program fills the storage."}
+        longest=LONGEST_IMAGE, description="An image whose program fills the storage."
     )
     command = ListOf(Text(), metadata={"description": "Replaces the entrypoint of the image."})
     args = ListOf(Text(), metadata={"description": "Replaces the arguments of the image."})

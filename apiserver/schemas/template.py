@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from marshmallow import validate
 
+from apiserver.schemas.names import ENV_RULES, PORT_RULES, SECRET_KEY_RULES, SUBDOMAIN_RULES
 from apiserver.schemas.part import PartSchema
 from apiserver.schemas.request import by_rule
 from apiserver.schemas.strict import ListOf, Part, Text, Whole
@@ -24,8 +25,8 @@ class SecretKeyRefSchema(PartSchema[SecretKeyRef]):
     """One key of a Secret in the unit's namespace."""
 
     model = SecretKeyRef
-    name = Text(required=True)
-    key = Text(required=True)
+    name = Text(required=True, metadata=SUBDOMAIN_RULES)
+    key = Text(required=True, metadata=SECRET_KEY_RULES)
 
 
 class EnvSourceSchema(PartSchema[EnvSource]):
@@ -39,7 +40,7 @@ class EnvVarSchema(PartSchema[EnvVar]):
     """One environment variable; it has a value or a source."""
 
     model = EnvVar
-    name = Text(required=True)
+    name = Text(required=True, metadata=ENV_RULES)
     value = Text()
     value_from = Part(EnvSourceSchema)
 
@@ -48,7 +49,7 @@ class PortSchema(PartSchema[Port]):
     """One port that the user's program listens on."""
 
     model = Port
-    name = Text(required=True, metadata={"maxLength": 15})
+    name = Text(required=True, metadata=PORT_RULES)
     port = Whole(
         required=True, validate=validate.Range(1, 65535, error="must be from {min} to {max}")
     )

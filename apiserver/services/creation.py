@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from apiserver.clock import Clock
 from apiserver.commands import CreateUnit
-from apiserver.errors import AlreadyExistsError, InvalidRequestError, ServiceError
-from apiserver.gateway import RejectedError, TakenError
+from apiserver.errors import AlreadyExistsError, ServiceError
+from apiserver.failures import service_error
+from apiserver.gateway import QuotaExceededError, RejectedError, TakenError
 from apiserver.services.active_units import ActiveUnits
 from apiserver.services.claims import Claim, Claims
 from apiserver.services.failure_text import failure_text
@@ -27,12 +28,20 @@ from shared.v1alpha1.operation import Operation, StockRef
 STRAY_PAUSE: Final = 0.2
 
 
+@dataclass(slots=True)
+class Hand:
+    """What this process has of an operation, and so need not read: the stock, later the unit."""
+
+    chosen: GPUUnit | None = None
+    made: GPUUnit | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A record to go on with; `chosen` is its stock, as read for a record that is new."""
+    """A record to go on with; only for one that is new its stock is in the hand."""
 
     begun: Begun
-    chosen: GPUUnit | None = None
+    hand: Hand
 
 
 class Creation:
@@ -56,30 +65,27 @@ class Creation:
 
     async def begin(self, command: CreateUnit) -> Start:
         """Record the request with the stock named in it; where that cannot be, write nothing."""
-        taken, candidates, missing = await asyncio.gather(
+        taken, chosen, missing = await asyncio.gather(
             self._units.find(command.name),
-            self._choice.candidates(command.spec_name, command.stock_name),
+            self._choice.first(command.spec_name, command.stock_name),
             self._locks.missing(command.storage_mounts),
         )
-        if taken is not None or missing is not None or not candidates:
+        if taken is not None or missing is not None or chosen is None:
             record = await self._records.find_same(command)
             if record is None:
                 raise missing or await self._refusal(command, taken)
-            return Start(Begun(record, is_new=False))
-        begun = await self._records.begin(command, stock=reference(candidates[0]))
-        return Start(begun, candidates[0] if begun.is_new else None)
+            return Start(Begun(record, is_new=False), Hand())
+        begun = await self._records.begin(command, stock=reference(chosen))
+        return Start(begun, Hand(chosen if begun.is_new else None))
 
     async def finish(
-        self, record: Operation, command: CreateUnit, chosen: GPUUnit | None = None
+        self, record: Operation, command: CreateUnit, hand: Hand | None = None
     ) -> Operation:
-        """The record once it is final; with `chosen` nothing of it can have happened yet."""
+        """The record once it is final; with stock in the hand nothing can have happened yet."""
+        hand = hand or Hand()
         while not is_final(record):
-            settled = None if chosen else await self._settle(record, command)
-            if settled is not None:
-                record = settled
-                continue
-            record = await self._advance(record, command, chosen)
-            chosen = None
+            settled = None if hand.chosen else await self._settle(record, command)
+            record = settled or await self._advance(record, command, hand)
         return record
 
     async def _settle(self, record: Operation, command: CreateUnit) -> Operation | None:
@@ -97,13 +103,12 @@ class Creation:
             return await self._records.reread(record)
         return await self._close(record, unit)
 
-    async def _advance(
-        self, record: Operation, command: CreateUnit, chosen: GPUUnit | None
-    ) -> Operation:
+    async def _advance(self, record: Operation, command: CreateUnit, hand: Hand) -> Operation:
         """Lock its storages, claim its stock and make the unit; or name other stock."""
         if (ended := await self._lock(record, command)) is not None:
             return ended
         stock = record.spec.stock
+        chosen, hand.chosen = hand.chosen, None
         claim = None
         if stock is not None:
             claim = await self._claims.claim(record, stock, command.name, chosen)
@@ -114,7 +119,7 @@ class Creation:
             await self._claims.release(claim)
             return record
         # A record that was closed in the meantime may hold a unit from this very stock.
-        return record if is_final(record) else await self._make(record, command, claim)
+        return record if is_final(record) else await self._make(record, command, claim, hand)
 
     async def _lock(self, record: Operation, command: CreateUnit) -> Operation | None:
         """Lock the storages; the record where that ends the operation, or others have ended it."""
@@ -129,22 +134,25 @@ class Creation:
 
     async def _choose_again(self, record: Operation, command: CreateUnit) -> Operation:
         """The named stock was seen lost."""
-        candidates = []
+        chosen = None
         if command.stock_name is None:
-            candidates = await self._choice.candidates(command.spec_name, None)
-        if not candidates:
+            chosen = await self._choice.another(command.spec_name)
+        if chosen is None:
             shortage = await self._choice.shortage(command.spec_name, command.stock_name)
             return await self._fail(record, shortage)
-        named = await self._records.name_stock(record, reference(candidates[0]))
+        named = await self._records.name_stock(record, reference(chosen))
         return named or await self._records.reread(record)
 
-    async def _make(self, record: Operation, command: CreateUnit, claim: Claim) -> Operation:
+    async def _make(
+        self, record: Operation, command: CreateUnit, claim: Claim, hand: Hand
+    ) -> Operation:
         try:
             unit = await self._units.create(unit_body(command, claim.stock))
         except TakenError:
             return await self._records.reread(record)  # by us before, or by another: look again
-        except RejectedError as error:
-            return await self._fail(record, InvalidRequestError(error.message))
+        except (RejectedError, QuotaExceededError) as error:
+            return await self._fail(record, service_error(error))
+        hand.made = unit
         return await self._close(record, unit)
 
     async def _close(self, record: Operation, unit: GPUUnit) -> Operation:

@@ -3,8 +3,15 @@
 from typing import Any, Generic, TypeVar
 
 from apiserver.accepted import Accepted, DeletedObject, Outcome
-from apiserver.errors import AlreadyExistsError, InvalidRequestError, ServiceError
-from apiserver.gateway import AbsentError, Objects, RejectedError, TakenError
+from apiserver.errors import AlreadyExistsError, ServiceError
+from apiserver.failures import service_error
+from apiserver.gateway import (
+    AbsentError,
+    Objects,
+    QuotaExceededError,
+    RejectedError,
+    TakenError,
+)
 from apiserver.resources import Object, Resource
 from apiserver.services.failure_text import failure_text
 from apiserver.services.patience import Patience
@@ -69,8 +76,8 @@ class ObjectCreation(Generic[T]):
             if found is None or not is_made_by(found, record.spec.operation_id):
                 return failed(name_taken(self._resource, name))
             made = found
-        except RejectedError as error:
-            return failed(InvalidRequestError(error.message))
+        except (RejectedError, QuotaExceededError) as error:
+            return failed(service_error(error))
         return succeeded(self._resource, made)
 
     async def _recorded(self, record: Operation) -> T | DeletedObject:

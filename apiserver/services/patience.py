@@ -10,6 +10,7 @@ from apiserver.gateway import (
     ClusterBusyError,
     ClusterError,
     ClusterUnreachableError,
+    StaleError,
 )
 
 T = TypeVar("T")
@@ -42,7 +43,10 @@ class Patience:
         return await call()
 
     async def until(self, call: Callable[[], Awaitable[T]], deadline: float) -> T:
-        """The same until `deadline` on the monotonic clock, for work that nobody waits for."""
+        """The same until `deadline` on the monotonic clock, for work that nobody waits for.
+
+        Not for a call with a condition: a conflict is taken for that of somebody else.
+        """
         pause = 0.1
         while True:
             try:
@@ -55,5 +59,5 @@ class Patience:
 
 
 def is_passing(error: ClusterError) -> bool:
-    """Whether trying again can help."""
-    return error.is_uncertain or isinstance(error, ClusterBusyError)
+    """Whether trying again can help; a quota that others use up too answers with a conflict."""
+    return error.is_uncertain or isinstance(error, ClusterBusyError | StaleError)

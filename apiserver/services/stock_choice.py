@@ -1,6 +1,6 @@
 """Which stock unit a new unit is made from."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable
 from random import Random
 from typing import Final
@@ -14,7 +14,9 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.wellknown import CLAIM_OPERATION, CLAIMED_LABEL
 
 # Many choose at once: from a page of this size they seldom choose the same.
-PAGE: Final = 50
+PAGE: Final = 24
+# What we have chosen and may not have claimed yet; fewer than a page, so that there is more.
+LATELY: Final = 16
 
 
 class StockChoice:
@@ -27,31 +29,49 @@ class StockChoice:
         self._namespace = namespace
         self._patience = patience
         self._randomness = randomness
+        self._lately: deque[str] = deque(maxlen=LATELY)
 
-    async def candidates(self, spec_name: str, stock_name: str | None) -> list[GPUUnit]:
-        """Units to try, in this order; at random, so that concurrent requests spread."""
+    async def first(self, spec_name: str, stock_name: str | None) -> GPUUnit | None:
+        """What to try first; what the server has at hand will do, as claiming finds out.
+
+        A list that must be current waits for up to a tenth of a second where others write.
+        """
         if stock_name is not None:
             return await self._named(spec_name, stock_name)
+        at_hand = await self._any(spec_name, cached=True)
+        return at_hand or await self.another(spec_name)
+
+    async def another(self, spec_name: str) -> GPUUnit | None:
+        """What is there now, for somebody whose stock was lost; None if there is nothing."""
+        return await self._any(spec_name, cached=False)
+
+    async def _any(self, spec_name: str, *, cached: bool) -> GPUUnit | None:
+        """One at random, so that concurrent requests spread; last what was chosen here lately."""
         selection = Selection(
             labels=f"!{CLAIMED_LABEL}",
             fields=f"spec.specName={spec_name},status.phase={UnitPhase.READY.value}",
             limit=PAGE,
+            cached=cached,
         )
         page = await self._patience.with_call(
             lambda: self._objects.list(GPU_UNITS, self._namespace, selection)
         )
         found = [unit for unit in page.items if is_claimable(unit)]
-        self._randomness.shuffle(found)
-        return found
+        fresh = [unit for unit in found if unit.metadata.uid not in self._lately]
+        if not found:
+            return None
+        chosen = self._randomness.choice(fresh or found)
+        self._lately.append(chosen.metadata.uid)
+        return chosen
 
-    async def _named(self, spec_name: str, name: str) -> list[GPUUnit]:
+    async def _named(self, spec_name: str, name: str) -> GPUUnit | None:
         try:
             unit = await self._patience.with_call(
                 lambda: self._objects.get(GPU_UNITS, self._namespace, name)
             )
         except AbsentError:
-            return []
-        return [unit] if unit.spec.spec_name == spec_name and is_claimable(unit) else []
+            return None
+        return unit if unit.spec.spec_name == spec_name and is_claimable(unit) else None
 
     async def shortage(self, spec_name: str, stock_name: str | None) -> InsufficientCapacityError:
         """What to tell a caller for whom there is nothing: what stock there is."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from apiserver.clock import Clock
-from apiserver.gateway import AbsentError, ClusterError, Objects, StaleError, TakenError
+from apiserver.gateway import AbsentError, ClusterError, Objects, TakenError
 from apiserver.resources import GPU_UNITS
 from apiserver.services.patience import Patience
 from apiserver.services.stock_body import stock_body
@@ -82,7 +82,7 @@ class StockUnits:
             return await self._patience.until(
                 lambda: self._objects.patch(GPU_UNITS, self.namespace, name, note), deadline
             )
-        except (AbsentError, StaleError):
+        except AbsentError:
             return None
 
 

@@ -15,7 +15,7 @@ from apiserver.errors import (
 from apiserver.gateway import AbsentError, Objects, Page, Selection, StaleError
 from apiserver.resources import GPU_UNITS
 from apiserver.revision import revision_of
-from apiserver.services.creation import Creation
+from apiserver.services.creation import Creation, Start
 from apiserver.services.mount_locks import MountLocks
 from apiserver.services.requests import Requests
 from apiserver.services.unit_change import change_patch, changed_spec
@@ -25,6 +25,8 @@ from shared.unit_rules import access_problems, workload_problems
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.operation import Operation
 
+# More at once would not be done sooner: they would only take each other's stock and time.
+MOST_AT_ONCE: Final = 8
 SETTLED: Final = frozenset({UnitPhase.READY.value, UnitPhase.FAILED.value})
 
 
@@ -46,19 +48,15 @@ class UnitService:
         self._locks = locks
         self._requests = requests
         self._create_seconds = create_seconds
+        self._turns = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def create(self, command: CreateUnit) -> Accepted[GPUUnit | DeletedObject | Operation]:
         """Turn ready stock into a unit, once for all requests of the operation."""
-        start = await self._creation.begin(command)
-        begun = await self._requests.restarted(start.begun)
-
-        async def work(record: Operation) -> Operation:
-            return await self._creation.finish(record, command, start.chosen)
-
-        accepted = await self._requests.outcome(begun, work, self._create_seconds)
-        if accepted.outcome is Outcome.UNFINISHED:
-            return accepted
-        return Accepted(await self._made(accepted.value), accepted.outcome)
+        async with self._turns:
+            start = await self._creation.begin(command)
+            if start.begun.is_new:
+                return await self._outcome(command, start)
+        return await self._outcome(command, start)  # may wait for others, and needs no turn
 
     async def list(self, query: ListUnits) -> Page[GPUUnit]:
         """One page of units."""
@@ -106,6 +104,19 @@ class UnitService:
         except AbsentError:
             raise absent(name) from None
 
+    async def _outcome(
+        self, command: CreateUnit, start: Start
+    ) -> Accepted[GPUUnit | DeletedObject | Operation]:
+        begun = await self._requests.restarted(start.begun)
+
+        async def work(record: Operation) -> Operation:
+            return await self._creation.finish(record, command, start.hand)
+
+        accepted = await self._requests.outcome(begun, work, self._create_seconds)
+        if accepted.outcome is Outcome.UNFINISHED:
+            return accepted
+        return Accepted(await self._made(accepted.value, start.hand.made), accepted.outcome)
+
     async def _next(self, unit: GPUUnit) -> GPUUnit:
         """A newer version of the unit."""
         meta = unit.metadata
@@ -117,9 +128,11 @@ class UnitService:
                 return found
         return await self.get(meta.name)  # the watch ended: whatever it missed is here
 
-    async def _made(self, record: Operation) -> GPUUnit | DeletedObject:
+    async def _made(self, record: Operation, at_hand: GPUUnit | None) -> GPUUnit | DeletedObject:
         """The unit that the record holds; one of another uid is not it."""
         made = record.status.objects[0]
+        if at_hand is not None and at_hand.metadata.uid == made.uid:
+            return at_hand
         try:
             unit = await self._objects.get(GPU_UNITS, made.namespace, made.name)
         except AbsentError:

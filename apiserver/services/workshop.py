@@ -25,12 +25,12 @@ class Workshop:
 
     async def run(self) -> None:
         """Own the work until cancelled; what is cut off then is resumed by whoever runs next."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                self._group = group
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            try:
                 await asyncio.get_running_loop().create_future()
-        finally:
-            self._group = None
+            finally:
+                self._group = None  # before what is cut off has ended: it takes no more
 
     def start(self, key: str, work: Callable[[], Coroutine[Any, Any, T]]) -> "asyncio.Future[T]":
         """What will come of `key`: begun now, unless it is under way."""

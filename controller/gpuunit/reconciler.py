@@ -1,5 +1,7 @@
 """GPUUnits: look at one, do what is missing, say how it is."""
 
+from typing import Final
+
 from controller.caches import Caches
 from controller.gpuunit.active import ActiveStory
 from controller.gpuunit.report import Report
@@ -7,6 +9,9 @@ from controller.gpuunit.stock import StockStory
 from controller.namespaces import Namespaces
 from controller.runtime.key import ObjectKey
 from controller.runtime.reconcile import ReconcileError, Result
+
+# The watch brings what overtook us, mostly sooner.
+LOOK_AGAIN: Final = Result(requeue_after=0.5)
 
 
 class GPUUnitReconciler:
@@ -35,7 +40,7 @@ class GPUUnitReconciler:
         outcome = await story.turn(unit)
         if outcome is None:
             return Result()  # our own write has asked for the next turn
-        await self._report.write(unit, outcome)
+        is_told = await self._report.write(unit, outcome)
         if outcome.retry is not None:
             raise ReconcileError(outcome.verdict.message) from outcome.retry
-        return Result()
+        return Result() if is_told else LOOK_AGAIN

@@ -9,6 +9,7 @@ from controller.gpuunit.workload import observe
 from controller.kinds import GPU_UNITS
 from controller.namespaces import Namespaces
 from controller.runtime.clock import Clock
+from controller.runtime.errors import ConflictError, NotFoundError
 from controller.runtime.event import reference
 from controller.runtime.events import EventRecorder
 from controller.runtime.key import ObjectKey
@@ -36,23 +37,37 @@ class Report:
         self._recorder = recorder
         self._clock = clock
 
-    async def write(self, judged: GPUUnit, outcome: Outcome) -> None:
+    async def write(self, judged: GPUUnit, outcome: Outcome) -> bool:
         """Nothing, if the status says it all already, or the unit has become another meanwhile.
 
         What was found of one generation is not true of the next, which has its own turn.
+        False if the unit was overtaken on the way.
         """
         key = key_of(judged)
         unit = self._caches.units.get(key)
         if unit is None or not is_same(unit, judged):
-            return
+            return True
         known = unit.status
         published = outcome.published or Published(known.service_name, known.access_url)
         verdict = self._in_role(key, outcome.verdict)
         workload = observe(self._caches, unit)
         status = next_status(unit, verdict, workload, published, self._clock.now())
-        if status != known:
-            await self._writer.patch_status(GPU_UNITS, key, merge_patch.between(known, status))
+        if status == known:
+            return True
+        is_written = await self._write(unit, status)
+        if is_written:
             self._tell(unit, status)
+        return is_written
+
+    async def _write(self, unit: GPUUnit, status: GPUUnitStatus) -> bool:
+        """Only the version keeps it from another unit of that name: for a status uids are moot."""
+        seen = {"resourceVersion": unit.metadata.resource_version}
+        body = {"metadata": seen, "status": merge_patch.between(unit.status, status)}
+        try:
+            await self._writer.patch(GPU_UNITS, key_of(unit), body, "status")
+        except (ConflictError, NotFoundError):
+            return False
+        return True
 
     def _in_role(self, key: ObjectKey, verdict: Verdict) -> Verdict:
         """Stock has its own word for being on its way."""

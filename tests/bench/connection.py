@@ -1,4 +1,4 @@
-"""Keep-alive connections of the cluster's administrator."""
+"""Keep-alive connections to an API server."""
 
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -68,14 +68,18 @@ async def said(response: aiohttp.ClientResponse) -> bytes:
 
 
 @asynccontextmanager
-async def connected(plane: ControlPlane, connections: int = 16) -> AsyncIterator[Connection]:
-    """Connections to `plane` until the block ends."""
+async def connected(
+    plane: ControlPlane, connections: int = 16, token: str = ""
+) -> AsyncIterator[Connection]:
+    """Connections to `plane` until the block ends: the administrator's, or whose `token` it is."""
     pki = plane.layout.pki
     tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))
-    tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")
+    if not token:
+        tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")
     async with aiohttp.ClientSession(
         plane.layout.server_url,
         connector=aiohttp.TCPConnector(ssl=tls, limit=connections),
+        headers={"Authorization": f"Bearer {token}"} if token else None,
         timeout=aiohttp.ClientTimeout(total=120),
         read_bufsize=2**20,
     ) as session:

@@ -7,11 +7,15 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.bench.bursts import burst_measures
 from tests.bench.connection import Connection
 from tests.bench.contender import Contender
 from tests.bench.crd import namespace_of
+from tests.bench.creates import create_measures
 from tests.bench.floor import VARIANTS, fetched, streamed
 from tests.bench.footprint import footprint_measures
+from tests.bench.health_calls import health_measures
+from tests.bench.listings import listing_measures
 from tests.bench.load import drive
 from tests.bench.queues import queue_measures
 from tests.bench.reports import LatencyReport
@@ -141,6 +145,26 @@ async def units(sizes: Sizes) -> list[Measure]:
     return await units_measures(sizes.units)
 
 
+async def create(_: Sizes) -> list[Measure]:
+    """One API process, and stock made by hand."""
+    return await create_measures()
+
+
+async def burst(_: Sizes) -> list[Measure]:
+    """Several API processes that compete for the same stock."""
+    return await burst_measures()
+
+
+async def listing(_: Sizes) -> list[Measure]:
+    """One API process, and users' units made by hand."""
+    return await listing_measures()
+
+
+async def health(_: Sizes) -> list[Measure]:
+    """One API process, and nothing in its cluster."""
+    return await health_measures()
+
+
 ON_WIDGETS: dict[str, Callable[[Bench], Awaitable[list[Measure]]]] = {
     "floor": floor,
     "sync": sync,
@@ -152,4 +176,8 @@ ON_WIDGETS: dict[str, Callable[[Bench], Awaitable[list[Measure]]]] = {
 ALONE: dict[str, Callable[[Sizes], Awaitable[list[Measure]]]] = {
     "queue": queue,
     "units": units,
+    "create": create,
+    "burst": burst,
+    "listing": listing,
+    "health": health,
 }

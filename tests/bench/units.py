@@ -22,11 +22,11 @@ from tests.bench.table import Measure, measured
 from tests.bench.unit_contenders import UnitContender, controller_runtime, our_controller
 from tests.bench.unit_load import PODS, UNITS, WORKERS, create_all
 from tests.bench.units_plane import UnitsPlane, units_plane
+from tests.bench.usage import cpu, resident
 
 ROUNDS = 2
 LONGEST_SECONDS = 600.0
 SETTLE_SECONDS = 3.0  # Events are written behind, and a write too many would come now
-MEBIBYTE = 2**20
 WHAT = "unit created to"
 
 
@@ -77,7 +77,7 @@ async def observed(
         sent = await create_all(admin, count)
         await all_ready(ready, count)
         cpu_seconds, server_seconds = cpu(controller) - cpu_before, cpu(server) - server_before
-        rss = controller.memory_info().rss
+        rss = resident(controller)
         await asyncio.sleep(SETTLE_SECONDS)
     began = min(sent.values())
     return UnitsReport(
@@ -86,7 +86,7 @@ async def observed(
         bound=since(sent, bound.at),
         running=since(sent, running.at),
         writes=counted(cluster.audit_log),
-        rss=rss / MEBIBYTE,
+        rss=rss,
         cpu_seconds=cpu_seconds,
         server_cpu_seconds=server_seconds,
     )
@@ -107,11 +107,6 @@ class UnitsError(Exception):
 
 def since(sent: Mapping[str, float], seen: Mapping[str, float]) -> LatencyReport:
     return summary([at - sent[name] for name, at in seen.items()])
-
-
-def cpu(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)
 
 
 def rows(count: int, ours: UnitsReport, theirs: UnitsReport, fifo: UnitsReport) -> list[Measure]:

@@ -204,6 +204,24 @@ async def test_a_body_that_does_not_come_ends_its_connection(unused_tcp_port: in
     assert b"Connection: close" in received
 
 
+async def test_a_body_that_trickles_in_is_not_waited_for(unused_tcp_port: int) -> None:
+    async with (
+        serving(unused_tcp_port, MemoryUnits(), Allowance(5.0, 0.2)),
+        asyncio.timeout(5),
+        asyncio.TaskGroup() as group,
+    ):
+        reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
+        answer = group.create_task(reader.readline())
+        writer.write(POST)
+        for byte in BODY[:-1]:
+            writer.write(bytes([byte]))
+            await asyncio.wait([answer], timeout=0.02)
+            if answer.done():
+                break
+        assert (await answer).startswith(b"HTTP/1.1 408 ")
+        writer.transport.abort()
+
+
 async def test_a_client_that_goes_away_does_not_cancel_what_it_started(
     unused_tcp_port: int,
 ) -> None:

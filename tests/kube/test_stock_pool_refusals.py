@@ -1,9 +1,8 @@
 """Pools that cannot be made right, on a real server, and how they recover."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -19,9 +18,9 @@ from tests.support.eventually import eventually
 from tests.support.failing_client import CountingClient
 from tests.support.library import client_of
 from tests.support.pool_keeper import PoolKeeper
+from tests.support.quotas import COUNTED, effective_quota
 from tests.support.stock import Stock
 
-COUNTED = f"count/gpuunits.{GROUP}"
 FIRST_THREE = ["warm-0", "warm-1", "warm-2"]
 
 
@@ -65,7 +64,7 @@ async def test_a_wrong_spec_is_told_of_and_harms_nothing_until_it_is_mended(
 async def test_a_quota_that_refuses_is_told_of_and_survived(
     stock: Stock, keeper: PoolKeeper, admin: Admin
 ) -> None:
-    quota = await effective_quota(admin, stock.namespace)
+    quota = await effective_quota(admin, stock.namespace, most=1)
     async with keeper.keeping():
         await stock.ask(3)
         pool = await stock.says(lambda pool: pool.status.phase == "Degraded")
@@ -73,29 +72,6 @@ async def test_a_quota_that_refuses_is_told_of_and_survived(
         await admin.patch(quota, {"spec": {"hard": {COUNTED: "9"}}})
         await eventually(stock.unclaimed, lambda found: len(found) == 3, seconds=60)
         await stock.says(lambda pool: pool.status.phase == "Progressing")
-
-
-async def effective_quota(admin: Admin, namespace: str) -> str:
-    """The path of a quota of one unit that the server holds everybody to.
-
-    One that is made before the controller manager has heard of the kind is looked at again only
-    after minutes, so another is made.
-    """
-    quotas = f"/api/v1/namespaces/{namespace}/resourcequotas"
-    path, body = f"{quotas}/few", {"metadata": {"name": "few"}, "spec": {"hard": {COUNTED: "1"}}}
-    for _ in range(60):
-        await admin.create(quotas, body)
-        try:
-            await eventually(lambda: admin.get(path), is_counting, seconds=2)
-        except AssertionError:
-            await admin.delete(path)
-        else:
-            return path
-    raise AssertionError("no quota became effective")
-
-
-def is_counting(quota: Mapping[str, Any]) -> bool:
-    return COUNTED in quota["status"].get("used", {})
 
 
 async def test_units_that_the_server_finds_wrong_are_told_of_and_not_tried_for_ever(

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from hack.local import ours
 from shared.wellknown import MOUNT_FINALIZER, MOUNTED_BY, RECOVER
-from tests.support.api_caller import APICaller
-from tests.support.products import running
+from tests.support.caller import Caller
+from tests.support.our_api import serving
 from tests.support.site import Site, a_unit
 
 STORAGES = "/api/v1/gpu-storages"
@@ -23,13 +22,10 @@ def a_storage(name: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-async def api(site: Site, tmp_path: Path) -> AsyncIterator[APICaller]:
+async def api(site: Site, tmp_path: Path) -> AsyncIterator[Caller]:
     """One replica, which works in the namespaces of the site."""
-    where = site.namespaces
-    namespaces = {"stock": where.stock, "instance": where.instance, "system": where.system}
-    changes = {"kubeconfig": str(site.api_kubeconfig), "namespaces": namespaces}
-    async with running(ours.RUNTIME_API, tmp_path, changes) as product:
-        yield APICaller(product.url)
+    async with serving(site, tmp_path) as product:
+        yield Caller(product.url)
 
 
 async def report(site: Site, name: str, **status: Any) -> None:
@@ -50,7 +46,7 @@ async def stock(site: Site, name: str) -> None:
     await site.admin.patch(f"{path}/status", {"status": {"phase": "Ready"}})
 
 
-async def test_a_storage_is_made_once_an_operation(api: APICaller, site: Site) -> None:
+async def test_a_storage_is_made_once_an_operation(api: Caller, site: Site) -> None:
     body = a_storage("data", operationID="d-1", prepare=FILL, labels={"team": "a"})
     answers = await asyncio.gather(*(api.post(STORAGES, body) for _ in range(4)))
     assert sorted(each.status for each in answers) == [200, 200, 200, 201]
@@ -62,9 +58,9 @@ async def test_a_storage_is_made_once_an_operation(api: APICaller, site: Site) -
     assert stored["spec"] == {"size": "1Gi", "prepare": FILL}
 
     other = await api.post(STORAGES, {**body, "size": "2Gi"})
-    assert other.failure == (409, "operation_conflict")
+    assert other.refusal == (409, "operation_conflict")
     taken = await api.post(STORAGES, {**body, "operationID": "d-2"})
-    assert taken.failure == (409, "already_exists")
+    assert taken.refusal == (409, "already_exists")
     job = (await api.get("/api/v1/operator/jobs/d-1")).data
     assert (job["type"], job["status"]) == ("create_gpu_storage", "succeeded")
     assert job["objects"][0]["kind"] == "GPUStorage"
@@ -72,21 +68,19 @@ async def test_a_storage_is_made_once_an_operation(api: APICaller, site: Site) -
     assert (await api.delete(f"{STORAGES}/data")).status == 204
     gone = await api.post(STORAGES, body)
     assert (gone.status, gone.data["deleted"], gone.data["uid"]) == (200, True, made["uid"])
-    assert (await api.get(f"{STORAGES}/data")).failure == (404, "not_found")
+    assert (await api.get(f"{STORAGES}/data")).refusal == (404, "not_found")
 
 
-async def test_without_an_operation_a_storage_is_made_or_refused(api: APICaller) -> None:
+async def test_without_an_operation_a_storage_is_made_or_refused(api: Caller) -> None:
     assert (await api.post(STORAGES, a_storage("data"))).status == 201
     again = await api.post(STORAGES, a_storage("data"))
-    assert again.failure == (409, "already_exists")
+    assert again.refusal == (409, "already_exists")
     bad = await api.post(STORAGES, {"name": "Data", "prepare": {"fromStorageName": "a"}})
-    assert bad.failure == (400, "invalid_request")
-    assert {each["field"] for each in bad.json["error"]["details"]} == {"name", "size"}
+    assert bad.refusal == (400, "invalid_request")
+    assert {each["field"] for each in bad.error["details"]} == {"name", "size"}
 
 
-async def test_storages_are_listed_by_phase_and_label_and_in_parts(
-    api: APICaller, site: Site
-) -> None:
+async def test_storages_are_listed_by_phase_and_label_and_in_parts(api: Caller, site: Site) -> None:
     for name, team in (("a", "red"), ("b", "red"), ("c", "blue")):
         await api.post(STORAGES, a_storage(name, labels={"team": team}))
     await report(site, "b", phase="Ready")
@@ -98,21 +92,21 @@ async def test_storages_are_listed_by_phase_and_label_and_in_parts(
     assert await names("label=team%3Dred") == ["a", "b"]
     first = await api.get(f"{STORAGES}?limit=2")
     assert [each["name"] for each in first.data] == ["a", "b"]
-    assert await names(f"limit=2&continue={first.json['meta']['continue']}") == ["c"]
-    assert (await api.get(f"{STORAGES}?phase=Bound")).failure == (400, "invalid_request")
+    assert await names(f"limit=2&continue={first.meta['continue']}") == ["c"]
+    assert (await api.get(f"{STORAGES}?phase=Bound")).refusal == (400, "invalid_request")
 
 
-async def test_a_storage_is_changed_within_its_rules(api: APICaller, site: Site) -> None:
+async def test_a_storage_is_changed_within_its_rules(api: Caller, site: Site) -> None:
     place = f"{STORAGES}/data"
     await api.post(STORAGES, a_storage("data", storageClassName="sim-now", labels={"a": "1"}))
     seen = (await api.get(place)).headers["ETag"]
     await report(site, "data", phase="Ready", capacity="1Gi")
 
     change = {"size": "2Gi", "accessor": {"enabled": True}, "labels": {"b": "2"}}
-    changed = await api.put(place, change, If_Match=seen)
+    changed = await api.put(place, change, {"If-Match": seen})
     assert changed.status == 200
     assert {name: changed.data[name] for name in change} == change
-    assert (await api.put(place, {"size": "3Gi"}, If_Match=seen)).failure == (
+    assert (await api.put(place, {"size": "3Gi"}, {"If-Match": seen})).refusal == (
         412,
         "precondition_failed",
     )
@@ -121,18 +115,18 @@ async def test_a_storage_is_changed_within_its_rules(api: APICaller, site: Site)
     assert "labels" not in kept.data
 
     small = await api.put(place, {"size": "512Mi"})
-    assert small.failure == (400, "invalid_request")
-    assert small.json["error"]["details"][0]["field"] == "size"
+    assert small.refusal == (400, "invalid_request")
+    assert small.error["details"][0]["field"] == "size"
     fixed = {"name": "x", "prepare": FILL, "storageClassName": "sim-wait"}
     refused = await api.put(place, fixed)
-    details = refused.json["error"]["details"]
+    details = refused.error["details"]
     assert {each["field"] for each in details} == set(fixed)
     assert all(each["message"].startswith("cannot be changed") for each in details)
 
 
 @pytest.mark.parametrize(("name", "status"), [("sim-fixed", 409), ("sim-wait", 200), ("", 200)])
 async def test_a_class_that_cannot_expand_is_known(
-    api: APICaller, site: Site, name: str, status: int
+    api: Caller, site: Site, name: str, status: int
 ) -> None:
     await api.post(STORAGES, a_storage("data", storageClassName=name))
     await report(site, "data", capacity="1Gi")
@@ -141,36 +135,36 @@ async def test_a_class_that_cannot_expand_is_known(
     assert (await api.put(f"{STORAGES}/data", {"size": "1Gi"})).status == 200
 
 
-async def test_a_storage_is_deleted_when_nobody_has_it(api: APICaller, site: Site) -> None:
+async def test_a_storage_is_deleted_when_nobody_has_it(api: Caller, site: Site) -> None:
     await api.post(STORAGES, a_storage("data"))
     await lock(site, "data", '{"unit":"trainer","uid":"u"}')
     refused = await api.delete(f"{STORAGES}/data")
-    assert refused.failure == (409, "conflict")
-    assert "unit trainer" in refused.json["error"]["message"]
+    assert refused.refusal == (409, "conflict")
+    assert "unit trainer" in refused.error["message"]
     await lock(site, "data", None)
     assert (await api.delete(f"{STORAGES}/data")).status == 204
-    assert (await api.delete(f"{STORAGES}/data")).failure == (404, "not_found")
+    assert (await api.delete(f"{STORAGES}/data")).refusal == (404, "not_found")
 
 
-async def test_a_failed_prepare_is_recovered_once(api: APICaller, site: Site) -> None:
+async def test_a_failed_prepare_is_recovered_once(api: Caller, site: Site) -> None:
     place = f"{STORAGES}/data/recover"
     await api.post(STORAGES, a_storage("data", prepare=FILL))
-    assert (await api.post(place)).failure == (409, "conflict")
+    assert (await api.post(place, None)).refusal == (409, "conflict")
     await report(site, "data", phase="Failed", prepare={"phase": "Failed", "jobName": "j"})
-    accepted = await api.post(place)
+    accepted = await api.post(place, None)
     assert (accepted.status, accepted.data["prepareStatus"]["phase"]) == (202, "Failed")
-    assert (await api.post(place)).failure == (409, "conflict")
+    assert (await api.post(place, None)).refusal == (409, "conflict")
 
     stored = await site.admin.get(site.path("gpustorages", "data"))
     request = stored["metadata"]["annotations"][RECOVER]
     await report(site, "data", prepare={"phase": "Running", "recoveredBy": request})
-    assert (await api.post(place)).failure == (409, "conflict")
+    assert (await api.post(place, None)).refusal == (409, "conflict")
     await report(site, "data", prepare={"phase": "Failed"})
-    assert (await api.post(place)).status == 202
-    assert (await api.post(f"{STORAGES}/none/recover")).failure == (404, "not_found")
+    assert (await api.post(place, None)).status == 202
+    assert (await api.post(f"{STORAGES}/none/recover", None)).refusal == (404, "not_found")
 
 
-async def test_of_two_units_that_want_a_storage_one_is_made(api: APICaller, site: Site) -> None:
+async def test_of_two_units_that_want_a_storage_one_is_made(api: Caller, site: Site) -> None:
     await api.post(STORAGES, a_storage("data"))
     for number in range(2):
         await stock(site, f"s-{number}")
@@ -189,12 +183,12 @@ async def test_of_two_units_that_want_a_storage_one_is_made(api: APICaller, site
     assert sorted(each.status for each in answers) == [201, 409]
     winner = next(number for number, each in enumerate(answers) if each.status == 201)
     loser = answers[1 - winner]
-    assert loser.failure == (409, "conflict")
-    assert "'data'" in loser.json["error"]["message"]
-    assert f"unit-{winner}" in loser.json["error"]["message"]
+    assert loser.refusal == (409, "conflict")
+    assert "'data'" in loser.error["message"]
+    assert f"unit-{winner}" in loser.error["message"]
     stored = await site.admin.get(site.path("gpustorages", "data"))
     assert stored["metadata"]["finalizers"] == [MOUNT_FINALIZER]
-    assert (await api.delete(f"{STORAGES}/data")).failure == (409, "conflict")
+    assert (await api.delete(f"{STORAGES}/data")).refusal == (409, "conflict")
 
     claimed = await site.list(
         "gpuunits",
@@ -203,5 +197,5 @@ async def test_of_two_units_that_want_a_storage_one_is_made(api: APICaller, site
     )
     assert len(claimed) == 1
     missing = {**order(3), "storageMounts": [{"name": "none", "mountPath": "/none"}]}
-    assert (await api.post(UNITS, missing)).failure == (409, "conflict")
+    assert (await api.post(UNITS, missing)).refusal == (409, "conflict")
     assert (await api.get("/api/v1/operator/jobs/u-3")).status == 404

@@ -16,9 +16,9 @@ from apiserver.use_cases import Surroundings, UseCases
 from shared.storage_class import StorageClass
 from shared.v1alpha1.gpustorage import GPUStorage
 from tests.model.client import ModelClient, decoded
+from tests.model.places import INSTANCE, STOCK, SYSTEM
 from tests.model.server import Document, ModelServer
 from tests.model.turnstile import Turnstile
-from tests.model.world import INSTANCE, STOCK, SYSTEM
 
 T = TypeVar("T")
 

@@ -1,20 +1,11 @@
-"""One process's view of the model: calls take their turn, and some of them go wrong."""
+"""One process's view of the model: every call takes its turn."""
 
 from collections.abc import AsyncGenerator, Callable
-from enum import Enum, auto
 from typing import TypeVar
 
 import msgspec
 
-from apiserver.gateway import (
-    Body,
-    ClusterAnswerError,
-    ClusterBusyError,
-    ClusterTimeoutError,
-    ClusterUnreachableError,
-    Page,
-    Selection,
-)
+from apiserver.gateway import Body, Page, Selection
 from apiserver.resources import Object, Resource
 from shared.node import Node
 from shared.server_version import ServerVersion
@@ -23,39 +14,16 @@ from tests.model.server import Document, ModelServer
 from tests.model.turnstile import Turnstile
 
 T = TypeVar("T", bound=Object)
-
-
-class Fault(Enum):
-    """What can happen to one call."""
-
-    NONE = auto()
-    UNREACHABLE = auto()  # nothing was sent
-    LOST_ANSWER = auto()  # it took effect, and the answer never came
-    BUSY = auto()
-    SERVER_ERROR = auto()
-    KILLED_BEFORE = auto()
-    KILLED_AFTER = auto()
-
-
-class Killed(BaseException):
-    """The process is gone: nothing of it runs any more."""
+R = TypeVar("R")
 
 
 class ModelClient:
-    """Implements the port `Objects`; `fault` decides what becomes of each call."""
+    """Implements the port `Cluster`; others get their turn before a call and before its answer."""
 
-    def __init__(
-        self,
-        server: ModelServer,
-        turnstile: Turnstile,
-        fault: Callable[[], Fault] = lambda: Fault.NONE,
-    ) -> None:
+    def __init__(self, server: ModelServer, turnstile: Turnstile) -> None:
         self._server = server
         self._turnstile = turnstile
-        self._fault = fault
         self.classes: tuple[StorageClass, ...] = ()
-        self.calls = 0
-        self._is_dead = False
 
     @property
     def server(self) -> str:
@@ -117,44 +85,12 @@ class ModelClient:
         """Every call is one moment here, so a watch only tells what is there now."""
         yield await self.get(resource, namespace, name)
 
-    async def _call(self, call: "Callable[[], R]") -> "R":
-        if self._is_dead:
-            raise Killed
+    async def _call(self, call: Callable[[], R]) -> R:
         await self._turnstile.passed()
-        self.calls += 1
-        fault = self._fault()
-        self._before(fault)
         try:
-            answer = call()
+            return call()
         finally:
-            self._after(fault)
-        await self._turnstile.passed()
-        return answer
-
-    def _before(self, fault: Fault) -> None:
-        match fault:
-            case Fault.UNREACHABLE:
-                raise ClusterUnreachableError("nobody listens")
-            case Fault.BUSY:
-                raise ClusterBusyError("come back later", 1)
-            case Fault.KILLED_BEFORE:
-                self._die()
-
-    def _after(self, fault: Fault) -> None:
-        match fault:
-            case Fault.LOST_ANSWER:
-                raise ClusterTimeoutError("the answer was lost")
-            case Fault.SERVER_ERROR:
-                raise ClusterAnswerError("500")
-            case Fault.KILLED_AFTER:
-                self._die()
-
-    def _die(self) -> None:
-        self._is_dead = True
-        raise Killed
-
-
-R = TypeVar("R")
+            await self._turnstile.passed()
 
 
 def decoded(resource: Resource[T], document: Document) -> T:

@@ -1,6 +1,6 @@
 """The controller's part of a hand-off on the model: the product's own decisions, call by call."""
 
-from apiserver.gateway import AbsentError, ClusterError, Selection, StaleError
+from apiserver.gateway import AbsentError, ClusterError, Objects, Selection, StaleError
 from apiserver.resources import GPU_UNITS, OPERATIONS
 from controller.gpuunit import claim, seeding
 from controller.gpuunit.admission import Entry, Source, is_admitted, is_held_for, judge, source_of
@@ -8,10 +8,9 @@ from controller.gpuunit.seeding import Listing
 from shared import names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
-from tests.model.client import ModelClient
 from tests.model.locks import ModelLocks
+from tests.model.places import INSTANCE, STOCK, SYSTEM
 from tests.model.turnstile import Turnstile
-from tests.model.world import INSTANCE, STOCK, SYSTEM
 
 EVERYTHING = Selection()
 
@@ -19,7 +18,7 @@ EVERYTHING = Selection()
 class ModelController:
     """Looks at every unit again and again, as level-triggered work does."""
 
-    def __init__(self, client: ModelClient, turnstile: Turnstile) -> None:
+    def __init__(self, client: Objects, turnstile: Turnstile) -> None:
         self._client = client
         self._turnstile = turnstile
         self._storages = ModelLocks(client)
@@ -73,7 +72,6 @@ class ModelController:
                 return await self._delete(stock)
             if listing is Listing.LISTED:
                 await self._note(stock, {wellknown.LISTED: "true"})
-                await self._ready(stock)
             return None
         if not stock.status.phase:
             await self._ready(stock)
@@ -122,7 +120,8 @@ class ModelController:
 
     async def _ready(self, unit: GPUUnit) -> None:
         meta = unit.metadata
-        body = {"metadata": {"uid": meta.uid}, "status": {"phase": "Ready"}}
+        seen = {"resourceVersion": meta.resource_version}
+        body = {"metadata": seen, "status": {"phase": "Ready"}}
         await self._client.patch(GPU_UNITS, meta.namespace, meta.name, body, "status")
 
     async def _delete(self, unit: GPUUnit) -> None:

@@ -1,19 +1,18 @@
 """The controller's part of the locks of storages, on the model: those that nobody needs go."""
 
-from apiserver.gateway import AbsentError, ClusterError, Selection
+from apiserver.gateway import AbsentError, ClusterError, Objects, Selection
 from apiserver.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS
 from shared import names
 from shared.phases import OperationPhase
 from shared.storage_lock import StorageLock, freeing, lock_of
 from shared.v1alpha1.gpustorage import GPUStorage
-from tests.model.client import ModelClient
-from tests.model.world import INSTANCE, SYSTEM
+from tests.model.places import INSTANCE, SYSTEM
 
 
 class ModelLocks:
     """Frees what no operation is about to use and no unit uses."""
 
-    def __init__(self, client: ModelClient) -> None:
+    def __init__(self, client: Objects) -> None:
         self._client = client
 
     async def look_at_all(self) -> None:

@@ -5,7 +5,7 @@ Names are unique, uids are never used again, every write makes a new version, pr
 """
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from apiserver.gateway import (
@@ -26,10 +26,15 @@ FIXED = ("name", "namespace", "uid", "creationTimestamp", "generation", "resourc
 
 
 class ModelServer:
-    """All objects as documents; each call is one moment."""
+    """All objects as documents; each call is one moment.
 
-    def __init__(self) -> None:
+    `lag` says by how many writes what the server has at hand is old.
+    """
+
+    def __init__(self, lag: Callable[[], int] = lambda: 0) -> None:
         self.objects: dict[Place, Document] = {}
+        self._lag = lag
+        self._past: list[dict[Place, Document]] = [{}]
         self.deleted: list[Document] = []
         self._version = 0
         self._uids = 0
@@ -41,10 +46,9 @@ class ModelServer:
         return found
 
     def list(self, resource: Resource[Any], namespace: str, selection: Selection) -> list[Document]:
-        places = sorted(
-            place for place in self.objects if place[:2] == (resource.plural, namespace)
-        )
-        return [self.objects[each] for each in places if matches(self.objects[each], selection)]
+        seen = self._at_hand() if selection.cached else self.objects
+        places = sorted(place for place in seen if place[:2] == (resource.plural, namespace))
+        return [seen[each] for each in places if matches(seen[each], selection)]
 
     def create(self, resource: Resource[Any], namespace: str, body: Body) -> Document:
         """Status is dropped, as the server does for resources with a status subresource."""
@@ -53,7 +57,7 @@ class ModelServer:
         if (resource.plural, namespace, name) in self.objects:
             raise TakenError(f"{resource.plural} {name} already exists")
         self._uids += 1
-        made["metadata"] |= {
+        made["metadata"] = without_empties(made["metadata"]) | {
             "namespace": namespace,
             "uid": f"uid-{self._uids}",
             "generation": 1,
@@ -66,15 +70,17 @@ class ModelServer:
     ) -> Document:
         """A merge patch of the object without its status, or of its status alone."""
         old = self.get(resource, namespace, name)
-        require(old, body.get("metadata", {}))
+        condition = dict(body.get("metadata", {}))
+        if subresource:
+            condition.pop("uid", None)  # a write of a status takes its metadata from the old object
+        require(old, condition)
         part = ("status",) if subresource else ("metadata", "spec")
         new = copy.deepcopy(old)
         for each in part:
             if each in body:
                 new[each] = merged(new.get(each, {}), body[each])
-        new["metadata"] |= {
-            name: old["metadata"][name] for name in FIXED if name in old["metadata"]
-        }
+        new["metadata"] |= {name: old["metadata"][name] for name in FIXED}
+        new["metadata"] = without_empties(new["metadata"])
         if new == old:
             return old
         if new.get("spec") != old.get("spec"):
@@ -88,13 +94,18 @@ class ModelServer:
         require(found, {"uid": uid, "resourceVersion": version})
         self._version += 1
         self.deleted.append(self.objects.pop((resource.plural, namespace, name)))
+        self._past.append(dict(self.objects))
 
     def _store(self, resource: Resource[Any], document: Document) -> Document:
         self._version += 1
         meta = document["metadata"]
         meta["resourceVersion"] = str(self._version)
         self.objects[resource.plural, meta["namespace"], meta["name"]] = document
+        self._past.append(dict(self.objects))
         return document
+
+    def _at_hand(self) -> dict[Place, Document]:
+        return self._past[max(0, len(self._past) - 1 - self._lag())]
 
 
 def require(found: Document, condition: Mapping[str, Any]) -> None:
@@ -102,6 +113,11 @@ def require(found: Document, condition: Mapping[str, Any]) -> None:
     for name in ("uid", "resourceVersion"):
         if condition.get(name) and condition[name] != found["metadata"][name]:
             raise StaleError(f"{name} is {found['metadata'][name]}, not {condition[name]}")
+
+
+def without_empties(metadata: Document) -> Document:
+    """Metadata as the server keeps it: no labels are the same as an empty map of them."""
+    return {name: value for name, value in metadata.items() if value not in ({}, [])}
 
 
 def merged(old: Any, patch: Any) -> Any:

@@ -1,7 +1,54 @@
-"""Where things are on the model."""
+"""The model as a place where schedules run."""
 
+from contextlib import suppress
+from random import Random
 from typing import Final
 
-STOCK: Final = "runtime-stock"
-INSTANCE: Final = "runtime-instance"
-SYSTEM: Final = "runtime-system"
+from apiserver.gateway import Cluster
+from apiserver.resources import GPU_UNITS
+from apiserver.services.catalogue import Catalogue
+from apiserver.use_cases import Surroundings
+from tests.model.client import ModelClient
+from tests.model.controller import ModelController
+from tests.model.places import INSTANCE, STOCK, SYSTEM
+from tests.model.server import ModelServer
+from tests.model.turnstile import Turnstile
+from tests.support.faulty import Killed
+
+FOR_EVER: Final = 1e6
+MOST_LAG: Final = 6  # writes by which a list that may be old is so
+
+
+class ModelWorld:
+    """A server, and a clock that runs when nobody has anything else to do."""
+
+    def __init__(self, randomness: Random) -> None:
+        self.clock = Turnstile(randomness)
+        self.where = Surroundings(STOCK, INSTANCE, SYSTEM, Catalogue(), FOR_EVER)
+        self._server = ModelServer(lambda: randomness.randrange(MOST_LAG))
+
+    def cluster(self) -> Cluster:
+        return ModelClient(self._server, self.clock)
+
+    async def control(self, client: Cluster) -> None:
+        """Until the process dies."""
+        with suppress(Killed):
+            await ModelController(client, self.clock).run()
+
+    async def put(self, name: str, spec: str) -> str:
+        """Ready stock; its uid."""
+        body = {"metadata": {"name": name}, "spec": {"specName": spec, "gpu": 1}}
+        made = self._server.create(GPU_UNITS, STOCK, body)
+        ready = {"status": {"phase": "Ready"}}
+        self._server.patch(GPU_UNITS, STOCK, name, ready, "status")
+        return str(made["metadata"]["uid"])
+
+    def ever_ready(self) -> frozenset[str]:
+        """On the model nothing stops being ready before it is deleted."""
+        everything = (*self._server.objects.values(), *self._server.deleted)
+        return frozenset(
+            each["metadata"]["uid"]
+            for each in everything
+            if each["metadata"]["namespace"] == STOCK
+            and each.get("status", {}).get("phase") == "Ready"
+        )

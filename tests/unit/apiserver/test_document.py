@@ -5,10 +5,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from openapi_spec_validator import validate
 from prometheus_client import CollectorRegistry
 
 from apiserver.document import document
 from apiserver.routes import routes
+from apiserver.schemas.gpu_storages import ChangeStorageSchema, CreateStorageSchema
+from apiserver.schemas.gpu_units import ChangeUnitSchema, CreateUnitSchema
+from apiserver.schemas.request import RequestSchema
+from apiserver.schemas.stock_pools import CreatePoolSchema, PoolSettingsSchema
+from apiserver.schemas.stock_units import SeedStockSchema
 
 WITHOUT_A_BODY = {"/api/v1/gpu-storages/{name}/recover"}
 
@@ -16,6 +22,10 @@ WITHOUT_A_BODY = {"/api/v1/gpu-storages/{name}/recover"}
 @pytest.fixture(name="made")
 def _made() -> dict[str, object]:
     return dict(document(routes(CollectorRegistry()), "0.1.0"))
+
+
+def test_it_is_a_valid_document(made: dict[str, Any]) -> None:
+    validate(json.loads(json.dumps(made)))
 
 
 def references(value: object) -> Iterator[str]:
@@ -80,8 +90,46 @@ def test_every_documented_answer_has_an_example(made: dict[str, object]) -> None
             for status, answer in operation["responses"].items():
                 assert answer["description"]
                 assert "X-Request-ID" in answer["headers"]
-                assert ("schema" in answer) is (status != "204")
-                assert status == "204" or answer["examples"]["application/json"]
+                assert ("examples" in answer) is (status != "204")
+                assert list(answer.get("examples", operation["produces"])) == operation["produces"]
+                assert ("schema" in answer) is ("application/json" in answer.get("examples", ()))
+
+
+def test_only_the_page_that_shows_the_document_is_not_in_it(made: dict[str, Any]) -> None:
+    every = {route.path.replace(":[^/]+", "") for route in routes(CollectorRegistry())}
+    assert {path for path in every - made["paths"].keys() if path.startswith("/swagger")} == (
+        every - made["paths"].keys()
+    )
+
+
+def test_every_body_has_an_example_that_can_be_sent_as_it_is(made: dict[str, Any]) -> None:
+    readers: dict[str, RequestSchema[Any]] = {
+        "SeedStock": SeedStockSchema(),
+        "CreatePool": CreatePoolSchema(),
+        "PoolSettings": PoolSettingsSchema(),
+        "CreateUnit": CreateUnitSchema(),
+        "ChangeUnit": ChangeUnitSchema(),
+        "CreateStorage": CreateStorageSchema(),
+        "ChangeStorage": ChangeStorageSchema(),
+    }
+    parameters = [
+        parameter
+        for methods in made["paths"].values()
+        for operation in methods.values()
+        for parameter in operation["parameters"]
+    ]
+    bodies = [each["schema"]["$ref"] for each in parameters if each["in"] == "body"]
+    assert {ref.removeprefix("#/definitions/") for ref in bodies} == readers.keys()
+    for name, schema in readers.items():
+        assert schema.read(made["definitions"][name]["example"])
+
+
+def test_every_part_of_a_path_has_an_example(made: dict[str, Any]) -> None:
+    for path, methods in made["paths"].items():
+        for operation in methods.values():
+            found = [each for each in operation["parameters"] if each["in"] == "path"]
+            assert [f"{{{each['name']}}}" in path for each in found] == [True] * path.count("{")
+            assert all(each["x-example"] and each["description"] for each in found)
 
 
 def test_each_route_is_documented_once_and_by_its_own_method(made: dict[str, object]) -> None:
@@ -90,6 +138,7 @@ def test_each_route_is_documented_once_and_by_its_own_method(made: dict[str, obj
     assert {path: list(methods) for path, methods in paths.items()} == {
         "/healthz": ["get"],
         "/readyz": ["get"],
+        "/metrics": ["get"],
         "/api/v1/health": ["get"],
         "/api/v1/operator/stock-units": ["post", "get"],
         "/api/v1/operator/stock-units/{name}": ["delete"],
@@ -121,7 +170,7 @@ def test_every_route_that_writes_documents_its_body_and_what_is_wrong_with_it(
 def test_every_route_behind_kubernetes_says_how_it_fails(made: dict[str, object]) -> None:
     paths = made["paths"]
     assert isinstance(paths, dict)
-    for path in paths.keys() - {"/healthz", "/readyz", "/api/v1/health"}:
+    for path in paths.keys() - {"/healthz", "/readyz", "/metrics", "/api/v1/health"}:
         for operation in paths[path].values():
             answers = operation["responses"]
             assert {"400", "500", "503", "504"} <= set(answers)

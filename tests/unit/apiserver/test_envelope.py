@@ -9,7 +9,7 @@ from aiohttp.test_utils import make_mocked_request
 
 from apiserver.envelope import errors_as_json, failure, http_failure
 from apiserver.errors import Detail, InvalidRequestError, ServiceUnavailableError
-from apiserver.gateway import ClusterUnreachableError
+from apiserver.gateway import ClusterUnreachableError, RejectedError
 
 
 def body(response: web.Response) -> object:
@@ -91,6 +91,18 @@ async def test_a_failure_of_kubernetes_is_told_in_the_callers_words_and_logged_i
     assert (response.status, response.headers["Retry-After"]) == (503, "1")
     assert "10.0.0.1" not in (response.text or "")
     assert [line.message for line in caplog.records] == ["cluster_call_failed"]
+
+
+async def test_what_a_caller_got_wrong_is_no_warning_in_our_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def rejected(_: web.Request) -> web.StreamResponse:
+        raise RejectedError("answered 400", "invalid continue token")
+
+    response = await errors_as_json(make_mocked_request("GET", "/"), rejected)
+    assert isinstance(response, web.Response)
+    assert response.status == 400
+    assert caplog.records == []
 
 
 async def test_a_cancelled_request_stays_cancelled() -> None:

@@ -40,7 +40,11 @@ def test_a_deletion_carries_its_conditions() -> None:
         (Selection(), {}),
         (Selection(labels="a=b", fields="c=d"), {"labelSelector": "a=b", "fieldSelector": "c=d"}),
         (Selection(limit=5, token="t"), {"limit": "5", "continue": "t"}),  # noqa: S106 - no password
-        (Selection(cached=True, limit=5), {"limit": "5", "resourceVersion": "0"}),
+        (Selection(cached=True), {"resourceVersion": "0"}),
+        (
+            Selection(cached=True, limit=5),
+            {"limit": "5", "resourceVersion": "1", "resourceVersionMatch": "NotOlderThan"},
+        ),
         (Selection(cached=True, token="t"), {"continue": "t"}),  # noqa: S106 - no password
     ],
 )

@@ -21,7 +21,7 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.mount import StorageMount
 from shared.wellknown import ATTEMPT, MOUNT_FINALIZER, MOUNTED_BY
 from tests.model.api import ModelAPI
-from tests.model.world import INSTANCE, STOCK, SYSTEM
+from tests.model.places import INSTANCE, STOCK, SYSTEM
 
 MINE = StorageLock(unit="mine", operation="op")
 FILL = {"fromImage": "fill:1"}
@@ -185,7 +185,7 @@ async def test_who_comes_late_to_an_operation_that_has_ended_leaves_no_lock() ->
     ended = failed(ConflictError("somebody else has ended it"))
     name = names.operation("op-1")
     api.server.patch(OPERATIONS, SYSTEM, name, {"status": ended}, "status")
-    late = await api.run(creation.finish(start.begun.record, command, start.chosen))
+    late = await api.run(creation.finish(start.begun.record, command, start.hand))
     assert late.status.phase == "Failed"
     assert lock_of(api.storage("data").metadata.annotations) is None
     assert api.storage("data").metadata.finalizers == ()

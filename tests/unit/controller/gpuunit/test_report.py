@@ -10,6 +10,7 @@ from controller.gpuunit.outcome import Outcome
 from controller.gpuunit.report import Report
 from controller.gpuunit.verdict import Verdict
 from controller.runtime.client import Body, Client
+from controller.runtime.errors import ConflictError
 from controller.runtime.events import EventRecorder
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import Kind
@@ -25,23 +26,35 @@ FIRST = at_generation(a_unit(), 1)
 
 
 class StatusWrites:
-    """Stands for the server, which answers with the status as it is then."""
+    """Stands for the server, which answers with the status as it is then.
 
-    def __init__(self, unit: GPUUnit) -> None:
+    `version` is that of the object which it has by that name.
+    """
+
+    def __init__(self, unit: GPUUnit, version: str) -> None:
         self._unit = unit
+        self._version = version
         self.written: list[dict[str, Any]] = []
 
-    async def patch_status(self, kind: Kind[Any], key: ObjectKey, status: Body) -> GPUUnit:
-        self.written.append(dict(status))
-        new = msgspec.convert(dict(status), type(self._unit.status))
+    async def patch(
+        self, kind: Kind[Any], key: ObjectKey, body: Body, subresource: str = ""
+    ) -> GPUUnit:
+        if body["metadata"]["resourceVersion"] != self._version:
+            raise ConflictError("it has another version", status=409)
+        status = dict(body["status"])
+        self.written.append(status)
+        new = msgspec.convert(status, type(self._unit.status))
         meta = msgspec.structs.replace(self._unit.metadata, resource_version="9")
         return msgspec.structs.replace(self._unit, metadata=meta, status=new)
 
 
-async def written(judged: GPUUnit, *now: GPUUnit, times: int = 1) -> list[dict[str, Any]]:
-    """What is written about `judged` where the cache holds `now`."""
+async def written(
+    judged: GPUUnit, *now: GPUUnit, times: int = 1, version: str | None = None
+) -> list[dict[str, Any]]:
+    """What is written about `judged` where the cache holds `now`, and the server `version`."""
     caches, clock = caches_with(*now), VirtualClock()
-    writes = StatusWrites(judged)
+    held = judged.metadata.resource_version if version is None else version
+    writes = StatusWrites(judged, held)
     client = cast(Client, writes)
     recorder = EventRecorder(client, clock, Random(7), "test", "test")
     writer = Writer(client, caches.informers)
@@ -73,6 +86,11 @@ async def test_a_status_is_written_once() -> None:
 )
 async def test_what_was_found_of_a_unit_is_not_said_of_its_successor(now: list[GPUUnit]) -> None:
     assert await written(FIRST, *now) == []
+
+
+async def test_a_status_is_not_written_to_another_unit_of_that_name() -> None:
+    """The server would take it: in the write of a status it overlooks a uid."""
+    assert await written(FIRST, FIRST, version="of its successor") == []
 
 
 async def test_stock_has_its_own_word_for_being_on_its_way() -> None:

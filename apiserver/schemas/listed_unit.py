@@ -1,0 +1,159 @@
+"""Units as lists show them: what their schemas give, in a tenth of the time or less.
+
+A list has up to 500 units, and a schema takes a quarter of a millisecond for each.
+"""
+
+from typing import Any
+
+import msgspec
+
+from shared import wellknown
+from shared.own_labels import is_own_label
+from shared.reasons import ConditionType
+from shared.v1alpha1.gpuunit import Access, GPUUnit
+from shared.v1alpha1.mount import StorageMount
+from shared.v1alpha1.template import EnvVar, Port, Template
+
+
+class _Shown(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+    pass
+
+
+class ListedPort(_Shown, kw_only=True):
+    """A port, whose protocol is shown also where nobody has set it."""
+
+    name: str
+    port: int
+    protocol: str
+
+
+class ListedTemplate(_Shown, kw_only=True):
+    """What runs in a unit."""
+
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    envs: tuple[EnvVar, ...] = ()
+    ports: tuple[ListedPort, ...] = ()
+
+
+class ListedAccess(_Shown, kw_only=True):
+    """How a unit is reached, with the scheme also where nobody has set it."""
+
+    primary_port: str = ""
+    scheme: str = ""
+
+
+class ListedMount(_Shown, kw_only=True):
+    """A storage, of which is always shown whether it can be written."""
+
+    name: str
+    mount_path: str
+    read_only: bool
+
+
+class ListedUnit(_Shown, kw_only=True):
+    """The fields of both schemas, in their order."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    labels: dict[str, str] = {}
+    spec_name: str = ""
+    image: str = ""
+    cpu: str = ""
+    memory: str = ""
+    gpu: int
+    template: ListedTemplate | None = None
+    access: ListedAccess | None = None
+    storage_mounts: tuple[ListedMount, ...] = ()
+    phase: str = ""
+    ready_replicas: int
+    observed_generation: int = 0
+    last_sync_time: str = ""
+    service_name: str = ""
+    access_url: str = msgspec.field(name="accessURL", default="")
+    node_name: str = ""
+    source_stock_name: str = ""
+    source_stock_namespace: str = ""
+    reason: str = ""
+    message: str = ""
+    operation_id: str = msgspec.field(name="operationID", default="")
+    created_at: str = ""
+    lifecycle: str
+    claimed_by: str = ""
+    claim_operation: str = ""
+    claimed_at: str = ""
+
+
+def listed_unit(unit: GPUUnit) -> ListedUnit:
+    """A user's unit."""
+    return _listed(unit, "instance", {})
+
+
+def listed_stock(unit: GPUUnit) -> ListedUnit:
+    """A reservation, and who has claimed it."""
+    noted = unit.metadata.annotations
+    claim = {
+        "claimed_by": noted.get(wellknown.CLAIMED_BY, ""),
+        "claim_operation": noted.get(wellknown.CLAIM_OPERATION, ""),
+        "claimed_at": noted.get(wellknown.CLAIMED_AT, ""),
+    }
+    return _listed(unit, "stock", claim)
+
+
+def _listed(unit: GPUUnit, lifecycle: str, claim: dict[str, Any]) -> ListedUnit:
+    meta, spec, status = unit.metadata, unit.spec, unit.status
+    noted = meta.annotations
+    ready = next((each for each in status.conditions if each.type == ConditionType.READY), None)
+    return ListedUnit(
+        name=meta.name,
+        namespace=meta.namespace,
+        uid=meta.uid,
+        labels={key: each for key, each in meta.labels.items() if not is_own_label(key)},
+        spec_name=spec.spec_name,
+        image=spec.image,
+        cpu=spec.cpu,
+        memory=spec.memory,
+        gpu=spec.gpu,
+        template=_template(spec.template),
+        access=_access(spec.access),
+        storage_mounts=tuple(map(_mount, spec.storage_mounts)),
+        phase=status.phase,
+        ready_replicas=status.ready_replicas,
+        observed_generation=status.observed_generation,
+        last_sync_time=status.last_sync_time,
+        service_name=status.service_name,
+        access_url=status.access_url,
+        node_name=status.node_name,
+        source_stock_name=noted.get(wellknown.SOURCE_STOCK_NAME, ""),
+        source_stock_namespace=noted.get(wellknown.SOURCE_STOCK_NAMESPACE, ""),
+        reason=ready.reason if ready else "",
+        message=ready.message if ready else "",
+        operation_id=noted.get(wellknown.OPERATION_ID, ""),
+        created_at=meta.creation_timestamp,
+        lifecycle=lifecycle,
+        **claim,
+    )
+
+
+def _template(template: Template | None) -> ListedTemplate | None:
+    if template is None or template == Template():
+        return None
+    ports = tuple(map(_port, template.ports))
+    return ListedTemplate(
+        command=template.command, args=template.args, envs=template.envs, ports=ports
+    )
+
+
+def _port(port: Port) -> ListedPort:
+    return ListedPort(name=port.name, port=port.port, protocol=port.protocol)
+
+
+def _access(access: Access | None) -> ListedAccess | None:
+    if access is None or not (access.primary_port or access.scheme):
+        return None
+    return ListedAccess(primary_port=access.primary_port, scheme=access.scheme)
+
+
+def _mount(mount: StorageMount) -> ListedMount:
+    return ListedMount(name=mount.name, mount_path=mount.mount_path, read_only=mount.read_only)

@@ -1,0 +1,25 @@
+"""Fixtures of the whole product: its processes run once a file."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from hack.cluster.controlplane import ControlPlane
+from tests.support.caller import Caller
+from tests.support.installation import Installation, new_installation
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def product(
+    installed: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Installation]:
+    """A controller and two replicas of the API, in namespaces of their own."""
+    async with new_installation(installed, tmp_path_factory.mktemp("product")) as made:
+        yield made
+
+
+@pytest.fixture
+def api(product: Installation) -> Caller:
+    """One replica of the API."""
+    return product.api

@@ -1,0 +1,182 @@
+"""Changes of a unit over HTTP: absent keeps, an object replaces as a whole, null clears."""
+
+from typing import Any
+
+import pytest
+
+from apiserver.places import UNITS
+from tests.support.eventually import eventually
+from tests.support.installation import Installation
+
+TEMPLATE = {
+    "command": ["serve"],
+    "args": ["--fast"],
+    "envs": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}],
+    "ports": [{"name": "http", "port": 80, "protocol": "TCP"}],
+}
+ACCESS = {"primaryPort": "http", "scheme": "https"}
+LABELS = {"tenant": "blue", "project": "one"}
+
+
+async def a_full_unit(product: Installation) -> str:
+    return await product.a_ready_unit(template=TEMPLATE, access=ACCESS, labels=LABELS)
+
+
+async def test_what_is_left_out_stays(product: Installation) -> None:
+    place = f"{UNITS}/{await a_full_unit(product)}"
+    answer = await product.api.put(place, {"image": "example/app:2"})
+
+    assert answer.status == 200
+    assert answer.data["image"] == "example/app:2"
+    assert answer.data["template"] == TEMPLATE
+    assert answer.data["access"] == ACCESS
+    assert answer.data["labels"] == LABELS
+    assert (await product.replica.get(place)).data["image"] == "example/app:2"
+
+
+async def test_a_given_object_replaces_the_stored_one_as_a_whole(product: Installation) -> None:
+    place = f"{UNITS}/{await a_full_unit(product)}"
+    template = {
+        "envs": [{"name": "C", "value": "3"}],
+        "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}],
+    }
+    answer = await product.api.put(
+        place, {"template": template, "access": {"scheme": "tcp"}, "labels": {"tenant": "red"}}
+    )
+
+    assert answer.data["template"] == template
+    assert answer.data["access"] == {"scheme": "tcp"}
+    assert answer.data["labels"] == {"tenant": "red"}
+
+
+async def test_null_clears(product: Installation) -> None:
+    place = f"{UNITS}/{await a_full_unit(product)}"
+    answer = await product.api.put(place, {"template": None, "access": None, "labels": None})
+
+    assert answer.status == 200
+    assert not {"template", "access", "labels"} & set(answer.data)
+    settled = (await product.api.get(f"{place}?wait=Ready")).data
+    assert not {"serviceName", "accessURL"} & set(settled)
+
+
+async def test_labels_of_ours_survive_a_change_of_labels(product: Installation) -> None:
+    name = await a_full_unit(product)
+    before = (await product.site.unit(name))["metadata"]["labels"]
+    await product.api.put(f"{UNITS}/{name}", {"labels": None})
+    after = (await product.site.unit(name))["metadata"]["labels"]
+
+    assert set(before) - set(after) == set(LABELS)
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        ({"specName": "other"}, ["specName"]),
+        ({"memory": "2Gi"}, ["memory"]),
+        ({"name": "other"}, ["name"]),
+        ({"image": None}, ["image"]),
+        ({"image": ""}, ["image"]),
+        ({"image": 7}, ["image"]),
+        ({"template": []}, ["template"]),
+        ({"template": {"ports": [{"name": "UPPER", "port": 1}]}}, ["template.ports[0].name"]),
+        ({"access": {"primaryPort": "absent"}}, ["access.primaryPort"]),
+        ({"template": None}, ["access"]),
+        ({"labels": {"tenant": 1}}, ["labels['tenant']"]),
+        ({"labels": {"app.kubernetes.io/name": "x"}}, ["labels['app.kubernetes.io/name']"]),
+        ({"storageMounts": [{"name": "a", "mountPath": "b"}]}, ["storageMounts[0].mountPath"]),
+    ],
+    ids=str,
+)
+async def test_a_change_that_cannot_be_is_refused_by_field(
+    product: Installation, unit: str, body: dict[str, Any], fields: list[str]
+) -> None:
+    before = await product.site.unit(unit)
+    answer = await product.api.put(f"{UNITS}/{unit}", body)
+
+    assert answer.refusal == (400, "invalid_request")
+    assert list(answer.details) == fields
+    assert not any(message.startswith("spec.") for message in answer.details.values())
+    assert (await product.site.unit(unit))["spec"] == before["spec"]
+
+
+@pytest.fixture
+async def unit(product: Installation) -> str:
+    """One unit for all that is refused."""
+    listed = (await product.api.get(f"{UNITS}?label=role%3Drefuser")).data
+    if listed:
+        return str(listed[0]["name"])
+    labels = {**LABELS, "role": "refuser"}
+    return await product.a_ready_unit(template=TEMPLATE, access=ACCESS, labels=labels)
+
+
+async def test_a_change_of_the_image_is_rolled_out(product: Installation) -> None:
+    name = await product.a_ready_unit()
+    await product.api.put(f"{UNITS}/{name}", {"image": "example/app:2"})
+    settled = (await product.replica.get(f"{UNITS}/{name}?wait=Ready")).data
+
+    assert (settled["phase"], settled["observedGeneration"]) == ("Ready", 2)
+    selector = f"runtime.lokiwager.io/unit={name}"
+    await eventually(
+        lambda: product.site.list("pods", labelSelector=selector),
+        lambda pods: [pod["spec"]["containers"][0]["image"] for pod in pods] == ["example/app:2"],
+    )
+
+
+async def test_labels_restart_nothing_and_reach_the_pods_with_the_next_rollout(
+    product: Installation,
+) -> None:
+    name = await a_full_unit(product)
+    await product.api.put(f"{UNITS}/{name}", {"labels": {"tenant": name}})
+    kept = (await product.api.get(f"{UNITS}/{name}?wait=Ready")).data
+    assert (kept["observedGeneration"], kept["labels"]) == (1, {"tenant": name})
+
+    await product.api.put(f"{UNITS}/{name}", {"image": "example/app:2"})
+    await product.api.get(f"{UNITS}/{name}?wait=Ready")
+    pods = await product.site.list("pods", labelSelector=f"tenant={name}")
+    assert ["project" in pod["metadata"]["labels"] for pod in pods] == [False]
+
+
+async def test_a_change_of_the_access_changes_the_address_and_restarts_nothing(
+    product: Installation,
+) -> None:
+    name = await a_full_unit(product)
+    selector = f"runtime.lokiwager.io/unit={name}"
+    (before,) = await product.site.list("pods", labelSelector=selector)
+    await product.api.put(f"{UNITS}/{name}", {"access": {"scheme": "tcp"}})
+    settled = (await product.api.get(f"{UNITS}/{name}?wait=Ready")).data
+    (after,) = await product.site.list("pods", labelSelector=selector)
+
+    assert settled["accessURL"].startswith("tcp://")
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+
+
+async def test_a_port_that_is_added_gets_an_address(product: Installation) -> None:
+    place = f"{UNITS}/{await product.a_ready_unit()}"
+    await product.api.put(place, {"template": {"ports": [{"name": "web", "port": 81}]}})
+    settled = (await product.api.get(f"{place}?wait=Ready")).data
+
+    assert settled["accessURL"].startswith("http://unit-")
+    assert settled["accessURL"].endswith(":81")
+
+
+async def test_the_tag_of_a_unit_survives_changes_of_its_status(product: Installation) -> None:
+    made = (await product.a_unit()).data
+    place = f"{UNITS}/{made['name']}"
+    early = (await product.api.get(place)).headers["ETag"]
+    ready = (await product.api.get(f"{place}?wait=Ready")).headers["ETag"]
+    assert early == ready
+
+    changed = await product.api.put(place, {"image": "example/app:2"}, {"If-Match": early})
+    assert changed.status == 200
+    assert changed.headers["ETag"] != early
+    assert (await product.api.get(place)).headers["ETag"] == changed.headers["ETag"]
+
+
+async def test_a_change_of_what_has_changed_since_is_refused(product: Installation) -> None:
+    place = f"{UNITS}/{await product.a_ready_unit()}"
+    seen = {"If-Match": (await product.api.get(place)).headers["ETag"]}
+    await product.replica.put(place, {"image": "example/app:2"})
+    answer = await product.api.put(place, {"image": "example/app:3"}, seen)
+
+    assert answer.refusal == (412, "precondition_failed")
+    assert (await product.api.get(place)).data["image"] == "example/app:2"

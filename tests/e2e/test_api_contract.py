@@ -1,0 +1,82 @@
+"""The API keeps to the document that it serves, whatever is sent."""
+
+import asyncio
+import re
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.http import get
+from tests.support.our_api import serving
+from tests.support.our_controller import controlled
+from tests.support.products import Running
+from tests.support.quotas import effective_quota
+from tests.support.site import Site
+
+SEED = 20261116
+EXAMPLES = 25
+UNLOGGED = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics")}
+# The document cannot say all that Kubernetes would refuse, so what it allows may be refused.
+# A unit may be far from ready, and waiting for it is not what is tried here.
+# Swagger 2.0 names media types by operation, not by answer, so it cannot say that 204 has none.
+SETTINGS = """
+[checks]
+positive_data_acceptance.enabled = false
+
+[[operations]]
+include-method = "DELETE"
+checks.content_type_conformance.enabled = false
+
+[[operations]]
+include-name = "GET /api/v1/gpu-units/{name}"
+parameters = { "timeoutSeconds" = 1 }
+"""
+
+
+@pytest.fixture
+async def api(site: Site, tmp_path: Path) -> AsyncIterator[Running]:
+    """An API whose units start; how much stock it can be made to seed is bounded."""
+    await effective_quota(site.admin, site.namespaces.stock, most=40)
+    async with controlled(site), serving(site, tmp_path, maxSeedReplicas=4) as product:
+        yield product
+
+
+async def schemathesis(url: str, folder: Path) -> tuple[int, str]:
+    """Send what the document allows and what it does not; the exit code and the report."""
+    command = (
+        *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(folder / "st.toml")),
+        *("run", f"{url}/swagger/doc.json", "--no-color", "--seed", str(SEED)),
+        *("--max-examples", str(EXAMPLES), "--phases", "examples,coverage,fuzzing"),
+        *("--mode", "all", "--continue-on-failure"),
+        *("--request-timeout", "35", "--suppress-health-check", "all"),
+    )
+    (folder / "st.toml").write_text(SETTINGS)
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    report, _ = await process.communicate()
+    return process.returncode or 0, report.decode()
+
+
+async def test_every_answer_is_one_that_the_document_names(api: Running, tmp_path: Path) -> None:
+    code, report = await schemathesis(api.url, tmp_path)
+    print(report)  # noqa: T201 - shown with its seed when the test fails
+    assert code == 0
+    log = api.process.log.read_text()
+    assert "level=error" not in log
+    _, document = await get(f"{api.url}/swagger/doc.json")
+    assert successes(log) >= operations(document) - UNLOGGED
+
+
+def successes(log: str) -> set[tuple[str, str]]:
+    """Method and route of every request that did what it was to do."""
+    return set(re.findall(r"event=http_request .*method=(\w+) route=(\S+) .*status=2", log))
+
+
+def operations(document: dict[str, Any]) -> set[tuple[str, str]]:
+    """Method and route of everything that is documented."""
+    paths = document["paths"].items()
+    return {(method.upper(), path) for path, methods in paths for method in methods}

@@ -1,0 +1,89 @@
+"""Creations that cannot end: too late for the answer, or not at all."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apiserver.places import JOBS, UNITS
+from hack.local import ours
+from shared import names
+from tests.support.caller import Caller
+from tests.support.eventually import eventually
+from tests.support.installation import Installation, an_order, api_settings
+from tests.support.products import running
+from tests.support.quotas import effective_quota
+from tests.support.site import Site, a_unit
+
+
+@pytest.fixture
+async def hasty(site: Site, tmp_path: Path) -> AsyncIterator[Caller]:
+    """A replica that answers soon, on a site without a controller."""
+    settings = {**api_settings(site), "requestTimeout": "4s"}
+    async with running(ours.RUNTIME_API, tmp_path, settings) as product:
+        yield Caller(product.url)
+
+
+async def ready_stock(site: Site, name: str) -> dict[str, Any]:
+    """Stock of which a controller would say that it is ready."""
+    stock = site.namespaces.stock
+    made: dict[str, Any] = await site.create("gpuunits", a_unit(name), namespace=stock)
+    path = site.path("gpuunits", f"{name}/status", namespace=stock)
+    await site.admin.patch(path, {"status": {"phase": "Ready"}})
+    return made
+
+
+async def reopen(site: Site, order: dict[str, Any], stock: dict[str, Any]) -> None:
+    """Let the record of a creation be unfinished, and name this stock."""
+    path = site.path(
+        "operations", names.operation(order["operationID"]), namespace=site.namespaces.system
+    )
+    meta = stock["metadata"]
+    await site.admin.patch(path, {"spec": {"stock": {"name": meta["name"], "uid": meta["uid"]}}})
+    await site.admin.patch(f"{path}/status", {"status": None})
+
+
+async def test_a_creation_that_is_unfinished_at_the_deadline_is_answered_with_its_job(
+    site: Site, hasty: Caller
+) -> None:
+    await ready_stock(site, "one")
+    order = an_order("g1.1")
+    stray = (await hasty.post(UNITS, order)).data
+    await reopen(site, order, await ready_stock(site, "two"))
+    late = await hasty.post(UNITS, order)
+
+    assert late.status == 202
+    assert late.headers["Location"] == f"{JOBS}/{order['operationID']}"
+    assert (late.data["type"], late.data["status"]) == ("create_gpu_unit", "pending")
+
+    await site.admin.delete(site.path("gpuunits", order["name"]))
+    done = await eventually(
+        lambda: hasty.get(late.headers["Location"]),
+        lambda job: job.data["status"] == "succeeded",
+    )
+    replay = await hasty.post(UNITS, order)
+    assert (replay.status, replay.data["sourceStockName"]) == (200, "two")
+    assert replay.data["uid"] == done.data["objects"][0]["uid"] != stray["uid"]
+
+
+async def test_a_quota_that_refuses_a_unit_fails_the_creation_and_frees_its_stock(
+    product: Installation,
+) -> None:
+    site, spec = product.site, await product.stocked(1)
+    order = an_order(spec)
+    quota = await effective_quota(site.admin, site.namespaces.instance, 0)
+    try:
+        refused = await product.api.post(UNITS, order)
+    finally:
+        await site.admin.delete(quota)
+
+    assert refused.refusal == (409, "conflict")
+    assert refused.error["message"].startswith("exceeded quota")
+    job = (await product.api.get(f"{JOBS}/{order['operationID']}")).data
+    assert (job["status"], job["error"][:24]) == ("failed", "conflict: exceeded quota")
+    await product.ready_stock(spec, 1)
+    again = await eventually(
+        lambda: product.replica.post(UNITS, order), lambda answer: answer.status != 409
+    )
+    assert again.status == 201

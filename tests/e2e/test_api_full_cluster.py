@@ -1,0 +1,73 @@
+"""Every GPU is taken by a pool, others wait in line, and thirty callers want a machine."""
+
+import asyncio
+from typing import Any
+
+from apiserver.places import POOLS, STOCK, UNITS
+from tests.support.eventually import eventually
+from tests.support.full_cluster import (
+    GPUS,
+    IN_LINE,
+    evictions,
+    intruders,
+    is_empty,
+    waiting,
+)
+from tests.support.installation import Installation, an_order, new_name
+from tests.support.pods import a_pod
+
+CALLERS = 30
+
+
+async def test_thirty_creates_get_the_gpus_that_they_claimed_and_the_pool_refills(
+    product: Installation,
+) -> None:
+    site, spec, pool = product.site, "g1.1", f"{POOLS}/warm"
+    await eventually(lambda: is_empty(site.admin), seconds=120)
+    asked = {"name": "warm", "specName": spec, "memory": "1Gi", "gpu": 1, "replicas": GPUS}
+    await product.api.post(POOLS, {"operationID": new_name("pool"), **asked})
+    stock = await product.ready_stock(spec, GPUS)
+    nodes = {unit["name"]: unit["nodeName"] for unit in stock}
+    for number in range(IN_LINE):
+        await site.create("pods", a_pod(f"stranger-{number}", gpus=1))
+    await eventually(lambda: waiting(site), lambda count: count == IN_LINE)
+
+    orders = [an_order(spec) for _ in range(CALLERS)]
+    callers = [product.api, product.replica] * (CALLERS // 2)
+    made = await asyncio.gather(
+        *(caller.post(UNITS, order) for caller, order in zip(callers, orders, strict=True))
+    )
+    assert [answer.status for answer in made] == [201] * CALLERS
+    units = await asyncio.gather(*(ready(product, order["name"]) for order in orders))
+
+    assert all(unit["phase"] == "Ready" for unit in units)
+    places = {unit["sourceStockName"]: unit["nodeName"] for unit in units}
+    assert len(places) == CALLERS
+    assert places == {name: nodes[name] for name in places}
+    await eventually(lambda: unclaimed(product, spec), lambda found: len(found) == GPUS)
+    assert len(await product.ready_stock(spec, GPUS - CALLERS)) == GPUS - CALLERS
+    assert await intruders(site) == []
+    assert await evictions(site) == []
+
+    for number in range(IN_LINE):
+        await site.admin.delete(site.path("pods", f"stranger-{number}"))
+    gone = await asyncio.gather(*(product.api.delete(f"{UNITS}/{o['name']}") for o in orders))
+    assert [answer.status for answer in gone] == [204] * CALLERS
+    await product.ready_stock(spec, GPUS)
+    full = await eventually(
+        lambda: product.api.get(pool), lambda answer: answer.data["phase"] == "Ready"
+    )
+    assert (full.data["available"], full.data["allocated"]) == (GPUS, CALLERS)
+    assert (await product.api.delete(pool)).status == 204
+    await eventually(lambda: is_empty(site.admin), seconds=60)
+
+
+async def ready(product: Installation, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = (await product.api.get(f"{UNITS}/{name}?wait=Ready")).data
+    return found
+
+
+async def unclaimed(product: Installation, spec: str) -> list[dict[str, Any]]:
+    """What stock the pool keeps, ready or not."""
+    listed = (await product.api.get(f"{STOCK}?specName={spec}&limit=500")).data
+    return [unit for unit in listed if "claimedBy" not in unit]

@@ -1,0 +1,129 @@
+"""The API while Kubernetes is away, hangs, or is not wanted."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from apiserver.places import JOBS, POOLS, SPECS, STOCK, UNITS
+from hack.cluster.controlplane import ControlPlane
+from hack.local import ours
+from tests.support.caller import Answer, Caller
+from tests.support.eventually import eventually
+from tests.support.installation import api_settings, new_name
+from tests.support.products import running
+from tests.support.site import Site
+from tests.support.tcp_proxy import TCPProxy
+
+HEALTH = "/api/v1/health"
+SEED = {"operationID": "o", "specName": "s", "memory": "1Gi", "replicas": 1}
+ORDER = {"operationID": "o", "name": "u", "specName": "s", "image": "example/app:1"}
+POOL = {"operationID": "o", "name": "p", "specName": "s", "memory": "1Gi", "replicas": 0}
+REQUESTS = [
+    ("POST", STOCK, SEED),
+    ("GET", STOCK, None),
+    ("DELETE", f"{STOCK}/x", None),
+    ("GET", SPECS, None),
+    ("GET", JOBS, None),
+    ("GET", f"{JOBS}/x", None),
+    ("POST", POOLS, POOL),
+    ("GET", POOLS, None),
+    ("GET", f"{POOLS}/x", None),
+    ("PUT", f"{POOLS}/x", {"memory": "1Gi"}),
+    ("DELETE", f"{POOLS}/x", None),
+    ("POST", UNITS, ORDER),
+    ("GET", UNITS, None),
+    ("GET", f"{UNITS}/x", None),
+    ("GET", f"{UNITS}/x?wait=Ready", None),
+    ("PUT", f"{UNITS}/x", {"image": "example/app:2"}),
+    ("DELETE", f"{UNITS}/x", None),
+]
+
+
+@pytest.fixture
+async def proxy(installed: ControlPlane) -> AsyncIterator[TCPProxy]:
+    port = installed.layout.ports["kube-apiserver"]
+    async with TCPProxy("127.0.0.1", port).serving() as made:
+        yield made
+
+
+@pytest.fixture
+async def alone(site: Site, proxy: TCPProxy, tmp_path: Path) -> AsyncIterator[Caller]:
+    """One replica, whose way to Kubernetes the test can cut."""
+    config = yaml.safe_load(site.api_kubeconfig.read_text())
+    config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{proxy.port}"
+    path = tmp_path / "kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    settings = {**api_settings(site), "kubeconfig": str(path)}
+    async with running(ours.RUNTIME_API, tmp_path, settings) as product:
+        yield Caller(product.url)
+
+
+async def everything(api: Caller) -> list[Answer]:
+    """The answers of all routes, asked for at once."""
+    return await asyncio.gather(*(api.request(*request) for request in REQUESTS))
+
+
+async def health_within_a_second(api: Caller) -> Answer:
+    answer = await Caller(api.url, seconds=1.0).get(HEALTH)
+    assert answer.status == 200
+    return answer
+
+
+async def test_without_kubernetes_every_route_says_when_to_try_again(
+    alone: Caller, proxy: TCPProxy
+) -> None:
+    proxy.refuse()
+    proxy.cut()
+    answers = await everything(alone)
+
+    assert {answer.refusal for answer in answers} == {(503, "service_unavailable")}
+    assert all(1 <= int(answer.headers["Retry-After"]) <= 5 for answer in answers)
+    told = await eventually(
+        lambda: health_within_a_second(alone), lambda seen: not seen.data["kubernetesConnected"]
+    )
+    assert str(proxy.port) in told.data["kubeError"]
+
+
+async def test_while_kubernetes_hangs_routes_answer_in_time_and_health_at_once(
+    alone: Caller, proxy: TCPProxy
+) -> None:
+    proxy.stall()
+    async with asyncio.TaskGroup() as group:
+        asked = group.create_task(everything(alone))
+        await eventually(
+            lambda: health_within_a_second(alone),
+            lambda seen: not seen.data["kubernetesConnected"],
+        )
+
+    refusals = {answer.refusal for answer in asked.result()}
+    assert refusals <= {(503, "service_unavailable"), (504, "timeout")}
+    assert (await alone.get(UNITS)).refusal == (503, "service_unavailable")
+
+
+async def test_when_kubernetes_is_back_requests_succeed_again(
+    alone: Caller, proxy: TCPProxy
+) -> None:
+    proxy.refuse()
+    proxy.cut()
+    await everything(alone)
+    proxy.heal()
+
+    answer = await eventually(lambda: alone.get(UNITS), lambda seen: seen.status == 200, seconds=10)
+    assert answer.data == []
+    seed = {**SEED, "operationID": new_name("seed")}
+    assert (await alone.post(STOCK, seed)).status == 202
+
+
+async def test_a_process_that_is_told_to_leave_kubernetes_alone_says_so(tmp_path: Path) -> None:
+    async with running(ours.RUNTIME_API, tmp_path, {"kubeMode": "off"}) as product:
+        api = Caller(product.url)
+        answers = await everything(api)
+        health = await health_within_a_second(api)
+
+    assert {answer.refusal for answer in answers} == {(503, "service_unavailable")}
+    assert all("kubeMode: off" in answer.error["message"] for answer in answers)
+    assert all("Retry-After" in answer.headers for answer in answers)
+    assert (health.data["kubernetesConnected"], "nodeCount" in health.data) == (False, False)

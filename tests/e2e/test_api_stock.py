@@ -1,0 +1,267 @@
+"""Stock over HTTP: it is seeded, listed, counted and deleted, and the job tells how far it is."""
+
+from typing import Any
+
+import pytest
+
+from apiserver.places import JOBS, SPECS, STOCK, UNITS
+from tests.support.caller import Answer, Caller
+from tests.support.eventually import eventually
+from tests.support.full_cluster import labelled
+from tests.support.installation import Installation, an_order, new_name
+from tests.support.quotas import effective_quota
+from tests.support.site import a_unit
+
+
+def a_seed(**asked: Any) -> dict[str, Any]:
+    return {
+        "operationID": new_name("seed"),
+        "specName": new_name("spec"),
+        "memory": "64Mi",
+        "replicas": 1,
+        **asked,
+    }
+
+
+async def ended(api: Caller, operation_id: str) -> dict[str, Any]:
+    """The job once it is final."""
+    answer = await eventually(
+        lambda: api.get(f"{JOBS}/{operation_id}"),
+        lambda seen: seen.data["status"] in ("succeeded", "failed"),
+    )
+    found: dict[str, Any] = answer.data
+    return found
+
+
+async def test_a_seed_is_accepted_with_the_place_of_its_job(api: Caller) -> None:
+    seed = a_seed(replicas=2)
+    answer = await api.post(STOCK, seed)
+
+    assert answer.status == 202
+    assert answer.headers["Location"] == f"{JOBS}/{seed['operationID']}"
+    assert answer.data["type"] == "seed_stock_units"
+    assert answer.data["status"] in ("pending", "running")
+    assert answer.data["requested"] == 2
+
+
+async def test_the_job_of_a_seed_lists_what_it_made(product: Installation) -> None:
+    seed = a_seed(replicas=3)
+    await product.api.post(STOCK, seed)
+    job = await ended(product.replica, seed["operationID"])
+    stock = (await product.api.get(f"{STOCK}?specName={seed['specName']}")).data
+
+    assert (job["status"], job["requested"], job["created"]) == ("succeeded", 3, 3)
+    assert {made["kind"] for made in job["objects"]} == {"GPUUnit"}
+    assert {made["uid"] for made in job["objects"]} == {unit["uid"] for unit in stock}
+
+
+async def test_a_seeded_unit_becomes_ready_and_shows_what_it_holds(product: Installation) -> None:
+    spec = await product.stocked(1, memory="128Mi", gpu=1)
+    (unit,) = (await product.api.get(f"{STOCK}?specName={spec}")).data
+
+    assert (unit["lifecycle"], unit["namespace"]) == ("stock", product.site.namespaces.stock)
+    assert (unit["phase"], unit["reason"]) == ("Ready", "StockReady")
+    assert (unit["memory"], unit["gpu"]) == ("128Mi", 1)
+    assert unit["nodeName"].startswith("gpu-")
+    assert not {"image", "serviceName", "accessURL", "claimedBy"} & set(unit)
+    await product.api.delete(f"{STOCK}/{unit['name']}")
+
+
+async def test_the_same_seed_again_is_the_same_job(product: Installation) -> None:
+    seed = a_seed(replicas=2)
+    await product.api.post(STOCK, seed)
+    first = await ended(product.api, seed["operationID"])
+    again = await product.replica.post(STOCK, seed)
+
+    assert again.status == 200
+    assert again.data == first
+    assert len((await product.api.get(f"{STOCK}?specName={seed['specName']}")).data) == 2
+
+
+async def test_another_seed_under_the_same_operation_is_refused(api: Caller) -> None:
+    seed = a_seed()
+    await api.post(STOCK, seed)
+
+    assert (await api.post(STOCK, {**seed, "replicas": 2})).refusal == (409, "operation_conflict")
+
+
+async def test_a_unit_under_the_operation_of_a_seed_is_refused(product: Installation) -> None:
+    spec = await product.stocked(1)
+    seed = a_seed()
+    await product.api.post(STOCK, seed)
+    order = an_order(spec, operationID=seed["operationID"])
+
+    assert (await product.api.post(UNITS, order)).refusal == (409, "operation_conflict")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("replicas", 0),
+        ("replicas", 1001),
+        ("replicas", "3"),
+        ("memory", "lots"),
+        ("memory", "0"),
+        ("gpu", -1),
+        ("specName", "no spec!"),
+        ("operationID", " padded"),
+        ("image", "example/app:1"),
+        ("template", {}),
+        ("access", {}),
+        ("color", "red"),
+    ],
+)
+async def test_a_seed_that_cannot_be_is_refused_by_field(
+    product: Installation, field: str, value: object
+) -> None:
+    seed = a_seed(**{field: value})
+    answer = await product.api.post(STOCK, seed)
+
+    assert answer.refusal == (400, "invalid_request")
+    assert list(answer.details) == [field]
+    assert (await product.api.get(f"{JOBS}/{seed['operationID'].strip()}")).status == 404
+
+
+async def test_a_spec_that_is_not_catalogued_needs_its_memory(api: Caller) -> None:
+    seed = a_seed()
+    del seed["memory"]
+    answer = await api.post(STOCK, seed)
+
+    assert answer.refusal == (400, "invalid_request")
+    assert "memory" in answer.details
+
+
+async def test_a_seed_that_the_cluster_has_no_room_for_fails_and_says_why(
+    product: Installation,
+) -> None:
+    admin = product.site.admin
+    path = await effective_quota(admin, product.site.namespaces.stock, 0)
+    try:
+        seed = a_seed(replicas=3)
+        assert (await product.api.post(STOCK, seed)).status == 202
+        job = await ended(product.api, seed["operationID"])
+    finally:
+        await admin.delete(path)
+
+    assert (job["status"], job["requested"], job["created"]) == ("failed", 3, 0)
+    assert job["error"].startswith("conflict: exceeded quota")
+    assert job["objects"] == []
+
+
+async def test_stock_is_listed_by_spec_and_phase(product: Installation) -> None:
+    spec = await product.stocked(2)
+    await product.stocked(1)
+
+    listed = (await product.api.get(f"{STOCK}?specName={spec}&phase=Ready")).data
+    assert [unit["specName"] for unit in listed] == [spec, spec]
+    assert (await product.api.get(f"{STOCK}?specName={spec}&phase=Failed")).data == []
+
+
+async def test_the_summary_counts_all_stock_whatever_the_page(product: Installation) -> None:
+    spec = await product.stocked(3)
+    answer = await product.api.get(f"{STOCK}?specName={spec}&limit=1")
+
+    assert len(answer.data) == 1
+    mine = [each for each in answer.meta["summary"] if each["specName"] == spec]
+    assert mine == [{"specName": spec, "phase": "Ready", "count": 3}]
+
+
+async def test_stock_that_nobody_has_claimed_can_be_deleted(product: Installation) -> None:
+    spec = await product.stocked(1)
+    (unit,) = (await product.api.get(f"{STOCK}?specName={spec}")).data
+    answer = await product.api.delete(f"{STOCK}/{unit['name']}")
+
+    assert (answer.status, answer.body) == (204, "")
+    await product.site.gone("gpuunits", unit["name"], namespace=product.site.namespaces.stock)
+
+
+async def test_deleted_stock_is_not_made_again_by_its_seed(product: Installation) -> None:
+    seed = a_seed()
+    await product.api.post(STOCK, seed)
+    job = await ended(product.api, seed["operationID"])
+    name = job["objects"][0]["name"]
+    assert (await product.api.delete(f"{STOCK}/{name}")).status == 204
+    await product.site.gone("gpuunits", name, namespace=product.site.namespaces.stock)
+
+    assert (await product.api.post(STOCK, seed)).status == 200
+    assert (await product.api.get(f"{STOCK}?specName={seed['specName']}")).data == []
+
+
+async def test_claimed_stock_cannot_be_deleted(product: Installation) -> None:
+    site, stock = product.site, product.site.namespaces.stock
+    # A place that is freed late keeps the claimed stock there to be looked at.
+    late = {"sim.local/stop": "late", "sim.local/stop-for": "3s"}
+    spec, name = new_name("spec"), new_name("stock")
+    unit = labelled(a_unit(name, specName=spec, gpu=0), late)
+    await site.create("gpuunits", unit, namespace=stock)
+    await product.ready_stock(spec, 1)
+    order = an_order(spec)
+    assert (await product.api.post(UNITS, order)).status == 201
+    answer = await product.api.delete(f"{STOCK}/{name}")
+
+    assert answer.refusal == (409, "conflict")
+    assert name in answer.error["message"]
+
+
+async def test_there_is_no_such_stock(api: Caller) -> None:
+    assert (await api.delete(f"{STOCK}/absent")).refusal == (404, "not_found")
+
+
+async def test_the_catalogue_is_listed_with_what_there_is_of_each_spec(
+    product: Installation,
+) -> None:
+    await product.stocked(2, "h1.small")
+    large, small = (await product.api.get(SPECS)).data
+
+    assert (large["specName"], large["memory"], large["gpu"]) == ("h1.large", "64Gi", 2)
+    assert (large["shmSize"], large["available"], large["capacity"]) == ("8Gi", 0, 16)
+    assert (small["specName"], small["description"]) == ("h1.small", "No GPU, for trials.")
+    assert (small["stock"], small["available"]) == ({"Ready": 2}, 2)
+
+
+async def test_a_catalogued_spec_takes_its_envelope_from_the_catalogue(
+    product: Installation,
+) -> None:
+    seed = a_seed(specName="h1.large")
+    del seed["memory"]
+    await product.api.post(STOCK, seed)
+    job = await ended(product.api, seed["operationID"])
+    unit = await product.site.stock(job["objects"][0]["name"])
+
+    assert (unit["spec"]["memory"], unit["spec"]["gpu"]) == ("64Gi", 2)
+    assert unit["spec"]["shmSize"] == "8Gi"
+    await product.api.delete(f"{STOCK}/{unit['metadata']['name']}")
+
+
+async def test_a_catalogued_spec_is_not_given_another_envelope(api: Caller) -> None:
+    answer = await api.post(STOCK, a_seed(specName="h1.large", memory="32Gi"))
+
+    assert answer.refusal == (409, "conflict")
+    assert "64Gi" in answer.details["memory"]
+
+
+async def test_the_same_envelope_in_other_words_is_no_conflict(api: Caller) -> None:
+    answer = await api.post(STOCK, a_seed(specName="h1.small", memory="1024Mi"))
+
+    assert answer.status == 202
+
+
+async def test_seeding_two_hundred_is_answered_at_once_and_can_be_watched(
+    product: Installation,
+) -> None:
+    seed = a_seed(replicas=200)
+    answer = await product.api.post(STOCK, seed)
+    assert (answer.status, answer.data["created"]) == (202, 0)
+
+    seen = []
+
+    async def progress() -> Answer:
+        seen.append(await product.replica.get(f"{JOBS}/{seed['operationID']}"))
+        return seen[-1]
+
+    await eventually(progress, lambda job: job.data["status"] == "succeeded")
+    counts = [job.data["created"] for job in seen]
+    assert counts == sorted(counts)
+    assert counts[-1] == 200
+    stock = (await product.api.get(f"{STOCK}?specName={seed['specName']}&limit=500")).data
+    assert len(stock) == 200

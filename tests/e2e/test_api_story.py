@@ -1,0 +1,128 @@
+"""A day of an operator and a caller, with curl and kubectl, as the README tells it."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apiserver.places import JOBS, POOLS, STOCK, UNITS
+from hack.cluster.controlplane import ControlPlane
+from tests.support.caller import Answer, Caller
+from tests.support.eventually import eventually
+from tests.support.installation import Installation, an_order, new_name
+from tests.support.products import admin_kubectl
+
+AsKubectl = Callable[..., Awaitable[str]]
+
+HEALTH = "/api/v1/health"
+
+
+@pytest.fixture
+def kubectl(installed: ControlPlane, tmp_path: Path) -> AsKubectl:
+    return partial(admin_kubectl(installed).run, f"--cache-dir={tmp_path}")
+
+
+def table(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines()]
+
+
+async def test_what_was_made_over_http_is_seen_with_kubectl(
+    product: Installation, kubectl: AsKubectl
+) -> None:
+    names = product.site.namespaces
+    spec = await product.stocked(1, memory="1Gi", gpu=1)
+    ports = {"ports": [{"name": "web", "port": 8888}]}
+    order = an_order(spec, name="trainer", template=ports)
+    made = (await product.api.post(UNITS, order)).data
+    unit = (await product.api.get(f"{UNITS}/trainer?wait=Ready")).data
+
+    wide = table(await kubectl("get", "gpuunits", "-n", names.instance, "-o", "wide"))
+    columns = ["SPEC", "PHASE", "REASON", "ACCESS", "GPU", "MEMORY", "NODE", "SOURCE", "AGE"]
+    assert wide[0] == ["NAME", *columns]
+    shown = [unit["accessURL"], "1", "1Gi", unit["nodeName"], made["sourceStockName"]]
+    assert wide[1][:-1] == ["trainer", spec, "Ready", "UnitReady", *shown]
+
+    operations = table(await kubectl("get", "operations", "-n", names.system))
+    assert operations[0] == ["NAME", "OPERATION", "TYPE", "PHASE", "CREATED", "AGE"]
+    (mine,) = [row for row in operations if row[1] == order["operationID"]]
+    assert mine[2:5] == ["CreateGPUUnit", "Succeeded", "1"]
+
+    described = await kubectl("describe", "gpuunit", "trainer", "-n", names.instance)
+    assert "Ready" in described
+    assert order["operationID"] in described
+    await product.api.delete(f"{UNITS}/trainer")
+
+
+async def test_a_pool_that_was_made_over_http_is_scaled_with_kubectl(
+    product: Installation, kubectl: AsKubectl
+) -> None:
+    stock = product.site.namespaces.stock
+    pool = {"operationID": new_name("pool"), "name": "warm", "specName": new_name("spec")}
+    await product.api.post(POOLS, {**pool, "memory": "64Mi", "replicas": 1})
+    await product.ready_stock(pool["specName"], 1)
+    order = an_order(pool["specName"])
+    assert (await product.api.post(UNITS, order)).status == 201
+    await kubectl("scale", "stockpool/warm", "--replicas=2", "-n", stock)
+    await product.ready_stock(pool["specName"], 2)
+
+    async def row() -> list[str]:
+        shown = table(await kubectl("get", "sp", "warm", "-n", stock))
+        assert shown[0] == ["NAME", "SPEC", "DESIRED", "AVAILABLE", "ALLOCATED", "PHASE", "AGE"]
+        return shown[1]
+
+    await eventually(row, lambda seen: seen[2:6] == ["2", "2", "1", "Ready"])
+    assert (await product.api.get(f"{POOLS}/warm")).data["replicas"] == 2
+
+
+async def test_health_counts_what_there_is(product: Installation) -> None:
+    await product.stocked(2)
+    await product.a_ready_unit()
+
+    async def health() -> dict[str, Any]:
+        found: dict[str, Any] = (await product.api.get(HEALTH)).data
+        return found
+
+    stock = await listed(product.api, STOCK)
+    units = await listed(product.api, UNITS)
+    told = await eventually(
+        health,
+        lambda seen: (
+            sum(seen["stockUnitCount"].values()) == len(stock.data)
+            and seen["activeUnitCount"].get("Ready") == len(units.data)
+        ),
+    )
+    assert told["kubernetesConnected"] is True
+    assert (told["nodeCount"], told["readyNodeCount"]) == (4, 4)
+    assert (told["totalGPUCapacity"], told["totalGPUAllocatable"]) == (32, 32)
+    assert told["gpuProducts"] == ["NVIDIA-H100-80GB-HBM3"]
+    assert told["ageSeconds"] <= 15
+
+
+async def listed(api: Caller, path: str) -> Answer:
+    return await api.get(f"{path}?limit=500")
+
+
+async def test_the_progress_of_a_seed_is_seen_with_kubectl(
+    product: Installation, kubectl: AsKubectl
+) -> None:
+    seed = {
+        "operationID": new_name("seed"),
+        "specName": new_name("spec"),
+        "memory": "64Mi",
+        "replicas": 100,
+    }
+    answer = await product.api.post(STOCK, seed)
+    assert answer.status == 202
+
+    async def row() -> list[str]:
+        shown = table(await kubectl("get", "operations", "-n", product.site.namespaces.system))
+        return next(row for row in shown if row[1] == seed["operationID"])
+
+    begun = await row()
+    assert begun[2] == "SeedStockUnits"
+    done = await eventually(row, lambda seen: "Succeeded" in seen)
+    assert done[3:5] == ["Succeeded", "100"]
+    job = (await product.api.get(f"{JOBS}/{seed['operationID']}")).data
+    assert (job["created"], job["requested"]) == (100, 100)

@@ -1,0 +1,288 @@
+"""Users' units over HTTP: made from stock, shown, listed and deleted."""
+
+import asyncio
+from urllib.parse import quote
+
+import pytest
+
+from apiserver.places import JOBS, STOCK, UNITS
+from tests.support.caller import Caller
+from tests.support.eventually import eventually
+from tests.support.installation import Installation, an_order, new_name
+from tests.support.played_storage import create_storage, make_ready
+
+PORTS = {"ports": [{"name": "http", "port": 8888}, {"name": "ssh", "port": 22}]}
+
+
+async def test_a_unit_is_made_from_stock_and_has_its_envelope(product: Installation) -> None:
+    spec = await product.stocked(1, memory="128Mi")
+    (stock,) = (await product.api.get(f"{STOCK}?specName={spec}")).data
+    order = an_order(spec, labels={"tenant": "blue"}, template=PORTS, access={"scheme": "https"})
+    answer = await product.api.post(UNITS, order)
+
+    assert answer.status == 201
+    assert answer.headers["Location"] == f"{UNITS}/{order['name']}"
+    unit = answer.data
+    assert (unit["lifecycle"], unit["namespace"]) == ("instance", product.site.namespaces.instance)
+    assert (unit["memory"], unit["specName"]) == ("128Mi", spec)
+    assert (unit["image"], unit["operationID"]) == ("example/app:1", order["operationID"])
+    assert (unit["sourceStockName"], unit["labels"]) == (stock["name"], {"tenant": "blue"})
+    assert not {"nodeName", "lastSyncTime", "storageMounts"} & set(unit)
+
+
+async def test_a_unit_becomes_ready_with_an_address_and_its_stock_is_consumed(
+    product: Installation,
+) -> None:
+    made = (
+        await product.a_unit(template=PORTS, access={"primaryPort": "ssh", "scheme": "tcp"})
+    ).data
+    unit = (await product.api.get(f"{UNITS}/{made['name']}?wait=Ready")).data
+
+    assert (unit["phase"], unit["reason"], unit["readyReplicas"]) == ("Ready", "UnitReady", 1)
+    where = f"{unit['serviceName']}.{unit['namespace']}.svc.cluster.local:22"
+    assert unit["accessURL"] == f"tcp://{where}"
+    assert unit["nodeName"].startswith("gpu-")
+    assert unit["observedGeneration"] == 1
+    await product.ready_stock(unit["specName"], 0)
+    stock = product.site.namespaces.stock
+    await product.site.gone("gpuunits", unit["sourceStockName"], namespace=stock)
+
+
+async def test_the_job_of_a_creation_holds_the_unit(product: Installation) -> None:
+    made = (await product.a_unit()).data
+    job = (await product.replica.get(f"{JOBS}/{made['operationID']}")).data
+
+    assert (job["type"], job["status"]) == ("create_gpu_unit", "succeeded")
+    assert (job["requested"], job["created"]) == (1, 1)
+    place = {"namespace": product.site.namespaces.instance, "name": made["name"]}
+    assert job["objects"] == [{"kind": "GPUUnit", **place, "uid": made["uid"]}]
+    assert {"createdAt", "updatedAt"} <= set(job)
+
+
+async def test_an_operation_may_be_named_like_a_path(product: Installation) -> None:
+    operation = f"fn/{new_name('x')}/1 %?#"
+    await product.a_unit(operationID=operation)
+    job = await product.api.get(f"{JOBS}/{quote(operation, safe='')}")
+
+    assert (job.status, job.data["operationID"]) == (200, operation)
+
+
+async def test_labels_reach_the_pods(product: Installation) -> None:
+    name = await product.a_ready_unit(labels={"tenant": "green"})
+    pods = await product.site.list("pods", labelSelector="tenant=green")
+
+    assert [pod["metadata"]["labels"]["runtime.lokiwager.io/unit"] for pod in pods] == [name]
+
+
+async def test_a_named_stock_unit_is_the_one_that_is_taken(product: Installation) -> None:
+    spec = await product.stocked(3)
+    chosen = (await product.ready_stock(spec, 3))[1]["name"]
+    answer = await product.api.post(UNITS, an_order(spec, stockName=chosen))
+
+    assert (answer.status, answer.data["sourceStockName"]) == (201, chosen)
+
+
+async def test_a_named_stock_unit_of_another_spec_is_not_taken(product: Installation) -> None:
+    spec, other = await product.stocked(1), await product.stocked(1)
+    (stock,) = await product.ready_stock(other, 1)
+    answer = await product.api.post(UNITS, an_order(spec, stockName=stock["name"]))
+
+    assert answer.refusal == (409, "insufficient_capacity")
+    assert stock["name"] in answer.error["message"]
+
+
+async def test_without_stock_the_answer_names_the_spec_and_what_there_is(
+    product: Installation,
+) -> None:
+    spec = new_name("spec")
+    none = await product.api.post(UNITS, an_order(spec))
+    await product.api.post(
+        STOCK,
+        {"operationID": new_name("seed"), "specName": spec, "memory": "9Ti", "replicas": 2},
+    )
+    await eventually(
+        lambda: product.api.get(f"{STOCK}?specName={spec}&phase=Progressing"),
+        lambda answer: len(answer.data) == 2,
+    )
+    some = await product.api.post(UNITS, an_order(spec))
+
+    assert none.refusal == some.refusal == (409, "insufficient_capacity")
+    assert none.error["message"].endswith(f"of spec {spec!r} there is none")
+    assert some.error["message"].endswith(f"of spec {spec!r} there is 2 Progressing")
+
+
+async def test_a_refused_creation_writes_nothing(product: Installation) -> None:
+    order = an_order(new_name("spec"))
+    await product.api.post(UNITS, order)
+
+    assert (await product.api.get(f"{JOBS}/{order['operationID']}")).refusal == (404, "not_found")
+
+
+async def test_a_name_that_another_operation_has_is_refused(product: Installation) -> None:
+    spec = await product.stocked(2)
+    order = an_order(spec)
+    await product.api.post(UNITS, order)
+    again = await product.api.post(UNITS, {**order, "operationID": new_name("create")})
+
+    assert again.refusal == (409, "already_exists")
+    await product.ready_stock(spec, 1)
+
+
+async def test_a_missing_storage_is_a_conflict_and_takes_no_stock(product: Installation) -> None:
+    spec = await product.stocked(1)
+    mounts = [{"name": "absent", "mountPath": "/data"}]
+    answer = await product.api.post(UNITS, an_order(spec, storageMounts=mounts))
+
+    assert answer.refusal == (409, "conflict")
+    assert "'absent'" in answer.error["message"]
+    await product.ready_stock(spec, 1)
+
+
+async def test_a_storage_that_is_not_ready_is_waited_for(product: Installation) -> None:
+    storage = new_name("storage")
+    await create_storage(product.site, storage)
+    made = (await product.a_unit(storageMounts=[{"name": storage, "mountPath": "/data"}])).data
+    place = f"{UNITS}/{made['name']}"
+    waiting = await eventually(
+        lambda: product.api.get(place), lambda answer: "reason" in answer.data
+    )
+    assert waiting.data["reason"] == "StorageNotReady"
+
+    await make_ready(product.site, storage)
+    assert (await product.api.get(f"{place}?wait=Ready")).data["phase"] == "Ready"
+
+
+@pytest.mark.parametrize(
+    ("asked", "fields"),
+    [
+        ({"name": "Not_A_Name"}, ["name"]),
+        ({"image": ""}, ["image"]),
+        ({"namespace": "kube-system"}, ["namespace"]),
+        ({"stockNamespace": "kube-system"}, ["stockNamespace"]),
+        ({"memory": "1Gi", "gpu": 1, "cpu": "1"}, ["cpu", "gpu", "memory"]),
+        ({"labels": {"runtime.lokiwager.io/unit": "x"}}, ["labels['runtime.lokiwager.io/unit']"]),
+        ({"template": {"envs": [{"name": "A=B", "value": ""}]}}, ["template.envs[0].name"]),
+        ({"template": {"ports": [{"name": "x", "port": 0}]}}, ["template.ports[0].port"]),
+        ({"template": PORTS, "access": {"primaryPort": "web"}}, ["access.primaryPort"]),
+        ({"template": PORTS, "access": {"scheme": "ftp"}}, ["access.scheme"]),
+        (
+            {"storageMounts": [{"name": "a", "mountPath": "/proc/x"}]},
+            ["storageMounts[0].mountPath"],
+        ),
+        ({"replicas": 2}, ["replicas"]),
+    ],
+    ids=str,
+)
+async def test_what_kubernetes_would_refuse_later_is_refused_before_stock_is_touched(
+    product: Installation, asked: dict[str, object], fields: list[str]
+) -> None:
+    order = an_order("h1.small", **asked)
+    answer = await product.api.post(UNITS, order)
+
+    assert answer.refusal == (400, "invalid_request")
+    assert sorted(answer.details) == fields
+    assert (await product.api.get(f"{JOBS}/{order['operationID']}")).status == 404
+
+
+async def test_every_problem_is_told_at_once(api: Caller) -> None:
+    answer = await api.post(UNITS, {"name": "X", "image": 7, "colour": "red"})
+
+    assert sorted(answer.details) == ["colour", "image", "name", "operationID", "specName"]
+
+
+async def test_a_deleted_unit_is_gone_with_its_children(product: Installation) -> None:
+    name = await product.a_ready_unit()
+    answer = await product.api.delete(f"{UNITS}/{name}")
+
+    assert (answer.status, answer.body) == (204, "")
+    await product.site.gone("gpuunits", name)
+    await product.site.gone("deployments", f"unit-{name}")
+    assert (await product.api.get(f"{UNITS}/{name}")).refusal == (404, "not_found")
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+async def test_there_is_no_such_unit(api: Caller, method: str) -> None:
+    body = {"image": "example/app:2"} if method == "PUT" else None
+    answer = await api.request(method, f"{UNITS}/absent", body)
+
+    assert answer.refusal == (404, "not_found")
+    assert "'absent'" in answer.error["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PATCH", UNITS, "GET,HEAD,POST"),
+        ("POST", f"{UNITS}/x", "DELETE,GET,HEAD,PUT"),
+        ("PUT", f"{STOCK}/x", "DELETE"),
+        ("DELETE", JOBS, "GET,HEAD"),
+    ],
+)
+async def test_a_wrong_method_is_told_the_right_ones(
+    api: Caller, method: str, path: str, allowed: str
+) -> None:
+    answer = await api.request(method, path)
+
+    assert answer.refusal == (405, "method_not_allowed")
+    assert answer.headers["Allow"] == allowed
+
+
+async def test_the_request_id_of_the_caller_comes_back(api: Caller) -> None:
+    mine = await api.request("GET", UNITS, headers={"X-Request-ID": "call-7"})
+    made = await api.get(f"{UNITS}/absent")
+
+    assert mine.headers["X-Request-ID"] == "call-7"
+    assert len(made.headers["X-Request-ID"]) == 32
+
+
+async def test_units_are_found_by_spec_phase_and_label(product: Installation) -> None:
+    tenant = new_name("tenant")
+    spec = await product.stocked(2)
+    orders = [
+        an_order(spec, labels={"tenant": tenant}),
+        an_order(spec, labels={"tenant": tenant, "sim.local/mode": "never-ready"}),
+    ]
+    await asyncio.gather(*(product.api.post(UNITS, order) for order in orders))
+    good, slow = (order["name"] for order in orders)
+    await product.api.get(f"{UNITS}/{good}?wait=Ready")
+
+    async def found(query: str) -> list[str]:
+        return sorted(unit["name"] for unit in (await product.api.get(f"{UNITS}?{query}")).data)
+
+    assert await found(f"specName={spec}") == sorted([good, slow])
+    assert await found(f"label=tenant%3D{tenant}") == sorted([good, slow])
+    assert await found(f"label=tenant%3D{tenant},sim.local/mode") == [slow]
+    assert await found(f"specName={spec}&phase=Ready") == [good]
+    assert await found(f"specName={spec}&phase=Failed") == []
+
+
+async def test_a_list_is_read_in_parts(product: Installation) -> None:
+    spec = await product.stocked(5)
+    orders = [an_order(spec) for _ in range(5)]
+    await asyncio.gather(*(product.api.post(UNITS, order) for order in orders))
+    names: list[str] = []
+    query = f"{UNITS}?specName={spec}&limit=2"
+    page = await product.api.get(query)
+    names += [unit["name"] for unit in page.data]
+    while "continue" in page.meta:
+        page = await product.replica.get(f"{query}&continue={page.meta['continue']}")
+        assert 1 <= len(page.data) <= 2
+        names += [unit["name"] for unit in page.data]
+
+    assert names == sorted(order["name"] for order in orders)
+
+
+async def test_a_part_tells_how_many_remain(product: Installation) -> None:
+    await asyncio.gather(*(product.a_unit() for _ in range(2)))
+    count = len((await product.api.get(f"{UNITS}?limit=500")).data)
+    part = await product.api.get(f"{UNITS}?limit=1")
+
+    assert part.meta["remaining"] == count - 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["limit=0", "limit=501", "limit=x", "phase=Sleepy", "label=a%20b%20c", "continue=x", "page=2"],
+)
+async def test_a_query_that_cannot_be_read_is_refused(api: Caller, query: str) -> None:
+    assert (await api.get(f"{UNITS}?{query}")).refusal == (400, "invalid_request")

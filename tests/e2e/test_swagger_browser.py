@@ -1,0 +1,100 @@
+"""The Swagger page in a real browser: it shows everything, works, and asks no other host."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.browser import MISSING, PROGRAM, Page, browsing
+from tests.support.eventually import eventually
+from tests.support.http import get
+from tests.support.our_api import serving
+from tests.support.our_controller import controlled
+from tests.support.products import Running
+from tests.support.site import Site
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason=MISSING)
+
+UNITS, OPERATOR = "/api/v1/gpu-units", "/api/v1/operator"
+STOCK, POOLS, JOBS = f"{OPERATOR}/stock-units", f"{OPERATOR}/stock-pools", f"{OPERATOR}/jobs"
+# What a reader gets who tries out one after the other, with the forms as the page fills them in.
+WRITES = [("POST", POOLS, "201"), ("POST", UNITS, "201")]
+READS = [
+    *(("GET", path, "200") for path in ("/healthz", "/readyz", "/metrics", "/api/v1/health")),
+    *(("GET", path, "200") for path in (STOCK, POOLS, f"{POOLS}/{{name}}", f"{OPERATOR}/specs")),
+    *(("GET", path, "200") for path in (JOBS, f"{JOBS}/{{operationID}}")),
+    *(("GET", path, "200") for path in (UNITS, f"{UNITS}/{{name}}")),
+]
+CHANGES = [
+    ("PUT", f"{POOLS}/{{name}}", "200"),
+    ("PUT", f"{UNITS}/{{name}}", "200"),
+    ("DELETE", f"{POOLS}/{{name}}", "204"),
+    ("DELETE", f"{UNITS}/{{name}}", "204"),
+    ("DELETE", f"{STOCK}/{{name}}", "404"),
+]
+BLOCKS = """[...document.querySelectorAll('.opblock')].map(block => [
+    block.querySelector('.opblock-summary-method').textContent,
+    block.querySelector('.opblock-summary-path').dataset.path,
+])"""
+
+BLOCKS_NAMED = f"{BLOCKS}.findIndex(([method, path]) => method === {{method}} && path === {{path}})"
+
+
+@pytest.fixture
+async def api(site: Site, tmp_path: Path) -> AsyncIterator[Running]:
+    async with controlled(site), serving(site, tmp_path) as product:
+        yield product
+
+
+@pytest.fixture
+async def page(api: Running, tmp_path: Path) -> AsyncIterator[Page]:
+    async with browsing(tmp_path / "browser") as page:
+        await page.open(f"{api.url}/swagger?url=http://elsewhere.example/doc.json")
+        await page.until("document.querySelectorAll('.opblock').length")
+        yield page
+
+
+async def try_out(page: Page, method: str, path: str, album: Path) -> str:
+    """Click as a reader would; the status that the page shows, of which there is a picture."""
+    place = BLOCKS_NAMED.format(method=json.dumps(method), path=json.dumps(path))
+    block = f"document.querySelectorAll('.opblock')[{await page.evaluate(place)}]"
+    toggle = f"{block}.querySelector('.opblock-summary-control').click()"
+    await page.evaluate(toggle)
+    for button in (".try-out__btn", ".execute"):
+        await page.until(f"{block}.querySelector('{button}') !== null")
+        await page.evaluate(f"{block}.querySelector('{button}').click()")
+    status = f"{block}.querySelector('.live-responses-table .response .response-col_status')"
+    shown = await page.until(f"{status}?.textContent.trim()")
+    await page.evaluate(f"{block}.scrollIntoView()")
+    (album / f"{method}{path.replace('/', '-')}.png").write_bytes(await page.screenshot())
+    await page.evaluate(toggle)
+    return str(shown)
+
+
+async def stock_is_ready(api: Running) -> bool:
+    _, answer = await get(f"{api.url}{STOCK}?phase=Ready")
+    return len(answer["data"]) > 0
+
+
+async def test_everything_can_be_tried_out_and_no_other_host_is_asked(
+    api: Running, page: Page, tmp_path: Path
+) -> None:
+    _, document = await get(f"{api.url}/swagger/doc.json")
+    assert sorted(await page.evaluate(BLOCKS)) == sorted(operations(document))
+    album = tmp_path / "album"
+    album.mkdir()
+    shown = [("POST", STOCK, await try_out(page, "POST", STOCK, album))]
+    await eventually(lambda: stock_is_ready(api))
+    for method, path, _ in WRITES + READS + CHANGES:
+        shown.append((method, path, await try_out(page, method, path, album)))
+    assert shown == [("POST", STOCK, "202"), *WRITES, *READS, *CHANGES]
+    assert sorted([method, path] for method, path, _ in shown) == sorted(operations(document))
+    assert [url for url in page.requested if not url.startswith((f"{api.url}/", "data:"))] == []
+    assert page.complaints == []
+
+
+def operations(document: dict[str, Any]) -> list[list[str]]:
+    paths = document["paths"].items()
+    return [[method.upper(), path] for path, methods in paths for method in methods]

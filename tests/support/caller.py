@@ -1,0 +1,82 @@
+"""A caller of the API, who knows nothing but its address."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+
+PATIENCE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response that was read to its end."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: Any
+
+    @property
+    def data(self) -> Any:
+        """What a success holds."""
+        assert set(self.body) <= {"data", "meta"}, self.body
+        return self.body["data"]
+
+    @property
+    def meta(self) -> Any:
+        return self.body["meta"]
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """What a failure holds."""
+        assert set(self.body) == {"error"}, self.body
+        found: dict[str, Any] = self.body["error"]
+        return found
+
+    @property
+    def refusal(self) -> tuple[int, str]:
+        return self.status, self.error["code"]
+
+    @property
+    def details(self) -> dict[str, str]:
+        """The problems by field path."""
+        return {each["field"]: each["message"] for each in self.error["details"]}
+
+
+class Caller:
+    """Sends requests to one replica, each on a connection of its own."""
+
+    def __init__(self, url: str, *, seconds: float = PATIENCE_SECONDS) -> None:
+        self.url = url
+        self._timeout = aiohttp.ClientTimeout(total=seconds)
+
+    async def request(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        async with (
+            aiohttp.ClientSession(timeout=self._timeout) as session,
+            session.request(method, self.url + path, json=body, headers=headers) as response,
+        ):
+            decoded = await response.json() if response.status != 204 else await response.text()
+            return Answer(response.status, response.headers, decoded)
+
+    async def get(self, path: str) -> Answer:
+        return await self.request("GET", path)
+
+    async def post(self, path: str, body: Any) -> Answer:
+        return await self.request("POST", path, body)
+
+    async def put(self, path: str, body: Any, headers: Mapping[str, str] | None = None) -> Answer:
+        return await self.request("PUT", path, body, headers)
+
+    async def delete(self, path: str) -> Answer:
+        return await self.request("DELETE", path)
+
+    async def text(self, path: str) -> str:
+        """What is answered in plain text."""
+        async with (
+            aiohttp.ClientSession(timeout=self._timeout) as session,
+            session.get(self.url + path) as response,
+        ):
+            return await response.text()

@@ -1,0 +1,74 @@
+"""Callers of the API who repeat what was not answered, on whichever replica."""
+
+import asyncio
+from random import Random
+
+from apiserver.accepted import DeletedObject, Outcome
+from apiserver.clock import Clock
+from apiserver.commands import CreateUnit, SeedStock
+from apiserver.errors import ServiceError, ServiceUnavailableError
+from apiserver.gateway import ClusterError
+from apiserver.services.records import LostRecordError
+from apiserver.use_cases import UseCases
+from shared.v1alpha1.gpuunit import GPUUnit
+from tests.support.faulty import Killed
+from tests.support.invariants import Answer
+from tests.support.replicas import Replicas
+
+
+class Callers:
+    """All of them; `answers` is what they were told."""
+
+    def __init__(self, replicas: Replicas, clock: Clock, randomness: Random) -> None:
+        self._replicas = replicas
+        self._clock = clock
+        self._randomness = randomness
+        self.answers: list[Answer] = []
+
+    async def call(self, command: CreateUnit | SeedStock) -> None:
+        """Repeat the request until it is answered; sent away, come back once or twice."""
+        tries = self._randomness.randrange(1, 4)
+        while tries:
+            await self._clock.sleep(self._randomness.uniform(0.0, 0.5))
+            if not self._replicas.alive:
+                continue
+            answer = await ask(self._randomness.choice(self._replicas.alive), command)
+            if answer is None:
+                continue
+            self.answers.append(answer)
+            if answer.code:
+                tries -= 1
+            elif answer.uid or isinstance(command, SeedStock):
+                return
+
+
+async def ask(replica: UseCases, command: CreateUnit | SeedStock) -> Answer | None:
+    """One request; None if the caller cannot know what became of it."""
+    try:
+        return await answered(replica, command)
+    except (ClusterError, ServiceUnavailableError, LostRecordError, Killed):
+        return None
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        return None  # the process that did the work is gone
+    except ServiceError as error:
+        return Answer(command.operation_id, is_new=False, code=error.code)
+
+
+async def answered(replica: UseCases, command: CreateUnit | SeedStock) -> Answer:
+    operation_id = command.operation_id
+    if isinstance(command, SeedStock):
+        begun = await replica.stock.seed(command)
+        is_new = begun.outcome is Outcome.NEW
+        return Answer(operation_id, is_new, record=begun.value.metadata.uid)
+    made = await replica.units.create(command)
+    is_new = made.outcome is Outcome.NEW
+    match made.value:
+        case GPUUnit(metadata=meta):
+            return Answer(operation_id, is_new, meta.uid)
+        case DeletedObject(uid=uid):
+            return Answer(operation_id, is_new, uid)
+        case record:
+            return Answer(operation_id, is_new=False, record=record.metadata.uid)

@@ -1,0 +1,25 @@
+"""A clock on which ten seconds pass in one, so that nobody waits for timers."""
+
+import asyncio
+from datetime import datetime
+from typing import Final
+
+from apiserver.clock import SystemClock
+
+FASTER: Final = 10.0
+
+
+class HurriedClock:
+    """The machine's clock, run faster."""
+
+    def __init__(self) -> None:
+        self._clock = SystemClock()
+
+    def now(self) -> datetime:
+        return self._clock.now()
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic() * FASTER
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds / FASTER)

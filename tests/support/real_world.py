@@ -1,0 +1,72 @@
+"""A site on a real server, with the real controller, as a place where operations run."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Final
+
+from apiserver.gateway import Cluster
+from apiserver.services.catalogue import Catalogue
+from apiserver.use_cases import Surroundings
+from tests.support.api_gateway import gateway_of
+from tests.support.eventually import eventually
+from tests.support.hurried_clock import HurriedClock
+from tests.support.our_controller import controlled
+from tests.support.processes import Processes
+from tests.support.site import Site, a_unit
+from tests.support.snapshot import Snapshot, still
+
+PATIENCE: Final = 20.0
+
+
+class RealWorld:
+    """Stock takes no GPU here, so that hundreds fit."""
+
+    def __init__(self, site: Site, gateway: Cluster) -> None:
+        names = site.namespaces
+        self.clock = HurriedClock()
+        self.where = Surroundings(names.stock, names.instance, names.system, Catalogue(), PATIENCE)
+        self._site = site
+        self._gateway = gateway
+
+    def cluster(self) -> Cluster:
+        return self._gateway
+
+    def processes(self, randomness: Random) -> Processes:
+        return Processes(self.where, self.clock, randomness)
+
+    async def control(self, client: Cluster) -> None:
+        """It runs beside, with its own account and its own way to the server."""
+        await asyncio.Event().wait()
+
+    async def put(self, name: str, spec: str) -> str:
+        """Ready stock; its uid."""
+        body = a_unit(name, specName=spec, gpu=0, memory="1Mi")
+        await self._site.create("gpuunits", body, namespace=self.where.stock)
+        unit = await eventually(
+            lambda: self._site.stock(name),
+            lambda found: found.get("status", {}).get("phase") == "Ready",
+            seconds=90,
+        )
+        return str(unit["metadata"]["uid"])
+
+    async def put_all(self, count: int, spec: str) -> set[str]:
+        """So many units of ready stock; their uids."""
+        names: Iterable[str] = (f"{spec}-stock-{number}" for number in range(count))
+        return set(await asyncio.gather(*(self.put(name, spec) for name in names)))
+
+    def ever_ready(self) -> frozenset[str]:
+        """Nobody has kept that here."""
+        return frozenset()
+
+    async def left(self) -> Snapshot:
+        """What there is once it no longer changes."""
+        return await still(lambda: Snapshot.of(self._gateway, self.where), self.clock)
+
+
+@asynccontextmanager
+async def real_world(site: Site) -> AsyncIterator[RealWorld]:
+    """The world of a site, with a controller, for the length of the block."""
+    async with gateway_of(site.api_kubeconfig) as gateway, controlled(site):
+        yield RealWorld(site, gateway)

@@ -1,0 +1,31 @@
+"""API processes inside the test's own, each started again whenever it dies."""
+
+import asyncio
+from collections.abc import Callable
+
+from apiserver.use_cases import UseCases
+from tests.support.faulty import Killed
+
+
+class Replicas:
+    """`alive` are those that can be asked; `make` starts a new process."""
+
+    def __init__(self, make: Callable[[], UseCases]) -> None:
+        self._make = make
+        self.alive: list[UseCases] = []
+
+    async def keep_one(self) -> None:
+        """Have one more process, for ever."""
+        while True:
+            use_cases = self._make()
+            try:
+                async with asyncio.TaskGroup() as process:
+                    process.create_task(use_cases.workshop.run())
+                    process.create_task(use_cases.resumption.run())
+                    await asyncio.sleep(0)
+                    self.alive.append(use_cases)
+            except* Killed:
+                pass
+            finally:
+                if use_cases in self.alive:
+                    self.alive.remove(use_cases)

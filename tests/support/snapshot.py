@@ -1,0 +1,97 @@
+"""All that operations leave in a cluster, as it is at one moment."""
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from apiserver.clock import Clock
+from apiserver.gateway import Objects, Selection
+from apiserver.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS, Object
+from apiserver.services.records import is_final
+from apiserver.use_cases import Surroundings
+from controller.gpuunit import claim
+from shared.v1alpha1.gpustorage import GPUStorage
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.operation import Operation, OperationType
+from tests.support.invariants import Answer, Rest
+
+REST_SECONDS = 15.0  # the resumption looks every 5 s, and resumes what it sees twice
+MOST_LOOKS = 40
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Stock, users' units, records and storages."""
+
+    stock: tuple[GPUUnit, ...]
+    units: tuple[GPUUnit, ...]
+    records: tuple[Operation, ...]
+    storages: tuple[GPUStorage, ...] = ()
+
+    @classmethod
+    async def of(cls, objects: Objects, where: Surroundings) -> "Snapshot":
+        """What is there now."""
+        stock = await objects.list(GPU_UNITS, where.stock, Selection())
+        units = await objects.list(GPU_UNITS, where.instance, Selection())
+        records = await objects.list(OPERATIONS, where.system, Selection())
+        storages = await objects.list(GPU_STORAGES, where.instance, Selection())
+        return cls(stock.items, units.items, records.items, storages.items)
+
+    def of_spec(self, name: str) -> "Snapshot":
+        """What belongs to one spec; ids of operations begin with its name."""
+        return Snapshot(
+            tuple(each for each in self.stock if each.spec.spec_name == name),
+            tuple(each for each in self.units if each.spec.spec_name == name),
+            tuple(each for each in self.records if each.spec.operation_id.startswith(f"{name}-")),
+            tuple(each for each in self.storages if each.metadata.name.startswith(f"{name}-")),
+        )
+
+    @property
+    def versions(self) -> frozenset[str]:
+        everything: list[Object] = [*self.stock, *self.units, *self.records, *self.storages]
+        return frozenset(each.metadata.resource_version for each in everything)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is bound to change, or else is stuck."""
+        return not all(map(is_final, self.records)) or any(map(claim.is_claimed, self.stock))
+
+
+async def still(look: Callable[[], Awaitable[Snapshot]], clock: Clock) -> Snapshot:
+    """What there is once it no longer changes; what never ends is told too."""
+    before = await look()
+    for _ in range(MOST_LOOKS):
+        await clock.sleep(REST_SECONDS)
+        now = await look()
+        if now.versions == before.versions and not now.is_busy:
+            break
+        before = now
+    return before
+
+
+def rest_of(
+    left: Snapshot,
+    answers: Sequence[Answer],
+    *,
+    by_hand: Collection[str] = (),
+    discarded: Collection[str] = (),
+    removed: Sequence[GPUUnit] = (),
+    ever_ready: Collection[str] = (),
+) -> Rest:
+    """What the checker wants to know; stock that is listed was ready, or would have been."""
+    listed = {
+        made.uid
+        for record in left.records
+        if record.spec.type == OperationType.SEED_STOCK_UNITS
+        for made in record.status.objects
+    }
+    return Rest(
+        seeded=frozenset({*by_hand, *listed, *ever_ready}),
+        by_hand=frozenset(by_hand),
+        discarded=frozenset(discarded),
+        removed=removed,
+        stock=left.stock,
+        units=left.units,
+        records=left.records,
+        storages=left.storages,
+        answers=answers,
+    )
