@@ -19,6 +19,8 @@ from tests.support.site import Site
 SEED = 20261116
 EXAMPLES = 25
 UNLOGGED = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics")}
+# Only a storage whose filling has failed can be recovered, and none is filled here.
+UNREACHED = {("POST", "/api/v1/gpu-storages/{name}/recover")}
 # The document cannot say all that Kubernetes would refuse, so what it allows may be refused.
 # A unit may be far from ready, and waiting for it is not what is tried here.
 # Swagger 2.0 names media types by operation, not by answer, so it cannot say that 204 has none.
@@ -68,7 +70,7 @@ async def test_every_answer_is_one_that_the_document_names(api: Running, tmp_pat
     log = api.process.log.read_text()
     assert "level=error" not in log
     _, document = await get(f"{api.url}/swagger/doc.json")
-    assert successes(log) >= operations(document) - UNLOGGED
+    assert successes(log) >= operations(document) - UNLOGGED - UNREACHED
 
 
 def successes(log: str) -> set[tuple[str, str]]:
