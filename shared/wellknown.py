@@ -28,8 +28,10 @@ SOURCE_STOCK_UID: Final = f"{PREFIX}source-stock-uid"
 MOUNTED_BY: Final = f"{PREFIX}mounted-by"
 BEGUN_BY: Final = f"{PREFIX}begun-by"
 ATTEMPT: Final = f"{PREFIX}attempt"
+RECOVER: Final = f"{PREFIX}recover"
 
 MOUNT_FINALIZER: Final = f"{PREFIX}mount-protection"
+OUTCOME_FINALIZER: Final = f"{PREFIX}outcome"
 QUEUE_FINALIZER: Final = f"{PREFIX}queue"
 
 STOCK_PRIORITY: Final = "gpu-runtime-stock"

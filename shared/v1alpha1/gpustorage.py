@@ -65,6 +65,10 @@ class PrepareStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     observed_digest: Annotated[
         str, Meta(description="The hash of the prepare spec that this is about.")
     ] = ""
+    recovered_by: Annotated[
+        str, Meta(description="The request to recover that was acted on last.")
+    ] = ""
+    message: Annotated[str, Meta(description="Why it failed.")] = ""
     recovery_phase: Annotated[
         str, Meta(description="How far along a recovery after a failure is.")
     ] = ""

@@ -37,9 +37,13 @@ class Lookup:
     async def live_stock(self, name: str) -> GPUUnit | None:
         return await self._live(GPU_UNITS, ObjectKey(self._namespaces.stock, name))
 
+    async def live_unit(self, name: str) -> GPUUnit | None:
+        """A user's unit; None where there is none of that name."""
+        return await self._live(GPU_UNITS, ObjectKey(self._namespaces.instance, name))
+
     async def live_unit_uid(self, name: str) -> str | None:
         """The uid of a user's unit; None where there is none of that name."""
-        unit = await self._live(GPU_UNITS, ObjectKey(self._namespaces.instance, name))
+        unit = await self.live_unit(name)
         return None if unit is None else unit.metadata.uid
 
     def _record_key(self, operation_id: str) -> ObjectKey:

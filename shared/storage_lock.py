@@ -1,0 +1,67 @@
+"""The lock of a GPUStorage: who alone may use its volume, in an annotation of the storage."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from shared.meta import ObjectMeta
+from shared.wellknown import MOUNT_FINALIZER, MOUNTED_BY
+
+
+class StorageLock(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A unit's, or that of the storage called `prepare` while it is being filled.
+
+    Without a uid it is its operation's, which is about to make the unit. `generation` is the one
+    of the unit for which the lock was taken; `operation` of a filling is the request to recover.
+    """
+
+    unit: str = ""
+    uid: str = ""
+    operation: str = ""
+    prepare: str = ""
+    generation: int = 0
+
+    @property
+    def holder(self) -> str:
+        """Who holds it, for people."""
+        if self.prepare:
+            return f"the filling of GPUStorage {self.prepare}"
+        return f"unit {self.unit}" if self.unit else f"operation {self.operation!r}"
+
+
+def lock_of(annotations: Mapping[str, str]) -> StorageLock | None:
+    """The lock, None where nobody has it; one that cannot be read is nobody's in particular."""
+    text = annotations.get(MOUNTED_BY)
+    if text is None:
+        return None
+    try:
+        return msgspec.json.decode(text, type=StorageLock)
+    except msgspec.DecodeError:
+        return StorageLock()
+
+
+def taking(storage: ObjectMeta, lock: StorageLock) -> dict[str, Any]:
+    """The patch that locks a storage as it was read, and keeps it from being deleted."""
+    finalizers = dict.fromkeys((*storage.finalizers, MOUNT_FINALIZER))
+    return {
+        "metadata": {
+            "uid": storage.uid,
+            "resourceVersion": storage.resource_version,
+            "annotations": {MOUNTED_BY: msgspec.json.encode(lock).decode()},
+            "finalizers": list(finalizers),
+        }
+    }
+
+
+def freeing(storage: ObjectMeta) -> dict[str, Any]:
+    """The patch that takes the lock away, and with it what keeps the storage from going."""
+    finalizers = [each for each in storage.finalizers if each != MOUNT_FINALIZER]
+    return {
+        "metadata": {
+            "uid": storage.uid,
+            "resourceVersion": storage.resource_version,
+            "annotations": {MOUNTED_BY: None},
+            "finalizers": finalizers,
+        }
+    }
