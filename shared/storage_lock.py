@@ -1,6 +1,6 @@
 """The lock of a GPUStorage: who alone may use its volume, in an annotation of the storage."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -43,25 +43,24 @@ def lock_of(annotations: Mapping[str, str]) -> StorageLock | None:
 
 def taking(storage: ObjectMeta, lock: StorageLock) -> dict[str, Any]:
     """The patch that locks a storage as it was read, and keeps it from being deleted."""
-    finalizers = dict.fromkeys((*storage.finalizers, MOUNT_FINALIZER))
-    return {
-        "metadata": {
-            "uid": storage.uid,
-            "resourceVersion": storage.resource_version,
-            "annotations": {MOUNTED_BY: msgspec.json.encode(lock).decode()},
-            "finalizers": list(finalizers),
-        }
-    }
+    note = {MOUNTED_BY: msgspec.json.encode(lock).decode()}
+    return _patch(storage, (*storage.finalizers, MOUNT_FINALIZER), annotations=note)
+
+
+def guarding(storage: ObjectMeta) -> dict[str, Any]:
+    """The patch that keeps a storage from being deleted, whoever uses it."""
+    return _patch(storage, (*storage.finalizers, MOUNT_FINALIZER))
 
 
 def freeing(storage: ObjectMeta) -> dict[str, Any]:
     """The patch that takes the lock away, and with it what keeps the storage from going."""
-    finalizers = [each for each in storage.finalizers if each != MOUNT_FINALIZER]
-    return {
-        "metadata": {
-            "uid": storage.uid,
-            "resourceVersion": storage.resource_version,
-            "annotations": {MOUNTED_BY: None},
-            "finalizers": finalizers,
-        }
-    }
+    others = [each for each in storage.finalizers if each != MOUNT_FINALIZER]
+    return _patch(storage, others, annotations={MOUNTED_BY: None})
+
+
+def _patch(
+    storage: ObjectMeta, finalizers: Iterable[str], **changes: Mapping[str, str | None]
+) -> dict[str, Any]:
+    """Only of the storage as it was read: whoever was first wins."""
+    seen = {"uid": storage.uid, "resourceVersion": storage.resource_version}
+    return {"metadata": {**seen, "finalizers": list(dict.fromkeys(finalizers)), **changes}}

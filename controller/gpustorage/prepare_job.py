@@ -6,9 +6,10 @@ from controller.gpustorage.labels import Part, child_metadata, pod_labels
 from controller.gpustorage.settings import StorageSettings
 from controller.lockdown import locked_down_container, locked_down_pod
 from controller.non_empty import non_empty
+from controller.runtime.key import ObjectKey
 from shared import names, wellknown
 from shared.job import Job
-from shared.v1alpha1.gpustorage import GPUStorage, Prepare
+from shared.v1alpha1.gpustorage import KIND, GPUStorage, Prepare
 
 DATA: Final = "/data"
 SOURCE: Final = "/source"
@@ -36,6 +37,17 @@ def prepare_job(
             "template": _template(storage, prepare, settings),
         },
     }
+
+
+def job_key(storage: ObjectKey) -> ObjectKey:
+    """Where the Job of a storage is; its NetworkPolicy has the same name."""
+    return ObjectKey(storage.namespace, names.prepare_job(storage.name))
+
+
+def is_of_a_storage(job: Job, name: str) -> bool:
+    """Whether the Job was made for a storage of that name, this one or an earlier one."""
+    owners = job.metadata.owner_references
+    return any(owner.controller and (owner.kind, owner.name) == (KIND, name) for owner in owners)
 
 
 def attempt_of(job: Job) -> str:

@@ -1,9 +1,11 @@
 """How the volume of a storage is, apart from what is in it."""
 
+from controller.conditions import condition_of
 from controller.gpustorage.size import can_grow, is_growing, wants_less, wants_more
 from controller.gpustorage.verdict import Verdict
-from shared.reasons import StorageReason
+from shared.reasons import ConditionType, StorageReason
 from shared.storage_class import StorageClass
+from shared.storage_lock import lock_of
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.volume_claim import LOST, VolumeClaim
 
@@ -60,10 +62,11 @@ def sized(storage: GPUStorage, claim: VolumeClaim, kind: StorageClass | None) ->
 
 def was_used(storage: GPUStorage) -> bool:
     """Whether there may have been data: an empty volume must not pass for what is lost."""
-    conditions = storage.status.conditions
-    return bool(storage.status.capacity) or any(
-        found.reason == StorageReason.VOLUME_LOST for found in conditions
-    )
+    lock = lock_of(storage.metadata.annotations)
+    is_mounted = lock is not None and bool(lock.unit)
+    ready = condition_of(storage.status.conditions, ConditionType.READY)
+    is_lost = ready is not None and ready.reason == StorageReason.VOLUME_LOST
+    return bool(storage.status.capacity) or is_mounted or is_lost
 
 
 def lost(storage: GPUStorage) -> Verdict:
