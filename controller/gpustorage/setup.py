@@ -76,10 +76,10 @@ def watch(queue: WorkQueue[ObjectKey], caches: Caches, namespaces: Namespaces) -
     wakes, child, here = Wakes(caches, namespaces), Priority.CHILD, namespaces.instance
     caches.storages.subscribe(feed(queue, itself()))
     caches.storages.subscribe(feed(queue, mapped(wakes.by_storage), child))
-    for children in (caches.claims, caches.jobs, caches.services):
-        children.subscribe(feed(queue, owner(GPU_STORAGES), child))
-    for shared in (caches.deployments, caches.policies):
-        shared.subscribe(feed(queue, owner(GPU_STORAGES), child), here)
+    caches.claims.subscribe(feed(queue, itself(), child))  # they have the names of storages
+    for children in (caches.jobs, caches.services, caches.deployments, caches.policies):
+        children.subscribe(feed(queue, owner(GPU_STORAGES), child), here)
+        children.subscribe(feed(queue, wakes.freed_name(), child), here)
     caches.deployments.subscribe(feed(queue, mapped(wakes.by_deployment), child), here)
     caches.replica_sets.subscribe(feed(queue, mapped(wakes.by_replica_set), child), here)
     caches.pods.subscribe(feed(queue, mapped(wakes.by_pod), child), here)

@@ -13,6 +13,8 @@ from controller.namespaces import Namespaces
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
 from controller.runtime.objects import Object
+from controller.runtime.triggers import Trigger
+from shared import names
 from shared.deployment import Deployment, ReplicaSet
 from shared.pod import Pod
 from shared.v1alpha1.gpustorage import GPUStorage
@@ -57,5 +59,25 @@ class Wakes:
         """All of them: classes change so rarely that no index is worth it."""
         return map(key_of, self._caches.storages.all())
 
-    def _keys(self, names: Iterable[str]) -> Iterable[ObjectKey]:
-        return [ObjectKey(self._namespace, name) for name in names]
+    def freed_name(self) -> Trigger:
+        """The storage whose child could not be made while somebody else's had its name.
+
+        Such deletions are too rare for an index.
+        """
+
+        def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
+            if new is not None or old is None or has_controller(old):
+                return
+            for storage in self._caches.storages.all():
+                name = storage.metadata.name
+                if old.metadata.name in (names.prepare_job(name), names.accessor(name)):
+                    yield key_of(storage)
+
+        return keys
+
+    def _keys(self, claims: Iterable[str]) -> Iterable[ObjectKey]:
+        return [ObjectKey(self._namespace, name) for name in claims]
+
+
+def has_controller(child: Object) -> bool:
+    return any(owner.controller for owner in child.metadata.owner_references)

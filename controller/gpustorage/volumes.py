@@ -6,6 +6,7 @@ from controller.gpustorage.hitch import Hitch, hitch_of
 from controller.gpustorage.settings import StorageSettings
 from controller.gpustorage.verdict import Verdict
 from controller.gpustorage.volume import lost, volume_verdict, was_used
+from controller.ownership import is_controlled_by
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
 from controller.sync import Sync
@@ -23,9 +24,9 @@ class Volumes:
         self._sync = sync
 
     def found(self, storage: GPUStorage) -> tuple[VolumeClaim | None, StorageClass | None]:
-        """The claim and its class, as far as they are there."""
+        """The storage's own claim and its class, as far as they are there."""
         claim = self._caches.claims.get(key_of(storage))
-        if claim is None:
+        if claim is None or not is_controlled_by(claim.metadata, [storage.metadata.uid]):
             return None, None
         return claim, self._caches.classes.get(ObjectKey("", claim.class_name))
 
@@ -34,7 +35,8 @@ class Volumes:
         claim, kind = self.found(storage)
         if claim is None and was_used(storage):
             return lost(storage), None
-        asked_for = claim_child(storage, claim, kind, self._settings)
+        there = self._caches.claims.get(key_of(storage))
+        asked_for = claim_child(storage, there, kind, self._settings)
         failed = await self._sync.ensure(storage, [asked_for])
         claim, kind = self.found(storage)
         verdict = volume_verdict(storage, claim, kind)

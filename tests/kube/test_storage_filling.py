@@ -20,6 +20,7 @@ from tests.support.gpu_storages import (
     recover,
     simulated,
     storage,
+    storage_saying,
     storage_with,
 )
 from tests.support.our_controller import controlled
@@ -222,3 +223,19 @@ async def test_a_storage_cannot_be_a_copy_of_itself(site: Site) -> None:
         found = await storage_with(site, "data", "InvalidSpec")
 
     assert found["status"]["phase"] == "Failed"
+
+
+async def test_pods_that_were_left_behind_are_waited_for(site: Site) -> None:
+    """As by `kubectl delete job --cascade=orphan`: two must never write at once."""
+    async with controlled(site):
+        await create(site, simulated("data", run_for="6s"))
+        await filling(site, "data", "Running")
+        await site.admin.request(
+            "DELETE", site.path("jobs", "prepare-data"), {"propagationPolicy": "Orphan"}
+        )
+        await storage_with(site, "data", "PrepareFailed")
+        await recover(site, "data", "r1")
+        await storage_saying(site, "data", "the pods of an earlier attempt have not gone yet")
+        await storage_with(site, "data", "StorageReady")
+
+    assert await fillings(site, "data") == 2

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from shared.storage_lock import StorageLock
+from tests.support import played_api
 from tests.support.eventually import eventually
 from tests.support.gpu_storages import (
     a_storage,
@@ -18,6 +19,7 @@ from tests.support.gpu_storages import (
     storage_with,
 )
 from tests.support.our_controller import controlled
+from tests.support.played_api import Order
 from tests.support.simulated_units import a_users_unit, change, pods_of
 from tests.support.site import Site, ready_of
 
@@ -144,16 +146,48 @@ async def test_a_lock_of_an_operation_without_a_record_is_given_back(site: Site)
         await eventually(lambda: storage(site, "data"), lambda found: lock_in(found) is None)
 
 
-async def test_a_lock_of_an_open_operation_stands_until_it_fails(site: Site) -> None:
-    from tests.support.records import a_record  # noqa: PLC0415
+ORDER = Order("mine", "order-1", {"metadata": {"name": "warm", "uid": "uid-of-warm"}})
 
+
+async def test_a_lock_of_an_open_operation_stands_until_it_fails(site: Site) -> None:
     async with controlled(site):
         await create(site, a_storage("data"))
         await storage_with(site, "data", "StorageReady")
-        await a_record(site, "order-1")
+        await played_api.record(site, ORDER)
         await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
         await site.create("gpuunits", mounting("other", "data"))
-        await site.unit_with("other", "StorageInUse")
+        waiting = await site.unit_with("other", "StorageInUse")
+        await played_api.close(site, ORDER, {"phase": "Failed"})
+        await site.unit_with("other", "UnitReady")
+
+    assert ready_of(waiting)["message"] == "GPUStorage data is in use by unit mine"
+
+
+async def test_the_unit_of_an_operation_takes_its_lock_over(site: Site) -> None:
+    body = mounting("mine", "data")
+    body["metadata"]["annotations"] = {"runtime.lokiwager.io/operation-id": "order-1"}
+    async with controlled(site):
+        await create(site, a_storage("data"))
+        await storage_with(site, "data", "StorageReady")
+        await played_api.record(site, ORDER)
+        await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
+        unit = await site.create("gpuunits", body)
+        await site.unit_with("mine", "UnitReady")
+        lock = lock_in(await storage(site, "data"))
+
+    assert lock is not None
+    assert (lock.uid, lock.operation) == (unit["metadata"]["uid"], "order-1")
+
+
+async def test_a_lock_whose_unit_is_gone_before_it_was_named_is_given_back(site: Site) -> None:
+    gone = {"kind": "GPUUnit", "namespace": "n", "name": "mine", "uid": "uid-of-mine"}
+    async with controlled(site):
+        await create(site, a_storage("data"))
+        await storage_with(site, "data", "StorageReady")
+        await played_api.record(site, ORDER)
+        await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
+        await played_api.close(site, ORDER, {"phase": "Succeeded", "objects": [gone]})
+        await eventually(lambda: storage(site, "data"), lambda found: lock_in(found) is None)
 
 
 async def test_a_unit_waits_until_its_storage_is_filled(site: Site) -> None:

@@ -156,6 +156,30 @@ async def test_a_claim_of_somebody_else_is_never_touched(site: Site) -> None:
     assert "ownerReferences" not in left["metadata"]
 
 
+async def test_a_claim_is_made_as_soon_as_its_name_is_free(site: Site) -> None:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    await site.create("persistentvolumeclaims", {"metadata": {"name": "models"}, "spec": spec})
+    async with controlled(site):
+        await create(site, a_storage("models"))
+        await storage_with(site, "models", "ChildConflict")
+        await site.admin.delete(site.path("persistentvolumeclaims", "models"))
+        await storage_with(site, "models", "StorageReady")
+
+
+async def test_a_storage_of_the_name_of_a_deleted_one_has_its_own_volume(site: Site) -> None:
+    async with controlled(site):
+        await create(site, a_storage("models"))
+        await storage_with(site, "models", "StorageReady")
+        first = await claim(site, "models")
+        await site.admin.delete(site.path("gpustorages", "models"))
+        await site.gone("gpustorages", "models")
+        await create(site, a_storage("models"))
+        await storage_with(site, "models", "StorageReady")
+        second = await claim(site, "models")
+
+    assert first["metadata"]["uid"] != second["metadata"]["uid"]
+
+
 async def test_a_volume_goes_with_its_storage(site: Site) -> None:
     async with controlled(site):
         await create(site, a_storage("models"))

@@ -155,4 +155,6 @@ async def finished_job(site: Site, name: str) -> dict[str, Any]:
 
 async def delete_job(site: Site, name: str) -> None:
     """What `kubectl delete job` does."""
-    await site.admin.delete(site.path("jobs", f"prepare-{name}"))
+    await site.admin.request(
+        "DELETE", site.path("jobs", f"prepare-{name}"), {"propagationPolicy": "Background"}
+    )
