@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
+from shared.storage_lock import StorageLock
 from tests.support.eventually import eventually
 from tests.support.gpu_storages import (
     a_storage,
@@ -22,7 +23,7 @@ from tests.support.gpu_storages import (
 )
 from tests.support.mortal import doomed
 from tests.support.our_controller import controlled
-from tests.support.simulated_units import a_users_unit
+from tests.support.simulated_units import a_users_unit, pods_of
 from tests.support.site import Site
 
 ENOUGH_WRITES = 24
@@ -116,23 +117,26 @@ async def test_a_mount_survives_a_crash_at_every_write(site: Site) -> None:
             body = a_users_unit(f"{name}-{unit}", gpu=0, memory="1Mi", storageMounts=mounts)
             await site.create("gpuunits", body)
 
+    async def units(name: str) -> list[str]:
+        found = [unit["metadata"]["name"] for unit in await site.list("gpuunits")]
+        return [unit for unit in found if unit.startswith(f"{name}-")]
+
     async def end(name: str) -> None:
-        for _ in range(2):
-            held = await eventually(
-                lambda: storage(site, name),
-                lambda found: found.get("status", {}).get("mountedBy"),
+        while left := await units(name):
+            lock = await eventually(
+                lambda: lock_of(site, name), lambda lock: lock is not None and lock.unit in left
             )
-            unit = held["status"]["mountedBy"]
-            await site.unit_with(unit, "UnitReady")
-            lock = lock_in(await storage(site, name))
             assert lock is not None
-            assert lock.unit == unit
-            await site.admin.delete(site.path("gpuunits", unit))
-            await site.gone("gpuunits", unit)
-            await eventually(
-                lambda: storage(site, name),
-                lambda found, unit=unit: found["status"].get("mountedBy") != unit,  # type: ignore[misc]
-            )
-        await eventually(lambda: storage(site, name), lambda found: lock_in(found) is None)
+            await site.unit_with(lock.unit, "UnitReady")
+            assert await lock_of(site, name) == lock
+            for other in set(left) - {lock.unit}:
+                assert await pods_of(site, other) == []
+            await site.admin.delete(site.path("gpuunits", lock.unit))
+            await site.gone("gpuunits", lock.unit)
+        await eventually(lambda: lock_of(site, name), lambda lock: lock is None)
 
     await survives_every_write(site, begin, end)
+
+
+async def lock_of(site: Site, name: str) -> StorageLock | None:
+    return lock_in(await storage(site, name))
