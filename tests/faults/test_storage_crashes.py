@@ -4,7 +4,7 @@ A success is never repeated and never lost, a recovery is made once, and no lock
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from hack.cluster.controlplane import ControlPlane
@@ -27,13 +27,13 @@ from tests.support.our_controller import controlled
 from tests.support.simulated_units import a_users_unit, pods_of
 from tests.support.site import Site, new_site
 
-ENOUGH_WRITES = 24
+ENOUGH_WRITES = 40
 AT_ONCE = 6  # sites side by side: most of the time is spent in waiting
 NAME = "data"
 # The garbage collector learns of new kinds every thirty seconds.
 COLLECTION_SECONDS = 60.0
 
-Part = Callable[[Site], Awaitable[None]]
+Part = Callable[[Site], Coroutine[Any, Any, None]]
 
 
 async def survives_every_write(plane: ControlPlane, begin: Part, end: Part) -> list[str]:
@@ -61,15 +61,13 @@ async def survives(plane: ControlPlane, begin: Part, end: Part, number: int) -> 
     return mortal.last_call
 
 
-async def first_of(*endings: Awaitable[Any]) -> None:
+async def first_of(*endings: Coroutine[Any, Any, Any]) -> None:
     """Wait until one of them has come."""
-    tasks = [asyncio.ensure_future(each) for each in endings]
-    done, waiting = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    for task in waiting:
-        task.cancel()
-    await asyncio.gather(*waiting, return_exceptions=True)
-    for task in done:
-        task.result()
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(each) for each in endings]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
 
 
 async def is_filled_and_free(site: Site) -> None:

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+import msgspec
+
 from controller.gpustorage.announcement import announcements
 from controller.gpustorage.browsing import Browsed
 from controller.gpustorage.outcome import Outcome
@@ -25,8 +27,6 @@ def status(
     known: GPUStorageStatus | None = None,
     now: datetime = NOW,
 ) -> GPUStorageStatus:
-    import msgspec  # noqa: PLC0415
-
     storage = a_storage()
     if known is not None:
         storage = msgspec.structs.replace(storage, status=known)

@@ -10,7 +10,7 @@ from shared.v1alpha1.gpustorage import Prepare, PrepareStatus
 from tests.unit.controller.gpustorage.kept import FILL, a_job, a_storage
 
 DIGEST = digest_of(Prepare(from_image="example/fill:1", command=("fill",), args=("all",)))
-GOING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+GOING: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 
 
 def after(known: dict[str, Any], job: Job | None, recover: str = "") -> PrepareStatus:
