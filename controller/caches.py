@@ -9,6 +9,7 @@ from controller.kinds import (
     DEPLOYMENTS,
     GPU_STORAGES,
     GPU_UNITS,
+    JOBS,
     NETWORK_POLICIES,
     NODES,
     OPERATIONS,
@@ -16,6 +17,8 @@ from controller.kinds import (
     REPLICA_SETS,
     SERVICES,
     STOCK_POOLS,
+    STORAGE_CLASSES,
+    VOLUME_CLAIMS,
 )
 from controller.namespaces import Namespaces
 from controller.runtime.clock import Clock
@@ -27,9 +30,11 @@ from controller.runtime.objects import Object
 from controller.runtime.reflector import Scope, Source
 from controller.runtime.store import Indexer
 from shared import wellknown
-from shared.deployment import ReplicaSet
+from shared.deployment import Deployment, ReplicaSet
 from shared.node import Node
 from shared.pod import Pod
+from shared.storage_lock import lock_of
+from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 
 T = TypeVar("T", bound=Object)
@@ -43,6 +48,9 @@ BY_POOL: Final = "pool"  # units by the name of their pool
 BY_SOURCE: Final = "source"  # units by the uid of the stock that they came from
 BY_OPERATION: Final = "operation"  # units by the id of an operation that made or claims them
 BY_STORAGE: Final = "storage"  # units by the name of a storage that they mount
+BY_CLAIM: Final = "claim"  # pods, and what makes pods, by the claims whose volumes they use
+BY_LOCK: Final = "lock"  # storages by the id of the operation that has them locked
+BY_ORIGIN: Final = "origin"  # storages by the name of the storage that they are a copy of
 
 
 class Caches:
@@ -72,13 +80,16 @@ class Caches:
 
         self.units = cache(GPU_UNITS, namespaces.units, UNIT_INDEXES)
         self.pools = cache(STOCK_POOLS, [namespaces.stock])
-        self.storages = cache(GPU_STORAGES, [namespaces.instance])
+        self.storages = cache(GPU_STORAGES, [namespaces.instance], STORAGE_INDEXES)
         self.operations = cache(OPERATIONS, [namespaces.system])
-        self.deployments = cache(DEPLOYMENTS, namespaces.units)
-        self.replica_sets = cache(REPLICA_SETS, namespaces.units, {BY_OWNER: owner_uids})
+        self.deployments = cache(DEPLOYMENTS, namespaces.units, {BY_CLAIM: deployment_claims})
+        self.replica_sets = cache(REPLICA_SETS, namespaces.units, REPLICA_SET_INDEXES)
         self.pods = cache(PODS, namespaces.units, POD_INDEXES)
         self.services = cache(SERVICES, [namespaces.instance])
         self.policies = cache(NETWORK_POLICIES, namespaces.units)
+        self.jobs = cache(JOBS, [namespaces.instance])
+        self.claims = cache(VOLUME_CLAIMS, [namespaces.instance])
+        self.classes = cache(STORAGE_CLASSES, [""])
         self.nodes = cache(NODES, [""])
 
     def nodes_of(self, pods: Iterable[Pod]) -> dict[str, Node]:
@@ -106,6 +117,9 @@ class Caches:
             self.pods,
             self.services,
             self.policies,
+            self.jobs,
+            self.claims,
+            self.classes,
             self.nodes,
         )
         return tuple(informer for each in caches for informer in each.informers)
@@ -113,6 +127,27 @@ class Caches:
 
 def owner_uids(replica_set: ReplicaSet) -> Iterable[str]:
     return [owner.uid for owner in replica_set.metadata.owner_references if owner.controller]
+
+
+def replica_set_claims(replica_set: ReplicaSet) -> Iterable[str]:
+    """None of a revision that makes no pods."""
+    return replica_set.spec.template.spec.claims if replica_set.spec.replicas else ()
+
+
+def deployment_claims(deployment: Deployment) -> Iterable[str]:
+    volumes = deployment.spec.get("template", {}).get("spec", {}).get("volumes", ())
+    claims = (volume.get("persistentVolumeClaim", {}) for volume in volumes)
+    return [claim["claimName"] for claim in claims if "claimName" in claim]
+
+
+def lock_operations(storage: GPUStorage) -> Iterable[str]:
+    lock = lock_of(storage.metadata.annotations)
+    return [] if lock is None or not lock.operation else [lock.operation]
+
+
+def origins(storage: GPUStorage) -> Iterable[str]:
+    prepare = storage.spec.prepare
+    return [] if prepare is None or not prepare.from_storage_name else [prepare.from_storage_name]
 
 
 def operations_of(unit: GPUUnit) -> Iterable[str]:
@@ -127,6 +162,15 @@ def named(entries: Mapping[str, str], key: str) -> Iterable[str]:
 POD_INDEXES: Final[Mapping[str, Indexer[Pod]]] = {
     BY_UNIT: lambda pod: named(pod.metadata.labels, wellknown.UNIT_LABEL),
     BY_NODE: lambda pod: [pod.spec.node_name] if pod.spec.node_name else [],
+    BY_CLAIM: lambda pod: pod.spec.claims,
+}
+REPLICA_SET_INDEXES: Final[Mapping[str, Indexer[ReplicaSet]]] = {
+    BY_OWNER: owner_uids,
+    BY_CLAIM: replica_set_claims,
+}
+STORAGE_INDEXES: Final[Mapping[str, Indexer[GPUStorage]]] = {
+    BY_LOCK: lock_operations,
+    BY_ORIGIN: origins,
 }
 UNIT_INDEXES: Final[Mapping[str, Indexer[GPUUnit]]] = {
     BY_UID: lambda unit: [unit.metadata.uid],

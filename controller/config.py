@@ -71,6 +71,27 @@ class UnitsConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ] = 16
 
 
+class StorageConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What is the same for all storages."""
+
+    default_class: Annotated[
+        str,
+        Meta(description="The StorageClass of storages that name none; empty: the cluster's own."),
+    ] = ""
+    prepare_deadline: Annotated[
+        Duration, Meta(description="How long a storage may take to be filled; whole seconds.")
+    ] = Duration(3600)
+    copy_image: Annotated[
+        str, Meta(description="What copies one storage into another; it has `cp`.")
+    ] = "docker.io/library/busybox:1.37"
+    accessor_image: Annotated[
+        str, Meta(description="What storages are browsed with; it has `python`.")
+    ] = "docker.io/library/python:3.14-alpine"
+    workers: Annotated[
+        int, Meta(description="How many storages are worked on at once.", ge=1, le=100)
+    ] = 8
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The whole configuration of one controller process."""
 
@@ -94,6 +115,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     namespaces: NamespacesConfig = NamespacesConfig()
     leader_election: LeaderElectionConfig = LeaderElectionConfig()
     units: UnitsConfig = UnitsConfig()
+    storage: StorageConfig = StorageConfig()
     operation_retention: Annotated[
         Duration, Meta(description="How long a finished operation is remembered.")
     ] = Duration(86400)

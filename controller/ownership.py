@@ -1,12 +1,13 @@
 """Who owns an object: without its owner it is garbage."""
 
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import msgspec
 
 from controller.runtime.kind import Kind
 from controller.runtime.objects import Object
-from shared.meta import OwnerReference
+from shared.meta import ObjectMeta, OwnerReference
 
 T = TypeVar("T", bound=Object)
 
@@ -23,3 +24,9 @@ def controlled_by(kind: Kind[T], owner: T) -> dict[str, Any]:
     )
     built: dict[str, Any] = msgspec.to_builtins(reference)
     return built
+
+
+def is_controlled_by(meta: ObjectMeta, uids: Iterable[str]) -> bool:
+    """Whether the controlling owner is one of `uids`."""
+    wanted = set(uids)
+    return any(owner.controller and owner.uid in wanted for owner in meta.owner_references)

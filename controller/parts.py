@@ -9,8 +9,16 @@ from random import Random
 from prometheus_client import CollectorRegistry
 
 from controller.caches import Caches
-from controller.config import Config, LeaderElectionConfig, NamespacesConfig, UnitsConfig
+from controller.config import (
+    Config,
+    LeaderElectionConfig,
+    NamespacesConfig,
+    StorageConfig,
+    UnitsConfig,
+)
 from controller.connection import Connection
+from controller.gpustorage import setup as gpustorage
+from controller.gpustorage.settings import StorageSettings
 from controller.gpuunit import setup as gpuunit
 from controller.gpuunit.census import Census
 from controller.gpuunit.settings import UnitSettings
@@ -84,10 +92,15 @@ class Assembly:
         recorder, clock = self._recorder, self._clock
         settings = unit_settings(config.units, where)
         units = gpuunit.reconciler(caches, self._client, writer, recorder, settings, clock)
+        lent = storage_settings(config.storage, settings)
+        storages = gpustorage.reconciler(caches, self._client, writer, recorder, lent, clock)
         pools = StockPoolReconciler(caches, self._client, writer, recorder, clock)
         records = OperationReconciler(caches, writer, clock, config.operation_retention.seconds)
         return [
             gpuunit.control_loop(units, caches, recorder, where, loops, config.units.workers),
+            gpustorage.control_loop(
+                storages, caches, recorder, where, loops, config.storage.workers
+            ),
             stockpool.control_loop(pools, caches, where, loops),
             operation.control_loop(records, caches, loops),
         ]
@@ -127,6 +140,22 @@ def unit_settings(config: UnitsConfig, where: Namespaces) -> UnitSettings:
         except ValueError as error:
             raise ConfigurationError(f"units.privateRanges[{index}]: {error}") from error
     return UnitSettings(where, config.pause_image, config.cluster_domain, config.private_ranges)
+
+
+def storage_settings(config: StorageConfig, units: UnitSettings) -> StorageSettings:
+    """What all storages share; their pods are in the same cluster as the units."""
+    deadline = config.prepare_deadline.seconds
+    if deadline != int(deadline):
+        raise ConfigurationError("storage.prepareDeadline: must be whole seconds")
+    return StorageSettings(
+        units.namespaces,
+        config.default_class,
+        int(deadline),
+        config.copy_image,
+        config.accessor_image,
+        units.cluster_domain,
+        units.private_ranges,
+    )
 
 
 def settings(config: LeaderElectionConfig) -> ElectionSettings:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from controller.gpustorage.permissions import RULES as GPU_STORAGE_RULES
 from controller.gpuunit.permissions import RULES as GPU_UNIT_RULES
 from controller.operation.permissions import RULES as OPERATION_RULES
 from controller.stockpool.permissions import RULES as STOCK_POOL_RULES
@@ -13,6 +14,7 @@ RULES: Final = (
     Rule("coordination.k8s.io", ("leases",), ("create", "get", "patch"), SYSTEM),
     Rule("events.k8s.io", ("events",), ("create", "patch"), SYSTEM),
     *GPU_UNIT_RULES,
+    *GPU_STORAGE_RULES,
     *STOCK_POOL_RULES,
     *OPERATION_RULES,
 )

@@ -5,6 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from shared.meta import ObjectMeta
+from shared.pod import PodSpec
 
 REVISION: Final = "deployment.kubernetes.io/revision"
 
@@ -36,7 +37,21 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     status: DeploymentStatus = DeploymentStatus()
 
 
+class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What pods are made of."""
+
+    spec: PodSpec = PodSpec()
+
+
+class ReplicaSetSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How many pods of which template."""
+
+    replicas: int = 0
+    template: PodTemplate = PodTemplate()
+
+
 class ReplicaSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One revision of a Deployment; its metadata says whose and which."""
 
     metadata: ObjectMeta
+    spec: ReplicaSetSpec = ReplicaSetSpec()

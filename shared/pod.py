@@ -19,6 +19,18 @@ class Container(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     resources: Resources = Resources()
 
 
+class ClaimVolume(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The claim whose volume is used."""
+
+    claim_name: str = ""
+
+
+class Volume(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Files that containers can mount; only those of a claim have one."""
+
+    persistent_volume_claim: ClaimVolume | None = None
+
+
 class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Where a pod runs, or may run."""
 
@@ -26,6 +38,13 @@ class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     node_selector: dict[str, str] = {}
     tolerations: tuple[Toleration, ...] = ()
     containers: tuple[Container, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The names of the claims whose volumes the pod uses."""
+        found = (volume.persistent_volume_claim for volume in self.volumes)
+        return tuple(claim.claim_name for claim in found if claim is not None)
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -48,7 +48,17 @@ class PoolReason(StrEnum):
 class StorageReason(StrEnum):
     """Why a GPUStorage is Ready or not."""
 
+    READY = "StorageReady"
+    VOLUME_PENDING = "VolumePending"
+    VOLUME_LOST = "VolumeLost"
     EXPANSION_NOT_SUPPORTED = "ExpansionNotSupported"
+    NOT_PREPARED = "NotPrepared"
+    PREPARE_FAILED = "PrepareFailed"
+    INVALID_SPEC = "InvalidSpec"
+    CHILD_CONFLICT = "ChildConflict"
+    CLAIM_SYNC_FAILED = "ClaimSyncFailed"
+    PREPARE_SYNC_FAILED = "PrepareSyncFailed"
+    ACCESSOR_SYNC_FAILED = "AccessorSyncFailed"
 
 
 class EventReason(StrEnum):

@@ -31,6 +31,7 @@ ATTEMPT: Final = f"{PREFIX}attempt"
 RECOVER: Final = f"{PREFIX}recover"
 
 MOUNT_FINALIZER: Final = f"{PREFIX}mount-protection"
+OUTCOME_FINALIZER: Final = f"{PREFIX}outcome"
 QUEUE_FINALIZER: Final = f"{PREFIX}queue"
 
 STOCK_PRIORITY: Final = "gpu-runtime-stock"

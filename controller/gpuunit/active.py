@@ -1,23 +1,23 @@
 """The story of a user's unit: admitted, run, given its place, and reported."""
 
-from controller.caches import Caches
+from controller.caches import Caches, deployment_claims
+from controller.child import Step, next_step
 from controller.gpuunit import children, rules
 from controller.gpuunit.access import access_url
 from controller.gpuunit.admission import Entry, Source, is_admitted, source_of
-from controller.gpuunit.child import Step, next_step
 from controller.gpuunit.handoff import Handoff
-from controller.gpuunit.outcome import Outcome
+from controller.gpuunit.outcome import Outcome, outcome_of
 from controller.gpuunit.place import nomination, place_of
 from controller.gpuunit.rollout import has_place
 from controller.gpuunit.settings import UnitSettings
 from controller.gpuunit.status import Published, active_verdict
-from controller.gpuunit.storages import unready_storages
-from controller.gpuunit.sync import Sync
+from controller.gpuunit.storages import Storages
 from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.workload import observe
-from controller.kinds import PODS
+from controller.kinds import PODS, SERVICES
 from controller.runtime.kind import key_of
 from controller.runtime.writer import Writer
+from controller.sync import Sync
 from shared import names
 from shared.pod import Pod
 from shared.reasons import UnitReason
@@ -32,12 +32,14 @@ class ActiveStory:
         caches: Caches,
         settings: UnitSettings,
         handoff: Handoff,
-        sync: Sync,
+        storages: Storages,
+        sync: Sync[GPUUnit],
         writer: Writer,
     ) -> None:
         self._caches = caches
         self._settings = settings
         self._handoff = handoff
+        self._storages = storages
         self._sync = sync
         self._writer = writer
 
@@ -92,22 +94,23 @@ class ActiveStory:
         await self._writer.patch(PODS, key_of(pod), body, "status")
 
     async def _run(self, unit: GPUUnit) -> Outcome | None:
-        """The policy first, then the pods; a unit whose storage is missing waits with those."""
+        """The policy first, then the pods, for which the unit must have its storages to itself."""
         exposed = children.service_child(unit, self._caches)
         first = [children.policy_child(unit, self._caches, self._settings)]
         failed = await self._sync.ensure(unit, [*first, *([exposed] if exposed else [])])
         if failed is not None:
-            return failed
+            return outcome_of(failed)
         if exposed is None:
             live = self._caches.services.get(children.child_key(unit))
-            await self._sync.remove_service(unit, live)
+            await self._sync.remove(unit, SERVICES, live)
         workload = observe(self._caches, unit)
         pods = children.deployment_child(unit, self._caches, self._settings, workload)
-        missing = unready_storages(unit, self._caches)
-        if missing and next_step(unit, pods) is not Step.NOTHING:
-            said = "; ".join(missing)
-            return Outcome(Verdict.progressing(UnitReason.STORAGE_NOT_READY, said))
-        return await self._sync.ensure(unit, [pods])
+        mounted = () if workload.deployment is None else deployment_claims(workload.deployment)
+        waiting = await self._storages.take(unit, tuple(mounted))
+        if waiting is not None and next_step(pods) is not Step.NOTHING:
+            return Outcome(waiting)
+        failed = await self._sync.ensure(unit, [pods])
+        return None if failed is None else outcome_of(failed)
 
     async def _take_over(self, unit: GPUUnit) -> None:
         source = source_of(unit)

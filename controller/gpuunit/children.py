@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from controller.caches import Caches
-from controller.gpuunit.child import Child, child, stamped
+from controller.child import Child, child, stamped
 from controller.gpuunit.deployment import deployment
 from controller.gpuunit.labels import caller_labels, own_labels
 from controller.gpuunit.network_policy import network_policy

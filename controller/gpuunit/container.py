@@ -3,11 +3,12 @@
 from typing import Any, Final
 
 from controller.gpuunit.environment import environment
-from controller.gpuunit.non_empty import non_empty
 from controller.gpuunit.placement import resources
 from controller.gpuunit.ports import ports
 from controller.gpuunit.shared_memory import shared_memory_mounts
 from controller.gpuunit.storage_volumes import storage_volume_mounts
+from controller.lockdown import locked_down_container
+from controller.non_empty import non_empty
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.template import Port, Template
 
@@ -38,10 +39,7 @@ def _container(unit: GPUUnit, image: str) -> dict[str, Any]:
         "name": NAME,
         "image": image,
         "resources": resources(unit.spec),
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": locked_down_container(),
     }
 
 

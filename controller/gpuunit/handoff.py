@@ -10,10 +10,10 @@ from typing import TypeVar
 from controller.caches import BY_OWNER, Caches
 from controller.conditions import timestamp
 from controller.gpuunit.admission import Admission, Entry, Source, is_held_for, judge
-from controller.gpuunit.lookup import Lookup
 from controller.gpuunit.place import asks_no_more
 from controller.gpuunit.workload import Workload, observe
 from controller.kinds import DEPLOYMENTS, GPU_UNITS, OPERATIONS, PODS, REPLICA_SETS
+from controller.lookup import Lookup
 from controller.runtime.client import Condition
 from controller.runtime.clock import Clock
 from controller.runtime.errors import ConflictError, NotFoundError

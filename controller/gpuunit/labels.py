@@ -5,7 +5,7 @@ from typing import Any, Final
 from controller.kinds import GPU_UNITS
 from controller.ownership import controlled_by
 from shared import wellknown
-from shared.own_labels import is_own_label
+from shared.own_labels import callers
 from shared.v1alpha1.gpuunit import GPUUnit
 
 APP_NAME: Final = "gpu-unit"
@@ -29,7 +29,7 @@ def selector(unit: GPUUnit) -> dict[str, str]:
 
 def caller_labels(unit: GPUUnit) -> dict[str, str]:
     """The labels of `unit` that are not ours."""
-    return {key: value for key, value in unit.metadata.labels.items() if not is_own_label(key)}
+    return callers(unit.metadata.labels)
 
 
 def child_metadata(unit: GPUUnit, name: str) -> dict[str, Any]:

@@ -1,20 +1,16 @@
 """The NetworkPolicy of a unit: whom it may talk with."""
 
 from collections.abc import Sequence
-from ipaddress import ip_network
-from typing import Any, Final
+from typing import Any
 
+from controller.egress import dns, public_addresses
 from controller.gpuunit.labels import child_metadata, selector
-from controller.gpuunit.non_empty import non_empty
 from controller.gpuunit.ports import ports
 from controller.gpuunit.settings import UnitSettings
+from controller.non_empty import non_empty
 from controller.runtime.kind import key_of
 from shared import names
 from shared.v1alpha1.gpuunit import GPUUnit
-
-_EVERYWHERE: Final = {4: "0.0.0.0/0", 6: "::/0"}
-_IN_THE_CLUSTER: Final[dict[str, Any]] = {"namespaceSelector": {}}
-_DNS: Final = ({"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53})
 
 
 def network_policy(unit: GPUUnit, settings: UnitSettings) -> dict[str, Any]:
@@ -33,12 +29,5 @@ def network_policy(unit: GPUUnit, settings: UnitSettings) -> dict[str, Any]:
 
 def _active_rules(unit: GPUUnit, private_ranges: Sequence[str]) -> dict[str, Any]:
     declared = [{"protocol": port.protocol, "port": port.port} for port in ports(unit)]
-    dns = {"to": [dict(_IN_THE_CLUSTER)], "ports": [dict(port) for port in _DNS]}
-    public = {"to": [_public(version, private_ranges) for version in _EVERYWHERE]}
     ingress = [{"ports": declared}] if declared else []  # a rule without ports allows them all
-    return non_empty({"ingress": ingress, "egress": [dns, public]})
-
-
-def _public(version: int, private_ranges: Sequence[str]) -> dict[str, Any]:
-    private = [each for each in private_ranges if ip_network(each).version == version]
-    return {"ipBlock": non_empty({"cidr": _EVERYWHERE[version], "except": private})}
+    return non_empty({"ingress": ingress, "egress": [dns(), public_addresses(private_ranges)]})

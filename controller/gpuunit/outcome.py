@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from controller.gpuunit.status import Published
 from controller.gpuunit.verdict import Verdict
 from controller.runtime.errors import ApiError
+from controller.sync import Hindrance, Setback
+from shared.reasons import UnitReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,3 +19,18 @@ class Outcome:
     verdict: Verdict
     published: Published | None = None
     retry: ApiError | None = None
+
+
+def outcome_of(setback: Setback) -> Outcome:
+    """What a unit says of a child that could not be brought about."""
+    said = setback.message
+    match setback.hindrance:
+        case Hindrance.GOING:
+            return Outcome(Verdict.progressing(UnitReason.UNIT_PROGRESSING, said))
+        case Hindrance.FOREIGN:
+            return Outcome(Verdict.failed(UnitReason.CHILD_CONFLICT, said))
+        case Hindrance.INVALID:
+            return Outcome(Verdict.failed(UnitReason.INVALID_SPEC, said))
+        case Hindrance.REFUSED:
+            reason = UnitReason(setback.child.failure)
+            return Outcome(Verdict.progressing(reason, said), retry=setback.error)

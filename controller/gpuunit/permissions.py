@@ -36,7 +36,7 @@ RULES: Final = (
     Rule("", ("pods",), ("delete",), STOCK),
     Rule("", ("services",), (*APPLY, "delete"), INSTANCE),
     Rule("", ("pods/status",), ("patch",), INSTANCE),
-    Rule(GROUP, ("gpustorages",), WATCH, INSTANCE),
+    Rule(GROUP, ("gpustorages",), (*WATCH, "patch"), INSTANCE),
     Rule(GROUP, ("stockpools",), WATCH, STOCK),
     Rule(GROUP, ("operations",), ("get", *WATCH), SYSTEM),
     Rule(GROUP, ("operations/status",), ("patch",), SYSTEM),

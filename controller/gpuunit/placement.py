@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from controller.gpuunit.non_empty import non_empty
+from controller.non_empty import non_empty
 from shared.quantity import NANOS, Quantity
 from shared.v1alpha1.envelope import Envelope
 

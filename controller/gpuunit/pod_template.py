@@ -5,11 +5,12 @@ from typing import Any
 
 from controller.gpuunit.container import active_container, stock_container
 from controller.gpuunit.labels import own_labels
-from controller.gpuunit.non_empty import non_empty
 from controller.gpuunit.placement import node_choice, preference_for
 from controller.gpuunit.settings import UnitSettings
 from controller.gpuunit.shared_memory import shared_memory_volumes
 from controller.gpuunit.storage_volumes import storage_volumes
+from controller.lockdown import locked_down_pod
+from controller.non_empty import non_empty
 from controller.runtime.kind import key_of
 from shared import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
@@ -23,7 +24,7 @@ def pod_template(
     role = _stock(unit, settings.pause_image) if is_stock else _active(unit)
     return {
         "metadata": {"labels": {**caller_labels, **own_labels(unit)}},
-        "spec": {**_locked_down(), **node_choice(unit.spec), **role},
+        "spec": {**locked_down_pod(), **node_choice(unit.spec), **role},
     }
 
 
@@ -47,12 +48,4 @@ def _active(unit: GPUUnit) -> dict[str, Any]:
         "priorityClassName": wellknown.ACTIVE_PRIORITY,
         "containers": [active_container(unit)],
         **non_empty(optional),
-    }
-
-
-def _locked_down() -> dict[str, Any]:
-    return {
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
-        "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
     }

@@ -5,15 +5,15 @@ from typing import Final
 from controller.caches import Caches
 from controller.gpuunit.active import ActiveStory
 from controller.gpuunit.handoff import Handoff
-from controller.gpuunit.lookup import Lookup
 from controller.gpuunit.reconciler import GPUUnitReconciler
 from controller.gpuunit.report import Report
 from controller.gpuunit.settings import UnitSettings
 from controller.gpuunit.stock import StockStory
 from controller.gpuunit.stockkeeping import Stockkeeping
-from controller.gpuunit.sync import Sync
+from controller.gpuunit.storages import Storages
 from controller.gpuunit.triggers import Wakes
 from controller.kinds import GPU_UNITS
+from controller.lookup import Lookup
 from controller.loops import Loops
 from controller.namespaces import Namespaces
 from controller.runtime.client import Client
@@ -27,6 +27,7 @@ from controller.runtime.triggers import itself, mapped, owner
 from controller.runtime.unreadable import by_event
 from controller.runtime.workqueue import WorkQueue
 from controller.runtime.writer import Writer
+from controller.sync import Sync
 from shared.reasons import EventReason
 
 NAME: Final = "gpuunit"
@@ -42,11 +43,11 @@ def reconciler(
 ) -> GPUUnitReconciler:
     """The reconciler with all that it works with."""
     lookup = Lookup(caches, client, settings.namespaces)
-    sync = Sync(writer, recorder)
+    sync = Sync(GPU_UNITS, writer, recorder)
     keeping = Stockkeeping(caches, lookup, writer, recorder)
     handoff = Handoff(caches, lookup, writer, recorder, clock)
     stock = StockStory(caches, settings, keeping, sync)
-    active = ActiveStory(caches, settings, handoff, sync, writer)
+    active = ActiveStory(caches, settings, handoff, Storages(caches, writer), sync, writer)
     report = Report(caches, settings.namespaces, writer, recorder, clock)
     return GPUUnitReconciler(caches, settings.namespaces, stock, active, report)
 

@@ -2,14 +2,14 @@
 
 from controller.caches import Caches
 from controller.gpuunit import children, claim
-from controller.gpuunit.outcome import Outcome
+from controller.gpuunit.outcome import Outcome, outcome_of
 from controller.gpuunit.seeding import Listing
 from controller.gpuunit.settings import UnitSettings
 from controller.gpuunit.status import Published, stock_verdict
 from controller.gpuunit.stockkeeping import Stockkeeping
-from controller.gpuunit.sync import Sync
 from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.workload import observe
+from controller.sync import Sync
 from shared.envelope_rules import envelope_problems
 from shared.reasons import UnitReason
 from shared.v1alpha1.gpuunit import GPUUnit
@@ -19,7 +19,7 @@ class StockStory:
     """What is done for one stock unit in one turn."""
 
     def __init__(
-        self, caches: Caches, settings: UnitSettings, keeping: Stockkeeping, sync: Sync
+        self, caches: Caches, settings: UnitSettings, keeping: Stockkeeping, sync: Sync[GPUUnit]
     ) -> None:
         self._caches = caches
         self._settings = settings
@@ -44,7 +44,8 @@ class StockStory:
         policy = children.policy_child(stock, self._caches, self._settings)
         workload = observe(self._caches, stock)
         pods = children.deployment_child(stock, self._caches, self._settings, workload)
-        return await self._sync.ensure(stock, [policy, pods])
+        failed = await self._sync.ensure(stock, [policy, pods])
+        return None if failed is None else outcome_of(failed)
 
     def _verdict(self, stock: GPUUnit, listing: Listing) -> Verdict:
         workload = observe(self._caches, stock)

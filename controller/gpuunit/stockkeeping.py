@@ -2,9 +2,9 @@
 
 from controller.caches import Caches
 from controller.gpuunit import claim, seeding
-from controller.gpuunit.lookup import Lookup
 from controller.gpuunit.seeding import Listing
 from controller.kinds import GPU_UNITS
+from controller.lookup import Lookup
 from controller.runtime.client import Condition
 from controller.runtime.event import reference
 from controller.runtime.events import EventRecorder

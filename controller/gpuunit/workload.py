@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from controller.caches import BY_OWNER, BY_UNIT, Caches
+from controller.ownership import is_controlled_by
 from controller.runtime.key import ObjectKey
 from shared import names
 from shared.deployment import REVISION, Deployment, ReplicaSet
-from shared.meta import ObjectMeta
 from shared.pod import Pod
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.wellknown import APPLIED_HASH
@@ -110,12 +110,6 @@ def is_held_back(deployment: Deployment) -> bool:
 
 def is_living_of(pod: Pod, owners: Iterable[str]) -> bool:
     return pod.metadata.deletion_timestamp is None and is_controlled_by(pod.metadata, owners)
-
-
-def is_controlled_by(meta: ObjectMeta, uids: Iterable[str]) -> bool:
-    """Whether the controlling owner is one of `uids`."""
-    wanted = set(uids)
-    return any(owner.controller and owner.uid in wanted for owner in meta.owner_references)
 
 
 def is_ready(pod: Pod) -> bool:

@@ -5,10 +5,12 @@ import re
 
 from hack.cluster.admin import Admin
 from tests.support.eventually import eventually
+from tests.support.gpu_storages import a_storage, create
 from tests.support.our_controller import controlled
 from tests.support.site import Site, a_unit
 
 UNITS = 100
+STORAGES = 20
 POOLS = 5
 POOL_SIZE = 20
 REST_SECONDS = 60.0
@@ -17,6 +19,7 @@ WATCHED = frozenset(
     {
         *("gpuunits", "stockpools", "operations", "gpustorages", "events"),
         *("deployments", "replicasets", "pods", "services", "networkpolicies"),
+        *("jobs", "persistentvolumeclaims"),
     }
 )
 WRITES = frozenset({"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"})
@@ -39,6 +42,13 @@ async def ready(site: Site, namespace: str) -> int:
     return sum(unit.get("status", {}).get("phase") == "Ready" for unit in units)
 
 
+async def browsed(site: Site) -> int:
+    storages = await site.list("gpustorages")
+    return sum(
+        each.get("status", {}).get("accessor", {}).get("phase") == "Ready" for each in storages
+    )
+
+
 async def quiet(admin: Admin) -> bool:
     """Whether the last second was without writes."""
     before = await writes(admin)
@@ -46,13 +56,15 @@ async def quiet(admin: Admin) -> bool:
     return await writes(admin) == before
 
 
-async def test_two_hundred_units_and_five_pools_cost_no_write_in_a_minute(site: Site) -> None:
+async def test_units_pools_and_storages_cost_no_write_in_a_minute(site: Site) -> None:
     small = {"memory": "16Mi", "gpu": 0}
     ports = {"template": {"ports": [{"name": "http", "port": 80}]}}
     async with controlled(site):
         for number in range(UNITS):
             body = a_unit(f"u{number}", image="a:1", **small, **ports)
             await site.create("gpuunits", body)
+        for number in range(STORAGES):
+            await create(site, a_storage(f"s{number}", accessor={"enabled": True}))
         for number in range(POOLS):
             spec = {"specName": f"g{number}", "replicas": POOL_SIZE, **small}
             body = {**a_unit(f"p{number}"), "kind": "StockPool", "spec": spec}
@@ -63,6 +75,7 @@ async def test_two_hundred_units_and_five_pools_cost_no_write_in_a_minute(site: 
         await eventually(
             lambda: ready(site, site.namespaces.stock), lambda n: n == POOLS * POOL_SIZE, seconds=60
         )
+        await eventually(lambda: browsed(site), lambda n: n == STORAGES, seconds=60)
         await eventually(lambda: quiet(site.admin), seconds=60)
         before = await writes(site.admin)
 

@@ -12,8 +12,8 @@ from hack.cluster.controlplane import ControlPlane
 from hack.cluster.errors import ClusterError
 from hack.local.home import ROOT
 from tests.support.eventually import eventually
+from tests.support.gpu_storages import a_storage, create, storage
 from tests.support.our_controller import controlled
-from tests.support.played_storage import create_storage, make_ready
 from tests.support.products import admin_kubectl
 from tests.support.simulated_units import PORTS, a_users_unit, change, simulated
 from tests.support.site import Site, a_unit, ready_of
@@ -54,7 +54,7 @@ async def test_units_are_shown_with_what_matters(site: Site, kubectl: AsKubectl)
 
 async def test_everything_of_ours_is_shown_by_its_category(site: Site, kubectl: AsKubectl) -> None:
     await site.create("gpuunits", a_users_unit("mine"))
-    await create_storage(site, "models")
+    await create(site, a_storage("models"))
     shown = await kubectl("get", "gpuruntime", "-o", "name")
 
     group = "runtime.lokiwager.io"
@@ -136,14 +136,24 @@ async def test_the_samples_run(site: Site, kubectl: AsKubectl, tmp_path: Path) -
     async with controlled(site):
         for sample in SAMPLES:
             body = moved(yaml.safe_load(sample.read_text()), site)
+            if body["kind"] == "GPUStorage":
+                # A simulated program ends only if it is told to.
+                body["metadata"]["labels"] = {"sim.local/mode": "exit", "sim.local/run-for": "1s"}
             copy = tmp_path / sample.name
             copy.write_text(yaml.safe_dump(body))
             await kubectl("apply", "-n", body["metadata"]["namespace"], "-f", str(copy))
         await site.unit_with("notebook", "StorageNotReady")
-        await make_ready(site, "datasets")
         unit = await site.unit_with("notebook", "UnitReady")
+        browsed = await eventually(
+            lambda: storage(site, "datasets"),
+            lambda found: found["status"]["accessor"]["phase"] == "Ready",
+        )
+        shown = table(await kubectl("get", "gpustorages"))
 
     assert unit["status"]["accessURL"].endswith(":8888")
+    assert browsed["status"]["accessor"]["accessURL"].endswith(":8080")
+    assert shown[0] == ["NAME", "SIZE", "CAPACITY", "PHASE", "MOUNTED", "BY", "AGE"]
+    assert shown[1][:5] == ["datasets", "10Gi", "10Gi", "Ready", "notebook"]
 
 
 def moved(body: dict[str, Any], site: Site) -> dict[str, Any]:

@@ -6,8 +6,9 @@ import pytest
 
 from hack.cluster.controlplane import ControlPlane
 from tests.support.eventually import eventually
+from tests.support.gpu_storages import a_storage, create
+from tests.support.gpu_storages import simulated as simulated_storage
 from tests.support.our_controller import controlled
-from tests.support.played_storage import create_storage, make_ready
 from tests.support.pods import waiting_reason
 from tests.support.products import admin_kubectl
 from tests.support.simulated_units import (
@@ -291,9 +292,9 @@ async def test_a_unit_waits_for_its_storage_and_then_starts(site: Site) -> None:
     async with controlled(site):
         await site.create("gpuunits", a_users_unit("mine", storageMounts=mounts))
         missing = await site.unit_with("mine", "StorageNotReady")
-        await create_storage(site, "models")
+        await create(site, simulated_storage("models", prepare={"fromStorageName": "base"}))
         pending = await unit_saying(site, "mine", "GPUStorage models is not ready")
-        await make_ready(site, "models")
+        await create(site, a_storage("base"))
         await site.unit_with("mine", "UnitReady")
 
     assert phase_of(missing) == "Progressing"

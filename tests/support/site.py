@@ -40,6 +40,8 @@ class Site:
             "deployments": "/apis/apps/v1",
             "replicasets": "/apis/apps/v1",
             "networkpolicies": "/apis/networking.k8s.io/v1",
+            "persistentvolumeclaims": "/api/v1",
+            "jobs": "/apis/batch/v1",
             "events": "/apis/events.k8s.io/v1",
         }.get(kind, OURS)
         where = f"{root}/namespaces/{namespace or self.namespaces.instance}/{kind}"

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.gpuunit.child import Child, Step, child, next_step, was_accepted
+from controller.child import Child, Step, child, next_step, was_accepted
 from controller.gpuunit.service import service
 from controller.kinds import SERVICES
 from shared.reasons import UnitReason
@@ -40,7 +40,7 @@ def owners(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_child_that_is_not_there_is_made() -> None:
-    assert next_step(UNIT, wanted()) is Step.CREATE
+    assert next_step(wanted()) is Step.CREATE
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_child_that_is_not_there_is_made() -> None:
     ],
 )
 def test_nothing_is_done_where_all_that_we_want_is_there(found: Service) -> None:
-    assert next_step(UNIT, wanted(found)) is Step.NOTHING
+    assert next_step(wanted(found)) is Step.NOTHING
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ def test_nothing_is_done_where_all_that_we_want_is_there(found: Service) -> None
     ],
 )
 def test_drift_is_corrected(found: Service) -> None:
-    assert next_step(UNIT, wanted(found)) is Step.UPDATE
+    assert next_step(wanted(found)) is Step.UPDATE
 
 
 def test_what_we_want_no_more_is_seen_by_the_hash() -> None:
     both: dict[str, Any] = {"ports": [*PORTS["ports"], {"name": "stats", "port": 90}]}
     before = msgspec.convert(dict(wanted(**both).body), Service)
-    assert next_step(UNIT, wanted(before)) is Step.UPDATE
+    assert next_step(wanted(before)) is Step.UPDATE
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_what_we_want_no_more_is_seen_by_the_hash() -> None:
     ],
 )
 def test_a_child_of_somebody_else_is_a_conflict(found: Service) -> None:
-    assert next_step(UNIT, wanted(found)) is Step.CONFLICT
+    assert next_step(wanted(found)) is Step.CONFLICT
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_child_of_somebody_else_is_a_conflict(found: Service) -> None:
     ],
 )
 def test_a_child_that_goes_is_waited_for(found: Service) -> None:
-    assert next_step(UNIT, wanted(found)) is Step.WAIT
+    assert next_step(wanted(found)) is Step.WAIT
 
 
 def test_a_body_was_accepted_if_it_is_what_was_applied_last() -> None:

@@ -3,7 +3,7 @@
 from typing import TypeVar
 
 from controller.caches import Caches
-from controller.kinds import GPU_UNITS, OPERATIONS
+from controller.kinds import GPU_STORAGES, GPU_UNITS, JOBS, OPERATIONS
 from controller.namespaces import Namespaces
 from controller.runtime.client import Client
 from controller.runtime.errors import NotFoundError
@@ -11,6 +11,8 @@ from controller.runtime.key import ObjectKey
 from controller.runtime.kind import Kind
 from controller.runtime.objects import Object
 from shared import names
+from shared.job import Job
+from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
 
@@ -18,7 +20,7 @@ T = TypeVar("T", bound=Object)
 
 
 class Lookup:
-    """Finds the record and the stock of an operation: in the cache, or at the server."""
+    """Finds records, units and storages: in the cache, or at the server."""
 
     def __init__(self, caches: Caches, client: Client, namespaces: Namespaces) -> None:
         self._caches = caches
@@ -37,9 +39,22 @@ class Lookup:
     async def live_stock(self, name: str) -> GPUUnit | None:
         return await self._live(GPU_UNITS, ObjectKey(self._namespaces.stock, name))
 
+    async def live_unit(self, name: str) -> GPUUnit | None:
+        """A user's unit; None where there is none of that name."""
+        return await self._live(GPU_UNITS, ObjectKey(self._namespaces.instance, name))
+
+    async def live_storage(self, name: str) -> GPUStorage | None:
+        """None where there is none of that name."""
+        return await self._live(GPU_STORAGES, ObjectKey(self._namespaces.instance, name))
+
+    async def live_prepare_job(self, storage: str) -> Job | None:
+        """The Job that fills the storage of that name."""
+        key = ObjectKey(self._namespaces.instance, names.prepare_job(storage))
+        return await self._live(JOBS, key)
+
     async def live_unit_uid(self, name: str) -> str | None:
         """The uid of a user's unit; None where there is none of that name."""
-        unit = await self._live(GPU_UNITS, ObjectKey(self._namespaces.instance, name))
+        unit = await self.live_unit(name)
         return None if unit is None else unit.metadata.uid
 
     def _record_key(self, operation_id: str) -> ObjectKey:

@@ -1,18 +1,15 @@
-"""One child of a unit: what it shall be, what it is, and what is to be done about it."""
+"""One child of an object of ours: what it shall be, what it is, and what is to be done about it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum, StrEnum, auto
 from typing import Any, Protocol
 
-from controller.gpuunit.workload import is_controlled_by
-from controller.kinds import GPU_UNITS
+from controller.ownership import is_controlled_by
 from controller.runtime.covering import covers
 from controller.runtime.digest import digest
 from controller.runtime.kind import Kind
 from shared.meta import ObjectMeta
-from shared.reasons import UnitReason
-from shared.v1alpha1.gpuunit import GPUUnit
 from shared.wellknown import APPLIED_HASH
 
 
@@ -31,22 +28,32 @@ class Step(Enum):
     NOTHING = auto()
     CREATE = auto()
     UPDATE = auto()
-    WAIT = auto()  # it belongs to a unit of this name that is gone, or goes itself
+    WAIT = auto()  # it belongs to an owner of this name that is gone, or goes itself
     CONFLICT = auto()  # it belongs to somebody else, and is never touched
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """`body` is what we apply, with the hash of what was asked for in an annotation."""
+    """`body` is what we apply, with its owner and the hash of what was asked for.
+
+    `failure` is the owner's reason for not being ready when the child cannot be written.
+    """
 
     kind: Kind[Any]
     body: Mapping[str, Any]
     live: Live | None
-    failure: UnitReason
+    failure: StrEnum
 
     @property
     def name(self) -> str:
         return f"{self.kind.name} {self.body['metadata']['name']}"
+
+    @property
+    def owner(self) -> Mapping[str, Any]:
+        """The reference to the one owner."""
+        (owner,) = self.body["metadata"]["ownerReferences"]
+        reference: Mapping[str, Any] = owner
+        return reference
 
 
 def stamped(body: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
@@ -55,32 +62,30 @@ def stamped(body: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
     return {**body, "metadata": metadata}
 
 
-def child(
-    kind: Kind[Any], body: Mapping[str, Any], live: Live | None, failure: UnitReason
-) -> Child:
+def child(kind: Kind[Any], body: Mapping[str, Any], live: Live | None, failure: StrEnum) -> Child:
     """A child whose whole body is what was asked for."""
     return Child(kind, stamped(body, digest(body)), live, failure)
 
 
-def next_step(unit: GPUUnit, subject: Child) -> Step:
+def next_step(subject: Child) -> Step:
     """Compare what is with what shall be."""
     live = subject.live
     if live is None:
         return Step.CREATE
-    if not is_controlled_by(live.metadata, [unit.metadata.uid]):
-        return Step.WAIT if is_left_over(unit, live.metadata) else Step.CONFLICT
+    if not is_controlled_by(live.metadata, [subject.owner["uid"]]):
+        return Step.WAIT if is_left_over(subject.owner, live.metadata) else Step.CONFLICT
     if live.metadata.deletion_timestamp is not None:
         return Step.WAIT
     return Step.NOTHING if is_current(live, subject.body) else Step.UPDATE
 
 
-def is_left_over(unit: GPUUnit, meta: ObjectMeta) -> bool:
-    """Whether it was the child of a deleted unit of the same name: the collector takes it."""
+def is_left_over(owner: Mapping[str, Any], meta: ObjectMeta) -> bool:
+    """Whether it was the child of a deleted owner of the same name: the collector takes it."""
     return any(
-        (owner.api_version, owner.kind, owner.name)
-        == (GPU_UNITS.api_version, GPU_UNITS.name, unit.metadata.name)
-        for owner in meta.owner_references
-        if owner.controller
+        (found.api_version, found.kind, found.name)
+        == (owner["apiVersion"], owner["kind"], owner["name"])
+        for found in meta.owner_references
+        if found.controller
     )
 
 

@@ -1,0 +1,1 @@
+"""GPUStorages: what a storage is reconciled to."""

@@ -1,0 +1,18 @@
+"""What is the same for all storages."""
+
+from dataclasses import dataclass
+
+from controller.namespaces import Namespaces
+
+
+@dataclass(frozen=True, slots=True)
+class StorageSettings:
+    """From the configuration; an empty `default_class` is the cluster's own default."""
+
+    namespaces: Namespaces
+    default_class: str
+    prepare_deadline: int
+    copy_image: str
+    accessor_image: str
+    cluster_domain: str
+    private_ranges: tuple[str, ...]

@@ -1,0 +1,139 @@
+"""Starting to fill a storage: the locks of all that is touched come first, the Job last."""
+
+from controller.caches import Caches
+from controller.child import Child, child
+from controller.gpustorage.hitch import Hitch, hitch_of
+from controller.gpustorage.origin import is_filling_of, lock_for_filling, unavailable
+from controller.gpustorage.policy import prepare_policy
+from controller.gpustorage.prepare import known_prepare
+from controller.gpustorage.prepare_job import is_of_a_storage, job_key, prepare_job
+from controller.gpustorage.settings import StorageSettings
+from controller.gpustorage.users import is_in_use
+from controller.gpustorage.verdict import Verdict
+from controller.gpustorage.volume import is_usable
+from controller.kinds import GPU_STORAGES, JOBS, NETWORK_POLICIES
+from controller.lookup import Lookup
+from controller.runtime.errors import InvalidError
+from controller.runtime.event import reference
+from controller.runtime.events import EventRecorder
+from controller.runtime.key import ObjectKey
+from controller.runtime.kind import key_of
+from controller.runtime.reconcile import ReconcileError
+from controller.runtime.writer import Writer
+from controller.sync import Sync
+from shared.reasons import EventReason, StorageReason
+from shared.storage_class import StorageClass
+from shared.storage_lock import lock_of, taking
+from shared.v1alpha1.gpustorage import GPUStorage, Prepare
+from shared.volume_claim import VolumeClaim
+
+
+class OvertakenError(ReconcileError):
+    """The server knows of a storage what we do not know yet: look again."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"GPUStorage {name} has changed meanwhile")
+
+
+class Start:
+    """Begins one attempt, and never a second time what the server knows to have ended."""
+
+    def __init__(
+        self,
+        caches: Caches,
+        lookup: Lookup,
+        settings: StorageSettings,
+        sync: Sync[GPUStorage],
+        writer: Writer,
+        recorder: EventRecorder,
+    ) -> None:
+        self._caches = caches
+        self._lookup = lookup
+        self._settings = settings
+        self._sync = sync
+        self._writer = writer
+        self._recorder = recorder
+
+    async def begin(
+        self, storage: GPUStorage, claim: VolumeClaim | None, kind: StorageClass | None
+    ) -> Hitch | None:
+        """Start the Job, holding the locks of all that it touches; or tell what it waits for."""
+        wanted = storage.spec.prepare
+        if wanted is None:
+            return None
+        hitch = self._obstacle(storage, wanted, claim, kind) or self._foreign_job(storage)
+        if hitch is not None:
+            return hitch
+        for name in sorted({storage.metadata.name, *filter(None, [wanted.from_storage_name])}):
+            await self._lock(storage, name)
+        failed = await self._sync.ensure(storage, [self._policy(storage)])
+        if failed is not None:
+            return hitch_of(failed)
+        return await self._create(storage, wanted)
+
+    def _obstacle(
+        self,
+        storage: GPUStorage,
+        wanted: Prepare,
+        claim: VolumeClaim | None,
+        kind: StorageClass | None,
+    ) -> Hitch | None:
+        name = wanted.from_storage_name
+        if name == storage.metadata.name:
+            said = "prepare.fromStorageName: a storage cannot be a copy of itself"
+            return Hitch(Verdict.failed(StorageReason.INVALID_SPEC, said))
+        if claim is None or not is_usable(claim, kind):
+            return waits("the volume is not there yet")
+        if is_in_use(self._caches, storage):
+            return waits("the pods of an earlier attempt have not gone yet")
+        if not name:
+            return None
+        origin = self._caches.storages.get(ObjectKey(storage.metadata.namespace, name))
+        said = unavailable(storage, name, origin) or ""
+        if not said and origin is not None and is_in_use(self._caches, origin):
+            said = f"GPUStorage {name}, whose files are to be copied, is in use"
+        return waits(said) if said else None
+
+    def _foreign_job(self, storage: GPUStorage) -> Hitch | None:
+        job = self._caches.jobs.get(job_key(key_of(storage)))
+        if job is None:
+            return None
+        if is_of_a_storage(job, storage.metadata.name):
+            return waits(f"Job {job.metadata.name} of an earlier storage has not gone yet")
+        said = f"Job {job.metadata.name} exists and is not this storage's"
+        return Hitch(Verdict.failed(StorageReason.CHILD_CONFLICT, said))
+
+    async def _lock(self, storage: GPUStorage, name: str) -> None:
+        """Take a lock, or make sure at the server that it is held for this very attempt."""
+        found = await self._lookup.live_storage(name)
+        if found is None or found.metadata.deletion_timestamp is not None:
+            raise OvertakenError(name)
+        is_target = name == storage.metadata.name
+        if is_target and found.status.prepare != storage.status.prepare:
+            raise OvertakenError(name)
+        lock, wanted = lock_of(found.metadata.annotations), lock_for_filling(storage)
+        if lock == wanted:
+            return
+        if lock is not None and not is_filling_of(storage, lock):
+            raise OvertakenError(name)
+        await self._writer.patch(GPU_STORAGES, key_of(found), taking(found.metadata, wanted))
+
+    async def _create(self, storage: GPUStorage, wanted: Prepare) -> Hitch | None:
+        attempt = known_prepare(storage).recovered_by
+        body = prepare_job(storage, wanted, attempt, self._settings)
+        try:
+            job = await self._writer.create(JOBS, body)
+        except InvalidError as error:
+            return Hitch(Verdict.failed(StorageReason.INVALID_SPEC, error.message))
+        said = f"{EventReason.CREATED} Job {job.metadata.name}"
+        self._recorder.normal(reference(GPU_STORAGES, storage), EventReason.CREATED, said)
+        return None
+
+    def _policy(self, storage: GPUStorage) -> Child:
+        body = prepare_policy(storage, self._settings)
+        live = self._caches.policies.get(job_key(key_of(storage)))
+        return child(NETWORK_POLICIES, body, live, StorageReason.PREPARE_SYNC_FAILED)
+
+
+def waits(why: str) -> Hitch:
+    return Hitch(Verdict.pending(StorageReason.NOT_PREPARED, why))

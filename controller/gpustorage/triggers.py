@@ -1,0 +1,83 @@
+"""Which storages a change anywhere wakes."""
+
+from collections.abc import Iterable
+
+from controller.caches import (
+    BY_LOCK,
+    BY_ORIGIN,
+    Caches,
+    deployment_claims,
+    origins,
+)
+from controller.namespaces import Namespaces
+from controller.runtime.key import ObjectKey
+from controller.runtime.kind import key_of
+from controller.runtime.objects import Object
+from controller.runtime.triggers import Trigger
+from shared import names
+from shared.deployment import Deployment, ReplicaSet
+from shared.pod import Pod
+from shared.v1alpha1.gpustorage import GPUStorage
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.operation import Operation
+
+
+class Wakes:
+    """Keys by way of the indexes of the caches."""
+
+    def __init__(self, caches: Caches, namespaces: Namespaces) -> None:
+        self._caches = caches
+        self._namespace = namespaces.instance
+
+    def by_pod(self, pod: Pod) -> Iterable[ObjectKey]:
+        """The storages whose volumes it uses."""
+        return self._keys(pod.spec.claims)
+
+    def by_deployment(self, deployment: Deployment) -> Iterable[ObjectKey]:
+        """The storages that its pods would use."""
+        return self._keys(deployment_claims(deployment))
+
+    def by_replica_set(self, replica_set: ReplicaSet) -> Iterable[ObjectKey]:
+        """The storages that its pods would use."""
+        return self._keys(replica_set.spec.template.spec.claims)
+
+    def by_unit(self, unit: GPUUnit) -> Iterable[ObjectKey]:
+        """The storages that it mounts, or did."""
+        return self._keys(mount.name for mount in unit.spec.storage_mounts)
+
+    def by_operation(self, record: Operation) -> Iterable[ObjectKey]:
+        """The storages that it has locked."""
+        found = self._caches.storages.by_index(self._namespace, BY_LOCK, record.spec.operation_id)
+        return map(key_of, found)
+
+    def by_storage(self, storage: GPUStorage) -> Iterable[ObjectKey]:
+        """The storages that are a copy of it, and the one that it is a copy of."""
+        copies = self._caches.storages.by_index(self._namespace, BY_ORIGIN, storage.metadata.name)
+        return [*map(key_of, copies), *self._keys(origins(storage))]
+
+    def by_class(self, _: Object) -> Iterable[ObjectKey]:
+        """All of them: classes change so rarely that no index is worth it."""
+        return map(key_of, self._caches.storages.all())
+
+    def freed_name(self) -> Trigger:
+        """The storage whose child could not be made while somebody else's had its name.
+
+        Such deletions are too rare for an index.
+        """
+
+        def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
+            if new is not None or old is None or has_controller(old):
+                return
+            for storage in self._caches.storages.all():
+                name = storage.metadata.name
+                if old.metadata.name in (names.prepare_job(name), names.accessor(name)):
+                    yield key_of(storage)
+
+        return keys
+
+    def _keys(self, claims: Iterable[str]) -> Iterable[ObjectKey]:
+        return [ObjectKey(self._namespace, name) for name in claims]
+
+
+def has_controller(child: Object) -> bool:
+    return any(owner.controller for owner in child.metadata.owner_references)

@@ -1,0 +1,52 @@
+"""Keeping the volume of a storage: asked for once, grown where it can be, never made anew."""
+
+from controller.caches import Caches
+from controller.gpustorage.claim import claim_child
+from controller.gpustorage.hitch import Hitch, hitch_of
+from controller.gpustorage.settings import StorageSettings
+from controller.gpustorage.verdict import Verdict
+from controller.gpustorage.volume import lost, volume_verdict, was_used
+from controller.ownership import is_controlled_by
+from controller.runtime.key import ObjectKey
+from controller.runtime.kind import key_of
+from controller.sync import Sync
+from shared.storage_class import StorageClass
+from shared.v1alpha1.gpustorage import GPUStorage
+from shared.volume_claim import VolumeClaim
+
+
+class Volumes:
+    """The claims of storages; deleting them is left to the garbage collector."""
+
+    def __init__(self, caches: Caches, settings: StorageSettings, sync: Sync[GPUStorage]) -> None:
+        self._caches = caches
+        self._settings = settings
+        self._sync = sync
+
+    def found(self, storage: GPUStorage) -> tuple[VolumeClaim | None, StorageClass | None]:
+        """The storage's own claim and its class, as far as they are there."""
+        claim = self._caches.claims.get(key_of(storage))
+        if claim is None or not is_controlled_by(claim.metadata, [storage.metadata.uid]):
+            return None, None
+        return claim, self._caches.classes.get(ObjectKey("", claim.class_name))
+
+    async def keep(self, storage: GPUStorage) -> tuple[Verdict, Hitch | None]:
+        """Ask for the volume as the spec has it; one that was in use and is gone stays gone."""
+        claim, kind = self.found(storage)
+        if claim is None and was_used(storage):
+            return lost(storage), None
+        there = self._caches.claims.get(key_of(storage))
+        asked_for = claim_child(storage, there, kind, self._settings)
+        failed = await self._sync.ensure(storage, [asked_for])
+        claim, kind = self.found(storage)
+        verdict = volume_verdict(storage, claim, kind)
+        if failed is None or (claim is not None and claim.metadata.deletion_timestamp is not None):
+            return verdict, None
+        return refused(verdict, hitch_of(failed))
+
+
+def refused(verdict: Verdict, hitch: Hitch) -> tuple[Verdict, Hitch]:
+    """A change that the server does not take leaves a volume as good as it was."""
+    if verdict.is_ready and hitch.retry is not None:
+        return verdict.but(hitch.verdict.reason, hitch.verdict.message), hitch
+    return hitch.verdict, hitch

@@ -1,0 +1,125 @@
+"""The files of a storage are browsed where the volume is."""
+
+from typing import Any
+
+from tests.support.eventually import eventually
+from tests.support.gpu_storages import a_storage, change, create, simulated, storage, storage_with
+from tests.support.our_controller import controlled
+from tests.support.simulated_units import a_users_unit
+from tests.support.site import Site
+
+ON = {"enabled": True}
+
+
+def accessor_of(found: dict[str, Any]) -> dict[str, Any]:
+    status: dict[str, Any] = found.get("status", {}).get("accessor", {})
+    return status
+
+
+async def browsed(site: Site, name: str, phase: str = "Ready") -> dict[str, Any]:
+    return await eventually(
+        lambda: storage(site, name), lambda found: accessor_of(found).get("phase") == phase
+    )
+
+
+async def accessor_pods(site: Site) -> list[dict[str, Any]]:
+    return await site.list("pods", labelSelector="app.kubernetes.io/name=gpu-storage-accessor")
+
+
+async def test_an_accessor_is_made_and_its_address_told(site: Site) -> None:
+    async with controlled(site):
+        await create(site, a_storage("data", accessor=ON))
+        found = await browsed(site, "data")
+        (pod,) = await accessor_pods(site)
+        policy = await site.admin.get(site.path("networkpolicies", "accessor-data"))
+        service = await site.admin.get(site.path("services", "accessor-data"))
+
+    where = site.namespaces.instance
+    assert accessor_of(found)["serviceName"] == "accessor-data"
+    assert accessor_of(found)["accessURL"] == (
+        f"http://accessor-data.{where}.svc.cluster.local:8080"
+    )
+    (container,) = pod["spec"]["containers"]
+    assert [mount["readOnly"] for mount in container["volumeMounts"]] == [True]
+    assert pod["spec"]["volumes"][0]["persistentVolumeClaim"] == {
+        "claimName": "data",
+        "readOnly": True,
+    }
+    assert pod["spec"]["automountServiceAccountToken"] is False
+    assert [port["port"] for port in service["spec"]["ports"]] == [8080]
+    assert policy["spec"]["ingress"] == [{"ports": [{"protocol": "TCP", "port": 8080}]}]
+    (egress,) = policy["spec"]["egress"]
+    assert {port["port"] for port in egress["ports"]} == {53}
+
+
+async def test_an_accessor_that_is_switched_off_is_removed(site: Site) -> None:
+    async with controlled(site):
+        await create(site, a_storage("data", accessor=ON))
+        await browsed(site, "data")
+        await change(site, "data", accessor={"enabled": False})
+        found = await browsed(site, "data", "Disabled")
+        for kind in ("deployments", "services", "networkpolicies"):
+            await site.gone(kind, "accessor-data")
+
+    assert accessor_of(found) == {"phase": "Disabled"}
+
+
+async def test_nothing_is_browsed_before_it_is_filled(site: Site) -> None:
+    async with controlled(site):
+        await create(site, simulated("data", run_for="1h", accessor=ON))
+        await browsed(site, "data", "Pending")
+        assert await site.list("services") == []
+
+
+async def test_browsing_does_not_choose_the_place_of_a_volume(site: Site) -> None:
+    mounts = [{"name": "data", "mountPath": "/data"}]
+    async with controlled(site):
+        await create(site, a_storage("data", storageClassName="sim-wait", accessor=ON))
+        await storage_with(site, "data", "StorageReady")
+        await browsed(site, "data", "Pending")
+        await site.create("gpuunits", a_users_unit("mine", storageMounts=mounts))
+        unit = await site.unit_with("mine", "UnitReady")
+        await browsed(site, "data")
+        pods = await eventually(lambda: accessor_pods(site), lambda found: len(found) == 1)
+
+    assert pods[0]["spec"]["nodeName"] == unit["status"]["nodeName"]
+
+
+async def test_an_accessor_moves_to_the_node_of_the_unit(site: Site) -> None:
+    mounts = [{"name": "data", "mountPath": "/data"}]
+    async with controlled(site):
+        await create(site, a_storage("data", accessor=ON))
+        await browsed(site, "data")
+        (before,) = await accessor_pods(site)
+        nodes = await site.admin.get("/api/v1/nodes")
+        others = [
+            node["metadata"]["name"]
+            for node in nodes["items"]
+            if node["metadata"]["name"] != before["spec"]["nodeName"]
+        ]
+        selector = {"kubernetes.io/hostname": others[0]}
+        unit = a_users_unit("mine", storageMounts=mounts, nodeSelector=selector)
+        await site.create("gpuunits", unit)
+        await site.unit_with("mine", "UnitReady")
+        await eventually(
+            lambda: accessor_pods(site),
+            lambda pods: [pod["spec"].get("nodeName") for pod in pods] == [others[0]],
+        )
+
+
+async def test_a_storage_that_is_browsed_can_be_deleted(site: Site) -> None:
+    async with controlled(site):
+        await create(site, a_storage("data", accessor=ON))
+        await browsed(site, "data")
+        await site.admin.delete(site.path("gpustorages", "data"))
+        await site.gone("gpustorages", "data")
+        await site.gone("persistentvolumeclaims", "data")
+
+
+async def test_an_accessor_that_was_changed_by_hand_is_put_back(site: Site) -> None:
+    path = site.path("deployments", "accessor-data")
+    async with controlled(site):
+        await create(site, a_storage("data", accessor=ON))
+        await browsed(site, "data")
+        await site.admin.patch(path, {"spec": {"replicas": 3}})
+        await eventually(lambda: site.admin.get(path), lambda found: found["spec"]["replicas"] == 1)

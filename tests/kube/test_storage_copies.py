@@ -1,0 +1,111 @@
+"""A storage that is filled from another one."""
+
+from typing import Any
+
+from tests.support.eventually import eventually
+from tests.support.gpu_storages import (
+    a_storage,
+    create,
+    filling,
+    fillings,
+    job,
+    job_of,
+    lock_in,
+    simulated,
+    storage,
+    storage_saying,
+    storage_with,
+)
+from tests.support.our_controller import controlled
+from tests.support.simulated_units import a_users_unit
+from tests.support.site import Site, ready_of
+
+MOUNTS = [{"name": "source", "mountPath": "/data"}]
+
+
+def a_copy(run_for: str = "1s") -> dict[str, Any]:
+    return simulated("copy", run_for=run_for, prepare={"fromStorageName": "source"})
+
+
+async def test_a_copy_reads_its_source_and_gives_it_back(site: Site) -> None:
+    async with controlled(site):
+        await create(site, a_storage("source"))
+        await create(site, a_copy("2s"))
+        running = await job_of(site, "copy")
+        lock = lock_in(await storage(site, "source"))
+        await site.create("gpuunits", a_users_unit("mine", storageMounts=MOUNTS))
+        waiting = await site.unit_with("mine", "StorageInUse")
+        await storage_with(site, "copy", "StorageReady")
+        await site.unit_with("mine", "UnitReady")
+
+    (container,) = running["spec"]["template"]["spec"]["containers"]
+    mounts = {each["mountPath"]: each.get("readOnly", False) for each in container["volumeMounts"]}
+    assert container["command"] == ["cp", "-a", "/source/.", "/data/"]
+    assert mounts == {"/data": False, "/source": True}
+    assert lock is not None
+    assert lock.prepare == "copy"
+    assert "in use by the filling of GPUStorage copy" in ready_of(waiting)["message"]
+
+
+async def test_a_copy_waits_for_its_source_to_exist_and_to_be_free(site: Site) -> None:
+    async with controlled(site):
+        await create(site, a_copy())
+        await storage_saying(site, "copy", "GPUStorage source, whose files are to be copied, does")
+        await create(site, a_storage("source", storageClassName="late"))
+        await storage_saying(site, "copy", "is not ready: it is Pending")
+        assert await job(site, "copy") is None
+
+
+async def test_a_source_in_use_by_a_unit_is_not_copied_until_it_is_free(site: Site) -> None:
+    async with controlled(site):
+        await create(site, a_storage("source"))
+        await site.create("gpuunits", a_users_unit("mine", storageMounts=MOUNTS))
+        await site.unit_with("mine", "UnitReady")
+        await create(site, a_copy())
+        await storage_saying(site, "copy", "is in use by unit mine")
+        assert await job(site, "copy") is None
+        await site.admin.delete(site.path("gpuunits", "mine"))
+        await storage_with(site, "copy", "StorageReady")
+
+
+async def test_a_source_that_is_deleted_in_the_middle_stays_until_the_copy_is_made(
+    site: Site,
+) -> None:
+    async with controlled(site):
+        await create(site, a_storage("source"))
+        await create(site, a_copy("3s"))
+        await filling(site, "copy", "Running")
+        await site.admin.delete(site.path("gpustorages", "source"))
+        going = await storage(site, "source")
+        await storage_with(site, "copy", "StorageReady")
+        await site.gone("gpustorages", "source")
+
+    assert "deletionTimestamp" in going["metadata"]
+    assert await fillings(site, "copy") == 1
+
+
+async def test_a_copy_that_has_succeeded_does_not_miss_its_source(site: Site) -> None:
+    async with controlled(site):
+        await create(site, a_storage("source"))
+        await create(site, a_copy())
+        await storage_with(site, "copy", "StorageReady")
+        await eventually(lambda: storage(site, "source"), lambda found: lock_in(found) is None)
+        await site.admin.delete(site.path("gpustorages", "source"))
+        await site.gone("gpustorages", "source")
+        await create(site, a_storage("source"))
+        await storage_with(site, "source", "StorageReady")
+    async with controlled(site):
+        await storage_with(site, "copy", "StorageReady")
+
+    assert await job(site, "copy") is None
+    assert await fillings(site, "copy") == 1
+
+
+async def test_the_source_of_a_copy_that_is_deleted_becomes_free(site: Site) -> None:
+    async with controlled(site):
+        await create(site, a_storage("source"))
+        await create(site, a_copy("1h"))
+        await filling(site, "copy", "Running")
+        await site.admin.delete(site.path("gpustorages", "copy"))
+        await site.gone("gpustorages", "copy")
+        await eventually(lambda: storage(site, "source"), lambda found: lock_in(found) is None)

@@ -1,0 +1,241 @@
+"""A storage is filled once: whatever becomes of the Job, success is neither lost nor repeated."""
+
+import pytest
+
+from controller.config import StorageConfig
+from shared.duration import Duration
+from tests.support.eventually import eventually
+from tests.support.gpu_storages import (
+    change,
+    claim,
+    create,
+    delete_job,
+    filling,
+    fillings,
+    finished_job,
+    job,
+    job_of,
+    lock_in,
+    prepare_of,
+    recover,
+    simulated,
+    storage,
+    storage_saying,
+    storage_with,
+)
+from tests.support.our_controller import controlled
+from tests.support.site import Site, ready_of
+
+
+async def heal(site: Site, name: str) -> None:
+    """From now on the pods that fill the storage end well."""
+    labels = {"sim.local/exit-code": "0"}
+    await site.admin.patch(site.path("gpustorages", name), {"metadata": {"labels": labels}})
+
+
+@pytest.mark.parametrize("kind", ["sim-now", "sim-wait"])
+async def test_a_storage_is_filled_and_then_ready(site: Site, kind: str) -> None:
+    async with controlled(site):
+        await create(site, simulated("data", storageClassName=kind))
+        running = await job_of(site, "data")
+        locked = await storage(site, "data")
+        ready = await storage_with(site, "data", "StorageReady")
+        await site.gone("jobs", "prepare-data")
+        await site.gone("networkpolicies", "prepare-data")
+        free = await eventually(lambda: storage(site, "data"), lambda found: not lock_in(found))
+
+    lock = lock_in(locked)
+    assert lock is not None
+    assert lock.prepare == "data"
+    assert running["spec"]["activeDeadlineSeconds"] == 3600
+    assert prepare_of(ready)["phase"] == "Succeeded"
+    assert "finalizers" not in free["metadata"]
+    assert (await claim(site, "data"))["status"]["phase"] == "Bound"
+    assert await fillings(site, "data") == 1
+
+
+async def test_a_failure_is_told_and_waits_for_a_request(site: Site) -> None:
+    async with controlled(site):
+        await create(site, simulated("data", exit_code=3))
+        failed = await storage_with(site, "data", "PrepareFailed", seconds=60)
+        kept = await job_of(site, "data")
+        events = await eventually(
+            lambda: site.list("events"),
+            lambda found: any(event["reason"] == "PrepareFailed" for event in found),
+        )
+
+    assert failed["status"]["phase"] == "Failed"
+    assert "BackoffLimitExceeded" in ready_of(failed)["message"]
+    assert "exit code 3" in ready_of(failed)["message"]
+    assert "finalizers" not in kept["metadata"] or kept["metadata"]["finalizers"] == []
+    assert [event["type"] for event in events if event["reason"] == "PrepareFailed"] == ["Warning"]
+
+
+async def test_a_request_to_recover_begins_one_new_attempt(site: Site) -> None:
+    async with controlled(site):
+        await create(site, simulated("data", exit_code=1))
+        await storage_with(site, "data", "PrepareFailed", seconds=60)
+        before = await job_of(site, "data")
+        await heal(site, "data")
+        await recover(site, "data", "r1")
+        ready = await storage_with(site, "data", "StorageReady")
+        await site.gone("jobs", "prepare-data")
+        count = await fillings(site, "data")
+        await recover(site, "data", "r2")
+        await change(site, "data", accessor={"enabled": False})
+        seen = await eventually(
+            lambda: storage(site, "data"), lambda found: found["status"]["observedGeneration"] == 2
+        )
+
+    assert prepare_of(ready)["recoveredBy"] == "r1"
+    assert prepare_of(ready)["recoveryPhase"] == "Succeeded"
+    assert before["metadata"]["annotations"]["runtime.lokiwager.io/recover"] == ""
+    assert prepare_of(seen) == prepare_of(ready), "what has succeeded is not recovered"
+    assert await fillings(site, "data") == count
+
+
+async def test_the_same_request_to_recover_is_acted_on_once(site: Site) -> None:
+    deadline = StorageConfig(prepare_deadline=Duration(1))
+    async with controlled(site, storage=deadline):
+        await create(site, simulated("data", run_for="1h"))
+        await storage_with(site, "data", "PrepareFailed")
+        await recover(site, "data", "r1")
+        await eventually(
+            lambda: storage(site, "data"),
+            lambda found: prepare_of(found).get("recoveryPhase") == "Failed",
+        )
+        second = await job_of(site, "data")
+        await recover(site, "data", "r1")
+        await change(site, "data", size="2Gi")
+        await eventually(
+            lambda: storage(site, "data"), lambda found: found["status"]["capacity"] == "2Gi"
+        )
+        left = await job_of(site, "data")
+
+    assert left["metadata"]["uid"] == second["metadata"]["uid"]
+
+
+async def test_a_filling_has_a_deadline(site: Site) -> None:
+    deadline = StorageConfig(prepare_deadline=Duration(2))
+    async with controlled(site, storage=deadline):
+        await create(site, simulated("data", run_for="1h"))
+        failed = await storage_with(site, "data", "PrepareFailed")
+
+    assert "DeadlineExceeded" in ready_of(failed)["message"]
+
+
+async def test_a_job_that_is_deleted_unfinished_counts_as_failed(site: Site) -> None:
+    async with controlled(site):
+        await create(site, simulated("data", run_for="1h"))
+        await filling(site, "data", "Running")
+        await delete_job(site, "data")
+        failed = await storage_with(site, "data", "PrepareFailed")
+        await site.gone("jobs", "prepare-data")
+        labels = {"sim.local/run-for": "1s"}
+        await site.admin.patch(site.path("gpustorages", "data"), {"metadata": {"labels": labels}})
+        await recover(site, "data", "r1")
+        await storage_with(site, "data", "StorageReady")
+
+    assert "deleted before it had finished" in ready_of(failed)["message"]
+    assert await fillings(site, "data") == 2
+
+
+@pytest.mark.parametrize("ending", ["by hand", "by its time to live"])
+async def test_a_job_that_is_deleted_after_its_success_has_succeeded(
+    site: Site, ending: str
+) -> None:
+    async with controlled(site):
+        await create(site, simulated("data", run_for="2s"))
+        await job_of(site, "data")
+    await finished_job(site, "data")
+    if ending == "by hand":
+        await delete_job(site, "data")
+    else:
+        path = site.path("jobs", "prepare-data")
+        await site.admin.patch(path, {"spec": {"ttlSecondsAfterFinished": 0}})
+    await eventually(
+        lambda: job_of(site, "data"), lambda found: "deletionTimestamp" in found["metadata"]
+    )
+    async with controlled(site):
+        await storage_with(site, "data", "StorageReady")
+        await site.gone("jobs", "prepare-data")
+
+    assert await fillings(site, "data") == 1
+
+
+async def test_a_restart_of_the_controller_repeats_nothing(site: Site) -> None:
+    async with controlled(site):
+        await create(site, simulated("data"))
+        await storage_with(site, "data", "StorageReady")
+        await site.gone("jobs", "prepare-data")
+    async with controlled(site):
+        await change(site, "data", size="2Gi")
+        await eventually(
+            lambda: storage(site, "data"), lambda found: found["status"]["capacity"] == "2Gi"
+        )
+
+    assert await job(site, "data") is None
+    assert await fillings(site, "data") == 1
+
+
+async def test_a_job_that_vanishes_against_all_rules_is_not_taken_for_a_success(
+    site: Site,
+) -> None:
+    async with controlled(site):
+        await create(site, simulated("data", run_for="1h"))
+        await filling(site, "data", "Running")
+    path = site.path("jobs", "prepare-data")
+    await site.admin.patch(path, {"metadata": {"finalizers": None}})
+    await site.admin.delete(path)
+    await site.gone("jobs", "prepare-data")
+    async with controlled(site):
+        failed = await storage_with(site, "data", "PrepareFailed")
+
+    assert "vanished before its outcome was known" in ready_of(failed)["message"]
+    assert await fillings(site, "data") == 1
+
+
+async def test_a_storage_that_is_deleted_while_it_is_filled_goes(site: Site) -> None:
+    async with controlled(site):
+        await create(site, simulated("data", run_for="1h"))
+        await filling(site, "data", "Running")
+        await site.admin.delete(site.path("gpustorages", "data"))
+        await site.gone("gpustorages", "data")
+        await site.gone("jobs", "prepare-data")
+        await site.gone("persistentvolumeclaims", "data")
+
+
+async def test_a_job_whose_storage_was_torn_away_is_let_go(site: Site) -> None:
+    async with controlled(site):
+        await create(site, simulated("data", run_for="1h"))
+        await filling(site, "data", "Running")
+    path = site.path("gpustorages", "data")
+    await site.admin.patch(path, {"metadata": {"finalizers": None}})
+    await site.admin.delete(path)
+    await site.gone("gpustorages", "data")
+    async with controlled(site):
+        await site.gone("jobs", "prepare-data")
+
+
+async def test_a_storage_cannot_be_a_copy_of_itself(site: Site) -> None:
+    async with controlled(site):
+        await create(site, simulated("data", prepare={"fromStorageName": "data"}))
+        found = await storage_with(site, "data", "InvalidSpec")
+
+    assert found["status"]["phase"] == "Failed"
+
+
+async def test_pods_that_were_left_behind_are_waited_for(site: Site) -> None:
+    """As by `kubectl delete job --cascade=orphan`: two must never write at once."""
+    async with controlled(site):
+        await create(site, simulated("data", run_for="6s"))
+        await filling(site, "data", "Running")
+        await site.admin.request(
+            "DELETE", site.path("jobs", "prepare-data"), {"propagationPolicy": "Orphan"}
+        )
+        await storage_with(site, "data", "PrepareFailed")
+        await recover(site, "data", "r1")
+        await storage_saying(site, "data", "the pods of an earlier attempt have not gone yet")
+        await storage_with(site, "data", "StorageReady")
+
+    assert await fillings(site, "data") == 2

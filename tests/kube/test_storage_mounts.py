@@ -1,0 +1,202 @@
+"""One unit at a time has a storage, and no storage is pulled from under a unit."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from shared.storage_lock import StorageLock
+from tests.support import played_api
+from tests.support.eventually import eventually
+from tests.support.gpu_storages import (
+    a_storage,
+    claim,
+    create,
+    lock_by_hand,
+    lock_in,
+    simulated,
+    storage,
+    storage_with,
+)
+from tests.support.our_controller import controlled
+from tests.support.played_api import Order
+from tests.support.simulated_units import a_users_unit, change, pods_of
+from tests.support.site import Site, ready_of
+
+
+def mounting(name: str, *storages: str) -> dict[str, Any]:
+    mounts = [{"name": each, "mountPath": f"/{each}"} for each in storages]
+    return a_users_unit(name, storageMounts=mounts)
+
+
+async def holder(site: Site, name: str) -> str:
+    lock = lock_in(await storage(site, name))
+    return "" if lock is None else lock.unit
+
+
+@pytest.mark.parametrize("kind", ["sim-now", "sim-wait"])
+async def test_a_unit_takes_the_storage_that_it_mounts(site: Site, kind: str) -> None:
+    async with controlled(site):
+        await create(site, a_storage("data", storageClassName=kind))
+        unit = await site.create("gpuunits", mounting("mine", "data"))
+        await site.unit_with("mine", "UnitReady")
+        found = await eventually(
+            lambda: storage(site, "data"),
+            lambda found: found["status"].get("mountedBy") == "mine",
+        )
+
+    lock = lock_in(found)
+    assert lock is not None
+    assert (lock.unit, lock.uid) == ("mine", unit["metadata"]["uid"])
+    assert found["metadata"]["finalizers"] == ["runtime.lokiwager.io/mount-protection"]
+
+
+async def test_two_units_race_for_one_storage_and_both_run_in_the_end(site: Site) -> None:
+    async with controlled(site):
+        await create(site, a_storage("data"))
+        await storage_with(site, "data", "StorageReady")
+        async with asyncio.TaskGroup() as group:
+            for name in ("one", "two"):
+                group.create_task(site.create("gpuunits", mounting(name, "data")))
+        winner = await eventually(lambda: holder(site, "data"))
+        loser = "two" if winner == "one" else "one"
+        await site.unit_with(winner, "UnitReady")
+        waiting = await site.unit_with(loser, "StorageInUse")
+        assert await pods_of(site, loser) == []
+        volume = (await claim(site, "data"))["metadata"]["uid"]
+        await site.admin.delete(site.path("gpuunits", winner))
+        await site.unit_with(loser, "UnitReady")
+
+    assert waiting["status"]["phase"] == "Progressing"
+    assert ready_of(waiting)["message"] == f"GPUStorage data is in use by unit {winner}"
+    assert (await claim(site, "data"))["metadata"]["uid"] == volume, "the same data"
+
+
+async def test_a_lock_outlives_its_unit_until_the_last_pod_is_gone(site: Site) -> None:
+    slow = mounting("mine", "data")
+    slow["metadata"]["labels"] = {"sim.local/stop": "late", "sim.local/stop-for": "3s"}
+    async with controlled(site):
+        await create(site, a_storage("data"))
+        await site.create("gpuunits", slow)
+        await site.unit_with("mine", "UnitReady")
+        await site.create("gpuunits", mounting("next", "data"))
+        await site.unit_with("next", "StorageInUse")
+        await site.admin.delete(site.path("gpuunits", "mine"))
+        await site.gone("gpuunits", "mine")
+        still_there, still_held = await pods_of(site, "mine"), await holder(site, "data")
+        await site.unit_with("next", "UnitReady")
+
+    assert len(still_there) == 1
+    assert still_held == "mine"
+    assert await pods_of(site, "mine") == []
+
+
+async def test_a_unit_that_mounts_a_storage_no_longer_gives_it_back(site: Site) -> None:
+    async with controlled(site):
+        await create(site, a_storage("data"))
+        await site.create("gpuunits", mounting("mine", "data"))
+        await site.unit_with("mine", "UnitReady")
+        await change(site, "mine", storageMounts=None)
+        await eventually(lambda: storage(site, "data"), lambda found: lock_in(found) is None)
+        await change(site, "mine", storageMounts=[{"name": "data", "mountPath": "/data"}])
+        await eventually(lambda: holder(site, "data"), lambda unit: unit == "mine")
+        await site.unit_with("mine", "UnitReady")
+
+
+async def test_a_mounted_storage_goes_when_its_unit_has_gone(site: Site) -> None:
+    async with controlled(site):
+        await create(site, a_storage("data"))
+        await site.create("gpuunits", mounting("mine", "data"))
+        await site.unit_with("mine", "UnitReady")
+        await site.admin.delete(site.path("gpustorages", "data"))
+        await site.create("gpuunits", mounting("late", "data"))
+        late = await site.unit_with("late", "StorageNotReady")
+        waiting = await storage(site, "data")
+        bound = await claim(site, "data")
+        await site.admin.delete(site.path("gpuunits", "mine"))
+        await site.gone("gpustorages", "data")
+        await site.gone("persistentvolumeclaims", "data")
+
+    assert "is being deleted" in ready_of(late)["message"]
+    assert "deletionTimestamp" in waiting["metadata"]
+    assert "deletionTimestamp" not in bound["metadata"]
+
+
+async def test_several_storages_are_taken_all_or_waited_for(site: Site) -> None:
+    async with controlled(site):
+        for name in ("a", "b"):
+            await create(site, a_storage(name))
+            await storage_with(site, name, "StorageReady")
+        await site.create("gpuunits", mounting("first", "b"))
+        await site.unit_with("first", "UnitReady")
+        await site.create("gpuunits", mounting("both", "b", "a"))
+        waiting = await site.unit_with("both", "StorageInUse")
+        await site.admin.delete(site.path("gpuunits", "first"))
+        await site.unit_with("both", "UnitReady")
+
+    assert "GPUStorage b" in ready_of(waiting)["message"]
+    assert [await holder(site, name) for name in ("a", "b")] == ["both", "both"]
+
+
+async def test_a_lock_of_an_operation_without_a_record_is_given_back(site: Site) -> None:
+    async with controlled(site):
+        await create(site, a_storage("data"))
+        await storage_with(site, "data", "StorageReady")
+        await lock_by_hand(site, "data", StorageLock(unit="mine", operation="lost"))
+        await eventually(lambda: storage(site, "data"), lambda found: lock_in(found) is None)
+
+
+ORDER = Order("mine", "order-1", {"metadata": {"name": "warm", "uid": "uid-of-warm"}})
+
+
+async def test_a_lock_of_an_open_operation_stands_until_it_fails(site: Site) -> None:
+    async with controlled(site):
+        await create(site, a_storage("data"))
+        await storage_with(site, "data", "StorageReady")
+        await played_api.record(site, ORDER)
+        await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
+        await site.create("gpuunits", mounting("other", "data"))
+        waiting = await site.unit_with("other", "StorageInUse")
+        await played_api.close(site, ORDER, {"phase": "Failed"})
+        await site.unit_with("other", "UnitReady")
+
+    assert ready_of(waiting)["message"] == "GPUStorage data is in use by unit mine"
+
+
+async def test_the_unit_of_an_operation_takes_its_lock_over(site: Site) -> None:
+    body = mounting("mine", "data")
+    body["metadata"]["annotations"] = {"runtime.lokiwager.io/operation-id": "order-1"}
+    async with controlled(site):
+        await create(site, a_storage("data"))
+        await storage_with(site, "data", "StorageReady")
+        await played_api.record(site, ORDER)
+        await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
+        unit = await site.create("gpuunits", body)
+        await site.unit_with("mine", "UnitReady")
+        lock = lock_in(await storage(site, "data"))
+
+    assert lock is not None
+    assert (lock.uid, lock.operation) == (unit["metadata"]["uid"], "order-1")
+
+
+async def test_a_lock_whose_unit_is_gone_before_it_was_named_is_given_back(site: Site) -> None:
+    gone = {"kind": "GPUUnit", "namespace": "n", "name": "mine", "uid": "uid-of-mine"}
+    async with controlled(site):
+        await create(site, a_storage("data"))
+        await storage_with(site, "data", "StorageReady")
+        await played_api.record(site, ORDER)
+        await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
+        await played_api.close(site, ORDER, {"phase": "Succeeded", "objects": [gone]})
+        await eventually(lambda: storage(site, "data"), lambda found: lock_in(found) is None)
+
+
+async def test_a_unit_waits_until_its_storage_is_filled(site: Site) -> None:
+    async with controlled(site):
+        await create(site, simulated("data", run_for="2s"))
+        await site.create("gpuunits", mounting("mine", "data"))
+        waiting = await site.unit_with("mine", "StorageNotReady")
+        await site.unit_with("mine", "UnitReady")
+
+    assert "GPUStorage data is not ready" in ready_of(waiting)["message"] or (
+        "does not exist" in ready_of(waiting)["message"]
+    )
