@@ -6,10 +6,10 @@ from urllib.parse import quote
 import pytest
 
 from apiserver.places import JOBS, STOCK, UNITS
+from tests.support import gpu_storages
 from tests.support.caller import Caller
 from tests.support.eventually import eventually
 from tests.support.installation import Installation, an_order, new_name
-from tests.support.played_storage import create_storage, make_ready
 
 PORTS = {"ports": [{"name": "http", "port": 8888}, {"name": "ssh", "port": 22}]}
 
@@ -140,7 +140,7 @@ async def test_a_missing_storage_is_a_conflict_and_takes_no_stock(product: Insta
 
 async def test_a_storage_that_is_not_ready_is_waited_for(product: Installation) -> None:
     storage = new_name("storage")
-    await create_storage(product.site, storage)
+    await gpu_storages.create(product.site, gpu_storages.simulated(storage, run_for="3s"))
     made = (await product.a_unit(storageMounts=[{"name": storage, "mountPath": "/data"}])).data
     place = f"{UNITS}/{made['name']}"
     waiting = await eventually(
@@ -148,7 +148,6 @@ async def test_a_storage_that_is_not_ready_is_waited_for(product: Installation) 
     )
     assert waiting.data["reason"] == "StorageNotReady"
 
-    await make_ready(product.site, storage)
     assert (await product.api.get(f"{place}?wait=Ready")).data["phase"] == "Ready"
 
 
