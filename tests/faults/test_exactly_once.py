@@ -25,7 +25,7 @@ from tests.support.struck import Ending, Struck
 
 KILLS = (Fault.KILLED_BEFORE, Fault.KILLED_AFTER)
 FAULTS = tuple(fault for fault in Fault if fault not in (Fault.NONE, *KILLS))
-CALLS_OF_A_CREATE = 8
+CALLS_OF_A_CREATE = 7
 CALLS_OF_A_SEED = 5
 SEEDED = 3
 REPLICAS = 3
