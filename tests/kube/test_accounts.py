@@ -53,6 +53,10 @@ NEEDED = [
     *acts("controller", ("patch",), GROUP, "gpuunits/status", STOCK, INSTANCE),
     *acts("controller", ("create", "patch"), "apps", "deployments", STOCK, INSTANCE),
     *acts("controller", ("patch",), "", "pods/status", INSTANCE),
+    *acts("controller", ("patch",), GROUP, "gpustorages/status", INSTANCE),
+    *acts("controller", ("create", "patch"), "", "persistentvolumeclaims", INSTANCE),
+    *acts("controller", ("create", "delete", "patch"), "batch", "jobs", INSTANCE),
+    *acts("controller", ("list", "watch"), "storage.k8s.io", "storageclasses"),
 ]
 BOTH = ("runtime-api", "controller")
 REFUSED = [
@@ -80,7 +84,10 @@ REFUSED = [
     *acts("runtime-api", ANYTHING, "apps", "deployments", "", *OURS),
     *acts("runtime-api", ANYTHING, "coordination.k8s.io", "leases", "", *OURS),
     *acts("controller", ("create",), GROUP, "operations", SYSTEM),
-    *acts("controller", ("delete",), "apps", "deployments", INSTANCE),
+    *acts("controller", ("delete",), "apps", "replicasets", INSTANCE),
+    *acts("controller", ("create", "delete"), GROUP, "gpustorages", INSTANCE),
+    *acts("controller", ("delete", "deletecollection"), "", "persistentvolumeclaims", *OURS),
+    *acts("controller", ANYTHING, "", "persistentvolumes"),
 ]
 
 

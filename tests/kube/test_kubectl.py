@@ -138,12 +138,13 @@ async def test_the_samples_run(site: Site, kubectl: AsKubectl, tmp_path: Path) -
             body = moved(yaml.safe_load(sample.read_text()), site)
             if body["kind"] == "GPUStorage":
                 # A simulated program ends only if it is told to.
-                body["metadata"]["labels"] = {"sim.local/mode": "exit", "sim.local/run-for": "1s"}
+                body["metadata"]["labels"] = {"sim.local/mode": "exit", "sim.local/exit-code": "0"}
             copy = tmp_path / sample.name
             copy.write_text(yaml.safe_dump(body))
             await kubectl("apply", "-n", body["metadata"]["namespace"], "-f", str(copy))
         await site.unit_with("notebook", "StorageNotReady")
         unit = await site.unit_with("notebook", "UnitReady")
+        await kubectl("label", "gpustorage", "datasets", "sim.local/mode-")
         browsed = await eventually(
             lambda: storage(site, "datasets"),
             lambda found: found["status"]["accessor"]["phase"] == "Ready",
