@@ -54,3 +54,12 @@ async def test_a_machine_in_seconds(system: LocalSystem) -> None:
 
     scaled = await shell(system, pool)
     assert re.search(r"g1-1\s+g1\.1\s+4", scaled), scaled
+
+
+async def test_files_that_outlive_machines(system: LocalSystem) -> None:
+    (commands,) = story("Files that outlive machines")
+
+    told = await shell(system, commands)
+
+    assert re.search(r"trainer.*phase\W+Ready", told), told
+    assert re.search(r"files\s+10Gi\s+10Gi\s+Ready\s+trainer", told), told
