@@ -117,6 +117,7 @@ async def told(world: RealWorld, commands: list[CreateUnit | SeedStock]) -> list
         kept = [group.create_task(replicas.keep_one()) for _ in range(REPLICAS)]
         await asyncio.sleep(0.1)
         answers = await asyncio.gather(*map(one, commands))
+        replicas.close()
         for task in kept:
             task.cancel()
     return answers

@@ -12,11 +12,16 @@ class Replicas:
 
     def __init__(self, make: Callable[[], UseCases]) -> None:
         self._make = make
+        self._is_closed = False
         self.alive: list[UseCases] = []
 
+    def close(self) -> None:
+        """Start no more; a group that is cancelled while a process dies may forget the first."""
+        self._is_closed = True
+
     async def keep_one(self) -> None:
-        """Have one more process, for ever."""
-        while True:
+        """Have one more process, until closed and cancelled."""
+        while not self._is_closed:
             use_cases = self._make()
             try:
                 async with asyncio.TaskGroup() as process:

@@ -73,6 +73,7 @@ class Schedule:
             await self._everybody()
             self._faulty = False
             left = await still(self._look, self._world.clock)
+            self._replicas.close()
             for task in background:
                 task.cancel()
         return rest_of(
