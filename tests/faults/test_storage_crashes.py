@@ -25,13 +25,11 @@ from tests.support.gpu_storages import (
 from tests.support.mortal import doomed
 from tests.support.our_controller import controlled
 from tests.support.simulated_units import a_users_unit, pods_of
-from tests.support.site import Site, new_site
+from tests.support.site import COLLECTION_SECONDS, Site, new_site
 
 ENOUGH_WRITES = 40
 AT_ONCE = 6  # sites side by side: most of the time is spent in waiting
 NAME = "data"
-# The garbage collector learns of new kinds every thirty seconds.
-COLLECTION_SECONDS = 60.0
 
 Part = Callable[[Site], Coroutine[Any, Any, None]]
 

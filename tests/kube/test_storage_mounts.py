@@ -21,7 +21,7 @@ from tests.support.gpu_storages import (
 from tests.support.our_controller import controlled
 from tests.support.played_api import Order
 from tests.support.simulated_units import a_users_unit, change, pods_of
-from tests.support.site import Site, ready_of
+from tests.support.site import COLLECTION_SECONDS, Site, ready_of
 
 
 def mounting(name: str, *storages: str) -> dict[str, Any]:
@@ -65,7 +65,7 @@ async def test_two_units_race_for_one_storage_and_both_run_in_the_end(site: Site
         assert await pods_of(site, loser) == []
         volume = (await claim(site, "data"))["metadata"]["uid"]
         await site.admin.delete(site.path("gpuunits", winner))
-        await site.unit_with(loser, "UnitReady")
+        await site.unit_with(loser, "UnitReady", seconds=COLLECTION_SECONDS)
 
     assert waiting["status"]["phase"] == "Progressing"
     assert ready_of(waiting)["message"] == f"GPUStorage data is in use by unit {winner}"
@@ -84,7 +84,7 @@ async def test_a_lock_outlives_its_unit_until_the_last_pod_is_gone(site: Site) -
         await site.admin.delete(site.path("gpuunits", "mine"))
         await site.gone("gpuunits", "mine")
         still_there, still_held = await pods_of(site, "mine"), await holder(site, "data")
-        await site.unit_with("next", "UnitReady")
+        await site.unit_with("next", "UnitReady", seconds=COLLECTION_SECONDS)
 
     assert len(still_there) == 1
     assert still_held == "mine"
@@ -132,7 +132,7 @@ async def test_several_storages_are_taken_all_or_waited_for(site: Site) -> None:
         await site.create("gpuunits", mounting("both", "b", "a"))
         waiting = await site.unit_with("both", "StorageInUse")
         await site.admin.delete(site.path("gpuunits", "first"))
-        await site.unit_with("both", "UnitReady")
+        await site.unit_with("both", "UnitReady", seconds=COLLECTION_SECONDS)
 
     assert "GPUStorage b" in ready_of(waiting)["message"]
     assert [await holder(site, name) for name in ("a", "b")] == ["both", "both"]

@@ -8,7 +8,7 @@ import msgspec
 from hack.cluster.admin import RefusedError
 from shared.storage_lock import StorageLock, lock_of
 from tests.support.eventually import eventually
-from tests.support.site import OURS, Site, ready_of
+from tests.support.site import COLLECTION_SECONDS, OURS, Site, ready_of
 
 FILL = {"fromImage": "example/fill:1", "command": ["fill"]}
 
@@ -44,7 +44,7 @@ async def storage(site: Site, name: str) -> dict[str, Any]:
 
 
 async def storage_with(
-    site: Site, name: str, reason: str, *, seconds: float = 30.0
+    site: Site, name: str, reason: str, *, seconds: float = COLLECTION_SECONDS
 ) -> dict[str, Any]:
     """The storage once its Ready condition has that reason."""
     return await eventually(

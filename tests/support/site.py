@@ -19,6 +19,8 @@ from tests.support.eventually import eventually
 
 RBAC_API = "/apis/rbac.authorization.k8s.io/v1"
 OURS = f"/apis/{GROUP}/{VERSION}"
+# The garbage collector of a new cluster learns of our kinds only every thirty seconds.
+COLLECTION_SECONDS = 60.0
 ACCOUNTS = {"controller": CONTROLLER_RULES, "runtime-api": API_RULES}
 
 
@@ -74,7 +76,7 @@ class Site:
                 return error.status == 404
             return False
 
-        await eventually(is_gone)
+        await eventually(is_gone, seconds=COLLECTION_SECONDS)
 
     async def unit_with(
         self, name: str, reason: str, *, namespace: str = "", seconds: float = 30.0
