@@ -17,19 +17,24 @@ from tests.support.site import Site
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason=MISSING)
 
-UNITS, OPERATOR = "/api/v1/gpu-units", "/api/v1/operator"
+UNITS, STORAGES = "/api/v1/gpu-units", "/api/v1/gpu-storages"
+OPERATOR = "/api/v1/operator"
 STOCK, POOLS, JOBS = f"{OPERATOR}/stock-units", f"{OPERATOR}/stock-pools", f"{OPERATOR}/jobs"
 # What a reader gets who tries out one after the other, with the forms as the page fills them in.
-WRITES = [("POST", POOLS, "201"), ("POST", UNITS, "201")]
+WRITES = [("POST", POOLS, "201"), ("POST", UNITS, "201"), ("POST", STORAGES, "201")]
 READS = [
     *(("GET", path, "200") for path in ("/healthz", "/readyz", "/metrics", "/api/v1/health")),
     *(("GET", path, "200") for path in (STOCK, POOLS, f"{POOLS}/{{name}}", f"{OPERATOR}/specs")),
     *(("GET", path, "200") for path in (JOBS, f"{JOBS}/{{operationID}}")),
     *(("GET", path, "200") for path in (UNITS, f"{UNITS}/{{name}}")),
+    *(("GET", path, "200") for path in (STORAGES, f"{STORAGES}/{{name}}")),
 ]
 CHANGES = [
     ("PUT", f"{POOLS}/{{name}}", "200"),
     ("PUT", f"{UNITS}/{{name}}", "200"),
+    ("PUT", f"{STORAGES}/{{name}}", "200"),
+    ("POST", f"{STORAGES}/{{name}}/recover", "409"),
+    ("DELETE", f"{STORAGES}/{{name}}", "204"),
     ("DELETE", f"{POOLS}/{{name}}", "204"),
     ("DELETE", f"{UNITS}/{{name}}", "204"),
     ("DELETE", f"{STOCK}/{{name}}", "404"),
