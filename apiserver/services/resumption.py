@@ -8,6 +8,7 @@ import msgspec
 
 from apiserver.clock import Clock
 from apiserver.commands import CreateUnit
+from apiserver.errors import ServiceUnavailableError
 from apiserver.gateway import ClusterError, Objects, Selection
 from apiserver.resources import OPERATIONS
 from apiserver.services.creation import Creation
@@ -50,7 +51,7 @@ class Resumption:
         while True:
             try:
                 known = await self.resume(known)
-            except ClusterError as error:
+            except (ClusterError, ServiceUnavailableError) as error:
                 log.warning("resumption_delayed", extra={"error": str(error)})
             await self._clock.sleep(EVERY_SECONDS * self._randomness.uniform(0.75, 1.25))
 

@@ -9,6 +9,7 @@ from typing import Final
 from apiserver.gateway import Cluster
 from apiserver.services.catalogue import Catalogue
 from apiserver.use_cases import Surroundings
+from hack.cluster.admin import RefusedError
 from tests.support.api_gateway import gateway_of
 from tests.support.eventually import eventually
 from tests.support.hurried_clock import HurriedClock
@@ -43,13 +44,17 @@ class RealWorld:
     async def put(self, name: str, spec: str) -> str:
         """Ready stock; its uid."""
         body = a_unit(name, specName=spec, gpu=0, memory="1Mi")
-        await self._site.create("gpuunits", body, namespace=self.where.stock)
-        unit = await eventually(
-            lambda: self._site.stock(name),
-            lambda found: found.get("status", {}).get("phase") == "Ready",
-            seconds=90,
-        )
-        return str(unit["metadata"]["uid"])
+        made = await self._site.create("gpuunits", body, namespace=self.where.stock)
+        await eventually(lambda: self._was_ready(name), seconds=90)
+        return str(made["metadata"]["uid"])
+
+    async def _was_ready(self, name: str) -> bool:
+        """Also what somebody has taken already."""
+        try:
+            found = await self._site.stock(name)
+        except RefusedError as error:
+            return error.status == 404
+        return bool(found.get("status", {}).get("phase") == "Ready")
 
     async def put_all(self, count: int, spec: str) -> set[str]:
         """So many units of ready stock; their uids."""
