@@ -14,11 +14,28 @@ from hack.local.home import ROOT, locked
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+class Interruption:
+    """A signal to stop; remembered, because Python drops what is raised inside a finaliser."""
+
+    def __init__(self) -> None:
+        self._has_come = False
+
+    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
+        self._has_come = True
+        raise KeyboardInterrupt
+
+    def honour(self) -> None:
+        """Raise what was dropped."""
+        if self._has_come:
+            raise KeyboardInterrupt
+
+
 def main() -> int:
     arguments = parser().parse_args()
     home: Path = arguments.home.absolute()
+    interruption = Interruption()
     for number in SIGNALS:  # also where a shell in the background had them ignored
-        signal.signal(number, interrupt)
+        signal.signal(number, interruption)
     try:
         if arguments.command == "logs":
             return logs.follow(home, arguments.names)
@@ -28,7 +45,7 @@ def main() -> int:
             return 0 if asyncio.run(status.report(home)) else 1
         if arguments.command == "down":
             return take_down(home)
-        return bring_up(home, arguments)
+        return bring_up(home, arguments, interruption)
     except ClusterError as error:
         print(f"\nerror: {error}", file=sys.stderr)
         return 1
@@ -69,13 +86,14 @@ def take_down(home: Path) -> int:
     return 0
 
 
-def bring_up(home: Path, arguments: argparse.Namespace) -> int:
+def bring_up(home: Path, arguments: argparse.Namespace, interruption: Interruption) -> int:
     """All or nothing: an interrupted or failed start stops every process, and keeps the state."""
     with locked(home):
         wanted = up.choose(home, arguments.cluster, arguments.nodes, arguments.gpus)
         try:
             binaries = clusters.binaries_for(wanted.cluster)
             asyncio.run(up.bring_up(home, wanted, binaries))
+            interruption.honour()
         except BaseException:
             for number in SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
@@ -83,10 +101,6 @@ def bring_up(home: Path, arguments: argparse.Namespace) -> int:
             print(f"\nstopped again: {', '.join(stopped) or 'nothing had started'}", flush=True)
             raise
     return 0
-
-
-def interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":
