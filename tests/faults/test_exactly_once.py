@@ -13,6 +13,7 @@ import pytest
 
 from apiserver.commands import CreateUnit, SeedStock
 from tests.support.callers import ask
+from tests.support.eventually import eventually
 from tests.support.faulty import Fault
 from tests.support.invariants import Answer, check, everybody_is_served
 from tests.support.plan import has_enough_stock, plan_of
@@ -115,12 +116,16 @@ async def told(world: RealWorld, commands: list[CreateUnit | SeedStock]) -> list
 
     async with asyncio.TaskGroup() as group:
         kept = [group.create_task(replicas.keep_one()) for _ in range(REPLICAS)]
-        await asyncio.sleep(0.1)
+        await eventually(lambda: all_alive(replicas))
         answers = await asyncio.gather(*map(one, commands))
         replicas.close()
         for task in kept:
             task.cancel()
     return answers
+
+
+async def all_alive(replicas: Replicas) -> bool:
+    return len(replicas.alive) == REPLICAS
 
 
 async def checked(world: RealWorld, seed: int) -> None:
