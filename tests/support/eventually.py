@@ -6,7 +6,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 60.0
 POLL_SECONDS = 0.05
 LONGEST_SHOWN = 2000
 

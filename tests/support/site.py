@@ -21,6 +21,8 @@ RBAC_API = "/apis/rbac.authorization.k8s.io/v1"
 OURS = f"/apis/{GROUP}/{VERSION}"
 # The garbage collector of a new cluster learns of our kinds only every thirty seconds.
 COLLECTION_SECONDS = 60.0
+# A client of a server that was paused notices in 45 s, and waits 30 s before it watches again.
+LONGEST_WATCHLESS_SECONDS = 120.0
 ACCOUNTS = {"controller": CONTROLLER_RULES, "runtime-api": API_RULES}
 
 
@@ -135,7 +137,11 @@ async def grant(admin: Admin, names: Namespaces) -> None:
             held = [moved(rule, namespace) for rule in rules if rule.namespace == default]
             await bind(admin, account, namespace, rbac.merged(held))
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
-        await eventually(lambda path=path: admin.get(path), tolerate=RefusedError)  # type: ignore[misc]
+        await eventually(
+            lambda path=path: admin.get(path),  # type: ignore[misc]
+            seconds=LONGEST_WATCHLESS_SECONDS,
+            tolerate=RefusedError,
+        )
 
 
 async def bind(admin: Admin, account: str, namespace: str, rules: Sequence[Rule]) -> None:

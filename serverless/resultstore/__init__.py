@@ -1,0 +1,1 @@
+"""Keeps outcomes in PostgreSQL for longer than the queue does."""

@@ -1,0 +1,1 @@
+"""The sidecar: takes invocations of one function from the queue and records their outcomes."""
