@@ -88,7 +88,7 @@ class RunningContainer:
         self._see(
             Seen(
                 restarts=self.seen.restarts + 1,
-                exit_code=code,
+                exit_code=code if code >= 0 else 128 - code,  # as a shell counts signals
                 waiting="CrashLoopBackOff",
                 message="back-off restarting failed container",
             )
