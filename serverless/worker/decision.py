@@ -107,7 +107,5 @@ def _with_record(given: Delivery, record: Record, me: Identity, now: int) -> Dec
         return Settle(transition.expired(record, now))
     if record.attempts >= record.request.max_attempts:
         why = f"{record.attempts} attempts have come to nothing"
-        return Settle(
-            transition.dead_lettered(record, why, FailureClass.ATTEMPTS_EXHAUSTED, now)
-        )
+        return Settle(transition.dead_lettered(record, why, FailureClass.ATTEMPTS_EXHAUSTED, now))
     return Begin(transition.begun(record, me.worker, given.sequence, now))

@@ -40,14 +40,16 @@ def verdict(record: Record, heard: Heard, now: int) -> Outcome | Again:
             return _answered(record, heard)
         case Gone(why):
             return _without_answer(record, why)
-        case Late() if now >= record.overdue_at:
-            why = f"it was not finished within its ttlSeconds ({record.request.ttl_seconds})"
-            return _failed(why, FailureClass.EXPIRED, State.EXPIRED)
         case Late():
-            why = f"it ran longer than its timeoutSeconds ({record.request.timeout_seconds})"
-            return _failed(why, FailureClass.TIMEOUT)
+            return _late(record, now)
         case Garbage(why):
             return _failed(why, FailureClass.FRAMEWORK_PROTOCOL)
+        case _:
+            return _unusable(heard)
+
+
+def _unusable(heard: TooLarge | Unwanted | BodyLost) -> Outcome:
+    match heard:
         case TooLarge():
             why = f"the result is larger than {MAX_PAYLOAD_BYTES} bytes"
             return _failed(why, FailureClass.RESULT_TOO_LARGE)
@@ -56,6 +58,14 @@ def verdict(record: Record, heard: Heard, now: int) -> Outcome | Again:
         case Unwanted():
             why = "the invocation was cancelled"
             return _failed(why, FailureClass.CANCELLED, State.CANCELLED)
+
+
+def _late(record: Record, now: int) -> Outcome:
+    if now >= record.overdue_at:
+        why = f"it was not finished within its ttlSeconds ({record.request.ttl_seconds})"
+        return _failed(why, FailureClass.EXPIRED, State.EXPIRED)
+    why = f"it ran longer than its timeoutSeconds ({record.request.timeout_seconds})"
+    return _failed(why, FailureClass.TIMEOUT)
 
 
 def _answered(record: Record, answer: Answer) -> Outcome | Again:
