@@ -51,7 +51,7 @@ def application(handler: Handler, environment: Mapping[str, str]) -> web.Applica
     app = web.Application(client_max_size=MAX_PAYLOAD_BYTES)
     invoke_path = environment.get("GPU_RUNTIME_INVOKE_PATH") or framework.INVOKE_PATH
     health_path = environment.get("GPU_RUNTIME_HEALTH_PATH") or framework.HEALTH_PATH
-    app.router.add_post(invoke_path, _Invoke(handler))
+    app.router.add_post(invoke_path, _InvokeRoute(handler).post)
     app.router.add_get(health_path, _healthy)
     return app
 
@@ -73,14 +73,14 @@ async def serving(app: web.Application, path: Path) -> AsyncIterator[None]:
         await runner.cleanup()
 
 
-class _Invoke:
+class _InvokeRoute:
     """The route that takes an invocation."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
         self._threads = ThreadPoolExecutor(MOST_THREADS, "handler")
 
-    async def __call__(self, request: web.Request) -> web.Response:
+    async def post(self, request: web.Request) -> web.Response:
         body = await request.read()
         try:
             given = invocation(request.headers, request.headers.get("Content-Type", ""), body)

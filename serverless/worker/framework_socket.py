@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Final
 
 import aiohttp
@@ -56,7 +57,7 @@ class FrameworkSocket:
         try:
             response = await self._session.post(
                 f"{_HOST}{self._place.invoke_path}",
-                data=body,
+                data=BytesIO(body),
                 headers=headers,
                 timeout=_NO_LIMIT,
                 allow_redirects=False,
