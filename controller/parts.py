@@ -12,15 +12,15 @@ from controller.caches import Caches
 from controller.config import (
     Config,
     NamespacesConfig,
+    SidecarConfig,
     StorageConfig,
-    UnitsConfig,
 )
 from controller.connection import Connection
 from controller.gpustorage import setup as gpustorage
 from controller.gpustorage.settings import StorageSettings
 from controller.gpuunit import setup as gpuunit
 from controller.gpuunit.census import Census
-from controller.gpuunit.settings import UnitSettings
+from controller.gpuunit.settings import QueueTarget, SidecarSettings, UnitSettings
 from controller.leadership import Candidacy
 from controller.loops import Loops
 from controller.namespaces import Namespaces
@@ -39,6 +39,8 @@ from controller.stockpool import setup as stockpool
 from controller.stockpool.reconciler import StockPoolReconciler
 from shared.address import Address
 from shared.configuration import ConfigurationError
+from shared.invocation.queue_names import QueueNames
+from shared.quantity import ACCEPTED, Quantity
 
 NAME = "gpu-runtime-controller"
 
@@ -93,7 +95,7 @@ class Assembly:
         writer = Writer(self._client, caches.informers, fence)
         loops = Loops(self._registry, self._clock, self._randomness)
         recorder, clock = self._recorder, self._clock
-        settings = unit_settings(config.units, where)
+        settings = unit_settings(config, where)
         units = gpuunit.reconciler(caches, self._client, writer, recorder, settings, clock)
         lent = storage_settings(config.storage, settings)
         storages = gpustorage.reconciler(caches, self._client, writer, recorder, lent, clock)
@@ -117,14 +119,32 @@ def namespaces(config: NamespacesConfig) -> Namespaces:
     return Namespaces(*given)
 
 
-def unit_settings(config: UnitsConfig, where: Namespaces) -> UnitSettings:
+def unit_settings(config: Config, where: Namespaces) -> UnitSettings:
     """What all units share; a range that is none is refused here and not by the API server."""
-    for index, text in enumerate(config.private_ranges):
+    units = config.units
+    for index, text in enumerate(units.private_ranges):
         try:
             ip_network(text)
         except ValueError as error:
             raise ConfigurationError(f"units.privateRanges[{index}]: {error}") from error
-    return UnitSettings(where, config.pause_image, config.cluster_domain, config.private_ranges)
+    return UnitSettings(
+        where,
+        units.pause_image,
+        units.cluster_domain,
+        units.private_ranges,
+        sidecar_settings(config.sidecar, config.nats.names),
+        QueueTarget(config.nats.namespace, config.nats.app_name, config.nats.port),
+    )
+
+
+def sidecar_settings(config: SidecarConfig, queue_names: QueueNames) -> SidecarSettings:
+    """What all workers share; an amount that is none is refused here."""
+    for name, text in (("cpu", config.cpu), ("memory", config.memory)):
+        try:
+            Quantity.parse(text)
+        except ValueError as error:
+            raise ConfigurationError(f"sidecar.{name}: {text!r} is not {ACCEPTED}") from error
+    return SidecarSettings(config.image, config.cpu, config.memory, queue_names)
 
 
 def storage_settings(config: StorageConfig, units: UnitSettings) -> StorageSettings:

@@ -35,6 +35,16 @@ class UnitReason(StrEnum):
     SERVERLESS_CONFIG_INVALID = "ServerlessConfigInvalid"
 
 
+class WorkerReason(StrEnum):
+    """Why a GPUUnit is ServerlessReady or not."""
+
+    WORKER_READY = "WorkerReady"
+    WORKER_STARTING = "WorkerStarting"
+    WORKER_NOT_READY = "WorkerNotReady"
+    WORKER_FAILED = "WorkerFailed"
+    FUNCTION_MISSING = "FunctionMissing"
+
+
 class PoolReason(StrEnum):
     """Why a StockPool is Ready or not."""
 

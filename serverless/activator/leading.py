@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import aiohttp
 
@@ -12,6 +12,7 @@ from controller.runtime.client import Client
 from controller.runtime.clock import Clock
 from controller.runtime.events import EventRecorder
 from controller.runtime.feed import feed
+from controller.runtime.informer import Informer
 from controller.runtime.key import ObjectKey
 from controller.runtime.manager import Loop
 from controller.runtime.priority import Priority
@@ -90,7 +91,10 @@ class Leading:
 
     def _hands(self) -> Hands:
         around, nats = self._around, self._around.config.nats
-        informers = (*around.functions.informers, *around.units.informers)
+        informers: tuple[Informer[Any], ...] = (
+            *around.functions.informers,
+            *around.units.informers,
+        )
         writer = Writer(around.client, informers, around.fence)
         api = UnitsAPI(around.session, around.config.runtime_api_url, around.fence)
         outfit = Outfit(self._jetstream, nats.names, nats.limits, self.depths)
