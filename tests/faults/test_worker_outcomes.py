@@ -1,12 +1,14 @@
 """Every way in which a framework answers, or does not, gives one recorded outcome."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from hack.cluster.queue import QueueServer
-from tests.support.function_world import new_world
+from shared.invocation.record import Body
+from tests.support.eventually import eventually
+from tests.support.function_world import FunctionWorld, new_world
 from tests.support.queue_server import new_queue
 from tests.support.recording_framework import recording
 from tests.support.worker_life import a_worker
