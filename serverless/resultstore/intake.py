@@ -14,7 +14,7 @@ from nats.js.client import JetStreamContext
 from controller.runtime.clock import Clock
 from serverless.queue.connection import QueueConnection
 from serverless.queue.ensuring import ensure_consumer
-from serverless.queue.errors import QueueError
+from serverless.queue.errors import QueueError, unavailable
 from serverless.queue.jetstream import JetStream, Wire
 from serverless.resultstore.metrics import IntakeMetrics
 from serverless.resultstore.row import Row, row
@@ -71,10 +71,16 @@ class Intake:
                 wanted = consumer(self._names)
                 jetstream = JetStream(self._connection)
                 await ensure_consumer(jetstream, self._names.results_stream, wanted)
-                await self._move_from(self._connection.client)
-            except (QueueError, nats.errors.Error, OSError) as error:
+                await self._move(self._connection.client)
+            except QueueError as error:
                 log.warning("no_outcomes", extra={"queueError": str(error)})
             await self._clock.sleep(AGAIN_SECONDS)
+
+    async def _move(self, client: Client) -> None:
+        try:
+            await self._move_from(client)
+        except (nats.errors.Error, OSError) as error:
+            raise unavailable(error, self._names.results_stream) from error
 
     async def _move_from(self, client: Client) -> None:
         pulled = await client.jetstream().pull_subscribe_bind(
