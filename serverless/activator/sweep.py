@@ -34,6 +34,7 @@ class Open:
     """A record that is not final, or not told; times are milliseconds since 1970."""
 
     key: str
+    function_uid: str
     is_final: bool
     run: int
     accepted_at: int
@@ -96,6 +97,7 @@ class Sweep:
                 stored.sequence,
                 Open(
                     key=self._records.key_of(stored),
+                    function_uid=record.function_uid,
                     is_final=record.is_final,
                     run=record.run,
                     accepted_at=record.accepted_at,
@@ -135,7 +137,7 @@ class Sweep:
 
 
 def is_unattended(
-    queued: dict[str, set[str]], is_gone: Callable[[str], bool]
+    queued: dict[str, set[str]], is_gone: Callable[[str, str], bool]
 ) -> Callable[[Open], bool]:
     """Tells whether a quiet record needs a look: a message that is there will bring a worker.
 
@@ -145,6 +147,6 @@ def is_unattended(
     def needs_look(each: Open) -> bool:
         request_id, invocation_id = ids_of(each.key)
         is_brought = invocation_id in queued[request_id] and each.run == 1
-        return each.is_final or not is_brought or is_gone(request_id)
+        return each.is_final or not is_brought or is_gone(request_id, each.function_uid)
 
     return needs_look

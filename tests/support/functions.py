@@ -5,10 +5,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
 import nats
+from msgspec.structs import replace
 from nats.aio.client import Client
 
+from controller.runtime.clock import SystemClock
 from hack.cluster.queue import QueueServer
+from serverless.activator import moment
 from shared.invocation import message, record, transition, worker_report
 from shared.invocation.queue_names import QueueNames, record_key, worker_key
 from shared.invocation.record import Record, Request
@@ -71,8 +75,7 @@ class Functions:
         request = Request(ttl_seconds=changes.pop("ttl_seconds", 3600))
         uid = changes.pop("function_uid", "") or await self.uid(name)
         made = transition.accepted(request, uid, "hash", changes.pop("accepted_at", now_ms()))
-        for field, value in changes.items():
-            object.__setattr__(made, field, value)
+        made = replace(made, **changes)
         await self.write(name, invocation_id, made)
         if queued:
             await self.queue(name, invocation_id, made)
@@ -114,11 +117,16 @@ class Functions:
         """The outcomes in the stream of results."""
         jetstream, found = self.client.jetstream(), []
         info = await jetstream.stream_info(NAMES.results_stream)
-        for sequence in range(info.state.first_seq, info.state.last_seq + 1):
+        for sequence in range(max(1, info.state.first_seq), info.state.last_seq + 1):
             each = await jetstream.get_msg(NAMES.results_stream, sequence)
             if each.subject == NAMES.result_subject(name):
                 found.append(message.decode_outcome(each.data or b""))
         return found
+
+    async def make(self, wire: dict[str, Any]) -> None:
+        """Make a stream as it is written."""
+        body = msgspec.json.encode(wire)
+        await self.client.request(f"$JS.API.STREAM.CREATE.{wire['name']}", body, timeout=5)
 
     async def report(self, name: str, worker: str, running: int, last_active: int) -> None:
         """What a worker tells of itself."""
@@ -143,10 +151,7 @@ class Functions:
 
 def now_ms() -> int:
     """Now, in milliseconds since 1970."""
-    from serverless.activator.moment import now_ms as now  # noqa: PLC0415
-    from controller.runtime.clock import SystemClock  # noqa: PLC0415
-
-    return now(SystemClock())
+    return moment.now_ms(SystemClock())
 
 
 @asynccontextmanager
