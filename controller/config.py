@@ -5,32 +5,12 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from controller.leadership import LeaderElectionConfig
 from shared.address import Address
 from shared.duration import Duration
 from shared.invocation.queue_names import QueueNames
 
 LogLevel = Literal["debug", "info", "warning", "error"]
-
-
-class LeaderElectionConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Which of several controllers works."""
-
-    enabled: Annotated[
-        bool, Meta(description="Off only where there is certainly one controller.")
-    ] = True
-    name: Annotated[str, Meta(description="The Lease that the working controller holds.")] = (
-        "gpu-runtime-controller"
-    )
-    namespace: Annotated[str, Meta(description="Where that Lease is.")] = "runtime-system"
-    lease_duration: Annotated[
-        Duration, Meta(description="How long a Lease holds that is not renewed; whole seconds.")
-    ] = Duration(15)
-    renew_deadline: Annotated[
-        Duration, Meta(description="How long the holder tries to renew before it stops working.")
-    ] = Duration(10)
-    retry_period: Annotated[
-        Duration, Meta(description="How often the Lease is tried or renewed.")
-    ] = Duration(2)
 
 
 class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -71,6 +71,19 @@ class StorageReason(StrEnum):
     ACCESSOR_SYNC_FAILED = "AccessorSyncFailed"
 
 
+class FunctionReason(StrEnum):
+    """Why a Function is Ready or not."""
+
+    IDLE = "FunctionIdle"
+    READY = "FunctionReady"
+    SCALING = "FunctionScaling"
+    NO_STOCK = "InsufficientStock"
+    WORKER_FAILED = "WorkerFailed"
+    REFUSED = "WorkerRefused"
+    INVALID_SPEC = "InvalidSpec"
+    ENDING = "FunctionEnding"
+
+
 class EventReason(StrEnum):
     """What an Event tells of."""
 
