@@ -28,7 +28,10 @@ class Program:
 
 RUNTIME_API = Program("runtime-api", "apiserver", ("apiserver", "shared"))
 CONTROLLER = Program("controller", "controller", ("controller", "shared"))
-ACTIVATOR = Program("activator", "serverless.activator", ("controller", "serverless", "shared"))
+ACTIVATOR = Program("activator", "serverless.activator", ("serverless", "controller", "shared"))
+RESULT_STORE = Program(
+    "result-store", "serverless.resultstore", ("serverless", "controller", "shared")
+)
 PROGRAMS = (CONTROLLER, RUNTIME_API, ACTIVATOR)
 NAMES = {"api": RUNTIME_API, "controller": CONTROLLER, "activator": ACTIVATOR}
 ENVIRONMENT = {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}

@@ -1,7 +1,7 @@
 """Finds the records that nobody can finish any more, every ten seconds.
 
 It follows the bucket in the order of the changes and remembers only records that are open, by
-where they were written. One that has changed since is no longer there, and comes again.
+where they were written. One that has changed since comes again at its new place.
 """
 
 import logging
@@ -113,12 +113,17 @@ class Sweep:
         for request_id in {ids_of(each.key)[0] for each in quiet.values()}:
             queued[request_id] = await self._records.queued(request_id)
         needs_look = is_unattended(queued, self._homes.is_gone)
-        return [*overdue, *(at for at, each in quiet.items() if needs_look(each))]
+        unattended = [at for at, each in quiet.items() if needs_look(each)]
+        return list(dict.fromkeys([*overdue, *unattended]))
 
     async def _settle(self, sequence: int) -> None:
-        stored = await self._records.at(sequence)
+        stored = await self._records.latest(self._open[sequence].key)
         try:
-            is_over = stored is None or await self._settling.settle(stored, self._homes.of)
+            is_over = (
+                stored is None
+                or stored.sequence != sequence  # it has changed, and is open anew if it is
+                or await self._settling.settle(stored, self._homes.of)
+            )
         except UnavailableError:
             raise
         except QueueError as error:

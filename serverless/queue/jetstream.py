@@ -61,10 +61,6 @@ class JetStream:
         """The newest message of a subject, read at the leader of the stream."""
         return await self._message(stream, {"last_by_subj": subject})
 
-    async def at(self, stream: str, sequence: int) -> Stored | None:
-        """The message of that sequence."""
-        return await self._message(stream, {"seq": sequence})
-
     async def first(self, stream: str, subject: str, sequence: int = 1) -> Stored | None:
         """The oldest message that `subject` matches, not before `sequence`."""
         return await self._message(stream, {"seq": sequence, "next_by_subj": subject})
