@@ -61,7 +61,7 @@ class RawBody:
     def as_parameter(self) -> dict[str, object]:
         """The parameter as the document has it."""
         schema = {"type": "string", "format": "binary"}
-        return {"in": "body", "name": "body", "schema": schema}
+        return {"in": "body", "name": "body", "required": False, "schema": schema}
 
 
 @dataclass(frozen=True, slots=True)

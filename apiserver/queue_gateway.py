@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from shared.invocation.message import Call, DeadLetter, Outcome
+from shared.invocation.message import Call, DeadLetter
 from shared.invocation.record import Record
 
 T_co = TypeVar("T_co", covariant=True)
@@ -89,12 +89,8 @@ class CallQueue(Protocol):
 class OutcomeLog(Protocol):
     """Where outcomes and dead letters are told; every method raises QueueError."""
 
-    async def tell(self, outcome: Outcome) -> None:
-        """Tell an outcome; a second copy does no harm."""
-        ...
-
-    async def bury(self, request_id: str, letter: DeadLetter) -> None:
-        """Tell of a dead letter."""
+    async def tell(self, key: str, record: Record) -> None:
+        """Tell how a final record has ended; a second copy does no harm."""
         ...
 
 

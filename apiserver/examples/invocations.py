@@ -7,8 +7,8 @@ from apiserver.errors import ConflictError, QueueFullError
 from apiserver.invocation_commands import Invocation
 from apiserver.queue_gateway import Letter
 from apiserver.schemas.invocation_views import dead_letter_view, invocation_view
-from apiserver.services.settlement import dead_letter
 from shared.invocation import transition
+from shared.invocation.message import DeadLetter, call_of
 from shared.invocation.record import Body, Record, Request, Result
 from shared.invocation.state import FailureClass, State
 
@@ -27,6 +27,13 @@ _ANSWER: Final = Result(
 )
 _GIVEN_UP: Final = transition.dead_lettered(
     _RUNNING, "3 attempts were used up", FailureClass.ATTEMPTS_EXHAUSTED, _ACCEPTED_AT + 9000
+)
+_LETTER: Final = DeadLetter(
+    reason="3 attempts were used up",
+    failure_class=FailureClass.ATTEMPTS_EXHAUSTED.value,
+    attempts=3,
+    call=call_of("echo", "order-4711", _GIVEN_UP),
+    at=_GIVEN_UP.finished_at,
 )
 
 
@@ -47,7 +54,7 @@ CANCELLING: Final = _answered(transition.cancelling(_RUNNING))
 REDRIVEN: Final = _answered(transition.redriven(_GIVEN_UP, _ACCEPTED_AT + 60_000))
 INVOCATIONS: Final = {"data": [SUCCEEDED["data"]], "meta": {"continue": "djEuNDI"}}
 DEAD_LETTERS: Final = {
-    "data": [dead_letter_view(Letter("echo", dead_letter(_invocation(_GIVEN_UP)), 3))],
+    "data": [dead_letter_view(Letter("echo", _LETTER, 3))],
     "meta": {},
 }
 OTHER_PAYLOAD: Final = failed(

@@ -78,7 +78,7 @@ async def invoke(request: web.Request) -> web.Response:
     _TAG,
     "Call a function with the body as it is, of any type and up to 64 MiB",
     *_ACCEPTED,
-    *failures.BODY,
+    *failures.RAW_BODY,
     failures.NOT_FOUND,
     invocations.OTHER_PAYLOAD,
     invocations.QUEUE_FULL,

@@ -14,8 +14,10 @@ from apiserver.jetstream.answers import (
 from apiserver.jetstream.caller import Caller
 from apiserver.queue_errors import StreamAbsentError
 from shared.invocation import message as messages
-from shared.invocation.message import Call, DeadLetter, Outcome, outcome_id
+from shared.invocation.announcement import announcements
+from shared.invocation.message import Call
 from shared.invocation.queue_names import QueueNames, consumer_of
+from shared.invocation.record import Record
 
 _BEYOND = 2**31  # past the last subject: only their number is wanted
 
@@ -82,15 +84,9 @@ class OutcomeStreams:
         self._caller = caller
         self._names = names
 
-    async def tell(self, outcome: Outcome) -> None:
-        """Tell an outcome; the stream drops a second copy by its id."""
-        subject = self._names.result_subject(outcome.request_id)
-        headers = {"Nats-Msg-Id": outcome_id(outcome)}
-        answer = await self._caller.ask(subject, messages.encode(outcome), headers)
-        read(answer.data, Stored)
-
-    async def bury(self, request_id: str, letter: DeadLetter) -> None:
-        """Tell of a dead letter."""
-        subject = self._names.dead_letter_subject(request_id)
-        answer = await self._caller.ask(subject, messages.encode(letter))
-        read(answer.data, Stored)
+    async def tell(self, key: str, record: Record) -> None:
+        """Tell how a final record has ended; the streams drop second copies by their id."""
+        for each in announcements(self._names, key, record):
+            headers = {"Nats-Msg-Id": each.message_id}
+            answer = await self._caller.ask(each.subject, each.data, headers)
+            read(answer.data, Stored)

@@ -8,19 +8,21 @@ from marshmallow import ValidationError
 
 from apiserver.errors import Detail
 from apiserver.schemas.strict import TextMap
+from shared.invocation import framework
 from shared.invocation.limits import MAX_HEADER_BYTES
 from shared.problem import cut
 
 OURS: Final = frozenset(
-    {
-        "x-invocation-id",
-        "x-function",
-        "x-run",
-        "x-attempt",
-        "x-deadline",
-        "x-attributes",
-        "x-retryable",
-    }
+    name.lower()
+    for name in (
+        framework.INVOCATION_HEADER,
+        framework.FUNCTION_HEADER,
+        framework.RUN_HEADER,
+        framework.ATTEMPT_HEADER,
+        framework.DEADLINE_HEADER,
+        framework.ATTRIBUTES_HEADER,
+        framework.RETRYABLE_HEADER,
+    )
 )
 OF_THE_MESSAGE: Final = frozenset(
     {

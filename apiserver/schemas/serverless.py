@@ -10,7 +10,7 @@ from shared.request_id import PATTERN, is_request_id
 from shared.v1alpha1.framework import Framework
 from shared.v1alpha1.gpuunit import Serverless
 
-REQUEST_ID_RULES: Final = {"pattern": PATTERN, "maxLength": 48, "example": "echo"}
+REQUEST_ID_RULES: Final = {"pattern": PATTERN, "maxLength": 48}
 
 _LONGEST_PATH: Final = 256
 

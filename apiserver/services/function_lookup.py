@@ -42,9 +42,18 @@ class FunctionLookup:
             raise ConflictError(f"the function {request_id!r} is being deleted")
         return function
 
-    async def uids(self) -> dict[str, str]:
-        """The uid of every function by its name: records of others count as absent."""
-        return await self._uids.get(_ALL, self._list)
+    async def uid(self, request_id: str) -> str | None:
+        """The uid of a function, None for one that there is not.
+
+        All functions are known from one list; who is not in it may be new, and is asked for.
+        """
+        known = await self._uids.get(_ALL, self._list)
+        if request_id in known:
+            return known[request_id]
+        try:
+            return (await self.find(request_id)).metadata.uid
+        except NotFoundError:
+            return None
 
     async def _list(self) -> dict[str, str]:
         found: dict[str, str] = {}

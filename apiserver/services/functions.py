@@ -45,7 +45,7 @@ class FunctionService:
     ) -> Accepted[Function | DeletedObject | Operation]:
         """Make a function, once for all requests of the operation."""
         spec = function_spec(command)
-        require_valid(spec, self._retention_seconds)
+        require_valid(command.name, spec, self._retention_seconds)
         return await self._creation.create(command, msgspec.to_builtins(spec), within)
 
     async def list(self, query: ListFunctions) -> Page[Function]:
@@ -69,7 +69,7 @@ class FunctionService:
             if seen is not None and revision_of(function.metadata) not in seen:
                 raise PreconditionFailedError("the function has changed since it was read")
             spec = changed_spec(function, command)
-            require_valid(spec, self._retention_seconds)
+            require_valid(command.name, spec, self._retention_seconds)
             patch = change_patch(function, spec)
             try:
                 return await self._objects.patch(FUNCTIONS, self._namespace, command.name, patch)

@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final, Protocol, TypeVar
 
 from apiserver.errors import Detail, InvalidRequestError
@@ -37,39 +37,47 @@ class InvocationLists:
 
     async def invocations(self, query: ListInvocations) -> Page[Entry]:
         """Invocations by their last change; InvalidRequestError for a token that is none."""
-        uids = await self._functions.uids()
-
-        def is_wanted(entry: Entry) -> bool:
-            is_known = uids.get(entry.request_id) == entry.record.function_uid
-            return is_known and query.state in (None, entry.record.state)
 
         async def read(below: int | None, most: int) -> Stretch[Entry]:
-            return await self._history.records(query.request_id, below, most)
+            stretch = await self._history.records(query.request_id, below, most)
+            uids = await self._uids(each.request_id for each in stretch.items)
+            wanted = (each for each in stretch.items if query.state in (None, each.record.state))
+            mine = (each for each in wanted if uids[each.request_id] == each.record.function_uid)
+            return Stretch(tuple(mine), stretch.below)
 
-        return await page(read, is_wanted, query.limit, query.token)
+        return await page(read, query.limit, query.token)
 
     async def dead_letters(self, query: ListDeadLetters) -> Page[Letter]:
         """Dead letters as they came; those without a readable call are of nobody in particular."""
-        uids = await self._functions.uids()
-
-        def is_wanted(entry: Letter) -> bool:
-            call = entry.letter.call
-            return call is None or uids.get(entry.request_id) == call.function_uid
 
         async def read(below: int | None, most: int) -> Stretch[Letter]:
-            return await self._history.dead_letters(query.request_id, below, most)
+            stretch = await self._history.dead_letters(query.request_id, below, most)
+            uids = await self._uids(each.request_id for each in stretch.items)
+            return Stretch(
+                tuple(each for each in stretch.items if is_of(each, uids)), stretch.below
+            )
 
-        return await page(read, is_wanted, query.limit, query.token)
+        return await page(read, query.limit, query.token)
+
+    async def _uids(self, names: Iterable[str]) -> dict[str, str | None]:
+        """The uid of each function; None for one that there is not."""
+        return {name: await self._functions.uid(name) for name in set(names)}
 
 
-async def page(read: Read[P], is_wanted: Callable[[P], bool], limit: int, token: str) -> Page[P]:
-    """The next wanted ones below the token's place, after looking at a bounded number."""
+def is_of(entry: Letter, uids: Mapping[str, str | None]) -> bool:
+    """Whether a dead letter is of a function that there is; an unreadable one may be."""
+    call = entry.letter.call
+    return call is None or uids[entry.request_id] == call.function_uid
+
+
+async def page(read: Read[P], limit: int, token: str) -> Page[P]:
+    """The next ones below the token's place, after looking at a bounded number."""
     below, looked_at, found = place_of(token), 0, list[P]()
     while True:
         most = min(max(limit, FEWEST), MOST_LOOKED_AT - looked_at)
         stretch = await read(below, most)
         below, looked_at = stretch.below, looked_at + most
-        found += filter(is_wanted, stretch.items)
+        found += stretch.items
         if len(found) > limit or (len(found) == limit and below is not None):
             return Page(tuple(found[:limit]), token_of(found[limit - 1].place))
         if below is None or looked_at >= MOST_LOOKED_AT:

@@ -28,7 +28,6 @@ NOBODY_PUBLISHES = (
 NOBODY_HEARS = (">", "$SYS.>", "runtime.serverless.>", "_INBOX_echo_uid.>", "$O.>")
 MAY_NOT_PUBLISH = {
     "runtime-api": (
-        "runtime.serverless.dlq.echo",
         "$KV.runtime-workers.echo.one",
         f"$JS.API.CONSUMER.CREATE.{WORK}.mine",
         f"$JS.API.CONSUMER.DELETE.{WORK}.echo",
