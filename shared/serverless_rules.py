@@ -7,12 +7,12 @@ from typing import Final
 from shared.framework_place import LONGEST_SOCKET_PATH, place_of, socket_folder
 from shared.mount_path import is_reserved, is_within, normalised
 from shared.problem import Problem
+from shared.request_id import is_request_id
 from shared.v1alpha1.framework import Framework
 from shared.v1alpha1.gpuunit import GPUUnitSpec
 
 WORKER_PORT: Final = 9809  # where the worker answers probes in the pod
 
-_REQUEST_ID: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?")
 _URL_PATH: Final = re.compile(r"/[!-~]*")
 
 
@@ -29,7 +29,7 @@ def serverless_problems(spec: GPUUnitSpec) -> list[Problem]:
 
 
 def _request_id(text: str) -> Iterator[Problem]:
-    if _REQUEST_ID.fullmatch(text) is None:
+    if not is_request_id(text):
         message = "is not the name of a function: lower case letters, digits and -, at most 48"
         yield Problem("spec.serverless.requestID", text, message)
 

@@ -35,5 +35,8 @@ MOUNT_FINALIZER: Final = f"{PREFIX}mount-protection"
 OUTCOME_FINALIZER: Final = f"{PREFIX}outcome"
 QUEUE_FINALIZER: Final = f"{PREFIX}queue"
 
+DRAIN: Final = "drain"
+PURGE: Final = "purge"
+
 STOCK_PRIORITY: Final = "gpu-runtime-stock"
 ACTIVE_PRIORITY: Final = "gpu-runtime-active"

@@ -1,0 +1,66 @@
+"""The payload of an invocation: small ones stay at hand, large ones go to the object store."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from apiserver.queue_gateway import BodyStore
+from shared.invocation.limits import INLINE_BYTES
+from shared.invocation.record import Body
+
+CHUNK_BYTES: Final = 128 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A body that was received to its end, and what makes it this one."""
+
+    body: Body
+    digest: str
+
+
+class Intake:
+    """Receives payloads in bounded memory, however large they are."""
+
+    def __init__(self, bodies: BodyStore) -> None:
+        self._bodies = bodies
+
+    async def receive(
+        self, request_id: str, object_name: str, chunks: AsyncIterator[bytes]
+    ) -> Payload:
+        """The payload of `chunks`; only a large one is put under `object_name`."""
+        digest = hashlib.sha256()
+        pieces = cut(hashed(chunks, digest), INLINE_BYTES + 1)
+        head = await anext(pieces, b"")
+        if len(head) <= INLINE_BYTES:
+            return Payload(Body(inline=head, size=len(head)), digest.hexdigest())
+        rest = cut(joined(head, pieces), CHUNK_BYTES)
+        size = await self._bodies.put(request_id, object_name, rest)
+        return Payload(Body(object_name=object_name, size=size), digest.hexdigest())
+
+
+async def hashed(chunks: AsyncIterator[bytes], digest: Any) -> AsyncIterator[bytes]:
+    """The same chunks, which the digest has seen."""
+    async for chunk in chunks:
+        digest.update(chunk)
+        yield chunk
+
+
+async def joined(head: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """`head`, then what follows."""
+    yield head
+    async for chunk in rest:
+        yield chunk
+
+
+async def cut(chunks: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
+    """The same bytes in pieces of that size; only the last is smaller."""
+    held = bytearray()
+    async for chunk in chunks:
+        held += chunk
+        while len(held) >= size:
+            yield bytes(held[:size])
+            del held[:size]
+    if held:
+        yield bytes(held)
