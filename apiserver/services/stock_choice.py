@@ -7,7 +7,7 @@ from typing import Final
 
 from apiserver.errors import InsufficientCapacityError
 from apiserver.gateway import AbsentError, Objects, Selection
-from apiserver.resources import GPU_UNITS
+from apiserver.resources import GPU_UNITS, Object
 from apiserver.services.patience import Patience
 from shared.phases import UnitPhase
 from shared.v1alpha1.gpuunit import GPUUnit
@@ -95,7 +95,7 @@ def is_claimable(unit: GPUUnit) -> bool:
     )
 
 
-def is_claimed(unit: GPUUnit) -> bool:
+def is_claimed(unit: Object) -> bool:
     """Half a claim is one too, until the controller has released it."""
     meta = unit.metadata
     return CLAIMED_LABEL in meta.labels or CLAIM_OPERATION in meta.annotations
