@@ -17,15 +17,15 @@ CORDONED: Final = "Cordoned"
 
 
 class NodeRow(Row, frozen=True, kw_only=True):
-    """The GPUs of one node: `stock` and `active` hold some, `broken` ones can be had by nobody."""
+    """The GPUs of one node by who has them; nobody can have those that are `out` of service."""
 
     name: str
     state: str
     product: str = ""
-    gpus: int = 0
     active: int = 0
     stock: int = 0
-    broken: int = 0
+    free: int = 0
+    out: int = 0
 
 
 class NodesView(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,9 +33,10 @@ class NodesView(msgspec.Struct, frozen=True, kw_only=True):
 
     nodes: int
     ready: int
-    gpus: int
     active: int
     stock: int
+    free: int
+    out: int
     listed: Shortlist[NodeRow]
 
 
@@ -48,15 +49,16 @@ def nodes_view(
     def row(node: Node) -> NodeRow:
         return node_row(node, held[node.metadata.name], used[node.metadata.name])
 
+    rows = tuple(map(row, nodes))
+    with_gpus = by_name(filter(gpu_capacity, nodes))
     return NodesView(
         nodes=len(nodes),
         ready=sum(map(is_ready, nodes)),
-        gpus=sum(map(gpu_capacity, nodes)),
-        active=used.total(),
-        stock=held.total(),
-        listed=shortlist(
-            by_name(filter(gpu_capacity, nodes)), lambda node: node_state(node) == READY, row
-        ),
+        active=sum(each.active for each in rows),
+        stock=sum(each.stock for each in rows),
+        free=sum(each.free for each in rows),
+        out=sum(each.out for each in rows),
+        listed=shortlist(with_gpus, lambda node: node_state(node) == READY, row),
     )
 
 
@@ -64,21 +66,26 @@ def gpus_by_node(units: Iterable[SightedUnit]) -> Counter[str]:
     """How many GPUs units hold on each node."""
     held: Counter[str] = Counter()
     for unit in units:
-        if unit.status.node_name:
-            held[unit.status.node_name] += unit.spec.gpu
+        held[unit.status.node_name] += unit.spec.gpu
     return held
 
 
 def node_row(node: Node, stock: int, active: int) -> NodeRow:
-    """What there is to know of one node."""
+    """Share the GPUs out; while a unit takes the place of its stock both hold it, but it is one."""
+    gpus, state = gpu_capacity(node), node_state(node)
+    used = min(active, gpus)
+    held = min(stock, gpus - used)
+    rest = gpus - used - held
+    broken = max(0, gpus - gpu_allocatable(node))
+    out = min(rest, broken) if state == READY else rest
     return NodeRow(
         name=node.metadata.name,
-        state=node_state(node),
+        state=state,
         product=gpu_product(node),
-        gpus=gpu_capacity(node),
-        active=active,
-        stock=stock,
-        broken=max(0, gpu_capacity(node) - gpu_allocatable(node)),
+        active=used,
+        stock=held,
+        free=rest - out,
+        out=out,
     )
 
 
