@@ -16,8 +16,8 @@ LOOK_INTERVAL: Final = 1.0
 LONGEST_PAUSE: Final = 10.0
 BEAT_INTERVAL: Final = 5.0
 MOST_VIEWERS: Final = 50
-# Of a large cluster a look takes a while: then we rest nine times as long.
-REST: Final = 9.0
+# A look costs the API server what it must write: larger clusters are looked at less often.
+OBJECTS_A_SECOND: Final = 1000
 RETRY_SECONDS: Final = 10
 
 
@@ -77,8 +77,9 @@ class Feed:
         """The edition, and how old it is by now."""
         return self._edition, beat(self._edition, self._clock.now(), self._clock.monotonic())
 
-    async def look(self) -> None:
-        """Look once, and tell what came of it."""
+    async def look(self) -> int:
+        """Look once, and tell what came of it; how many objects were read for that."""
+        sighting = Sighting()
         try:
             sighting = await self._lookout.look()
         except ClusterError as error:
@@ -86,13 +87,12 @@ class Feed:
         else:
             self._edition = seen(overview(sighting), self._clock.monotonic())
         self._tell()
+        return sighting.size
 
     async def _keep_looking(self) -> None:
         while True:
             await self._wanted.wait()
-            began = self._clock.monotonic()
-            await self.look()
-            await self._clock.sleep(pause(self._clock.monotonic() - began))
+            await self._clock.sleep(pause(await self.look()))
 
     async def _keep_beating(self) -> None:
         """A look may hang; viewers must not take that for a broken connection."""
@@ -120,6 +120,6 @@ class Seat:
         return self._feed.news()
 
 
-def pause(spent: float) -> float:
-    """How long to rest after a look that took `spent` seconds."""
-    return min(max(LOOK_INTERVAL, REST * spent), LONGEST_PAUSE)
+def pause(size: int) -> float:
+    """How long to rest after a look at so many objects."""
+    return min(max(LOOK_INTERVAL, size / OBJECTS_A_SECOND), LONGEST_PAUSE)

@@ -51,3 +51,9 @@ class Sighting:
     operations: tuple[Operation, ...] = ()
     succeeded: int = 0
     functions: tuple[Function, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many objects were read."""
+        parts = (self.nodes, self.stock, self.units, self.pools, self.operations, self.functions)
+        return sum(map(len, parts))

@@ -182,6 +182,14 @@ async def test_there_are_only_so_many_seats_and_a_free_one_is_given_again() -> N
             pass
 
 
-@pytest.mark.parametrize(("spent", "seconds"), [(0.0, 1.0), (0.05, 1.0), (0.5, 4.5), (5.0, 10.0)])
-def test_the_longer_a_look_takes_the_longer_the_rest(spent: float, seconds: float) -> None:
-    assert pause(spent) == seconds
+async def test_a_large_cluster_is_looked_at_less_often() -> None:
+    async with playing() as played:
+        played.lookout.answer = Sighting(units=(a_unit(),) * 3000, stock=(a_unit(),) * 2000)
+        with played.feed.seat():
+            await played.clock.advance(10)
+    assert played.lookout.looks == 3
+
+
+@pytest.mark.parametrize(("size", "seconds"), [(0, 1.0), (1000, 1.0), (4500, 4.5), (10**6, 10.0)])
+def test_the_more_there_is_the_longer_the_rest(size: int, seconds: float) -> None:
+    assert pause(size) == seconds
