@@ -160,6 +160,8 @@ async def units_are_found(page: Page) -> None:
     assert await page.evaluate(names) == ["trainer"]
     await press(page, "Escape")
     assert await page.evaluate(names) == ["broken", "trainer"]
+    ages = "[...document.querySelectorAll('#units-rows time')].map(each => each.textContent)"
+    assert all(await page.evaluate(ages))
     await page.evaluate("document.querySelector('.tile[href=\"#nodes\"]').click()")
     assert await page.evaluate("document.querySelector(':target').id") == "nodes"
 

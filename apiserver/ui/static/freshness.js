@@ -53,7 +53,8 @@ function notice(shown, age) {
   say(byId("notice-text"), said[1]);
 }
 
-function sayAge(node) {
+/** Say how long ago the moment of a `time` element was. */
+export function sayAge(node) {
   const made = Date.parse(node.dateTime);
   say(node, Number.isNaN(made) ? "" : span((Date.now() + ahead - made) / 1000));
 }

@@ -1,6 +1,7 @@
 // What is under way, and what has failed.
 
 import { byId, element, keyed, mark, say, sayMore, showOr } from "./element.js";
+import { sayAge } from "./freshness.js";
 import { badge } from "./state.js";
 import { spaced } from "./words.js";
 
@@ -20,6 +21,7 @@ const show = keyed(byId("operations-rows"), (operation) => operation.operationID
     say(figure, `${created} of ${requested}`);
     say(message, text);
     mark(age, "datetime", createdAt);
+    sayAge(age);
   };
   return { node, update };
 });

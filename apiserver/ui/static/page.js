@@ -20,7 +20,6 @@ function show(view) {
   showNodes(view.nodes);
   showFunctions(view.functions);
   mark(byId("main"), "aria-busy", "false");
-  tick();
 }
 
 const hear = { view: show, beat };

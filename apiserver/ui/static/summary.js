@@ -53,13 +53,14 @@ function stock(specs) {
 
 function units({ states }) {
   const { Ready: ready = 0, Failed: failed = 0, ...others } = states;
+  const total = Object.values(states).reduce((sum, number) => sum + number, 0);
   return {
     href: "#units",
     title: "Units ready",
     figure: ready.toLocaleString("en"),
     parts: [["Ready", ready], ...inOrder(others), ["Failed", failed]],
     alarm: failed ? `${failed} failed` : "",
-    text: onTheWay(others) || (ready ? "nothing else under way" : "no units"),
+    text: onTheWay(others) || (total ? `of ${count(total, "unit")}` : "no units"),
   };
 }
 
@@ -67,7 +68,7 @@ function operations({ states }) {
   const { Running: running = 0, Pending: pending = 0, Failed: failed = 0, Succeeded: done = 0 } = states;
   return {
     href: "#operations",
-    title: "Operations under way",
+    title: "Open operations",
     figure: (running + pending).toLocaleString("en"),
     parts: [["Running", running], ["Pending", pending], ["Failed", failed]],
     alarm: failed ? `${failed} failed` : "",

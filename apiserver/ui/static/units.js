@@ -1,6 +1,7 @@
 // Users' units, with the state and the words that are looked for.
 
 import { byId, element, keyed, mark, say, sayMore } from "./element.js";
+import { sayAge } from "./freshness.js";
 import { badge, inOrder } from "./state.js";
 import { count, spaced } from "./words.js";
 
@@ -41,6 +42,7 @@ const showRows = keyed(byId("units-rows"), (unit) => unit.name, (first) => {
     say(spec, unit.gpu ? `${unit.specName} · ${count(unit.gpu, "GPU")}` : unit.specName);
     say(node, unit.node ?? "—");
     mark(age, "datetime", unit.createdAt ?? "");
+    sayAge(age);
   };
   return { node: row, update };
 });
