@@ -117,6 +117,7 @@ async def what_is_made_appears(page: Page, api: Caller, site: Site) -> None:
     broken = order("broken", **{"sim.local/mode": "image-pull"})
     assert (await api.post(UNITS, broken)).status == 201
     await page.until(shows("#units-rows tr:first-child", "broken", "Failed", "Pod startup failed"))
+    await page.until(shows("#operations-done", "3 succeeded"))
     await put_operation(site)
     await page.until(shows("#operations-rows", HOSTILE, "Seed stock units", "2 of 5"))
     await put_function(site)

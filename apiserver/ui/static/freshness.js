@@ -1,9 +1,18 @@
 // How good the figures are: live, old because Kubernetes is away, or cut off from the server.
 
 import { byId, mark, say } from "./element.js";
+import { RefusedError } from "./events.js";
 import { span } from "./words.js";
 
 const OLD_SECONDS = 30; // a large cluster is looked at every ten seconds or so
+
+const WORDS = {
+  connecting: "Connecting",
+  live: "Live",
+  old: "Old data",
+  lost: "Connection lost",
+  refused: "Refused",
+};
 
 let link = "connecting";
 let trouble = "";
@@ -20,9 +29,9 @@ export function beat({ now, ageSeconds, trouble: text = "" }) {
   tick();
 }
 
-/** The connection is gone, for a while at least. */
+/** The connection is gone, or was refused, for a while at least. */
 export function lost(error) {
-  link = "lost";
+  link = error instanceof RefusedError ? "refused" : "lost";
   reason = error.message;
   tick();
 }
@@ -34,7 +43,7 @@ export function tick() {
   const shown = link === "live" && isOld ? "old" : link;
   mark(byId("link"), "data-link", shown);
   mark(document.body, "data-link", shown);
-  say(byId("link-word"), { connecting: "Connecting", live: "Live", old: "Old data", lost: "Connection lost" }[shown]);
+  say(byId("link-word"), WORDS[shown]);
   say(byId("link-age"), age === null ? "" : age < 3 ? "as of now" : `as of ${span(age)} ago`);
   notice(shown, age);
   for (const each of document.querySelectorAll("time")) sayAge(each);
@@ -45,9 +54,10 @@ function notice(shown, age) {
   const said = {
     old: ["Kubernetes does not answer as it should.", `${figures} ${trouble}`],
     lost: ["No connection to the runtime API; trying again.", `${figures} ${reason}`],
+    refused: ["The runtime API does not serve this page now; asking again.", `${figures} It says: ${reason}`],
   }[shown];
   byId("notice").hidden = said === undefined;
-  byId("notice-retry").hidden = shown !== "lost";
+  byId("notice-retry").hidden = shown === "old";
   if (said === undefined) return;
   say(byId("notice-title"), said[0]);
   say(byId("notice-text"), said[1]);
