@@ -130,9 +130,9 @@ class FunctionWorld:
             return None
         return decode(found.data or b"")
 
-    async def state(self, invocation_id: str) -> str:
-        """How far along an invocation is."""
-        return (await self.read(invocation_id))[0].state
+    async def nothing_is_queued(self) -> bool:
+        """Whether every message has been dealt with."""
+        return not await self._queued()
 
     async def large_body(self, name: str, data: bytes) -> Body:
         """An object as any client of object stores makes it."""
