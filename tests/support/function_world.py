@@ -15,6 +15,7 @@ from nats.aio.msg import Msg
 from nats.js.api import ConsumerConfig, DeliverPolicy
 
 from hack.cluster.queue import QueueServer
+from serverless.worker.cancellation import honour_cancellation
 from serverless.worker.clock import Clock, SystemClock
 from shared.invocation import message, transition
 from shared.invocation import record as codec
@@ -198,6 +199,7 @@ class FunctionWorld:
 
     async def _api(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         answer = await self.client.request(f"$JS.API.{path}", json.dumps(body).encode(), timeout=10)
+        honour_cancellation()
         decoded: dict[str, Any] = json.loads(answer.data)
         assert "error" not in decoded, decoded
         return decoded
