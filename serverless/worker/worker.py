@@ -79,11 +79,6 @@ class Worker:
         }
         return [reason for reason, is_well in reasons.items() if not is_well]
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing runs now."""
-        return self._slots.idle.is_set()
-
     async def drained(self) -> None:
         """Pull no more, and wait until nothing runs."""
         if not self._puller.is_draining:

@@ -16,7 +16,7 @@ from shared.invocation.queue_names import QueueNames
 from shared.invocation.state import State
 from tests.support.eventually import eventually
 from tests.support.faulty_queue import Fault, FaultyQueue, Killed
-from tests.support.function_world import ACK_WAIT_SECONDS, FunctionWorld, new_world
+from tests.support.function_world import ACK_WAIT_SECONDS, FunctionWorld, new_world, runs
 from tests.support.recording_framework import RecordingFramework, recording
 from tests.support.skewed_clock import SkewedClock
 from tests.support.tcp_proxy import TCPProxy
@@ -71,7 +71,7 @@ async def test_a_worker_that_was_cut_off_for_longer_than_the_ack_wait_changes_no
         recording(world.executions) as (next_, socket),
         a_worker(
             through(proxy, queue_server), world.request_id, late_socket, traits=Traits("late")
-        ) as worker,
+        ),
     ):
         await eventually(lambda: is_running(late, "it", 1))
         proxy.stall()
@@ -84,7 +84,7 @@ async def test_a_worker_that_was_cut_off_for_longer_than_the_ack_wait_changes_no
             await world.redrive("it")
             await world.over()
             proxy.heal()
-            await eventually(lambda: now(worker.is_idle))
+            await eventually(lambda: world.report("late"), runs(0))
             after = await world.over()
     outcomes = {(each.run, each.state, each.worker, each.attempts) for each in after.outcomes}
     assert outcomes == {(1, State.SUCCEEDED, "next", 2), (2, State.SUCCEEDED, "next", 1)}
