@@ -86,9 +86,10 @@ async def test_a_sync_call_that_takes_too_long_goes_on_without_its_caller(
     answer = await ingress.invoke(name, mode="sync", waitSeconds=1)
     assert answer.status == 202
     place = answer.headers["Location"]
-    waiting = asyncio.ensure_future(ingress.replica.get(f"{place}?wait=60"))
-    await ingress.succeed(name, answer.data["invocationID"])
-    assert (await waiting).data["state"] == "succeeded"
+    waited, _ = await asyncio.gather(
+        ingress.replica.get(f"{place}?wait=60"), ingress.succeed(name, answer.data["invocationID"])
+    )
+    assert waited.data["state"] == "succeeded"
 
 
 async def test_a_queued_invocation_is_cancelled_at_once_and_a_running_one_soon(
