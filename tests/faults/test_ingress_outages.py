@@ -1,7 +1,6 @@
 """The API while its queue is down, restarted, full or out of reach."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,20 +80,18 @@ async def test_a_queue_that_is_down_accepts_nothing_and_one_that_is_back_has_all
     await eventually(lambda: scene.queue.calls.held(NAME), lambda held: held == 3)
 
 
-async def test_a_silent_queue_is_told_with_the_id_and_then_not_asked(scene: Scene) -> None:
+async def test_a_silent_queue_accepts_nothing_and_is_used_again_when_it_speaks(
+    scene: Scene,
+) -> None:
     assert (await scene.invoke("before")).status == 202
     scene.proxy.stall()
     answers = await asyncio.gather(*(scene.invoke(f"s{number}") for number in range(8)))
     assert {each.status for each in answers} == {503}
-    told = [each.details["invocationID"] for each in answers if "details" in each.error]
-    assert set(told) <= {f"s{number}" for number in range(8)}
-    began = time.monotonic()
     assert (await scene.invoke("late")).status == 503
-    fast = time.monotonic() - began
     scene.proxy.heal()
     scene.proxy.cut()
     await eventually(lambda: scene.invoke("after"), lambda answer: answer.status in (200, 202))
-    assert not await scene.has_record("late"), f"answered after {fast:.1f} s, and recorded"
+    assert not await scene.has_record("late")
 
 
 async def test_a_full_stream_is_429_and_leaves_no_record(scene: Scene) -> None:
