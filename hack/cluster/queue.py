@@ -15,7 +15,7 @@ from hack.cluster.process import Command, Process
 from hack.cluster.readiness import answers, until
 
 PORTS = ("nats", "nats-monitor")
-USERS: Final = ("admin", "runtime-api", "activator", "result-store")
+USERS: Final = ("admin", "runtime-api", "activator", "result-store", "callout")
 CONFIGURATION: Final = Path(__file__).resolve().parents[2] / "manifests" / "nats" / "nats.conf"
 
 

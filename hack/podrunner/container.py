@@ -14,6 +14,7 @@ from hack.podrunner.pod import Container, HTTPGet, Probe
 from hack.podrunner.probing import answers
 from hack.podrunner.status import Seen
 
+FIRST_READY_SECONDS: Final = 0.2
 FIRST_BACKOFF_SECONDS: Final = 1.0
 LONGEST_BACKOFF_SECONDS: Final = 30.0
 
@@ -95,25 +96,28 @@ class RunningContainer:
         )
 
     def _questions(self) -> Iterator[Coroutine[None, None, None]]:
-        asked = (
-            (self.container.readiness_probe, self._see_ready),
-            (self.container.liveness_probe, self._see_alive),
-        )
-        for probe, tell in asked:
-            if probe is not None and probe.http_get is not None:
-                yield self._ask(probe, probe.http_get, tell)
+        readiness, liveness = self.container.readiness_probe, self.container.liveness_probe
+        if readiness is not None and readiness.http_get is not None:
+            yield self._ask_whether_ready(readiness, readiness.http_get)
+        if liveness is not None and liveness.http_get is not None:
+            yield self._ask(liveness, liveness.http_get, self._see_alive)
+
+    async def _ask_whether_ready(self, probe: Probe, get: HTTPGet) -> None:
+        """Until it is for the first time, more often than Kubernetes can: somebody waits for it."""
+        while not await answers(self._ports, get, probe.timeout_seconds):
+            await self._clock.sleep(FIRST_READY_SECONDS)
+        self._see_ready(True)
+        await self._ask(probe, get, self._see_ready)
 
     async def _ask(self, probe: Probe, get: HTTPGet, tell: Callable[[bool], None]) -> None:
         """Good news at once, bad news when there was enough of it."""
         failures = 0
         while True:
+            await self._clock.sleep(probe.period_seconds)
             is_good = await answers(self._ports, get, probe.timeout_seconds)
             failures = 0 if is_good else failures + 1
             if is_good or failures >= probe.failure_threshold:
                 tell(is_good)
-            # A pod that starts is asked more often than Kubernetes can: somebody waits for it.
-            is_starting = not is_good and not self.seen.is_ready
-            await self._clock.sleep(0.2 if is_starting else probe.period_seconds)
 
     def _see_ready(self, is_ready: bool) -> None:
         self._see(replace(self.seen, is_ready=is_ready))

@@ -38,7 +38,7 @@ class NATSConfig(QueueConfig, frozen=True, kw_only=True, rename="camel"):
     ] = msgspec.field(name="workerURL", default="")
     worker_account: Annotated[
         str, Meta(description="The account at the queue that workers are put into.", min_length=1)
-    ] = "RUNTIME"
+    ] = "WORKERS"
     names: QueueNames = QueueNames()
     limits: StreamLimits = StreamLimits()
 

@@ -24,15 +24,15 @@ class Homes:
         """Forget what the server has said."""
         self._live = {}
 
-    def is_gone(self, request_id: str) -> bool:
-        """Whether the cache has no such function."""
-        return self._functions.get(self._key(request_id)) is None
+    def is_gone(self, request_id: str, function_uid: str) -> bool:
+        """Whether the cache has no such function; one of another uid is another."""
+        known = self._functions.get(self._key(request_id))
+        return known is None or known.metadata.uid != function_uid
 
     async def of(self, key: str, record: Record) -> Home:
-        """Whether the function of the record stands; one of another uid is another."""
+        """Whether the function of the record stands."""
         request_id = ids_of(key)[0]
-        known = self._functions.get(self._key(request_id))
-        if known is not None and known.metadata.uid == record.function_uid:
+        if not self.is_gone(request_id, record.function_uid):
             return Home.STANDS
         if request_id not in self._live:
             self._live[request_id] = await self._uid(request_id, record.function_uid)

@@ -7,10 +7,11 @@ from serverless.queue.errors import OvertakenError, SubjectFullError
 from serverless.queue.jetstream import JetStream
 from serverless.queue.stored import Stored
 from shared.invocation import message, record, transition
+from shared.invocation.announcement import announcements
 from shared.invocation.message import DeadLetter
 from shared.invocation.queue_names import QueueNames, ids_of, worker_key
 from shared.invocation.record import Record
-from shared.invocation.state import FailureClass, State
+from shared.invocation.state import FailureClass
 
 
 class Records:
@@ -29,9 +30,9 @@ class Records:
         subject = self._names.record_subject(keys)
         return await self._jetstream.page(self._stream, subject, sequence, most, most_bytes)
 
-    async def at(self, sequence: int) -> Stored | None:
-        """The record that was written at `sequence`, unless it has changed since."""
-        return await self._jetstream.at(self._stream, sequence)
+    async def latest(self, key: str) -> Stored | None:
+        """The record of a key as it is now."""
+        return await self._jetstream.last(self._stream, self._names.record_subject(key))
 
     async def last_sequence(self) -> int:
         """Where the last change of a record was written."""
@@ -98,14 +99,8 @@ class Records:
 
     async def tell(self, key: str, final: Record) -> None:
         """Publish the outcome, and the dead letter if it is one; a second copy is dropped."""
-        outcome = message.outcome_of(*ids_of(key), final)
-        name, names = message.outcome_id(outcome), self._names
-        subject = names.result_subject(outcome.request_id)
-        await self._jetstream.publish(subject, message.encode(outcome), message_id=name)
-        if final.state is State.DEAD_LETTERED:
-            letter = message.encode(dead_letter(key, final))
-            subject = names.dead_letter_subject(outcome.request_id)
-            await self._jetstream.publish(subject, letter, message_id=name)
+        for each in announcements(self._names, key, final):
+            await self._jetstream.publish(each.subject, each.data, message_id=each.message_id)
 
     async def mark(self, key: str, final: Record, revision: int) -> None:
         """Note in the record that its outcome was told."""
@@ -146,15 +141,3 @@ def record_in(stored: Stored) -> Record | None:
         return record.decode(stored.data)
     except msgspec.DecodeError:
         return None
-
-
-def dead_letter(key: str, final: Record) -> DeadLetter:
-    """What the dead letters tell of a record that was given up on."""
-    result = final.result or record.Result()
-    return DeadLetter(
-        reason=result.error,
-        failure_class=result.failure_class,
-        attempts=final.attempts,
-        call=message.call_of(*ids_of(key), final),
-        at=final.finished_at,
-    )

@@ -73,7 +73,7 @@ def desired_workers(spec: FunctionSpec, load: Load) -> int:
     """As many as the backlog needs, within the function's bounds."""
     slots = spec.concurrency * spec.target_backlog
     needed = -(-load.total // slots)
-    return max(spec.min_workers, min(needed, spec.max_workers))
+    return min(max(needed, spec.min_workers), spec.max_workers)
 
 
 def plan(scene: Scene) -> Plan:
@@ -93,7 +93,8 @@ def plan(scene: Scene) -> Plan:
 def replaceable(scene: Scene) -> list[Worker]:
     """Outdated workers, of which one may go: not while one that follows is still starting."""
     is_starting = scene.is_asking or any(
-        each.is_current and each.state is WorkerState.STARTING for each in scene.staying
+        each.is_ours and each.is_current and each.state is WorkerState.STARTING
+        for each in scene.staying
     )
     return [] if is_starting else [each for each in scene.removable if not each.is_current]
 

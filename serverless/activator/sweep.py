@@ -1,7 +1,7 @@
 """Finds the records that nobody can finish any more, every ten seconds.
 
 It follows the bucket in the order of the changes and remembers only records that are open, by
-where they were written. One that has changed since is no longer there, and comes again.
+where they were written. One that has changed since comes again at its new place.
 """
 
 import logging
@@ -34,6 +34,7 @@ class Open:
     """A record that is not final, or not told; times are milliseconds since 1970."""
 
     key: str
+    function_uid: str
     is_final: bool
     run: int
     accepted_at: int
@@ -96,6 +97,7 @@ class Sweep:
                 stored.sequence,
                 Open(
                     key=self._records.key_of(stored),
+                    function_uid=record.function_uid,
                     is_final=record.is_final,
                     run=record.run,
                     accepted_at=record.accepted_at,
@@ -113,12 +115,17 @@ class Sweep:
         for request_id in {ids_of(each.key)[0] for each in quiet.values()}:
             queued[request_id] = await self._records.queued(request_id)
         needs_look = is_unattended(queued, self._homes.is_gone)
-        return [*overdue, *(at for at, each in quiet.items() if needs_look(each))]
+        unattended = [at for at, each in quiet.items() if needs_look(each)]
+        return list(dict.fromkeys([*overdue, *unattended]))
 
     async def _settle(self, sequence: int) -> None:
-        stored = await self._records.at(sequence)
+        stored = await self._records.latest(self._open[sequence].key)
         try:
-            is_over = stored is None or await self._settling.settle(stored, self._homes.of)
+            is_over = (
+                stored is None
+                or stored.sequence != sequence  # it has changed, and is open anew if it is
+                or await self._settling.settle(stored, self._homes.of)
+            )
         except UnavailableError:
             raise
         except QueueError as error:
@@ -130,7 +137,7 @@ class Sweep:
 
 
 def is_unattended(
-    queued: dict[str, set[str]], is_gone: Callable[[str], bool]
+    queued: dict[str, set[str]], is_gone: Callable[[str, str], bool]
 ) -> Callable[[Open], bool]:
     """Tells whether a quiet record needs a look: a message that is there will bring a worker.
 
@@ -140,6 +147,6 @@ def is_unattended(
     def needs_look(each: Open) -> bool:
         request_id, invocation_id = ids_of(each.key)
         is_brought = invocation_id in queued[request_id] and each.run == 1
-        return each.is_final or not is_brought or is_gone(request_id)
+        return each.is_final or not is_brought or is_gone(request_id, each.function_uid)
 
     return needs_look

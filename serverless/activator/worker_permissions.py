@@ -11,7 +11,6 @@ def may_publish(user: WorkerUser, names: QueueNames) -> list[str]:
     records = names.record_subject(f"{request_id}.>")
     return [
         f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}",
-        f"$JS.API.CONSUMER.INFO.{stream}.{consumer}",
         f"$JS.ACK.{stream}.{consumer}.>",
         records,
         f"$JS.API.DIRECT.GET.KV_{names.record_bucket}.{records}",

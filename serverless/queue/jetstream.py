@@ -1,6 +1,5 @@
 """JetStream by its own requests: what a caller sends is what it means, and answers are typed."""
 
-import asyncio
 import base64
 from collections.abc import Callable
 from typing import Any, Final
@@ -11,7 +10,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from serverless.queue.connection import QueueConnection
-from serverless.queue.errors import AbsentError, QueueError, UnavailableError, refusal
+from serverless.queue.errors import AbsentError, QueueError, refusal, unavailable
 from serverless.queue.stored import REMOVED, Stored, milliseconds, stored
 
 ANSWER_SECONDS: Final = 5.0
@@ -60,10 +59,6 @@ class JetStream:
     async def last(self, stream: str, subject: str) -> Stored | None:
         """The newest message of a subject, read at the leader of the stream."""
         return await self._message(stream, {"last_by_subj": subject})
-
-    async def at(self, stream: str, sequence: int) -> Stored | None:
-        """The message of that sequence."""
-        return await self._message(stream, {"seq": sequence})
 
     async def first(self, stream: str, subject: str, sequence: int = 1) -> Stored | None:
         """The oldest message that `subject` matches, not before `sequence`."""
@@ -148,10 +143,3 @@ def answer(data: bytes) -> Wire:
     if (why := said.get("error")) is not None:
         raise refusal(why.get("err_code", 0), why.get("description", "refused"))
     return said
-
-
-def unavailable(error: Exception, about: str) -> UnavailableError:
-    """The error of a request that was not answered."""
-    is_late = isinstance(error, TimeoutError | asyncio.TimeoutError)
-    why = "no answer in time" if is_late else str(error) or type(error).__name__
-    return UnavailableError(f"{about}: {why}")

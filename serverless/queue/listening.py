@@ -10,7 +10,7 @@ from nats.aio.msg import Msg
 
 from controller.runtime.clock import Clock
 from serverless.queue.connection import QueueConnection
-from serverless.queue.errors import UnavailableError
+from serverless.queue.errors import UnavailableError, unavailable
 
 AGAIN_SECONDS: Final = 1.0
 
@@ -41,7 +41,7 @@ class Listening:
             epoch = await self._connection.newer_than(epoch)
             try:
                 heard_on = await self._listen(heard_on)
-            except (UnavailableError, nats.errors.Error, OSError) as error:
+            except UnavailableError as error:
                 about = {"subject": self._subject, "queueError": str(error)}
                 log.warning("not_listening", extra=about)
                 await self._clock.sleep(AGAIN_SECONDS)
@@ -50,5 +50,8 @@ class Listening:
     async def _listen(self, heard_on: Client | None) -> Client:
         client = self._connection.client
         if client is not heard_on:
-            await client.subscribe(self._subject, queue=self._group, cb=self._hear)
+            try:
+                await client.subscribe(self._subject, queue=self._group, cb=self._hear)
+            except (nats.errors.Error, OSError) as error:
+                raise unavailable(error, self._subject) from error
         return client

@@ -35,6 +35,12 @@ MAY_NOT_PUBLISH = {
         *(f"$JS.API.STREAM.PURGE.{stream}" for stream in OURS),
     ),
     "activator": (),
+    "callout": (
+        "_INBOX.someone",
+        "runtime.serverless.invoke.echo.one",
+        "$KV.runtime-invocations.echo.one",
+        f"$JS.API.STREAM.INFO.{WORK}",
+    ),
     "result-store": (
         "runtime.serverless.invoke.echo.one",
         "runtime.serverless.result.echo",
@@ -50,7 +56,8 @@ MAY_NOT_PUBLISH = {
 }
 MAY_NOT_HEAR = {
     "runtime-api": ("$KV.runtime-workers.>", "$SYS.REQ.USER.AUTH"),
-    "activator": (),
+    "activator": ("$SYS.REQ.USER.AUTH",),
+    "callout": ("_INBOX.>", "$KV.runtime-invocations.>"),
     "result-store": ("$KV.runtime-invocations.>", "$SYS.REQ.USER.AUTH"),
 }
 

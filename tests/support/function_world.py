@@ -3,9 +3,9 @@
 import json
 import random
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import nats
 import nats.errors
@@ -25,9 +25,10 @@ from shared.invocation.streams import StreamLimits, body_bucket, consumer, strea
 from tests.support.eventually import eventually
 from tests.support.invocations import Execution, Seen, Version, is_over, violations
 
+T = TypeVar("T")
+
 HISTORY = 64
 ACK_WAIT_SECONDS = 2.0
-FUNCTION_UID = "uid-of-the-function"
 
 
 class FunctionWorld:
@@ -36,6 +37,7 @@ class FunctionWorld:
     def __init__(self, client: Client, request_id: str, clock: Clock | None = None) -> None:
         self.client = client
         self.request_id = request_id
+        self.function_uid = f"uid-of-{request_id}"
         self.names = QueueNames()
         self.clock = clock or SystemClock()
         self.accepted: list[str] = []
@@ -59,7 +61,10 @@ class FunctionWorld:
     async def submit(self, invocation_id: str, **request: Any) -> None:
         """Accept an invocation as the API does: the record, then the message."""
         record = transition.accepted(
-            Request(**{"timeout_seconds": 60, **request}), FUNCTION_UID, "hash", self.clock.now()
+            Request(**{"timeout_seconds": 60, **request}),
+            self.function_uid,
+            "hash",
+            self.clock.now(),
         )
         await self.write(invocation_id, record, 0)
         await self.queue(invocation_id, record)
@@ -90,7 +95,7 @@ class FunctionWorld:
         assert found.seq is not None
         return codec.decode(found.data or b""), found.seq
 
-    async def cancel(self, invocation_id: str) -> None:
+    async def cancel(self, invocation_id: str, *, is_nudged: bool = True) -> None:
         """As the API does for a running one: mark it, then nudge; too late if it is final."""
         record, revision = await self.read(invocation_id)
         if record.is_final:
@@ -98,10 +103,11 @@ class FunctionWorld:
         try:
             await self.write(invocation_id, transition.cancelling(record), revision)
         except nats.js.errors.APIError:
-            await self.cancel(invocation_id)
+            await self.cancel(invocation_id, is_nudged=is_nudged)
             return
-        subject = self.names.nudge_subject(self.request_id)
-        await self.client.publish(subject, invocation_id.encode())
+        if is_nudged:
+            subject = self.names.nudge_subject(self.request_id)
+            await self.client.publish(subject, invocation_id.encode())
 
     async def redrive(self, invocation_id: str) -> None:
         """A new run of one that is final; its message waits until the old one is gone."""
@@ -115,6 +121,14 @@ class FunctionWorld:
     async def _queued_again(self, invocation_id: str, record: Record) -> bool:
         await self.queue(invocation_id, record)
         return True
+
+    async def last(self, stream: str, subject: str, decode: Callable[[bytes], T]) -> T | None:
+        """What the last message of a subject says; none if there is none."""
+        try:
+            found = await self.client.jetstream().get_last_msg(stream, subject, direct=True)
+        except nats.js.errors.NotFoundError:
+            return None
+        return decode(found.data or b"")
 
     async def state(self, invocation_id: str) -> str:
         """How far along an invocation is."""
@@ -160,7 +174,8 @@ class FunctionWorld:
     async def over(self, *, seconds: float = 90.0) -> Seen:
         """Wait until everything has its outcome; then the promise must hold."""
         seen = await eventually(self.seen, is_over, seconds=seconds)
-        assert violations(seen) == []
+        if broken := violations(seen):
+            raise AssertionError("\n".join(broken))
         return seen
 
     async def _queued(self) -> list[str]:

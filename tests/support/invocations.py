@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from shared.invocation.message import DeadLetter, Outcome, outcome_of
 from shared.invocation.queue_names import ids_of
@@ -81,7 +82,7 @@ def _twice_decided(seen: Seen) -> Iterator[str]:
         for record in records:
             if record.attempts > record.request.max_attempts:
                 yield f"{key}: {record.attempts} attempts of {record.request.max_attempts}"
-        for before, after in zip(records, records[1:], strict=False):
+        for before, after in pairwise(records):
             if before.is_final and after not in (before, published(before)):
                 if after.run != before.run + 1:
                     yield f"{key}: was {before.state}, and became {after.state} in the same run"

@@ -10,7 +10,6 @@ from pathlib import Path
 from serverless.framework import Invocation, Response, Retryable
 from serverless.framework.server import application, serving
 from serverless.worker.clock import SystemClock
-from serverless.worker.framework_socket import FrameworkPlace
 from tests.support.invocations import Execution
 
 
@@ -24,12 +23,15 @@ class RecordingFramework:
     def __init__(self, executions: list[Execution]) -> None:
         self.executions = executions
         self.running: dict[str, int] = defaultdict(int)
+        self.received: dict[str, int] = {}
         self.most_running = 0
         self.let_go = asyncio.Event()
 
-    async def __call__(self, given: Invocation) -> Response:
+    async def handle(self, given: Invocation) -> Response:
+        """The handler to serve."""
         now = SystemClock().now()
         self.executions.append(Execution(given.id, given.run, given.attempt, now))
+        self.received[given.id] = len(given.body)
         self.running[given.id] += 1
         self.most_running = max(self.most_running, sum(self.running.values()))
         try:
@@ -50,10 +52,6 @@ class RecordingFramework:
             return Response(b"x" * told["answerBytes"])
         return Response(f"{given.id}/{given.run}/{given.attempt}".encode())
 
-    async def handle(self, given: Invocation) -> Response:
-        """The handler to serve."""
-        return await self(given)
-
 
 @asynccontextmanager
 async def recording(executions: list[Execution]) -> AsyncIterator[tuple[RecordingFramework, Path]]:
@@ -64,8 +62,3 @@ async def recording(executions: list[Execution]) -> AsyncIterator[tuple[Recordin
         async with serving(application(framework.handle, {}), path):
             yield framework, path
             framework.let_go.set()
-
-
-def place(path: Path) -> FrameworkPlace:
-    """Where a worker finds it."""
-    return FrameworkPlace(str(path))

@@ -2,7 +2,9 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from prometheus_client import CollectorRegistry
 
@@ -15,7 +17,19 @@ from serverless.worker.queue import Queue
 from serverless.worker.worker import Surroundings, Worker
 from shared.invocation.queue_names import QueueNames
 
-QUICK = Pace(heartbeat=0.5, report=1.0, retry=0.1, longest_retry=1.0, health=0.5, pull=5.0)
+QUICK: Final = Pace(heartbeat=0.5, report=1.0, retry=0.1, longest_retry=1.0, health=0.5, pull=5.0)
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What may be particular about a worker."""
+
+    name: str = "worker-1"
+    queue: Queue | None = None
+    clock: Clock = field(default_factory=SystemClock)
+
+
+USUAL: Final = Traits()
 
 
 @asynccontextmanager
@@ -24,22 +38,19 @@ async def a_worker(
     request_id: str,
     socket: Path,
     *,
-    name: str = "worker-1",
     concurrency: int = 4,
-    queue: Queue | None = None,
-    clock: Clock | None = None,
-    pace: Pace = QUICK,
+    traits: Traits = USUAL,
 ) -> AsyncIterator[Worker]:
     """A worker of that function for the length of the block."""
     async with framework_at(FrameworkPlace(str(socket))) as framework:
         around = Surroundings(
-            queue or Queue(QueueNames()),
+            traits.queue or Queue(QueueNames()),
             lambda: Access(url),
             framework,
             CollectorRegistry(),
-            clock or SystemClock(),
-            pace,
+            traits.clock,
+            QUICK,
         )
-        worker = Worker(around, Identity(request_id, name), concurrency)
+        worker = Worker(around, Identity(request_id, traits.name), concurrency)
         async with worker.working():
             yield worker
