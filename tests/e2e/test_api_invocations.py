@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import io
 from collections.abc import AsyncIterator
+from typing import Any
 
 import aiohttp
 import pytest
@@ -313,7 +314,7 @@ async def test_what_an_earlier_function_of_the_name_had_counts_as_absent(
     ],
 )
 async def test_bad_input_is_refused_by_field(
-    ingress: Ingress, asked: dict[str, object], field: str
+    ingress: Ingress, asked: dict[str, Any], field: str
 ) -> None:
     answer = await ingress.invoke("any", **asked)
     assert answer.status == 400
