@@ -3,7 +3,7 @@
 import hashlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -28,8 +28,12 @@ class Program:
 
 RUNTIME_API = Program("runtime-api", "apiserver", ("apiserver", "shared"))
 CONTROLLER = Program("controller", "controller", ("controller", "shared"))
-PROGRAMS = (CONTROLLER, RUNTIME_API)
-NAMES = {"api": RUNTIME_API, "controller": CONTROLLER}
+ACTIVATOR = Program("activator", "serverless.activator", ("serverless", "controller", "shared"))
+RESULT_STORE = Program(
+    "result-store", "serverless.resultstore", ("serverless", "controller", "shared")
+)
+PROGRAMS = (CONTROLLER, RUNTIME_API, ACTIVATOR)
+NAMES = {"api": RUNTIME_API, "controller": CONTROLLER, "activator": ACTIVATOR}
 ENVIRONMENT = {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
 
 
@@ -50,7 +54,7 @@ def process(home: Path, program: Program, changes: Mapping[str, Any]) -> Process
         name=program.name,
         arguments=(sys.executable, "-m", program.module, "--config", str(path)),
         environment=ENVIRONMENT,
-        inputs=(text, code_digest(program)),
+        inputs=(text, code_digest(program.packages)),
     )
     return Process(command, home)
 
@@ -68,9 +72,10 @@ def become(home: Path, program: Program, flags: Sequence[str]) -> NoReturn:
     )
 
 
-def code_digest(program: Program) -> str:
+def code_digest(packages: Iterable[str]) -> str:
+    """Another text after every change of these packages."""
     digest = hashlib.sha256()
-    for package in program.packages:
+    for package in packages:
         for path in sorted((ROOT / package).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())

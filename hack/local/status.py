@@ -7,7 +7,7 @@ import aiohttp
 
 from hack.cluster.process import NAME, mark, marked
 from hack.cluster.readiness import answers
-from hack.local import ours, screen, settings
+from hack.local import ours, pods, screen, settings
 from hack.local.down import CLUSTER_PARTS
 from hack.local.settings import Settings
 
@@ -33,7 +33,8 @@ async def report(home: Path) -> bool:
 
 
 def expected_names(stored: Settings) -> list[str]:
-    parts = CLUSTER_PARTS if stored.cluster == "local" else {"nats-server"}
+    is_local = stored.cluster == "local"
+    parts = {*CLUSTER_PARTS, pods.NAME} if is_local else {"nats-server"}
     return [*(program.name for program in ours.PROGRAMS), *sorted(parts)]
 
 

@@ -11,7 +11,7 @@ from tests.support.http import get
 from tests.support.local_system import LocalSystem
 from tests.support.products import admin_kubectl
 
-OURS = {"controller", "nats-server", "runtime-api"}
+OURS = {"activator", "controller", "nats-server", "runtime-api"}
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from tests.support.http import get
 from tests.support.local_system import LocalSystem
 
 PROCESSES = {
+    "activator",
     "controller",
     "etcd",
     "kube-apiserver",
@@ -26,6 +27,7 @@ PROCESSES = {
     "kube-scheduler",
     "kwok",
     "nats-server",
+    "pod-runner",
     "runtime-api",
 }
 
