@@ -50,11 +50,6 @@ def process(home: Path, wanted: Settings, queue: QueueServer) -> Process:
     return ours.process(home, ours.RESULT_STORE, changes)
 
 
-def available() -> tuple[str, ...]:
-    """The processes that a new system has on this machine."""
-    return NAMES if programs() is not None else ()
-
-
 def expected(home: Path) -> tuple[str, ...]:
     """The processes that should run here."""
     return NAMES if dsn_file(home).exists() else ()
