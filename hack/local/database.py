@@ -91,8 +91,12 @@ def lent_user() -> pwd.struct_passwd:
 
 
 def lent() -> tuple[str, ...]:
-    """What turns a command of root's into another user's, in the same process."""
+    """What turns a command of root's into another user's, in the same process.
+
+    It keeps the right to pass through folders that are root's alone, such as root's home.
+    """
     if os.getuid() != 0:
         return ()
-    found = lent_user()
-    return ("setpriv", f"--reuid={found.pw_uid}", f"--regid={found.pw_gid}", "--clear-groups")
+    found, kept = lent_user(), "+dac_override"
+    who = (f"--reuid={found.pw_uid}", f"--regid={found.pw_gid}", "--clear-groups")
+    return ("setpriv", *who, f"--inh-caps={kept}", f"--ambient-caps={kept}")
