@@ -27,7 +27,9 @@ from apiserver.ports.units import Units
 from apiserver.request_id import add_header, request_ids
 from apiserver.routes import routes
 from apiserver.services.health import Health
+from apiserver.services.overview.feed import Feed
 from apiserver.services.readiness import Readiness
+from apiserver.ui.assets import ui_assets
 from apiserver.waits import Waits
 
 
@@ -53,6 +55,7 @@ class Parts:
     functions: Functions | None = None
     invocations: Invocations | None = None
     invocation_index: InvocationIndex | None = None
+    feed: Feed | None = None
 
 
 def create_app(parts: Parts) -> web.Application:
@@ -68,6 +71,7 @@ def create_app(parts: Parts) -> web.Application:
     surface = routes(parts.registry)
     app.router.add_routes(surface)
     app[keys.ASSETS] = swagger_assets()
+    app[keys.UI_ASSETS] = ui_assets()
     app[keys.DOCUMENT] = document(surface, parts.version)
     _provide(app, parts)
     return app
@@ -88,6 +92,7 @@ def _provide(app: web.Application, parts: Parts) -> None:
     app[keys.FUNCTIONS] = parts.functions
     app[keys.INVOCATIONS] = parts.invocations
     app[keys.INVOCATION_INDEX] = parts.invocation_index
+    app[keys.FEED] = parts.feed
 
 
 async def _end_waits(app: web.Application) -> None:

@@ -29,6 +29,18 @@ class NATSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     limits: StreamLimits = StreamLimits()
 
 
+class ResultStoreConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where outcomes are kept that the queue has forgotten."""
+
+    dsn_file: Annotated[
+        str,
+        Meta(
+            description="File that holds the read-only address of PostgreSQL; empty: only the "
+            "queue's own records are shown."
+        ),
+    ] = ""
+
+
 class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Which namespaces are used; no other is."""
 
@@ -102,3 +114,4 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         ),
     ] = {}
     nats: NATSConfig = NATSConfig()
+    result_store: ResultStoreConfig = ResultStoreConfig()

@@ -19,6 +19,7 @@ from apiserver.ports.stock import Stock
 from apiserver.ports.storages import Storages
 from apiserver.ports.units import Units
 from apiserver.services.health import Health
+from apiserver.services.overview.feed import Feed
 from apiserver.services.readiness import Readiness
 from apiserver.waits import Waits
 
@@ -27,6 +28,7 @@ T = TypeVar("T")
 HEALTH = web.AppKey("health", Health)
 READINESS = web.AppKey("readiness", Readiness)
 ASSETS: web.AppKey[Mapping[str, Asset]] = web.AppKey("assets")
+UI_ASSETS: web.AppKey[Mapping[str, Asset]] = web.AppKey("ui assets")
 DOCUMENT: web.AppKey[Mapping[str, object]] = web.AppKey("document")
 LIMITS = web.AppKey("limits", Limits)
 DETACHED = web.AppKey("detached", Detached)
@@ -41,6 +43,7 @@ UNITS: web.AppKey[Units | None] = web.AppKey("units")
 FUNCTIONS: web.AppKey[Functions | None] = web.AppKey("functions")
 INVOCATIONS: web.AppKey[Invocations | None] = web.AppKey("invocations")
 INVOCATION_INDEX: web.AppKey[InvocationIndex | None] = web.AppKey("invocation_index")
+FEED: web.AppKey[Feed | None] = web.AppKey("feed")
 
 _RETRY_AFTER: Final = 60
 

@@ -35,6 +35,7 @@ from apiserver.kube.metrics import RestMetrics
 from apiserver.kube.rest import RestClient, new_session
 from apiserver.limits import Limits
 from apiserver.malformed import Fallback
+from apiserver.postgres.archive import PostgresArchive, dsn
 from apiserver.process import Process, Work
 from apiserver.queue import require_password
 from apiserver.schemas.health import HealthSchema
@@ -94,6 +95,7 @@ async def run(config: Config) -> ExitCode:
         collector(registry=registry)
     require_password(config.nats)
     jetstream = JetStream(config.nats, clock, new_id)
+    archive = archive_of(config, clock)
     async with cluster(config, registry, clock) as gateway:
         where, use_cases, serverless = config.namespaces, None, None
         monitor = None
@@ -108,7 +110,7 @@ async def run(config: Config) -> ExitCode:
                 jetstream.queue,
                 told,
                 use_cases.function_creation,
-                World(registry, clock, new_id),
+                World(registry, clock, new_id, archive),
             )
 
         def seen() -> ClusterState:
@@ -135,14 +137,24 @@ async def run(config: Config) -> ExitCode:
             functions=serverless.functions if serverless else None,
             invocations=serverless.invocations if serverless else None,
             invocation_index=serverless.index if serverless else None,
+            feed=use_cases.feed if use_cases else None,
         )
         work = background(config, clock, health, monitor, jetstream)
         if use_cases:
             work |= {"operations": use_cases.workshop.run, "resume": use_cases.resumption.run}
+            work["overview"] = use_cases.feed.run
+        if archive:
+            work["archive"] = archive.run
         process = Process(readiness, work)
         process.stop_on_signals()
         fallback = Fallback(recorder, new_id, HEAD_TIMEOUT)
         return await process.run(listening(create_app(parts), config.http_addr, fallback))
+
+
+def archive_of(config: Config, clock: Clock) -> PostgresArchive | None:
+    """The result store where one is named; ConfigurationError if its address cannot be read."""
+    path = config.result_store.dsn_file
+    return PostgresArchive(path, clock) if path and dsn(path) else None
 
 
 def surroundings(config: Config) -> Surroundings:

@@ -20,6 +20,7 @@ from apiserver.handlers import (
     stock_pools,
     stock_units,
     swagger,
+    ui,
 )
 
 INVOCATION: Final = f"{places.INVOCATIONS}/{{requestID}}/{{invocationID}}"
@@ -67,6 +68,10 @@ def routes(registry: CollectorRegistry) -> list[web.RouteDef]:
         web.get(f"{INVOCATION}/body", invocation_body.body),
         web.post(f"{INVOCATION}/redrive", invocations.redrive),
         web.get(places.DEAD_LETTERS, invocations.dead_letters),
+        web.get("/ui", ui.page),
+        web.get("/ui/", ui.page),
+        web.get("/ui/events", ui.events, allow_head=False),
+        web.get("/ui/static/{name}", ui.static),
         web.get("/swagger", swagger.page),
         web.get("/swagger/", swagger.page),
         web.get("/swagger/index.html", swagger.page),

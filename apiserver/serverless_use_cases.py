@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry
 
+from apiserver.archive import Archive
 from apiserver.clock import Clock
 from apiserver.gateway import Objects
 from apiserver.queue_gateway import Queue
+from apiserver.services.archive_lists import ArchiveLists
 from apiserver.services.function_lookup import FunctionLookup
 from apiserver.services.functions import FunctionService
 from apiserver.services.ingress import Ingress
@@ -26,6 +28,7 @@ class World:
     registry: CollectorRegistry
     clock: Clock
     make_id: Callable[[], str]
+    archive: Archive | None = None
 
 
 class ServerlessUseCases:
@@ -44,5 +47,8 @@ class ServerlessUseCases:
         metrics = IngressMetrics(world.registry)
         ingress = Ingress(queue, lookup, metrics, clock, world.make_id, retention)
         self.functions = FunctionService(objects, where.instance, creation, queue.calls, retention)
-        self.invocations = InvocationService(queue, ingress, lookup, clock)
-        self.index = InvocationLists(queue.history, lookup)
+        archive = None
+        if world.archive is not None:
+            archive = ArchiveLists(world.archive, clock, retention)
+        self.invocations = InvocationService(queue, ingress, lookup, clock, archive)
+        self.index = InvocationLists(queue.history, lookup, archive)

@@ -180,8 +180,7 @@ async def index(request: web.Request) -> web.Response:
     """Show a part of the invocations."""
     service = keys.service(request, keys.INVOCATION_INDEX)
     page = await service.invocations(read_query(request, _LIST))
-    found = (Invocation(each.request_id, each.invocation_id, each.record) for each in page.items)
-    return envelope.page([invocation_view(each) for each in found], _META.dump(page))
+    return envelope.page([invocation_view(each) for each in page.items], _META.dump(page))
 
 
 @documented(

@@ -13,7 +13,8 @@ from apiserver.jetstream.layout import Layout
 from apiserver.jetstream.records import RecordBucket
 from apiserver.jetstream.wakes import RecordWakes
 from apiserver.queue import QueueConnection
-from apiserver.queue_gateway import Queue
+from apiserver.queue_gateway import BodyStore, Queue, Wakes
+from shared.invocation.queue_names import QueueNames
 
 
 class JetStream:
@@ -25,11 +26,17 @@ class JetStream:
         caller = Caller(self.connection, Breaker(clock))
         self.layout = Layout(self.connection, caller, names, limits, clock)
         self.wakes = RecordWakes(self.connection, names)
-        self.queue = Queue(
-            records=RecordBucket(caller, names),
-            calls=CallStream(caller, names),
-            outcomes=OutcomeStreams(caller, names),
-            bodies=BodyBuckets(caller, names, limits, make_id, clock.now),
-            history=StreamHistory(caller, names),
-            wakes=self.wakes,
-        )
+        bodies = BodyBuckets(caller, names, limits, make_id, clock.now)
+        self.queue = queue_on(caller, names, bodies, self.wakes)
+
+
+def queue_on(caller: Caller, names: QueueNames, bodies: BodyStore, wakes: Wakes) -> Queue:
+    """The ports of the queue, of which all but the wakes go by that caller."""
+    return Queue(
+        records=RecordBucket(caller, names),
+        calls=CallStream(caller, names),
+        outcomes=OutcomeStreams(caller, names),
+        bodies=bodies,
+        history=StreamHistory(caller, names),
+        wakes=wakes,
+    )

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from apiserver.gateway import Page
 from apiserver.invocation_commands import Invocation, Invoke, ListDeadLetters, ListInvocations
-from apiserver.queue_gateway import Entry, Letter
+from apiserver.queue_gateway import Letter
 from apiserver.services.ingress import Acceptance, Submission
 from apiserver.services.invocations import BodyOf
 
@@ -45,7 +45,7 @@ class Invocations(Protocol):
 class InvocationIndex(Protocol):
     """Lists of invocations."""
 
-    async def invocations(self, query: ListInvocations) -> Page[Entry]:
+    async def invocations(self, query: ListInvocations) -> Page[Invocation]:
         """Invocations by their last change; InvalidRequestError."""
         ...
 

@@ -32,7 +32,7 @@ class Path(Text):
 
     def __init__(self) -> None:
         words = f"is not an absolute path of at most {_LONGEST_PATH} printable characters"
-        super().__init__(validate=matching(is_path, words), metadata={"pattern": "^/[!-~]*$"})
+        super().__init__(validate=matching(is_path, words), metadata={"pattern": "^(/[!-~]*)?$"})
 
 
 def is_path(text: str) -> bool:

@@ -83,7 +83,7 @@ class Ingress:
         self._make_id = make_id
         self._retention_seconds = retention_seconds
         self._depth = QueueDepth(queue.calls, clock)
-        self._intake = Intake(queue.bodies)
+        self._intake = Intake(queue.bodies, make_id)
         self._settlement = Settlement(queue)
 
     async def receive(self, command: Invoke, chunks: AsyncIterator[bytes]) -> Submission:
@@ -92,8 +92,7 @@ class Ingress:
         function = await self._functions.accepting(command.request_id)
         invocation_id = command.invocation_id or self._make_id()
         await self._require_room(function, command)
-        # A name of its own: another payload for the same id must not replace the accepted one.
-        name = f"{request_object(function.metadata.uid, invocation_id)}.{self._make_id()}"
+        name = request_object(function.metadata.uid, invocation_id)
         payload = await self._intake.receive(command.request_id, name, chunks)
         return Submission(function, invocation_id, command, payload)
 

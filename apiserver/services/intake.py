@@ -1,7 +1,7 @@
 """The payload of an invocation: small ones stay at hand, large ones go to the object store."""
 
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,21 +23,25 @@ class Payload:
 class Intake:
     """Receives payloads in bounded memory, however large they are."""
 
-    def __init__(self, bodies: BodyStore) -> None:
+    def __init__(self, bodies: BodyStore, make_id: Callable[[], str]) -> None:
         self._bodies = bodies
+        self._make_id = make_id
 
     async def receive(
         self, request_id: str, object_name: str, chunks: AsyncIterator[bytes]
     ) -> Payload:
-        """The payload of `chunks`; only a large one is put under `object_name`."""
+        """The payload of `chunks`; a large one is put under `object_name` and a mark of its own.
+
+        Another payload for the same invocation must not replace the accepted one.
+        """
         digest = hashlib.sha256()
         pieces = cut(hashed(chunks, digest), INLINE_BYTES + 1)
         head = await anext(pieces, b"")
         if len(head) <= INLINE_BYTES:
             return Payload(Body(inline=head, size=len(head)), digest.hexdigest())
-        rest = cut(joined(head, pieces), CHUNK_BYTES)
-        size = await self._bodies.put(request_id, object_name, rest)
-        return Payload(Body(object_name=object_name, size=size), digest.hexdigest())
+        name, rest = f"{object_name}.{self._make_id()}", cut(joined(head, pieces), CHUNK_BYTES)
+        size = await self._bodies.put(request_id, name, rest)
+        return Payload(Body(object_name=name, size=size), digest.hexdigest())
 
 
 async def hashed(chunks: AsyncIterator[bytes], digest: Any) -> AsyncIterator[bytes]:

@@ -7,8 +7,9 @@ from typing import Final, Protocol, TypeVar
 
 from apiserver.errors import Detail, InvalidRequestError
 from apiserver.gateway import Page
-from apiserver.invocation_commands import ListDeadLetters, ListInvocations
+from apiserver.invocation_commands import Invocation, ListDeadLetters, ListInvocations
 from apiserver.queue_gateway import Entry, History, Letter, Stretch
+from apiserver.services.archive_lists import ArchiveLists, is_of_archive
 from apiserver.services.function_lookup import FunctionLookup
 
 MOST_LOOKED_AT: Final = 2000
@@ -31,13 +32,26 @@ Read = Callable[[int | None, int], Awaitable[Stretch[P]]]
 class InvocationLists:
     """Reads lists from the queue's own history; a page may be short and still have a next one."""
 
-    def __init__(self, history: History, functions: FunctionLookup) -> None:
+    def __init__(
+        self, history: History, functions: FunctionLookup, archive: ArchiveLists | None
+    ) -> None:
         self._history = history
         self._functions = functions
+        self._archive = archive
 
-    async def invocations(self, query: ListInvocations) -> Page[Entry]:
-        """Invocations by their last change; InvalidRequestError for a token that is none."""
+    async def invocations(self, query: ListInvocations) -> Page[Invocation]:
+        """Invocations by their last change, then what only the archive has."""
+        if query.since or query.until or is_of_archive(query.token):
+            return await self._archived(query)
+        found = await self._recent(query)
+        items = tuple(
+            Invocation(each.request_id, each.invocation_id, each.record) for each in found.items
+        )
+        if found.token or self._archive is None:
+            return Page(items, found.token)
+        return Page(items, self._archive.first_token(query))
 
+    async def _recent(self, query: ListInvocations) -> Page[Entry]:
         async def read(below: int | None, most: int) -> Stretch[Entry]:
             stretch = await self._history.records(query.request_id, below, most)
             uids = await self._uids(each.request_id for each in stretch.items)
@@ -46,6 +60,16 @@ class InvocationLists:
             return Stretch(tuple(mine), stretch.below)
 
         return await page(read, query.limit, query.token)
+
+    async def _archived(self, query: ListInvocations) -> Page[Invocation]:
+        """What an earlier function of the name had counts as absent here, too."""
+        if self._archive is None:
+            problem = Detail("query.since", "needs the result store, which is not configured")
+            raise InvalidRequestError("the query cannot be used", details=(problem,))
+        found = await self._archive.invocations(query)
+        uids = await self._uids(each.request_id for each in found.items)
+        mine = (each for each in found.items if uids[each.request_id] == each.record.function_uid)
+        return Page(tuple(mine), found.token)
 
     async def dead_letters(self, query: ListDeadLetters) -> Page[Letter]:
         """Dead letters as they came; those without a readable call are of nobody in particular."""

@@ -10,6 +10,7 @@ from apiserver.invocation_commands import Invocation, Invoke
 from apiserver.milliseconds import milliseconds
 from apiserver.queue_errors import QueueError, RecordStaleError
 from apiserver.queue_gateway import Queue
+from apiserver.services.archive_lists import ArchiveLists
 from apiserver.services.function_lookup import FunctionLookup
 from apiserver.services.ingress import Acceptance, Ingress, Submission
 from apiserver.services.settlement import Settlement
@@ -49,12 +50,18 @@ class InvocationService:
     """The use cases of invocations."""
 
     def __init__(
-        self, queue: Queue, ingress: Ingress, functions: FunctionLookup, clock: Clock
+        self,
+        queue: Queue,
+        ingress: Ingress,
+        functions: FunctionLookup,
+        clock: Clock,
+        archive: ArchiveLists | None = None,
     ) -> None:
         self._queue = queue
         self._ingress = ingress
         self._functions = functions
         self._clock = clock
+        self._archive = archive
         self._waiting = Waiting(queue)
         self._settlement = Settlement(queue)
 
@@ -67,8 +74,17 @@ class InvocationService:
         return await self._ingress.accept(submission)
 
     async def get(self, request_id: str, invocation_id: str) -> Invocation:
-        """The invocation as it is now; NotFoundError."""
-        return (await self._seen(request_id, invocation_id)).invocation
+        """The invocation as it is now, or as the archive has it; NotFoundError."""
+        try:
+            return (await self._seen(request_id, invocation_id)).invocation
+        except NotFoundError:
+            if self._archive is None:
+                raise
+            function = await self._functions.find(request_id)
+            found = await self._archive.find(function.metadata.uid, invocation_id)
+            if found is None:
+                raise
+            return Invocation(request_id, invocation_id, found.record)
 
     async def wait_final(self, invocation: Invocation, seconds: float) -> Invocation:
         """The invocation once it is final, or as it is after `seconds`."""

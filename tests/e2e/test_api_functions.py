@@ -11,7 +11,7 @@ from hack.cluster.controlplane import ControlPlane
 from shared.wellknown import ON_DELETE, QUEUE_FINALIZER
 from tests.support.ingress import Ingress, new_ingress
 from tests.support.installation import new_name
-from tests.support.stock import ready_stock
+from tests.support.site import a_unit
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -124,3 +124,45 @@ async def test_an_idle_function_is_gone_at_once(ingress: Ingress) -> None:
     assert (await ingress.api.delete(function(name))).status == 204
     assert (await ingress.api.get(function(name))).status == 404
     assert (await ingress.api.delete(function(name))).status == 404
+
+
+async def test_a_worker_belongs_to_its_function(ingress: Ingress) -> None:
+    name = await ingress.function()
+    uid = (await ingress.api.get(function(name))).data["uid"]
+    await stock(ingress)
+    order = a_worker(name, f"fn/{uid}/1")
+    assert (await ingress.api.post(UNITS, order)).status == 201
+    owners = (await ingress.site.unit(order["name"]))["metadata"]["ownerReferences"]
+    assert [(each["kind"], each["name"], each["uid"]) for each in owners] == [
+        ("Function", name, uid)
+    ]
+    assert (await ingress.replica.post(UNITS, order)).status == 200
+
+
+async def test_a_worker_of_no_function_or_of_another_is_refused(ingress: Ingress) -> None:
+    name = await ingress.function()
+    await stock(ingress)
+    for order in (a_worker(name, "fn/other/1"), a_worker("nobody", "fn/other/2")):
+        assert (await ingress.api.post(UNITS, order)).refusal == (409, "conflict")
+    by_hand = await ingress.api.post(UNITS, a_worker(name, new_name("mine")))
+    assert by_hand.status == 201
+    assert "ownerReferences" not in (await ingress.site.unit(by_hand.data["name"]))["metadata"]
+
+
+def a_worker(function_name: str, operation_id: str) -> dict[str, Any]:
+    return {
+        "operationID": operation_id,
+        "name": new_name("worker"),
+        "specName": "g1.1",
+        "image": "example/echo:1",
+        "serverless": {"requestID": function_name},
+    }
+
+
+async def stock(ingress: Ingress) -> None:
+    """One unit that can be claimed, as the controller would have made it ready."""
+    name, where = new_name("stock"), ingress.site.namespaces.stock
+    made = await ingress.site.create("gpuunits", a_unit(name), namespace=where)
+    path = ingress.site.path("gpuunits", name, namespace=where)
+    status = {"phase": "Ready", "observedGeneration": made["metadata"]["generation"]}
+    await ingress.site.admin.patch(f"{path}/status", {"status": status})

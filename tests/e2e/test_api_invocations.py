@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import io
 from collections.abc import AsyncIterator
+from typing import Any
 
 import aiohttp
 import pytest
@@ -86,9 +87,10 @@ async def test_a_sync_call_that_takes_too_long_goes_on_without_its_caller(
     answer = await ingress.invoke(name, mode="sync", waitSeconds=1)
     assert answer.status == 202
     place = answer.headers["Location"]
-    waiting = asyncio.ensure_future(ingress.replica.get(f"{place}?wait=60"))
-    await ingress.succeed(name, answer.data["invocationID"])
-    assert (await waiting).data["state"] == "succeeded"
+    waited, _ = await asyncio.gather(
+        ingress.replica.get(f"{place}?wait=60"), ingress.succeed(name, answer.data["invocationID"])
+    )
+    assert waited.data["state"] == "succeeded"
 
 
 async def test_a_queued_invocation_is_cancelled_at_once_and_a_running_one_soon(
@@ -312,7 +314,7 @@ async def test_what_an_earlier_function_of_the_name_had_counts_as_absent(
     ],
 )
 async def test_bad_input_is_refused_by_field(
-    ingress: Ingress, asked: dict[str, object], field: str
+    ingress: Ingress, asked: dict[str, Any], field: str
 ) -> None:
     answer = await ingress.invoke("any", **asked)
     assert answer.status == 400

@@ -72,9 +72,15 @@ class Functions:
     async def workers(self, name: str) -> list[dict[str, Any]]:
         """The units that work for a function."""
         units = await self.site.list("gpuunits")
-        return [unit for unit in units if (unit["spec"].get("serverless") or {}).get("requestID") == name]
+        return [
+            unit
+            for unit in units
+            if (unit["spec"].get("serverless") or {}).get("requestID") == name
+        ]
 
-    async def submit(self, name: str, invocation_id: str, *, queued: bool = True, **changes: Any) -> Record:
+    async def submit(
+        self, name: str, invocation_id: str, *, queued: bool = True, **changes: Any
+    ) -> Record:
         """Accept an invocation as the API does; `changes` are to its first record."""
         request = Request(ttl_seconds=changes.pop("ttl_seconds", 3600))
         uid = changes.pop("function_uid", "") or await self.uid(name)

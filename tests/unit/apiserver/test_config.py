@@ -38,6 +38,7 @@ def test_every_key_has_the_default_of_the_contract() -> None:
         "nats.limits.maxQueuedMessages": "1000000",
         "nats.limits.maxStreamBytes": "1073741824",
         "maxInFlightBytes": "268435456",
+        "resultStore.dsnFile": '""',
     }
 
 
