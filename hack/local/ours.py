@@ -14,6 +14,7 @@ from hack.cluster.errors import ClusterError
 from hack.cluster.files import write_whole
 from hack.cluster.ports import HOST
 from hack.cluster.process import HOME, NAME, Command, Process
+from hack.cluster.queue import QueueServer
 from hack.local.home import ROOT
 
 
@@ -84,3 +85,8 @@ def code_digest(packages: Iterable[str]) -> str:
 
 def url(ports: Mapping[str, int], program: Program) -> str:
     return f"http://{HOST}:{ports[program.name]}"
+
+
+def queue_access(queue: QueueServer, user: str) -> dict[str, str]:
+    """How a program of ours reaches the queue."""
+    return {"url": queue.url, "user": user, "passwordFile": str(queue.password_file(user))}

@@ -14,6 +14,8 @@ ADDRESSES = {
     "runtime-api": "http://{}:{}",
     "controller": "http://{}:{}",
     "activator": "http://{}:{}",
+    "result-store": "http://{}:{}",
+    "postgres": "postgresql://{}:{}",
     "kube-apiserver": "https://{}:{}",
     "etcd": "http://{}:{}",
     "kwok": "https://{}:{}",

@@ -14,12 +14,14 @@ PREFERRED_PORTS: Mapping[str, int] = {
     "runtime-api": 8080,
     "controller": 8081,
     "activator": 8082,
+    "result-store": 8083,
     "kube-apiserver": 6443,
     "etcd": 2379,
     "etcd-peer": 2380,
     "kwok": 10247,
     "nats": 4222,
     "nats-monitor": 8222,
+    "postgres": 5433,
 }
 OWNERS = {"etcd-peer": "etcd", "nats": "nats-server", "nats-monitor": "nats-server"}
 FILE = "settings.json"

@@ -15,7 +15,7 @@ from hack.cluster.process import NAME, Process, mark, marked
 from hack.cluster.queue import QueueServer
 from hack.cluster.readiness import answers, ensure, until
 from hack.generate.crd_resources import RESOURCES
-from hack.local import clusters, envfile, ours, pods, screen, settings
+from hack.local import clusters, envfile, ours, pods, results, screen, settings
 from hack.local.clusters import Cluster
 from hack.local.home import ROOT
 from hack.local.identities import write_identity
@@ -54,6 +54,7 @@ async def bring_up(home: Path, wanted: Settings, binaries: dict[str, Binary]) ->
     await install(cluster.kubectl)
     say(f"starting {', '.join(program.name for program in ours.PROGRAMS)}")
     processes = await start_ours(home, wanted, cluster, queue)
+    processes = (*processes, *await results.start(home, wanted, queue))
     if wanted.cluster == "local":
         processes = (*processes, await pods.start(home, cluster.kubectl))
     write_private(home / "env", envfile.render(environment(wanted, cluster, queue)))
@@ -101,7 +102,7 @@ def runtime_api(home: Path, wanted: Settings, kubeconfig: str, queue: QueueServe
     changes = {
         "kubeconfig": kubeconfig,
         "httpAddr": f"{HOST}:{wanted.ports['runtime-api']}",
-        "nats": queue_access(queue, "runtime-api"),
+        "nats": ours.queue_access(queue, "runtime-api"),
     }
     return ours.process(home, ours.RUNTIME_API, changes)
 
@@ -113,18 +114,13 @@ def activator(home: Path, wanted: Settings, kubeconfig: str, queue: QueueServer)
         "probeAddr": address,
         "metricsAddr": address,
         "runtimeApiURL": ours.url(wanted.ports, ours.RUNTIME_API),
-        "nats": queue_access(queue, "activator"),
+        "nats": ours.queue_access(queue, "activator"),
         "workerKeyFile": str(queue.worker_key_file),
         "calloutUser": "callout",
         "calloutPasswordFile": str(queue.password_file("callout")),
         "calloutSeedFile": str(queue.issuer_seed_file),
     }
     return ours.process(home, ours.ACTIVATOR, changes)
-
-
-def queue_access(queue: QueueServer, user: str) -> dict[str, str]:
-    """How a program of ours reaches the queue."""
-    return {"url": queue.url, "user": user, "passwordFile": str(queue.password_file(user))}
 
 
 def environment(wanted: Settings, cluster: Cluster, queue: QueueServer) -> dict[str, str]:

@@ -70,6 +70,8 @@ class Attempt:
                 pulse.cancel()
         except* (OvertakenError, SupersededError, UnreadableRecordError):
             log.warning("attempt_superseded", extra={"attempt": self._held.record.attempts})
+        except* QueueError as errors:
+            log.warning("left_alone", extra={"reason": str(errors.exceptions[0])})
 
     def _cancel(self) -> None:
         self._break_off(Unwanted())

@@ -10,6 +10,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from serverless.worker.access import Access, AccessSource, shown
+from serverless.worker.cancellation import honour_cancellation
 from serverless.worker.pace import Pace
 from serverless.worker.queue import Queue
 
@@ -55,23 +56,24 @@ class Connection:
             log.info("queue_connected", extra={"url": shown(access.url)})
             on_connected()
 
-        await client.connect(
-            access.url,
-            name="gpu-runtime-worker",
-            user=access.user or None,
-            password=access.password or None,
-            inbox_prefix=access.inbox_prefix.encode(),
-            max_reconnect_attempts=-1,
-            reconnect_time_wait=RECONNECT_SECONDS,
-            ping_interval=PING_SECONDS,
-            error_cb=_told_error,
-            disconnected_cb=_told_lost,
-            reconnected_cb=told_connected,
-            closed_cb=told_closed,
-        )
         try:
+            await client.connect(
+                access.url,
+                name="gpu-runtime-worker",
+                user=access.user or None,
+                password=access.password or None,
+                inbox_prefix=access.inbox_prefix.encode(),
+                max_reconnect_attempts=-1,
+                reconnect_time_wait=RECONNECT_SECONDS,
+                ping_interval=PING_SECONDS,
+                error_cb=_told_error,
+                disconnected_cb=_told_lost,
+                reconnected_cb=told_connected,
+                closed_cb=told_closed,
+            )
             for subject, listener in listeners.items():
                 await client.subscribe(subject, cb=listener)
+            honour_cancellation()
             self._queue.use(client)
             await told_connected()
             await closed.wait()

@@ -54,13 +54,12 @@ class Puller:
 
     async def run(self, request_id: str, inbox: str) -> None:
         """For ever."""
-        async with asyncio.TaskGroup() as self._work:
-            while True:
-                await self._watch.healthy.wait()
-                free = await self._slots.some()
-                if self.is_draining:
-                    await asyncio.Event().wait()
-                await self._pull(request_id, inbox, free)
+        async with asyncio.TaskGroup() as group:
+            self._work = group
+            try:
+                await self._pull_for_ever(request_id, inbox)
+            finally:
+                self._work = None
 
     async def arrived(
         self, subject: str, reply: str, data: bytes, headers: Mapping[str, str]
@@ -74,6 +73,14 @@ class Puller:
         if self._awaited <= 0:
             self._end()
         await self._take(delivery(subject, reply, data, headers))
+
+    async def _pull_for_ever(self, request_id: str, inbox: str) -> None:
+        while True:
+            await self._watch.healthy.wait()
+            free = await self._slots.some()
+            if self.is_draining:
+                await asyncio.Event().wait()
+            await self._pull(request_id, inbox, free)
 
     async def _pull(self, request_id: str, inbox: str, batch: int) -> None:
         self._awaited, self._is_over, self._trouble = batch, False, False

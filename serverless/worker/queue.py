@@ -1,6 +1,5 @@
 """All that a worker does at the queue: one method a request, and none beyond its rights."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -10,6 +9,7 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
+from serverless.worker.cancellation import honour_cancellation
 from serverless.worker.queue_errors import QueueError, WrongRevisionError
 from shared.invocation.queue_names import QueueNames, consumer_of
 
@@ -80,10 +80,7 @@ class Queue:
 
     async def answer(self, reply: str, data: bytes) -> None:
         """Say what became of a message, without waiting whether it is heard."""
-        try:
-            await self._connection().publish(reply, data)
-        except (nats.errors.Error, OSError) as error:
-            raise QueueError(f"{reply}: {error!r}") from error
+        await self._send(reply, data)
 
     async def pull(self, request_id: str, inbox: str, batch: int, seconds: float) -> None:
         """Ask for up to `batch` messages, which come to `inbox` within `seconds`."""
@@ -94,10 +91,15 @@ class Queue:
         }
         stream, consumer = self.names.invocations_stream, consumer_of(request_id)
         subject = f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"
+        await self._send(subject, msgspec.json.encode(asked), inbox)
+
+    async def _send(self, subject: str, data: bytes, reply: str = "") -> None:
         try:
-            await self._connection().publish(subject, msgspec.json.encode(asked), reply=inbox)
+            await self._connection().publish(subject, data, reply=reply)
         except (nats.errors.Error, OSError) as error:
             raise QueueError(f"{subject}: {error!r}") from error
+        finally:
+            honour_cancellation()
 
     async def _store(self, subject: str, data: bytes, headers: Mapping[str, str]) -> int:
         answer = await self._ask(subject, data, headers)
@@ -117,8 +119,10 @@ class Queue:
         client, sent = self._connection(), dict(headers) if headers else None
         try:
             return await client.request(subject, data, timeout=ANSWER_SECONDS, headers=sent)
-        except (nats.errors.Error, OSError, TimeoutError, asyncio.InvalidStateError) as error:
+        except (nats.errors.Error, OSError, TimeoutError) as error:
             raise QueueError(f"{subject}: {error!r}") from error
+        finally:
+            honour_cancellation()
 
     def _connection(self) -> Client:
         """Nothing is sent while we are cut off: the library would keep it and send it later."""

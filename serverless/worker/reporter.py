@@ -4,7 +4,6 @@ import asyncio
 import logging
 from typing import Final
 
-from serverless.worker.clock import Clock
 from serverless.worker.decision import Identity
 from serverless.worker.pace import Pace
 from serverless.worker.queue import Queue
@@ -22,42 +21,38 @@ log = logging.getLogger(__name__)
 class Reporter:
     """Reports every few seconds, and soon after something has changed."""
 
-    def __init__(self, queue: Queue, me: Identity, slots: Slots, clock: Clock, pace: Pace) -> None:
+    def __init__(self, queue: Queue, me: Identity, slots: Slots, pace: Pace) -> None:
         self._queue = queue
         self._slots = slots
-        self._clock = clock
         self._pace = pace
         key = worker_key(me.request_id, me.worker)
         self._subject = f"$KV.{queue.names.worker_bucket}.{key}"
-        self._last_active = clock.now()
         self.is_draining = False
 
     async def run(self, version: str) -> None:
         """For ever."""
         while True:
-            was_busy = self._slots.running > 0
             self._slots.changed.clear()
-            await self._report(version)
-            await asyncio.sleep(min(SHORTEST_SECONDS, self._pace.report))
+            if await self._is_told(self._report(version)):
+                await asyncio.sleep(min(SHORTEST_SECONDS, self._pace.report))
             try:
                 async with asyncio.timeout(self._pace.report):
                     await self._slots.changed.wait()
             except TimeoutError:
                 pass
-            if was_busy or self._slots.changed.is_set():
-                self._last_active = self._clock.now()
 
-    async def _report(self, version: str) -> None:
-        running = self._slots.running
-        if running:
-            self._last_active = self._clock.now()
-        report = WorkerReport(
-            running=running,
-            last_active=self._last_active,
+    def _report(self, version: str) -> WorkerReport:
+        return WorkerReport(
+            running=self._slots.running,
+            last_active=self._slots.last_active,
             version=version,
             draining=self.is_draining,
         )
+
+    async def _is_told(self, report: WorkerReport) -> bool:
         try:
             await self._queue.tell(self._subject, worker_report.encode(report))
         except QueueError as error:
-            log.warning("not_reported", extra={"reason": str(error)})
+            log.info("not_reported", extra={"reason": str(error)})
+            return False
+        return True

@@ -2,12 +2,16 @@
 
 import asyncio
 
+from serverless.worker.clock import Clock
+
 
 class Slots:
     """Counts what runs; `changed` is set whenever the number changes, `idle` while it is 0."""
 
-    def __init__(self, concurrency: int) -> None:
+    def __init__(self, concurrency: int, clock: Clock) -> None:
         self._concurrency = concurrency
+        self._clock = clock
+        self._last_active = clock.now()
         self.running = 0
         self.changed = asyncio.Event()
         self.idle = asyncio.Event()
@@ -19,6 +23,11 @@ class Slots:
     def free(self) -> int:
         """How many more may run."""
         return self._concurrency - self.running
+
+    @property
+    def last_active(self) -> int:
+        """When anything ran last, in milliseconds since 1970; at first, when we began."""
+        return self._clock.now() if self.running else self._last_active
 
     async def some(self) -> int:
         """How many are free, once any is."""
@@ -33,6 +42,7 @@ class Slots:
     def give_back(self) -> None:
         """One has ended."""
         self.running -= 1
+        self._last_active = self._clock.now()
         self._told()
 
     def _told(self) -> None:

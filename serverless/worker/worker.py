@@ -54,7 +54,7 @@ class Worker:
         queue, pace = around.queue, around.pace
         self._around = around
         self._me = me
-        self._slots = Slots(concurrency)
+        self._slots = Slots(concurrency, around.clock)
         self._watch = FrameworkWatch(around.framework, pace)
         metrics, records = WorkerMetrics(around.registry, me.request_id), Records(queue, pace)
         place = Workplace(
@@ -68,7 +68,7 @@ class Worker:
         )
         self._reception = Reception(place, me, metrics)
         self._puller = Puller(queue, self._slots, self._watch, pace, self._reception.receive)
-        self._reporter = Reporter(queue, me, self._slots, around.clock, pace)
+        self._reporter = Reporter(queue, me, self._slots, pace)
 
     def not_ready(self) -> list[str]:
         """Why nothing can be run now; nothing if it can."""
@@ -117,7 +117,11 @@ class Worker:
         connection = Connection(self._around.queue, self._around.source, self._around.pace)
         nudges = self._around.queue.names.nudge_subject(self._me.request_id)
         listeners = {inbox: self._on_message, nudges: self._on_nudge}
-        await connection.run(listeners, self._puller.start_over)
+        await connection.run(listeners, self._on_connected)
+
+    def _on_connected(self) -> None:
+        self._puller.start_over()
+        self._slots.changed.set()
 
     async def _on_message(self, msg: Msg) -> None:
         await self._puller.arrived(msg.subject, msg.reply, msg.data, msg.headers or {})

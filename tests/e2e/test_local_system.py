@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from hack.cluster.ports import HOST, is_free
+from hack.local import database, results
 from hack.local.kubectl import Kubectl
 from hack.local.settings import PREFERRED_PORTS
 from tests.support.eventually import eventually
@@ -29,6 +30,7 @@ PROCESSES = {
     "nats-server",
     "pod-runner",
     "runtime-api",
+    *(results.NAMES if database.programs() else ()),
 }
 
 

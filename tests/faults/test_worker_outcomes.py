@@ -1,7 +1,7 @@
 """Every way in which a framework answers, or does not, gives one recorded outcome."""
 
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -9,14 +9,12 @@ import pytest
 
 from hack.cluster.queue import QueueServer
 from serverless.framework.server import application, serving
-from shared.invocation import worker_report
 from shared.invocation.limits import INLINE_BYTES
-from shared.invocation.queue_names import worker_key
 from shared.invocation.record import Body
 from shared.invocation.state import State
 from shared.invocation.worker_report import WorkerReport
 from tests.support.eventually import eventually
-from tests.support.function_world import FunctionWorld, new_world
+from tests.support.function_world import FunctionWorld, new_world, runs
 from tests.support.invocations import Seen
 from tests.support.recording_framework import RecordingFramework, recording
 from tests.support.rude_framework import rude
@@ -137,7 +135,7 @@ async def test_a_framework_that_never_starts_costs_no_attempt(
         async with a_worker(queue_server.admin_url, world.request_id, socket) as worker:
             only_the_framework = ["the framework does not answer"]
             await eventually(lambda: now(worker.not_ready()), only_the_framework.__eq__)
-            await eventually(lambda: reported(world, "worker-1"))
+            await eventually(lambda: world.report("worker-1"))
             record, _ = await world.read("patient")
             assert (record.state, record.attempts) == (State.QUEUED, 0)
             async with serving(application(framework.handle, {}), socket):
@@ -170,14 +168,14 @@ async def test_a_worker_holds_no_more_than_its_slots_and_reports_them(
         recording(world.executions) as (framework, socket),
         a_worker(queue_server.admin_url, world.request_id, socket, concurrency=2),
     ):
-        await eventually(lambda: reported(world, "worker-1"), runs(2))
+        await eventually(lambda: world.report("worker-1"), runs(2))
         info = await world.client.jetstream().consumer_info(
             world.names.invocations_stream, world.request_id
         )
         assert (info.num_ack_pending, info.num_pending) == (2, 3)
         framework.let_go.set()
         await world.over()
-        await eventually(lambda: reported(world, "worker-1"), runs(0))
+        await eventually(lambda: world.report("worker-1"), runs(0))
     assert framework.most_running == 2
 
 
@@ -192,7 +190,7 @@ async def test_draining_finishes_what_runs_and_takes_nothing_more(
             await world.submit("waiting")
             record, _ = await world.read("running")
             assert (record.state, record.attempts) == (State.QUEUED, 1)
-            await eventually(lambda: reported(world, "worker-1"), is_draining)
+            await eventually(lambda: world.report("worker-1"), is_draining)
         framework.let_go.set()
         async with a_worker(
             queue_server.admin_url, world.request_id, socket, traits=Traits("worker-2")
@@ -215,7 +213,7 @@ async def test_a_worker_outwaits_a_missing_consumer_and_a_missing_stream(
     ):
         await eventually(lambda: now(not worker.not_ready()))
         await js.delete_stream(stream)
-        await eventually(lambda: reported(world, "worker-1"))
+        await eventually(lambda: world.report("worker-1"))
         await world.install()
         await world.submit("at-last")
         await world.over()
@@ -223,16 +221,6 @@ async def test_a_worker_outwaits_a_missing_consumer_and_a_missing_stream(
 
 async def now(value: T) -> T:
     return value
-
-
-async def reported(world: FunctionWorld, worker: str) -> WorkerReport | None:
-    key = worker_key(world.request_id, worker)
-    bucket = f"KV_{world.names.worker_bucket}"
-    return await world.last(bucket, f"$KV.{world.names.worker_bucket}.{key}", worker_report.decode)
-
-
-def runs(count: int) -> Callable[[WorkerReport | None], bool]:
-    return lambda report: report is not None and report.running == count
 
 
 def is_draining(report: WorkerReport | None) -> bool:

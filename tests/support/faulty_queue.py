@@ -1,6 +1,5 @@
 """A worker's queue on which the nth call goes wrong, or the worker dies of it."""
 
-import itertools
 from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum, auto
 from typing import TypeVar
@@ -38,7 +37,7 @@ class FaultyQueue(Queue):
         super().__init__(names)
         self._at = at
         self._fault = fault
-        self._calls = itertools.count(1)
+        self.calls = 0
         self.is_dead = False
         self.has_come = False
 
@@ -63,7 +62,8 @@ class FaultyQueue(Queue):
 
     async def _struck(self, call: Callable[[], Awaitable[R]]) -> R:
         self._live()
-        is_now = next(self._calls) == self._at
+        self.calls += 1
+        is_now = self.calls == self._at
         self.has_come |= is_now
         fault = self._fault if is_now else Fault.NONE
         if fault is Fault.UNREACHABLE:

@@ -5,7 +5,7 @@ import random
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import nats
 import nats.errors
@@ -15,17 +15,17 @@ from nats.aio.msg import Msg
 from nats.js.api import ConsumerConfig, DeliverPolicy
 
 from hack.cluster.queue import QueueServer
+from serverless.worker.cancellation import honour_cancellation
 from serverless.worker.clock import Clock, SystemClock
-from shared.invocation import message, transition
+from shared.invocation import message, transition, worker_report
 from shared.invocation import record as codec
 from shared.invocation.message import call_of
-from shared.invocation.queue_names import QueueNames, consumer_of, record_key
+from shared.invocation.queue_names import QueueNames, consumer_of, record_key, worker_key
 from shared.invocation.record import Body, Record, Request
 from shared.invocation.streams import StreamLimits, body_bucket, consumer, streams
+from shared.invocation.worker_report import WorkerReport
 from tests.support.eventually import eventually
 from tests.support.invocations import Execution, Seen, Version, is_over, violations
-
-T = TypeVar("T")
 
 HISTORY = 64
 ACK_WAIT_SECONDS = 2.0
@@ -122,17 +122,20 @@ class FunctionWorld:
         await self.queue(invocation_id, record)
         return True
 
-    async def last(self, stream: str, subject: str, decode: Callable[[bytes], T]) -> T | None:
-        """What the last message of a subject says; none if there is none."""
+    async def report(self, worker: str) -> WorkerReport | None:
+        """What a worker has told of itself last."""
+        bucket = self.names.worker_bucket
+        subject = f"$KV.{bucket}.{worker_key(self.request_id, worker)}"
+        js = self.client.jetstream()
         try:
-            found = await self.client.jetstream().get_last_msg(stream, subject, direct=True)
+            found = await js.get_last_msg(f"KV_{bucket}", subject, direct=True)
         except nats.js.errors.NotFoundError:
             return None
-        return decode(found.data or b"")
+        return worker_report.decode(found.data or b"")
 
-    async def state(self, invocation_id: str) -> str:
-        """How far along an invocation is."""
-        return (await self.read(invocation_id))[0].state
+    async def nothing_is_queued(self) -> bool:
+        """Whether every message has been dealt with."""
+        return not await self._queued()
 
     async def large_body(self, name: str, data: bytes) -> Body:
         """An object as any client of object stores makes it."""
@@ -198,6 +201,7 @@ class FunctionWorld:
 
     async def _api(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         answer = await self.client.request(f"$JS.API.{path}", json.dumps(body).encode(), timeout=10)
+        honour_cancellation()
         decoded: dict[str, Any] = json.loads(answer.data)
         assert "error" not in decoded, decoded
         return decoded
@@ -221,3 +225,8 @@ async def new_world(
 
 async def ignored(_: Exception) -> None:
     """Connections are broken on purpose."""
+
+
+def runs(count: int) -> Callable[[WorkerReport | None], bool]:
+    """Whether a report says that so many run."""
+    return lambda report: report is not None and report.running == count

@@ -27,6 +27,7 @@ class Traits:
     name: str = "worker-1"
     queue: Queue | None = None
     clock: Clock = field(default_factory=SystemClock)
+    pace: Pace = QUICK
 
 
 USUAL: Final = Traits()
@@ -49,7 +50,7 @@ async def a_worker(
             framework,
             CollectorRegistry(),
             traits.clock,
-            QUICK,
+            traits.pace,
         )
         worker = Worker(around, Identity(request_id, traits.name), concurrency)
         async with worker.working():
