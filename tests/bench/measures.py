@@ -19,6 +19,8 @@ from tests.bench.listings import listing_measures
 from tests.bench.load import drive
 from tests.bench.queues import queue_measures
 from tests.bench.reports import LatencyReport
+from tests.bench.serverless_drain import drain_measures
+from tests.bench.serverless_echo import echo_measures
 from tests.bench.table import Measure, measured
 from tests.bench.units import units_measures
 
@@ -165,6 +167,11 @@ async def health(_: Sizes) -> list[Measure]:
     return await health_measures()
 
 
+async def serverless(_: Sizes) -> list[Measure]:
+    """A queue with workers, and no cluster."""
+    return [*await echo_measures(), *await drain_measures()]
+
+
 ON_WIDGETS: dict[str, Callable[[Bench], Awaitable[list[Measure]]]] = {
     "floor": floor,
     "sync": sync,
@@ -180,4 +187,5 @@ ALONE: dict[str, Callable[[Sizes], Awaitable[list[Measure]]]] = {
     "burst": burst,
     "listing": listing,
     "health": health,
+    "serverless": serverless,
 }
