@@ -33,7 +33,7 @@ async def echo_measures() -> list[Measure]:
             replies = summary(await replied(server))
             async with (
                 new_world(server) as world,
-                worker_process(Path(folder) / "worker", world.request_id, server, 1) as both,
+                worker_process(Path(folder) / "worker", world.request_id, server) as both,
             ):
                 await both.ready()
                 echoes = summary(await repeated(lambda number: echoed(world, number)))

@@ -77,7 +77,9 @@ BREAKS: dict[str, Callable[[], Seen]] = {
     "it is buried alive": lambda: replace(
         GOOD, dead_letters=(DeadLetter(reason="", failure_class="", call=call_of("fn", "i", DONE)),)
     ),
-    "an attempt is executed twice": lambda: replace(GOOD, executions=(*GOOD.executions, *GOOD.executions)),
+    "an attempt is executed twice": lambda: replace(
+        GOOD, executions=(*GOOD.executions, *GOOD.executions)
+    ),
     "an unknown attempt is executed": lambda: replace(
         GOOD, executions=(Execution("i", 1, 2, 2500),)
     ),
