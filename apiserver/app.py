@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
-from apiserver import body, keys
+from apiserver import keys
 from apiserver.access import AccessRecorder, access_records
 from apiserver.assets import swagger_assets
 from apiserver.clock import Clock
@@ -14,7 +14,10 @@ from apiserver.deadline import Allowance, deadlines
 from apiserver.detached import detached_work
 from apiserver.document import document
 from apiserver.envelope import errors_as_json
+from apiserver.in_flight import InFlightBytes
 from apiserver.limits import Limits
+from apiserver.ports.functions import Functions
+from apiserver.ports.invocations import InvocationIndex, Invocations
 from apiserver.ports.jobs import Jobs
 from apiserver.ports.pools import Pools
 from apiserver.ports.specs import Specs
@@ -24,7 +27,9 @@ from apiserver.ports.units import Units
 from apiserver.request_id import add_header, request_ids
 from apiserver.routes import routes
 from apiserver.services.health import Health
+from apiserver.services.overview.feed import Feed
 from apiserver.services.readiness import Readiness
+from apiserver.ui.assets import ui_assets
 from apiserver.waits import Waits
 
 
@@ -47,6 +52,10 @@ class Parts:
     jobs: Jobs | None = None
     units: Units | None = None
     storages: Storages | None = None
+    functions: Functions | None = None
+    invocations: Invocations | None = None
+    invocation_index: InvocationIndex | None = None
+    feed: Feed | None = None
 
 
 def create_app(parts: Parts) -> web.Application:
@@ -54,7 +63,7 @@ def create_app(parts: Parts) -> web.Application:
     ids, records = request_ids(parts.make_id), access_records(parts.recorder, parts.clock)
     app = web.Application(
         middlewares=[ids, records, errors_as_json, deadlines(parts.allowance)],
-        client_max_size=body.LARGEST,
+        client_max_size=0,  # every route has a limit of its own
     )
     app.on_response_prepare.append(add_header)
     app.on_shutdown.append(_end_waits)
@@ -62,6 +71,7 @@ def create_app(parts: Parts) -> web.Application:
     surface = routes(parts.registry)
     app.router.add_routes(surface)
     app[keys.ASSETS] = swagger_assets()
+    app[keys.UI_ASSETS] = ui_assets()
     app[keys.DOCUMENT] = document(surface, parts.version)
     _provide(app, parts)
     return app
@@ -72,12 +82,17 @@ def _provide(app: web.Application, parts: Parts) -> None:
     app[keys.READINESS] = parts.readiness
     app[keys.LIMITS] = parts.limits
     app[keys.WAITS] = Waits()
+    app[keys.IN_FLIGHT] = InFlightBytes(parts.limits.max_in_flight_bytes)
     app[keys.STOCK] = parts.stock
     app[keys.POOLS] = parts.pools
     app[keys.SPECS] = parts.specs
     app[keys.JOBS] = parts.jobs
     app[keys.UNITS] = parts.units
     app[keys.STORAGES] = parts.storages
+    app[keys.FUNCTIONS] = parts.functions
+    app[keys.INVOCATIONS] = parts.invocations
+    app[keys.INVOCATION_INDEX] = parts.invocation_index
+    app[keys.FEED] = parts.feed
 
 
 async def _end_waits(app: web.Application) -> None:

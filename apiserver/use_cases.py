@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from apiserver.clock import Clock
 from apiserver.gateway import Cluster
-from apiserver.resources import GPU_STORAGES, STOCK_POOLS
+from apiserver.resources import FUNCTIONS, GPU_STORAGES, STOCK_POOLS
 from apiserver.services.active_units import ActiveUnits
 from apiserver.services.catalogue import Catalogue
 from apiserver.services.claims import Claims
@@ -17,6 +17,8 @@ from apiserver.services.jobs import JobService
 from apiserver.services.mount_locks import MountLocks
 from apiserver.services.object_creation import ObjectCreation
 from apiserver.services.operation_metrics import OperationMetrics
+from apiserver.services.overview.feed import Feed
+from apiserver.services.overview.lookout import Lookout
 from apiserver.services.patience import Patience
 from apiserver.services.pools import PoolService
 from apiserver.services.records import Records
@@ -41,6 +43,7 @@ class Surroundings:
     system: str
     catalogue: Catalogue
     create_seconds: float
+    record_seconds: float = 72 * 3600.0
 
 
 class UseCases:
@@ -57,7 +60,7 @@ class UseCases:
     ) -> None:
         patience = Patience(clock, randomness)
         records = Records(objects, where.system, patience, clock, make_id)
-        choice = StockChoice(objects, where.stock, patience, randomness)
+        choice = StockChoice(objects, where.stock, patience, clock, randomness)
         claims = Claims(objects, where.stock, patience, clock)
         active = ActiveUnits(objects, where.instance, patience)
         locks = MountLocks(objects, where.instance, patience)
@@ -69,6 +72,9 @@ class UseCases:
         storages = ObjectCreation(
             objects, GPU_STORAGES, where.instance, records, requests, patience
         )
+        self.function_creation = ObjectCreation(
+            objects, FUNCTIONS, where.instance, records, requests, patience
+        )
         catalogue, seconds = where.catalogue, where.create_seconds
         self.units = UnitService(objects, where.instance, creation, locks, requests, seconds)
         self.stock = StockService(objects, where.stock, catalogue, records, seeding, requests)
@@ -76,5 +82,7 @@ class UseCases:
         self.storages = StorageService(objects, where.instance, storages, make_id)
         self.specs = SpecService(objects, where.stock, catalogue)
         self.jobs = JobService(objects, where.system, records)
-        resumable = Resumable(creation, self.stock, pools, storages)
+        lookout = Lookout(objects, where.stock, where.instance, where.system)
+        self.feed = Feed(lookout, clock)
+        resumable = Resumable(creation, self.stock, pools, storages, self.function_creation)
         self.resumption = Resumption(objects, where.system, requests, resumable, clock, randomness)

@@ -71,10 +71,10 @@ class QueueServer:
 
     def _secrets(self) -> dict[str, str]:
         """What the configuration takes from its environment."""
-        passwords = {variable(user, "PASSWORD"): self.password(user) for user in USERS}
+        passwords = {password_variable(user): self.password(user) for user in USERS}
         seed = self._kept(self.issuer_seed_file, new_issuer)
         issuer = nkeys.from_seed(seed.encode()).public_key.decode()
-        return {**passwords, variable("callout", "ISSUER"): issuer}
+        return {**passwords, "NATS_CALLOUT_ISSUER": issuer}
 
     @staticmethod
     def _kept(path: Path, make: Callable[[], str]) -> str:
@@ -83,9 +83,9 @@ class QueueServer:
         return path.read_text()
 
 
-def variable(user: str, what: str) -> str:
-    """The name under which the configuration knows it."""
-    return f"NATS_{user.upper().replace('-', '_')}_{what}"
+def password_variable(user: str) -> str:
+    """The name under which the configuration knows a user's password."""
+    return f"NATS_{user.upper().replace('-', '_')}_PASSWORD"
 
 
 def new_issuer() -> str:

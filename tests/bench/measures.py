@@ -15,12 +15,15 @@ from tests.bench.creates import create_measures
 from tests.bench.floor import VARIANTS, fetched, streamed
 from tests.bench.footprint import footprint_measures
 from tests.bench.health_calls import health_measures
+from tests.bench.ingests import ingest_measures
 from tests.bench.listings import listing_measures
 from tests.bench.load import drive
 from tests.bench.queues import queue_measures
 from tests.bench.reports import LatencyReport
+from tests.bench.rest import rest_measures
 from tests.bench.serverless_drain import drain_measures
 from tests.bench.serverless_echo import echo_measures
+from tests.bench.storages import storage_measures
 from tests.bench.table import Measure, measured
 from tests.bench.units import units_measures
 
@@ -167,6 +170,21 @@ async def health(_: Sizes) -> list[Measure]:
     return await health_measures()
 
 
+async def ingest(_: Sizes) -> list[Measure]:
+    """One API process, one queue, and a program that only publishes."""
+    return await ingest_measures()
+
+
+async def storages(_: Sizes) -> list[Measure]:
+    """Our controller alone, held against itself."""
+    return await storage_measures()
+
+
+async def rest(sizes: Sizes) -> list[Measure]:
+    """Our controller and API, then the other controller, each on a cluster of its own."""
+    return await rest_measures(sizes.units)
+
+
 async def serverless(_: Sizes) -> list[Measure]:
     """A queue with workers, and no cluster."""
     return [*await echo_measures(), *await drain_measures()]
@@ -183,9 +201,12 @@ ON_WIDGETS: dict[str, Callable[[Bench], Awaitable[list[Measure]]]] = {
 ALONE: dict[str, Callable[[Sizes], Awaitable[list[Measure]]]] = {
     "queue": queue,
     "units": units,
+    "rest": rest,
+    "storages": storages,
     "create": create,
     "burst": burst,
     "listing": listing,
     "health": health,
+    "ingest": ingest,
     "serverless": serverless,
 }
