@@ -57,13 +57,18 @@ NEEDED = [
     *acts("controller", ("create", "patch"), "", "persistentvolumeclaims", INSTANCE),
     *acts("controller", ("create", "delete", "patch"), "batch", "jobs", INSTANCE),
     *acts("controller", ("list", "watch"), "storage.k8s.io", "storageclasses"),
+    *acts("activator", ("get", "list", "patch", "watch"), GROUP, "functions", INSTANCE),
+    *acts("activator", ("patch",), GROUP, "functions/status", INSTANCE),
+    *acts("activator", ("list", "watch"), GROUP, "gpuunits", INSTANCE),
+    *acts("activator", ("create", "get", "patch"), "", "secrets", INSTANCE),
+    *acts("activator", ("create", "get", "patch"), "coordination.k8s.io", "leases", SYSTEM),
 ]
-BOTH = ("runtime-api", "controller")
+ALL = ("runtime-api", "controller", "activator")
 REFUSED = [
     act
-    for account in BOTH
+    for account in ALL
     for act in (
-        *acts(account, ANYTHING, "", "secrets", "", *OURS),
+        *acts(account, ANYTHING, "", "secrets", "", STOCK, SYSTEM),
         *acts(account, ("create", "get"), "", "pods/exec", "", *OURS),
         *acts(account, ("create", "patch"), "", "pods", "", *OURS),
         *acts(account, ("create", "delete", "patch", "update"), "", "nodes"),
@@ -76,6 +81,14 @@ REFUSED = [
         *acts(account, ("deletecollection",), GROUP, "gpuunits", *OURS),
     )
 ] + [
+    *acts("runtime-api", ANYTHING, "", "secrets", INSTANCE),
+    *acts("controller", ANYTHING, "", "secrets", INSTANCE),
+    *acts("activator", ("delete", "list", "watch", "update"), "", "secrets", INSTANCE),
+    *acts("activator", ("create", "delete", "patch", "update"), GROUP, "gpuunits", INSTANCE),
+    *acts("activator", ANYTHING, GROUP, "gpuunits", STOCK),
+    *acts("activator", ("create", "delete", "update"), GROUP, "functions", INSTANCE),
+    *acts("activator", ANYTHING, GROUP, "operations", SYSTEM),
+    *acts("activator", ANYTHING, "apps", "deployments", "", *OURS),
     *acts("runtime-api", ("patch", "update"), GROUP, "gpuunits/status", STOCK, INSTANCE),
     *acts("runtime-api", ("patch", "update"), GROUP, "gpustorages/status", INSTANCE),
     *acts("runtime-api", ("delete", "deletecollection"), GROUP, "operations", SYSTEM),
@@ -110,7 +123,7 @@ async def allowed(admin: Admin, asked: list[Act]) -> list[Act]:
     return [act for act in asked if await is_allowed(admin, act)]
 
 
-@pytest.mark.parametrize("account", BOTH)
+@pytest.mark.parametrize("account", ALL)
 async def test_an_account_may_do_what_its_program_needs(
     installed: ControlPlane, account: str
 ) -> None:
@@ -118,7 +131,7 @@ async def test_an_account_may_do_what_its_program_needs(
     assert await allowed(installed.admin, needed) == needed
 
 
-@pytest.mark.parametrize("account", BOTH)
+@pytest.mark.parametrize("account", ALL)
 async def test_an_account_may_do_nothing_else(installed: ControlPlane, account: str) -> None:
     refused = [act for act in REFUSED if act.account == account]
     assert await allowed(installed.admin, refused) == []
@@ -138,7 +151,9 @@ async def test_the_api_works_with_its_own_account(installed: ControlPlane, tmp_p
     assert seen["kubernetesVersion"].startswith("v1.36.")
 
 
-@pytest.mark.parametrize("program", ours.PROGRAMS, ids=lambda program: program.name)
+@pytest.mark.parametrize(
+    "program", [ours.CONTROLLER, ours.RUNTIME_API], ids=lambda program: program.name
+)
 async def test_a_program_follows_its_renewed_token_without_a_restart(
     installed: ControlPlane, tmp_path: Path, program: ours.Program
 ) -> None:
