@@ -14,6 +14,7 @@ FILES: Mapping[str, Callable[[], str]] = {
     "docs/openapi.json": openapi.document,
     **crd.FILES,
     "manifests/rbac/controller.yaml": rbac.controller,
+    "manifests/rbac/credentials.yaml": rbac.credentials,
     "manifests/rbac/runtime-api.yaml": rbac.runtime_api,
 }
 
