@@ -26,13 +26,14 @@ ANYTHING = (*FOLLOW, "update", "deletecollection")
 
 
 class Act(NamedTuple):
-    """Something that an account may do or not; without a namespace, everywhere."""
+    """Something that an account may do or not; without a namespace or name, to all."""
 
     account: str
     verb: str
     group: str
     resource: str
     namespace: str = ""
+    name: str = ""
 
 
 def acts(account: str, verbs: Iterable[str], group: str, resource: str, *where: str) -> list[Act]:
@@ -57,11 +58,13 @@ NEEDED = [
     *acts("controller", ("create", "patch"), "", "persistentvolumeclaims", INSTANCE),
     *acts("controller", ("create", "delete", "patch"), "batch", "jobs", INSTANCE),
     *acts("controller", ("list", "watch"), "storage.k8s.io", "storageclasses"),
+    Act("credentials", "get", "", "secrets", SYSTEM, "nats-users"),
+    Act("credentials", "patch", "", "secrets", SYSTEM, "nats-users"),
 ]
-BOTH = ("runtime-api", "controller")
+ACCOUNTS_OF_OURS = ("runtime-api", "controller", "credentials")
 REFUSED = [
     act
-    for account in BOTH
+    for account in ACCOUNTS_OF_OURS
     for act in (
         *acts(account, ANYTHING, "", "secrets", "", *OURS),
         *acts(account, ("create", "get"), "", "pods/exec", "", *OURS),
@@ -88,6 +91,14 @@ REFUSED = [
     *acts("controller", ("create", "delete"), GROUP, "gpustorages", INSTANCE),
     *acts("controller", ("delete", "deletecollection"), "", "persistentvolumeclaims", *OURS),
     *acts("controller", ANYTHING, "", "persistentvolumes"),
+    *acts("credentials", ANYTHING, GROUP, "gpuunits", "", *OURS),
+    *acts("credentials", ANYTHING, "", "configmaps", "", *OURS),
+    *(Act("credentials", verb, "", "secrets", SYSTEM, "other") for verb in ANYTHING),
+    *(
+        Act("credentials", verb, "", "secrets", SYSTEM, "nats-users")
+        for verb in ("delete", "update")
+    ),
+    *acts("credentials", ANYTHING, "coordination.k8s.io", "leases", "", *OURS),
 ]
 
 
@@ -99,6 +110,7 @@ async def is_allowed(admin: Admin, act: Act) -> bool:
         "resource": name,
         "subresource": part,
         "namespace": act.namespace,
+        "name": act.name,
     }
     user = f"system:serviceaccount:runtime-system:{act.account}"
     review = await admin.create(REVIEWS, {"spec": {"user": user, "resourceAttributes": attributes}})
@@ -110,7 +122,7 @@ async def allowed(admin: Admin, asked: list[Act]) -> list[Act]:
     return [act for act in asked if await is_allowed(admin, act)]
 
 
-@pytest.mark.parametrize("account", BOTH)
+@pytest.mark.parametrize("account", ACCOUNTS_OF_OURS)
 async def test_an_account_may_do_what_its_program_needs(
     installed: ControlPlane, account: str
 ) -> None:
@@ -118,7 +130,7 @@ async def test_an_account_may_do_what_its_program_needs(
     assert await allowed(installed.admin, needed) == needed
 
 
-@pytest.mark.parametrize("account", BOTH)
+@pytest.mark.parametrize("account", ACCOUNTS_OF_OURS)
 async def test_an_account_may_do_nothing_else(installed: ControlPlane, account: str) -> None:
     refused = [act for act in REFUSED if act.account == account]
     assert await allowed(installed.admin, refused) == []
