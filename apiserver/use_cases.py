@@ -57,7 +57,7 @@ class UseCases:
     ) -> None:
         patience = Patience(clock, randomness)
         records = Records(objects, where.system, patience, clock, make_id)
-        choice = StockChoice(objects, where.stock, patience, randomness)
+        choice = StockChoice(objects, where.stock, patience, clock, randomness)
         claims = Claims(objects, where.stock, patience, clock)
         active = ActiveUnits(objects, where.instance, patience)
         locks = MountLocks(objects, where.instance, patience)

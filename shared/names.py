@@ -40,6 +40,11 @@ def worker(request_id: str, number: int) -> str:
     return _within_limit(f"{request_id}-{number}")
 
 
+def queue_secret(request_id: str) -> str:
+    """The Secret with which a function's workers reach the queue."""
+    return _within_limit(f"queue-{request_id}")
+
+
 def pool_unit(pool: str, number: int) -> str:
     """The stock unit of that number which a pool keeps."""
     return _within_limit(f"{pool}-{number}")

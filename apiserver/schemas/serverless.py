@@ -3,8 +3,10 @@
 import re
 from typing import Final
 
+from marshmallow import validate
+
 from apiserver.schemas.part import PartSchema
-from apiserver.schemas.strict import Part, Text, matching
+from apiserver.schemas.strict import Part, Text, Whole, matching
 from shared.v1alpha1.framework import Framework
 from shared.v1alpha1.gpuunit import Serverless
 
@@ -32,3 +34,5 @@ class ServerlessSchema(PartSchema[Serverless]):
         metadata={"pattern": f"^{_REQUEST_ID.pattern}$"},
     )
     framework = Part(FrameworkSchema)
+    concurrency = Whole(validate=validate.Range(1, 1000, error="must be from {min} to {max}"))
+    timeout_seconds = Whole(validate=validate.Range(1, 3570, error="must be from {min} to {max}"))

@@ -25,8 +25,8 @@ from shared.unit_rules import access_problems, workload_problems
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.operation import Operation
 
-# More at once would not be done sooner: they would only take each other's stock and time.
-MOST_AT_ONCE: Final = 8
+# More at once would not be done sooner: they would only take each other's time.
+MOST_AT_ONCE: Final = 32
 SETTLED: Final = frozenset({UnitPhase.READY.value, UnitPhase.FAILED.value})
 
 

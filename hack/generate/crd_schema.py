@@ -10,7 +10,7 @@ Schema = dict[str, Any]
 
 
 def of_type(hint: Any, *, with_defaults: bool) -> Schema:
-    """The schema of a model's part; a status has no defaults, for the server would write them."""
+    """The schema of a model's part; a status has only the defaults that its model names."""
     return _type(inspect.type_info(hint), with_defaults)
 
 

@@ -9,7 +9,7 @@ from shared.meta import ObjectMeta
 from shared.phases import FunctionPhase
 from shared.v1alpha1.framework import Framework
 from shared.v1alpha1.mount import StorageMount
-from shared.v1alpha1.schema import Conditions, Generation, SpecName, Time, one_of
+from shared.v1alpha1.schema import Conditions, Generation, SpecName, Time, one_of, zero
 from shared.v1alpha1.template import Template
 
 KIND: Final = "Function"
@@ -69,9 +69,15 @@ class FunctionStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
         Meta(description="How far along it is.", extra_json_schema=one_of(FunctionPhase)),
     ] = ""
     desired_workers: Annotated[int, Meta(description="Workers that are needed.", ge=0)] = 0
-    workers: Annotated[int, Meta(description="Workers that there are.", ge=0)] = 0
-    ready_workers: Annotated[int, Meta(description="Workers that can take work.", ge=0)] = 0
-    queued: Annotated[int, Meta(description="Invocations that wait.", ge=0)] = 0
+    workers: Annotated[
+        int, Meta(description="Workers that there are.", ge=0, extra_json_schema=zero())
+    ] = 0
+    ready_workers: Annotated[
+        int, Meta(description="Workers that can take work.", ge=0, extra_json_schema=zero())
+    ] = 0
+    queued: Annotated[
+        int, Meta(description="Invocations that wait.", ge=0, extra_json_schema=zero())
+    ] = 0
     running: Annotated[int, Meta(description="Invocations that run.", ge=0)] = 0
     worker_counter: Annotated[
         int, Meta(description="The number of the last worker that was asked for.", ge=0)

@@ -35,6 +35,12 @@ class Serverless(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     framework: Annotated[Framework | None, Meta(description="How the user's code is reached.")] = (
         None
     )
+    concurrency: Annotated[
+        int, Meta(description="Invocations that it runs at once.", ge=1, le=1000)
+    ] = 1
+    timeout_seconds: Annotated[
+        int, Meta(description="How long one run may take.", ge=1, le=3570)
+    ] = 300
 
 
 class GPUUnitSpec(Envelope, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

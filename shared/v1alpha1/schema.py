@@ -23,6 +23,11 @@ Conditions = Annotated[
 ]
 
 
+def zero() -> dict[str, Any]:
+    """For a count that is a column: kubectl shows 0 instead of nothing."""
+    return {"default": 0}
+
+
 def one_of(values: type[StrEnum]) -> dict[str, Any]:
     """Close the schema to `values`, while a reader still takes what a newer writer wrote."""
     return {"enum": [value.value for value in values]}

@@ -8,7 +8,7 @@ from msgspec import Meta
 from shared.meta import ObjectMeta
 from shared.phases import PoolPhase
 from shared.v1alpha1.envelope import Envelope
-from shared.v1alpha1.schema import Conditions, Generation, one_of
+from shared.v1alpha1.schema import Conditions, Generation, one_of, zero
 
 KIND: Final = "StockPool"
 PLURAL: Final = "stockpools"
@@ -34,8 +34,14 @@ class StockPoolStatus(
         Meta(description="How far along the pool is.", extra_json_schema=one_of(PoolPhase)),
     ] = ""
     replicas: Annotated[int, Meta(description="How many unclaimed units there are.", ge=0)] = 0
-    available: Annotated[int, Meta(description="How many units are ready and unclaimed.", ge=0)] = 0
-    allocated: Annotated[int, Meta(description="How many units were consumed in total.", ge=0)] = 0
+    available: Annotated[
+        int,
+        Meta(description="How many units are ready and unclaimed.", ge=0, extra_json_schema=zero()),
+    ] = 0
+    allocated: Annotated[
+        int,
+        Meta(description="How many units were consumed in total.", ge=0, extra_json_schema=zero()),
+    ] = 0
     claimed: Annotated[
         tuple[str, ...],
         Meta(description="The uids of claimed units; one that is gone was consumed."),

@@ -19,6 +19,8 @@ from tests.bench.listings import listing_measures
 from tests.bench.load import drive
 from tests.bench.queues import queue_measures
 from tests.bench.reports import LatencyReport
+from tests.bench.rest import rest_measures
+from tests.bench.storages import storage_measures
 from tests.bench.table import Measure, measured
 from tests.bench.units import units_measures
 
@@ -165,6 +167,16 @@ async def health(_: Sizes) -> list[Measure]:
     return await health_measures()
 
 
+async def storages(_: Sizes) -> list[Measure]:
+    """Our controller alone, held against itself."""
+    return await storage_measures()
+
+
+async def rest(sizes: Sizes) -> list[Measure]:
+    """Our controller and API, then the other controller, each on a cluster of its own."""
+    return await rest_measures(sizes.units)
+
+
 ON_WIDGETS: dict[str, Callable[[Bench], Awaitable[list[Measure]]]] = {
     "floor": floor,
     "sync": sync,
@@ -176,6 +188,8 @@ ON_WIDGETS: dict[str, Callable[[Bench], Awaitable[list[Measure]]]] = {
 ALONE: dict[str, Callable[[Sizes], Awaitable[list[Measure]]]] = {
     "queue": queue,
     "units": units,
+    "rest": rest,
+    "storages": storages,
     "create": create,
     "burst": burst,
     "listing": listing,

@@ -1,0 +1,1 @@
+"""One invocation of a function: its record, its messages, and where the queue keeps them."""

@@ -1,0 +1,11 @@
+"""Sizes that every part of serverless keeps to."""
+
+from typing import Final
+
+INLINE_BYTES: Final = 256 * 1024
+MAX_PAYLOAD_BYTES: Final = 64 * 1024 * 1024
+MAX_HEADER_BYTES: Final = 4 * 1024
+MAX_ATTRIBUTE_BYTES: Final = 4 * 1024
+CLOCK_SKEW_SECONDS: Final = 5
+ACK_WAIT_SECONDS: Final = 30
+HEARTBEAT_SECONDS: Final = 10

@@ -1,0 +1,87 @@
+"""Where the queue keeps things: subjects, streams, buckets, keys and object names."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+
+class QueueNames(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The names at the queue; the API, the activator and the workers must agree on them."""
+
+    prefix: Annotated[str, Meta(description="What every subject begins with.")] = (
+        "runtime.serverless"
+    )
+    invocations_stream: Annotated[str, Meta(description="The work queue.")] = "RUNTIME_INVOCATIONS"
+    results_stream: Annotated[str, Meta(description="The stream of outcomes.")] = "RUNTIME_RESULTS"
+    dead_letter_stream: Annotated[str, Meta(description="The stream of dead letters.")] = (
+        "RUNTIME_DLQ"
+    )
+    record_bucket: Annotated[str, Meta(description="The bucket of the records.")] = (
+        "runtime-invocations"
+    )
+    worker_bucket: Annotated[str, Meta(description="The bucket of the workers' reports.")] = (
+        "runtime-workers"
+    )
+    body_bucket: Annotated[
+        str, Meta(description="The object bucket of large bodies; -<requestID> is added.")
+    ] = "runtime-bodies"
+
+    def call_subject(self, request_id: str, invocation_id: str) -> str:
+        """Where an invocation is queued; at most one message is on it."""
+        return f"{self.prefix}.invoke.{request_id}.{invocation_id}"
+
+    def calls_of(self, request_id: str) -> str:
+        """The filter of a function's consumer."""
+        return f"{self.prefix}.invoke.{request_id}.*"
+
+    def result_subject(self, request_id: str) -> str:
+        """Where outcomes of a function are told."""
+        return f"{self.prefix}.result.{request_id}"
+
+    def dead_letter_subject(self, request_id: str) -> str:
+        """Where dead letters of a function are told."""
+        return f"{self.prefix}.dlq.{request_id}"
+
+    def nudge_subject(self, request_id: str) -> str:
+        """Where workers hear of a cancelled invocation, by its id, without a promise."""
+        return f"{self.prefix}.nudge.{request_id}"
+
+    def bodies_of(self, request_id: str) -> str:
+        """The object bucket of a function."""
+        return f"{self.body_bucket}-{request_id}"
+
+    def record_subject(self, key: str) -> str:
+        """The subject under which a record's changes appear."""
+        return f"$KV.{self.record_bucket}.{key}"
+
+
+def consumer_of(request_id: str) -> str:
+    """The durable consumer of a function."""
+    return request_id
+
+
+def record_key(request_id: str, invocation_id: str) -> str:
+    """The key of an invocation's record."""
+    return f"{request_id}.{invocation_id}"
+
+
+def ids_of(record_key: str) -> tuple[str, str]:
+    """The requestID and the invocationID that a record's key is made of."""
+    request_id, _, invocation_id = record_key.partition(".")
+    return request_id, invocation_id
+
+
+def worker_key(request_id: str, worker: str) -> str:
+    """The key of a worker's report."""
+    return f"{request_id}.{worker}"
+
+
+def request_object(function_uid: str, invocation_id: str) -> str:
+    """The object of an invocation's large payload, the same for every run."""
+    return f"{function_uid}.{invocation_id}.request"
+
+
+def result_object(function_uid: str, invocation_id: str, run: int, attempt: int) -> str:
+    """The object of one attempt's large result."""
+    return f"{function_uid}.{invocation_id}.{run}.{attempt}.result"

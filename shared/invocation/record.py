@@ -1,0 +1,80 @@
+"""The record of one invocation: the fence that every transition is compared and set on."""
+
+from typing import Any
+
+import msgspec
+
+from shared.invocation.state import FINAL, State
+
+
+class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A payload: here when it is small, otherwise an object of the function's bucket."""
+
+    inline: bytes = b""
+    object_name: str = ""
+    size: int = 0
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What a caller asked for, and the limits that held when it was accepted."""
+
+    content_type: str = "application/octet-stream"
+    headers: dict[str, str] = {}
+    attributes: dict[str, Any] = {}
+    body: Body = Body()
+    ttl_seconds: int = 3600
+    timeout_seconds: int = 300
+    max_attempts: int = 3
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What came of an invocation: the framework's answer, or why there is none."""
+
+    status_code: int = 0
+    content_type: str = ""
+    headers: dict[str, str] = {}
+    body: Body = Body()
+    error: str = ""
+    failure_class: str = ""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One invocation as the queue's bucket keeps it; times are milliseconds since 1970.
+
+    `accepted_at` is when the present run was; `sequence` is the message that is running, and
+    `published` says that the outcome of this run is in the stream of results.
+    """
+
+    function_uid: str
+    run: int = 1
+    hash: str
+    accepted_at: int
+    request: Request
+    state: State = State.QUEUED
+    attempts: int = 0
+    worker: str = ""
+    sequence: int = 0
+    started_at: int = 0
+    finished_at: int = 0
+    result: Result | None = None
+    published: bool = False
+
+    @property
+    def is_final(self) -> bool:
+        """Whether this run has its outcome."""
+        return self.state in FINAL
+
+    @property
+    def overdue_at(self) -> int:
+        """When the run must be final, in milliseconds since 1970."""
+        return self.accepted_at + self.request.ttl_seconds * 1000
+
+
+def encode(record: Record) -> bytes:
+    """The record as the bucket holds it."""
+    return msgspec.json.encode(record)
+
+
+def decode(value: bytes) -> Record:
+    """Read a record, or raise msgspec.DecodeError."""
+    return msgspec.json.decode(value, type=Record)

@@ -1,0 +1,37 @@
+"""The one word for how far along an invocation is."""
+
+from enum import StrEnum
+from typing import Final
+
+
+class State(StrEnum):
+    """How far along an invocation is; the last five are final for a run."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    DEAD_LETTERED = "dead_lettered"
+
+
+class FailureClass(StrEnum):
+    """Why an invocation has not succeeded, for programs."""
+
+    FRAMEWORK_ERROR = "framework_error"
+    FRAMEWORK_PROTOCOL = "framework_protocol"
+    TIMEOUT = "timeout"
+    RESULT_TOO_LARGE = "result_too_large"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    ATTEMPTS_EXHAUSTED = "attempts_exhausted"
+    FUNCTION_DELETED = "function_deleted"
+    BODY_LOST = "body_lost"
+    UNREADABLE = "unreadable"
+
+
+FINAL: Final = frozenset(
+    {State.SUCCEEDED, State.FAILED, State.EXPIRED, State.CANCELLED, State.DEAD_LETTERED}
+)

@@ -1,0 +1,66 @@
+"""The command of the accessor's container, run on a folder: files are read and never written."""
+
+import random
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from controller.gpustorage.accessor import DATA, PORT, SERVER
+from hack.cluster.ports import HOST, free_port
+from hack.cluster.process import Command, Process
+from hack.cluster.readiness import answers, until
+
+
+@pytest.fixture
+async def files(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    (folder / "models").mkdir(parents=True)
+    (folder / "models" / "weights.bin").write_bytes(b"\x00\x01 weights")
+    (tmp_path / "secret").write_text("not a file of the storage")
+    return folder
+
+
+@pytest.fixture
+async def address(files: Path, tmp_path: Path) -> AsyncIterator[str]:
+    port = str(free_port(random.Random()))
+    places = {"python": sys.executable, str(PORT): port, DATA: str(files)}
+    arguments = (*(places.get(each, each) for each in SERVER), "--bind", HOST)
+    process = Process(Command("accessor", arguments), tmp_path / "home")
+    process.start()
+    try:
+        url = f"http://{HOST}:{port}"
+        await until(lambda: answers(f"{url}/"), process)
+        yield url
+    finally:
+        await process.stop()
+
+
+async def test_folders_are_listed_and_files_are_read(address: str) -> None:
+    async with aiohttp.ClientSession(address) as session:
+        async with session.get("/models/") as listing:
+            assert "weights.bin" in await listing.text()
+        async with session.get("/models/weights.bin") as file:
+            assert await file.read() == b"\x00\x01 weights"
+
+
+@pytest.mark.parametrize("method", ["PUT", "POST", "DELETE", "PATCH"])
+async def test_nothing_is_written(address: str, files: Path, method: str) -> None:
+    path = "/models/weights.bin"
+    async with (
+        aiohttp.ClientSession(address) as session,
+        session.request(method, path, data=b"x") as answer,
+    ):
+        assert answer.status == 501
+    assert (files / "models" / "weights.bin").read_bytes() == b"\x00\x01 weights"
+
+
+@pytest.mark.parametrize("path", ["/../secret", "/%2e%2e/secret", "/models/..%2f..%2fsecret"])
+async def test_nothing_beside_the_storage_is_read(address: str, path: str) -> None:
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"{address}{path}", allow_redirects=False) as answer,
+    ):
+        assert answer.status == 404
