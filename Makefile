@@ -3,7 +3,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up down status logs test test-unit test-kube test-faults test-e2e soak bench lint fmt generate swagger lock images clean
+.PHONY: help venv up down status logs test test-unit test-kube test-faults test-e2e test-kind soak bench lint fmt generate swagger lock images clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
@@ -38,6 +38,9 @@ test-faults: venv ## Tests that kill, pause and cut things
 
 test-e2e: venv ## Tests of the whole system as a user sees it
 	@$(PY) -m pytest tests/e2e
+
+test-kind: venv ## Tests on kind with real pods; needs docker and kind
+	@$(PY) -m pytest tests/kind
 
 soak: venv ## Ten thousand random schedules of operations on the model (N=10000 SEED=0)
 	@$(PY) -m tests.model $(if $(N),--schedules $(N)) $(if $(SEED),--seed $(SEED))
