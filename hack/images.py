@@ -31,9 +31,11 @@ def builder(works: Callable[[str], bool]) -> str:
 
 def commands(program: str, names: Sequence[str], release: str) -> list[list[str]]:
     """One build for each image; run in the project's folder."""
+    # Only docker keeps health checks unless it is told to.
+    form = [] if program == "docker" else ["--format", "docker"]
+    build = [program, "build", *form]
     return [
-        [program, "build", "--file", f"Dockerfile.{name}", "--tag", tag(name, release), "."]
-        for name in names
+        [*build, "--file", f"Dockerfile.{name}", "--tag", tag(name, release), "."] for name in names
     ]
 
 

@@ -22,3 +22,8 @@ def test_each_image_is_named_as_the_manifests_name_it() -> None:
             *("--tag", "gpu-runtime/controller:1.2.3", "."),
         ],
     ]
+
+
+def test_builders_of_other_formats_keep_the_health_checks() -> None:
+    ((_, build, *form, _, _, _, _, _),) = commands("buildah", ["api"], "1.2.3")
+    assert (build, form) == ("build", ["--format", "docker"])
