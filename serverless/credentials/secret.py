@@ -11,7 +11,7 @@ from controller.runtime.kind import Kind
 from shared.meta import ObjectMeta
 
 NAME: Final = "nats-users"
-USERS: Final = ("admin", "activator", "result-store", "runtime-api")
+USERS: Final = ("admin", "activator", "callout", "result-store", "runtime-api")
 CALLOUT_SEED: Final = "callout-seed"
 CALLOUT_ISSUER: Final = "callout-issuer"
 WORKER_KEY: Final = "worker-key"
