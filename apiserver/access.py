@@ -1,7 +1,7 @@
 """What is recorded of each request: one log line and three metrics."""
 
 import logging
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Final
 
@@ -60,25 +60,50 @@ class AccessRecorder:
         log.log(level, "http_request", extra=_fields(exchange))
 
 
+class Recording:
+    """One request in flight, until it is answered."""
+
+    def __init__(self, recorder: AccessRecorder, clock: Clock, request: web.Request) -> None:
+        self._recorder = recorder
+        self._clock = clock
+        self._request = request
+        self._started = clock.monotonic()
+        self._flight = ExitStack()
+        self._is_answered = False
+
+    def __enter__(self) -> "Recording":
+        self._flight.enter_context(self._recorder.in_flight())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._flight.close()
+
+    def answered(self, status: int) -> None:
+        """Record it, once: a stream is answered when it begins, however long it goes on."""
+        if self._is_answered:
+            return
+        self._is_answered = True
+        self._flight.close()
+        request, seconds = self._request, self._clock.monotonic() - self._started
+        self._recorder.record(
+            Exchange(
+                request.method, route_of(request), request.path, status, seconds, request.remote
+            )
+        )
+
+
+RECORDING: Final = web.RequestKey("recording", Recording)
+
+
 def access_records(recorder: AccessRecorder, clock: Clock) -> Middleware:
     """Record every request that reaches the application."""
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        started = clock.monotonic()
-        with recorder.in_flight():
+        with Recording(recorder, clock, request) as recording:
+            request[RECORDING] = recording
             response = await handler(request)
-        seconds = clock.monotonic() - started
-        recorder.record(
-            Exchange(
-                request.method,
-                route_of(request),
-                request.path,
-                response.status,
-                seconds,
-                request.remote,
-            )
-        )
+            recording.answered(response.status)
         return response
 
     return middleware

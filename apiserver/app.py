@@ -24,7 +24,9 @@ from apiserver.ports.units import Units
 from apiserver.request_id import add_header, request_ids
 from apiserver.routes import routes
 from apiserver.services.health import Health
+from apiserver.services.overview.feed import Feed
 from apiserver.services.readiness import Readiness
+from apiserver.ui.assets import ui_assets
 from apiserver.waits import Waits
 
 
@@ -47,6 +49,7 @@ class Parts:
     jobs: Jobs | None = None
     units: Units | None = None
     storages: Storages | None = None
+    feed: Feed | None = None
 
 
 def create_app(parts: Parts) -> web.Application:
@@ -62,6 +65,7 @@ def create_app(parts: Parts) -> web.Application:
     surface = routes(parts.registry)
     app.router.add_routes(surface)
     app[keys.ASSETS] = swagger_assets()
+    app[keys.UI_ASSETS] = ui_assets()
     app[keys.DOCUMENT] = document(surface, parts.version)
     _provide(app, parts)
     return app
@@ -78,6 +82,7 @@ def _provide(app: web.Application, parts: Parts) -> None:
     app[keys.JOBS] = parts.jobs
     app[keys.UNITS] = parts.units
     app[keys.STORAGES] = parts.storages
+    app[keys.FEED] = parts.feed
 
 
 async def _end_waits(app: web.Application) -> None:

@@ -1,4 +1,4 @@
-"""The files of the Swagger page, all served from here: no request leaves the host."""
+"""Files of pages; those of Swagger, all served from here: no request leaves the host."""
 
 import hashlib
 import mimetypes
@@ -57,11 +57,12 @@ def swagger_assets() -> Mapping[str, Asset]:
     bundle = resources.files("aiohttp_apispec") / "static"
     bodies = {name: (bundle / name).read_bytes() for name in _BUNDLED}
     return {
-        name: _asset(name, body) for name, body in {**bodies, "start.js": _START.encode()}.items()
+        name: asset(name, body) for name, body in {**bodies, "start.js": _START.encode()}.items()
     }
 
 
-def _asset(name: str, body: bytes) -> Asset:
+def asset(name: str, body: bytes) -> Asset:
+    """The file of that name, whose ending tells its type."""
     media_type, _ = mimetypes.guess_type(name)
     return Asset(
         body, media_type or "application/octet-stream", hashlib.sha256(body).hexdigest()[:16]

@@ -33,6 +33,10 @@ class Deadline:
         """Count from now, with `more` seconds than usual."""
         self.scope.reschedule(asyncio.get_running_loop().time() + self.allowance.answer + more)
 
+    def lift(self) -> None:
+        """Let the answer go on for as long as somebody reads it."""
+        self.scope.reschedule(None)
+
     @asynccontextmanager
     async def receiving(self) -> AsyncIterator[None]:
         """Count the length of the block as the body's time; TimeoutError when it is up."""

@@ -16,6 +16,7 @@ from apiserver.ports.stock import Stock
 from apiserver.ports.storages import Storages
 from apiserver.ports.units import Units
 from apiserver.services.health import Health
+from apiserver.services.overview.feed import Feed
 from apiserver.services.readiness import Readiness
 from apiserver.waits import Waits
 
@@ -24,6 +25,7 @@ T = TypeVar("T")
 HEALTH = web.AppKey("health", Health)
 READINESS = web.AppKey("readiness", Readiness)
 ASSETS: web.AppKey[Mapping[str, Asset]] = web.AppKey("assets")
+UI_ASSETS: web.AppKey[Mapping[str, Asset]] = web.AppKey("ui assets")
 DOCUMENT: web.AppKey[Mapping[str, object]] = web.AppKey("document")
 LIMITS = web.AppKey("limits", Limits)
 DETACHED = web.AppKey("detached", Detached)
@@ -34,6 +36,7 @@ SPECS: web.AppKey[Specs | None] = web.AppKey("specs")
 JOBS: web.AppKey[Jobs | None] = web.AppKey("jobs")
 STORAGES: web.AppKey[Storages | None] = web.AppKey("storages")
 UNITS: web.AppKey[Units | None] = web.AppKey("units")
+FEED: web.AppKey[Feed | None] = web.AppKey("feed")
 
 _RETRY_AFTER: Final = 60
 

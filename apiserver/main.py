@@ -122,10 +122,12 @@ async def run(config: Config) -> ExitCode:
             jobs=use_cases.jobs if use_cases else None,
             units=use_cases.units if use_cases else None,
             storages=use_cases.storages if use_cases else None,
+            feed=use_cases.feed if use_cases else None,
         )
         work = background(config, clock, health, monitor, queue)
         if use_cases:
             work |= {"operations": use_cases.workshop.run, "resume": use_cases.resumption.run}
+            work["overview"] = use_cases.feed.run
         process = Process(readiness, work)
         process.stop_on_signals()
         fallback = Fallback(recorder, new_id, HEAD_TIMEOUT)

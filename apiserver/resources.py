@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
 from shared.meta import ObjectMeta
-from shared.v1alpha1 import gpustorage, gpuunit, operation, stockpool
+from shared.v1alpha1 import function, gpustorage, gpuunit, operation, stockpool
+from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.group import API_VERSION
@@ -39,4 +40,5 @@ class Resource(Generic[T]):
 GPU_UNITS: Final = Resource(gpuunit.KIND, gpuunit.PLURAL, GPUUnit)
 STOCK_POOLS: Final = Resource(stockpool.KIND, stockpool.PLURAL, StockPool)
 GPU_STORAGES: Final = Resource(gpustorage.KIND, gpustorage.PLURAL, GPUStorage)
+FUNCTIONS: Final = Resource(function.KIND, function.PLURAL, Function)
 OPERATIONS: Final = Resource(operation.KIND, operation.PLURAL, Operation)

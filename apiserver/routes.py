@@ -15,6 +15,7 @@ from apiserver.handlers import (
     stock_pools,
     stock_units,
     swagger,
+    ui,
 )
 
 
@@ -47,6 +48,10 @@ def routes(registry: CollectorRegistry) -> list[web.RouteDef]:
         web.put(f"{places.STORAGES}/{{name}}", gpu_storages.change),
         web.delete(f"{places.STORAGES}/{{name}}", gpu_storages.delete),
         web.post(f"{places.STORAGES}/{{name}}/recover", gpu_storages.recover),
+        web.get("/ui", ui.page),
+        web.get("/ui/", ui.page),
+        web.get("/ui/events", ui.events, allow_head=False),
+        web.get("/ui/static/{name}", ui.static),
         web.get("/swagger", swagger.page),
         web.get("/swagger/", swagger.page),
         web.get("/swagger/index.html", swagger.page),

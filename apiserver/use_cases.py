@@ -17,6 +17,8 @@ from apiserver.services.jobs import JobService
 from apiserver.services.mount_locks import MountLocks
 from apiserver.services.object_creation import ObjectCreation
 from apiserver.services.operation_metrics import OperationMetrics
+from apiserver.services.overview.feed import Feed
+from apiserver.services.overview.lookout import Lookout
 from apiserver.services.patience import Patience
 from apiserver.services.pools import PoolService
 from apiserver.services.records import Records
@@ -76,5 +78,7 @@ class UseCases:
         self.storages = StorageService(objects, where.instance, storages, make_id)
         self.specs = SpecService(objects, where.stock, catalogue)
         self.jobs = JobService(objects, where.system, records)
+        lookout = Lookout(objects, where.stock, where.instance, where.system)
+        self.feed = Feed(lookout, clock)
         resumable = Resumable(creation, self.stock, pools, storages)
         self.resumption = Resumption(objects, where.system, requests, resumable, clock, randomness)

@@ -1,10 +1,10 @@
 """The Swagger page and the document that it shows."""
 
-from aiohttp import hdrs, web
+from aiohttp import web
 
 from apiserver import keys
 from apiserver.assets import INDEX, POLICY
-from apiserver.errors import NotFoundError
+from apiserver.handlers.asset import file
 
 
 async def page(_: web.Request) -> web.Response:
@@ -20,11 +20,5 @@ async def doc(request: web.Request) -> web.Response:
 
 
 async def static(request: web.Request) -> web.Response:
-    """Serve a file of the page; a browser that has it is told so."""
-    asset = request.app[keys.ASSETS].get(request.match_info["name"])
-    if asset is None:
-        raise NotFoundError("there is nothing at this path")
-    headers = {hdrs.ETAG: f'"{asset.etag}"', hdrs.CACHE_CONTROL: "no-cache"}
-    if request.headers.get(hdrs.IF_NONE_MATCH) == headers[hdrs.ETAG]:
-        return web.Response(status=304, headers=headers)
-    return web.Response(body=asset.body, content_type=asset.media_type, headers=headers)
+    """Serve a file of the page."""
+    return file(request, request.app[keys.ASSETS], request.match_info["name"])

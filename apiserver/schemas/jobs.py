@@ -4,12 +4,13 @@ from typing import Any, Final
 
 from marshmallow import Schema, fields, post_dump
 
+from apiserver.requested import requested
 from apiserver.schemas.answers import ObjectViewSchema, PageMetaSchema
 from apiserver.schemas.camel import CamelSchema
 from apiserver.schemas.part import without_blank
 from apiserver.schemas.view_fields import Time
 from shared.phases import OperationPhase
-from shared.v1alpha1.operation import Operation, OperationType
+from shared.v1alpha1.operation import OperationType
 
 TYPES: Final = {
     "seed_stock_units": OperationType.SEED_STOCK_UNITS,
@@ -38,12 +39,6 @@ class _Requested(fields.Integer):
 
     def _serialize(self, value: Any, attr: Any, obj: Any, **_: Any) -> int:
         return requested(obj)
-
-
-def requested(job: Operation) -> int:
-    """How many objects were asked for; a record that is just made has no status to say so."""
-    replicas = (job.spec.request or {}).get("replicas", 1)
-    return job.status.requested or (replicas if isinstance(replicas, int) else 1)
 
 
 class JobObjectSchema(CamelSchema):

@@ -103,18 +103,33 @@ def require_supported(version: ServerVersion, server: str) -> None:
 def inventory_of(nodes: Iterable[Node]) -> Inventory:
     """Add up what `nodes` say of themselves."""
     known = tuple(nodes)
-    products = {node.metadata.labels.get(_PRODUCT, "") for node in known} - {""}
     return Inventory(
         nodes=len(known),
-        ready=sum(map(_is_ready, known)),
-        gpu_capacity=sum(_whole(node.status.capacity.get(_GPU, "0")) for node in known),
-        gpu_allocatable=sum(_whole(node.status.allocatable.get(_GPU, "0")) for node in known),
-        products=tuple(sorted(products)),
+        ready=sum(map(is_ready, known)),
+        gpu_capacity=sum(map(gpu_capacity, known)),
+        gpu_allocatable=sum(map(gpu_allocatable, known)),
+        products=tuple(sorted(set(map(gpu_product, known)) - {""})),
     )
 
 
-def _is_ready(node: Node) -> bool:
+def is_ready(node: Node) -> bool:
+    """Whether the kubelet says that it can run pods."""
     return any(c.type == "Ready" and c.status == "True" for c in node.status.conditions)
+
+
+def gpu_capacity(node: Node) -> int:
+    """How many GPUs are built in."""
+    return _whole(node.status.capacity.get(_GPU, "0"))
+
+
+def gpu_allocatable(node: Node) -> int:
+    """How many GPUs pods can have."""
+    return _whole(node.status.allocatable.get(_GPU, "0"))
+
+
+def gpu_product(node: Node) -> str:
+    """Which GPUs they are, where the node says so."""
+    return node.metadata.labels.get(_PRODUCT, "")
 
 
 def _whole(quantity: str) -> int:

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 from apiserver.clock import Clock
 from apiserver.errors import InsufficientCapacityError
 from apiserver.gateway import AbsentError, Objects, Selection
-from apiserver.resources import GPU_UNITS
+from apiserver.resources import GPU_UNITS, Object
 from apiserver.services.patience import Patience
 from apiserver.services.shelf import Shelf
 from shared.phases import UnitPhase
@@ -129,7 +129,7 @@ def is_claimable(unit: GPUUnit) -> bool:
     )
 
 
-def is_claimed(unit: GPUUnit) -> bool:
+def is_claimed(unit: Object) -> bool:
     """Half a claim is one too, until the controller has released it."""
     meta = unit.metadata
     return CLAIMED_LABEL in meta.labels or CLAIM_OPERATION in meta.annotations

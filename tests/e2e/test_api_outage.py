@@ -5,15 +5,16 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from apiserver.places import JOBS, POOLS, SPECS, STOCK, UNITS
 from hack.cluster.controlplane import ControlPlane
 from hack.local import ours
 from tests.support.caller import Answer, Caller
 from tests.support.eventually import eventually
-from tests.support.installation import api_settings, new_name
+from tests.support.installation import new_name
+from tests.support.our_api import serving
 from tests.support.products import running
+from tests.support.proxied import kubeconfig_through
 from tests.support.site import Site
 from tests.support.tcp_proxy import TCPProxy
 
@@ -52,12 +53,8 @@ async def proxy(installed: ControlPlane) -> AsyncIterator[TCPProxy]:
 @pytest.fixture
 async def alone(site: Site, proxy: TCPProxy, tmp_path: Path) -> AsyncIterator[Caller]:
     """One replica, whose way to Kubernetes the test can cut."""
-    config = yaml.safe_load(site.api_kubeconfig.read_text())
-    config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{proxy.port}"
-    path = tmp_path / "kubeconfig"
-    path.write_text(yaml.safe_dump(config))
-    settings = {**api_settings(site), "kubeconfig": str(path)}
-    async with running(ours.RUNTIME_API, tmp_path, settings) as product:
+    path = kubeconfig_through(proxy, site, tmp_path)
+    async with serving(site, tmp_path, kubeconfig=str(path)) as product:
         yield Caller(product.url)
 
 

@@ -52,6 +52,7 @@ def test_an_unknown_path_is_not_found(api: APIProcess) -> None:
         ("GET", "/api/v1/gpu-storages"),
         ("POST", "/api/v1/gpu-storages/a/recover"),
         ("GET", "/api/v1/operator/jobs/a"),
+        ("GET", "/ui/events"),
         ("DELETE", "/api/v1/operator/stock-units/a"),
     ],
 )
@@ -63,8 +64,16 @@ def test_without_a_cluster_resources_are_unavailable(
     assert answer.headers["Retry-After"]
 
 
-def test_an_unknown_swagger_file_is_not_found(api: APIProcess) -> None:
-    assert_failure(api.get("/swagger/static/..%2f..%2fsetup.cfg"), 404, "not_found")
+@pytest.mark.parametrize(
+    "path", ["/swagger/static/..%2f..%2fsetup.cfg", "/ui/static/..%2fassets.py", "/ui/nothing"]
+)
+def test_an_unknown_file_of_a_page_is_not_found(api: APIProcess, path: str) -> None:
+    assert_failure(api.get(path), 404, "not_found")
+
+
+def test_the_stream_of_the_operations_page_is_only_read(api: APIProcess) -> None:
+    answer = api.request("HEAD", "/ui/events")
+    assert (answer.status, answer.headers["Allow"]) == (405, "GET")
 
 
 def test_a_wrong_method_is_answered_with_the_right_ones(api: APIProcess) -> None:
@@ -105,14 +114,21 @@ def test_an_unfit_request_id_is_replaced(api: APIProcess) -> None:
     assert api.get("/healthz", X_Request_ID="a b").headers[REQUEST_ID] != "a b"
 
 
-@pytest.mark.parametrize("path", ["/swagger", "/swagger/", "/swagger/index.html"])
-def test_the_swagger_page_asks_no_other_host(api: APIProcess, path: str) -> None:
+@pytest.mark.parametrize("path", ["/swagger", "/swagger/", "/swagger/index.html", "/ui", "/ui/"])
+def test_a_page_asks_no_other_host(api: APIProcess, path: str) -> None:
     answer = api.get(path)
     page = answer.body.decode()
     assert answer.headers["Content-Type"].startswith("text/html")
     assert "://" not in page
-    for link in re.findall(r'(?:src|href)="([^"]+)"', page):
+    for link in re.findall(r'(?:src|href)="(/[^"]+)"', page):
         assert api.get(link).status == 200
+
+
+def test_nothing_on_the_operations_page_runs_that_is_not_a_file_of_ours(api: APIProcess) -> None:
+    policy = api.get("/ui").headers["Content-Security-Policy"]
+    assert "default-src 'none'; script-src 'self'; style-src 'self';" in policy
+    assert "unsafe" not in policy
+    assert "require-trusted-types-for 'script'" in policy
 
 
 def test_the_swagger_script_asks_no_validator_and_drops_the_query(api: APIProcess) -> None:

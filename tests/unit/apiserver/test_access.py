@@ -3,9 +3,15 @@
 import logging
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
 from prometheus_client import CollectorRegistry
 
-from apiserver.access import AccessRecorder, Exchange
+from apiserver.access import RECORDING, AccessRecorder, Exchange, access_records
+from tests.unit.apiserver.virtual_clock import VirtualClock
+
+SECONDS = "gpuruntime_http_request_duration_seconds"
+IN_FLIGHT = "gpuruntime_http_in_flight"
 
 
 def record(exchange: Exchange) -> CollectorRegistry:
@@ -44,3 +50,34 @@ def test_probes_are_logged_at_debug_level(caplog: pytest.LogCaptureFixture, rout
     with caplog.at_level(logging.DEBUG):
         record(an_exchange(route=route))
     assert [line.levelname for line in caplog.records] == ["DEBUG"]
+
+
+async def test_a_stream_is_answered_when_it_begins_and_is_not_in_flight_after_that() -> None:
+    registry, clock = CollectorRegistry(), VirtualClock()
+
+    async def stream(request: web.Request) -> web.StreamResponse:
+        clock.advance(0.5)
+        assert registry.get_sample_value(IN_FLIGHT) == 1
+        request[RECORDING].answered(200)
+        assert registry.get_sample_value(IN_FLIGHT) == 0
+        clock.advance(3600)
+        return web.Response()
+
+    middleware = access_records(AccessRecorder(registry), clock)
+    await middleware(make_mocked_request("GET", "/"), stream)
+    samples = [sample for metric in registry.collect() for sample in metric.samples]
+    assert [each.value for each in samples if each.name == f"{SECONDS}_sum"] == [0.5]
+    assert [each.value for each in samples if each.name == f"{SECONDS}_count"] == [1]
+    assert registry.get_sample_value(IN_FLIGHT) == 0
+
+
+async def test_a_request_that_is_cut_off_is_no_longer_in_flight() -> None:
+    registry = CollectorRegistry()
+
+    async def cut_off(_: web.Request) -> web.StreamResponse:
+        raise ConnectionResetError
+
+    middleware = access_records(AccessRecorder(registry), VirtualClock())
+    with pytest.raises(ConnectionResetError):
+        await middleware(make_mocked_request("GET", "/"), cut_off)
+    assert registry.get_sample_value(IN_FLIGHT) == 0

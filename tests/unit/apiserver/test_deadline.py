@@ -34,6 +34,13 @@ async def test_more_time_is_counted_from_now() -> None:
     assert due == pytest.approx(asyncio.get_running_loop().time() + 70.0, abs=1.0)
 
 
+async def test_a_stream_has_all_the_time_that_it_wants() -> None:
+    async with asyncio.timeout(10.0) as scope:
+        Deadline(Allowance(10.0), scope).lift()
+        await asyncio.sleep(0)
+        assert scope.when() is None
+
+
 async def test_a_request_that_takes_too_long_is_answered() -> None:
     async def hangs(_: web.Request) -> web.StreamResponse:
         await asyncio.get_running_loop().create_future()

@@ -1,0 +1,206 @@
+"""The operations page in a real browser: live, honest when it is not, and asking nobody else."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apiserver.places import STOCK, UNITS
+from hack.cluster.controlplane import ControlPlane
+from shared.v1alpha1.group import API_VERSION
+from tests.support.browser import MISSING, PROGRAM, Page, browsing
+from tests.support.caller import Caller
+from tests.support.our_api import serving
+from tests.support.our_controller import controlled
+from tests.support.products import Running
+from tests.support.proxied import kubeconfig_through
+from tests.support.site import Site
+from tests.support.tcp_proxy import TCPProxy
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason=MISSING)
+
+HOSTILE = "<img src=x onerror=document.body.remove()>"
+SEED = {"operationID": "seed", "specName": "web.1", "memory": "64Mi", "gpu": 1, "replicas": 3}
+NARROW, WIDE = 400, 1600
+WORD = "document.querySelector('#link-word')?.textContent"
+
+
+@pytest.fixture
+async def kubernetes(installed: ControlPlane) -> AsyncIterator[TCPProxy]:
+    """The API's way to Kubernetes."""
+    async with TCPProxy("127.0.0.1", installed.layout.ports["kube-apiserver"]).serving() as made:
+        yield made
+
+
+@pytest.fixture
+async def api(site: Site, kubernetes: TCPProxy, tmp_path: Path) -> AsyncIterator[Running]:
+    path = kubeconfig_through(kubernetes, site, tmp_path)
+    async with controlled(site), serving(site, tmp_path, kubeconfig=str(path)) as product:
+        yield product
+
+
+@pytest.fixture
+async def network(api: Running) -> AsyncIterator[TCPProxy]:
+    """The browser's way to the API."""
+    async with TCPProxy("127.0.0.1", int(api.url.rsplit(":", 1)[1])).serving() as made:
+        yield made
+
+
+@pytest.fixture
+async def page(network: TCPProxy, tmp_path: Path) -> AsyncIterator[Page]:
+    async with browsing(tmp_path / "browser") as page:
+        await page.open(f"http://127.0.0.1:{network.port}/ui")
+        await page.until(f"{WORD} === 'Live'")
+        yield page
+
+
+def text(selector: str) -> str:
+    """An expression for what people read there."""
+    return f"document.querySelector('{selector}')?.innerText ?? ''"
+
+
+def shows(selector: str, *words: str) -> str:
+    """An expression for whether all the words are to be read there."""
+    return " && ".join(f"({text(selector)}).includes({word!r})" for word in words)
+
+
+def order(name: str, **labels: str) -> dict[str, Any]:
+    asked = {"operationID": name, "name": name, "specName": "web.1", "image": "example/app:1"}
+    return {**asked, "labels": labels}
+
+
+async def press(page: Page, key: str) -> None:
+    typed = {"text": key} if len(key) == 1 else {}
+    for kind in ("keyDown", "keyUp"):
+        await page.command("Input.dispatchKeyEvent", type=kind, key=key, **typed)
+
+
+async def test_a_person_follows_what_happens(
+    api: Running,
+    site: Site,
+    page: Page,
+    kubernetes: TCPProxy,
+    network: TCPProxy,
+    tmp_path: Path,
+) -> None:
+    await what_is_not_there_is_said(page)
+    await what_is_made_appears(page, Caller(api.url), site)
+    await units_are_found(page)
+    await every_width_and_theme_fits(page, tmp_path)
+    await old_figures_are_called_old(page, kubernetes)
+    await a_lost_connection_comes_back(page, network)
+    outside = [
+        url for url in page.requested if not url.startswith(f"http://127.0.0.1:{network.port}/")
+    ]
+    assert outside == []
+    assert page.complaints == []
+
+
+async def what_is_not_there_is_said(page: Page) -> None:
+    for section, words in {
+        "#units": "Nobody has a machine yet",
+        "#stock": "There is no stock",
+        "#operations": "Nothing is under way",
+        "#functions": "No function is deployed",
+    }.items():
+        assert await page.until(shows(section, words))
+    assert await page.evaluate(shows("#nodes", "gpu-0", "8 free"))
+
+
+async def what_is_made_appears(page: Page, api: Caller, site: Site) -> None:
+    assert (await api.post(STOCK, SEED)).status == 202
+    await page.until(shows("#stock-specs", "web.1", "1 GPU each", "3 ready"))
+    await page.until(shows("#nodes", "in stock"))
+    assert (await api.post(UNITS, order("trainer"))).status == 201
+    await page.until(shows("#units-rows", "trainer", "Ready", "web.1 · 1 GPU"))
+    broken = order("broken", **{"sim.local/mode": "image-pull"})
+    assert (await api.post(UNITS, broken)).status == 201
+    await page.until(shows("#units-rows tr:first-child", "broken", "Failed", "Pod startup failed"))
+    await page.until(shows("#operations-done", "3 succeeded"))
+    await put_operation(site)
+    await page.until(shows("#operations-rows", HOSTILE, "Seed stock units", "2 of 5"))
+    await put_function(site)
+    await page.until(shows("#functions-rows", "echo", "Degraded", "1 of 2", "12"))
+    assert await page.evaluate("document.querySelectorAll('main img').length") == 0
+
+
+async def put_operation(site: Site) -> None:
+    where = site.path("operations", namespace=site.namespaces.system)
+    spec = {"operationID": HOSTILE, "type": "SeedStockUnits", "requestHash": "1:x"}
+    await site.admin.create(where, an_object("Operation", "hostile", spec))
+    status = {"phase": "Failed", "requested": 5, "created": 2, "message": HOSTILE}
+    await site.admin.patch(f"{where}/hostile/status", {"status": status})
+
+
+async def put_function(site: Site) -> None:
+    spec = {"specName": "web.1", "image": "example/app:1", "maxWorkers": 4}
+    await site.create("functions", an_object("Function", "echo", spec))
+    status = {"phase": "Degraded", "desiredWorkers": 2, "readyWorkers": 1, "queued": 12}
+    await site.admin.patch(f"{site.path('functions', 'echo')}/status", {"status": status})
+
+
+def an_object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": API_VERSION,
+        "kind": kind,
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+
+
+async def units_are_found(page: Page) -> None:
+    names = "[...document.querySelectorAll('#units-rows .name')].map(each => each.textContent)"
+    await page.evaluate("document.querySelector('#units-states [data-state=Failed]').click()")
+    assert await page.evaluate(names) == ["broken"]
+    await page.evaluate("document.querySelector('#units-states button').click()")
+    assert await page.evaluate(names) == ["broken", "trainer"]
+    await press(page, "/")
+    assert await page.evaluate("document.activeElement.id") == "units-search"
+    await page.command("Input.insertText", text="TRAIN")
+    assert await page.evaluate(names) == ["trainer"]
+    await press(page, "Escape")
+    assert await page.evaluate(names) == ["broken", "trainer"]
+    ages = "[...document.querySelectorAll('#units-rows time')].map(each => each.textContent)"
+    assert all(await page.evaluate(ages))
+    await page.evaluate("document.querySelector('.tile[href=\"#nodes\"]').click()")
+    assert await page.evaluate("document.querySelector(':target').id") == "nodes"
+
+
+async def every_width_and_theme_fits(page: Page, folder: Path) -> None:
+    """Nothing sticks out; there is a picture of each."""
+    overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    for width in (NARROW, WIDE):
+        for theme in ("light", "dark"):
+            await page.command(
+                "Emulation.setEmulatedMedia",
+                features=[{"name": "prefers-color-scheme", "value": theme}],
+            )
+            await page.command(
+                "Emulation.setDeviceMetricsOverride",
+                **{"width": width, "height": 1600, "deviceScaleFactor": 1, "mobile": False},
+            )
+            await page.until(f"innerWidth === {width}")
+            assert await page.evaluate(overflow) == 0
+            (folder / f"{width}-{theme}.png").write_bytes(await page.screenshot())
+
+
+async def old_figures_are_called_old(page: Page, kubernetes: TCPProxy) -> None:
+    kubernetes.refuse()
+    kubernetes.cut()
+    await page.until(f"{WORD} === 'Old data'")
+    assert await page.evaluate(shows("#notice", "Kubernetes does not answer", "are old"))
+    assert await page.evaluate(shows("#units-rows", "trainer"))
+    kubernetes.heal()
+    await page.until(f"{WORD} === 'Live' && document.querySelector('#notice').hidden")
+
+
+async def a_lost_connection_comes_back(page: Page, network: TCPProxy) -> None:
+    network.refuse()
+    network.cut()
+    await page.until(f"{WORD} === 'Connection lost'")
+    assert await page.evaluate(shows("#notice", "No connection to the runtime API", "Try now"))
+    assert await page.evaluate(shows("#units-rows", "trainer"))
+    network.heal()
+    await page.evaluate("document.querySelector('#notice-retry').click()")
+    await page.until(f"{WORD} === 'Live'")

@@ -1,0 +1,86 @@
+"""A viewer who does not read loses its place, on a real socket."""
+
+import asyncio
+import itertools
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from aiohttp import web
+
+from apiserver.clock import SystemClock
+from apiserver.handlers import ui
+from apiserver.services.overview.feed import Feed
+from apiserver.services.overview.sighting import Sighting
+from tests.support.event_stream import FEED, viewing
+from tests.support.eventually import eventually
+from tests.unit.apiserver.handlers.api import ALLOWANCE, application
+from tests.unit.apiserver.services.overview.sighted import a_unit, because
+
+SMALLEST_BUFFER = 4096
+ACCEPTED = b"HTTP/1.1 200 OK"
+
+
+class RestlessLookout:
+    """Sees a large page that is another each time."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+
+    async def look(self) -> Sighting:
+        message = f"{next(self._numbers)} " * 100
+        unit = because(a_unit("u", "Failed"), "PodStartupFailed", message)
+        return Sighting(units=(unit,) * 200)
+
+
+class RestlessClock(SystemClock):
+    """Lets hardly any time pass."""
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds / 1000)
+
+
+@asynccontextmanager
+async def served(port: int) -> AsyncIterator[str]:
+    """An API with a place for one viewer."""
+    feed = Feed(RestlessLookout(), RestlessClock(), most=1)
+    runner = web.AppRunner(application(ALLOWANCE, feed=feed), shutdown_timeout=1.0)
+    await runner.setup()
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(feed.run())
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+        yield f"http://127.0.0.1:{port}"
+        running.cancel()
+    await runner.cleanup()
+
+
+async def status_of_a_viewer(url: str) -> int:
+    async with viewing(url) as viewer:
+        return viewer.response.status
+
+
+async def test_a_viewer_who_does_not_read_is_dropped(
+    unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ui, "WRITE_SECONDS", 0.2)
+    async with served(unused_tcp_port) as url:
+        with socket.socket() as idle:
+            idle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALLEST_BUFFER)
+            idle.setblocking(False)
+            loop = asyncio.get_running_loop()
+            await loop.sock_connect(idle, ("127.0.0.1", unused_tcp_port))
+            await loop.sock_sendall(idle, f"GET {FEED} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+            assert await loop.sock_recv(idle, len(ACCEPTED)) == ACCEPTED
+            await eventually(lambda: status_of_a_viewer(url), lambda status: status == 200)
+
+
+async def test_a_viewer_who_reads_is_not_dropped_and_frees_its_place_when_it_goes(
+    unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ui, "WRITE_SECONDS", 5.0)
+    async with served(unused_tcp_port) as url:
+        async with viewing(url) as viewer:
+            marks = {(await viewer.view()).mark for _ in range(50)}
+            assert len(marks) == 50
+        await eventually(lambda: status_of_a_viewer(url), lambda status: status == 200)
