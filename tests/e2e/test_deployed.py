@@ -21,10 +21,12 @@ from hack.local.identities import write_identity
 from serverless.credentials.secret import USERS
 from tests.support.caller import Caller
 from tests.support.eventually import eventually
+from tests.support.monitoring import asked_for, expressions, shown
 from tests.support.overlays import applied, rendered, shipped_settings
 from tests.support.products import Running, admin_kubectl, running
 
 QUEUE_USERS = "/api/v1/namespaces/runtime-system/secrets/nats-users"
+AWAITED = ("gpuruntime_function_", "gpuruntime_invocations_", "gpuruntime_dead_letters")
 ADDRESSES = ("httpAddr", "probeAddr", "metricsAddr")
 
 
@@ -122,3 +124,20 @@ async def test_the_queues_passwords_are_made_once(
 
     assert set(USERS) < set(first)
     assert (await installed.admin.get(QUEUE_USERS))["data"] == first
+
+
+async def test_every_metric_that_dashboard_and_alerts_ask_for_is_there(
+    deployed: dict[str, Running],
+) -> None:
+    api = Caller(deployed["runtime-api"].url)
+    seed = {"operationID": "seen-seed", "replicas": 1, "specName": "seen", "memory": "64Mi"}
+    assert (await api.post(STOCK, seed)).status == 202
+    await eventually(lambda: api.get(f"{STOCK}?phase=Ready"), lambda seen: len(seen.data) == 1)
+    pages = [await Caller(product.url).text("/metrics") for product in deployed.values()]
+    there = {name: labels for page in pages for name, labels in shown(page).items()}
+    asked = {each for expression in expressions() for each in asked_for(expression)}
+    asked = {each for each in asked if not each.metric.startswith(AWAITED)}
+
+    assert not {each.metric for each in asked} - set(there)
+    unlabelled = {each for each in asked if not each.labels <= there[each.metric]}
+    assert not unlabelled

@@ -24,12 +24,11 @@ CATALOGUE = {
 
 @dataclass(frozen=True)
 class Installation:
-    """The site, and a caller for each replica of the API and for the controller's probes."""
+    """The site, and a caller for each replica of the API."""
 
     site: Site
     api: Caller
     replica: Caller
-    controller: Caller
 
     async def stocked(self, count: int, spec_name: str = "", **envelope: Any) -> str:
         """A spec of which `count` stock units are ready; without GPUs unless they are asked for."""
@@ -84,8 +83,8 @@ async def new_installation(plane: ControlPlane, home: Path) -> AsyncIterator[Ins
             running(ours.RUNTIME_API, home / "one", api_settings(site)),
             running(ours.RUNTIME_API, home / "two", api_settings(site)),
         )
-        controller, one, two = await asyncio.gather(*map(processes.enter_async_context, starts))
-        yield Installation(site, Caller(one.url), Caller(two.url), Caller(controller.url))
+        _, one, two = await asyncio.gather(*map(processes.enter_async_context, starts))
+        yield Installation(site, Caller(one.url), Caller(two.url))
 
 
 def controller_settings(site: Site) -> dict[str, Any]:
