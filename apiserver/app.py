@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
-from apiserver import body, keys
+from apiserver import keys
 from apiserver.access import AccessRecorder, access_records
 from apiserver.assets import swagger_assets
 from apiserver.clock import Clock
@@ -14,7 +14,10 @@ from apiserver.deadline import Allowance, deadlines
 from apiserver.detached import detached_work
 from apiserver.document import document
 from apiserver.envelope import errors_as_json
+from apiserver.in_flight import InFlightBytes
 from apiserver.limits import Limits
+from apiserver.ports.functions import Functions
+from apiserver.ports.invocations import InvocationIndex, Invocations
 from apiserver.ports.jobs import Jobs
 from apiserver.ports.pools import Pools
 from apiserver.ports.specs import Specs
@@ -49,6 +52,9 @@ class Parts:
     jobs: Jobs | None = None
     units: Units | None = None
     storages: Storages | None = None
+    functions: Functions | None = None
+    invocations: Invocations | None = None
+    invocation_index: InvocationIndex | None = None
     feed: Feed | None = None
 
 
@@ -57,7 +63,7 @@ def create_app(parts: Parts) -> web.Application:
     ids, records = request_ids(parts.make_id), access_records(parts.recorder, parts.clock)
     app = web.Application(
         middlewares=[ids, records, errors_as_json, deadlines(parts.allowance)],
-        client_max_size=body.LARGEST,
+        client_max_size=0,  # every route has a limit of its own
     )
     app.on_response_prepare.append(add_header)
     app.on_shutdown.append(_end_waits)
@@ -76,12 +82,16 @@ def _provide(app: web.Application, parts: Parts) -> None:
     app[keys.READINESS] = parts.readiness
     app[keys.LIMITS] = parts.limits
     app[keys.WAITS] = Waits()
+    app[keys.IN_FLIGHT] = InFlightBytes(parts.limits.max_in_flight_bytes)
     app[keys.STOCK] = parts.stock
     app[keys.POOLS] = parts.pools
     app[keys.SPECS] = parts.specs
     app[keys.JOBS] = parts.jobs
     app[keys.UNITS] = parts.units
     app[keys.STORAGES] = parts.storages
+    app[keys.FUNCTIONS] = parts.functions
+    app[keys.INVOCATIONS] = parts.invocations
+    app[keys.INVOCATION_INDEX] = parts.invocation_index
     app[keys.FEED] = parts.feed
 
 

@@ -1,5 +1,7 @@
 """Strict reading of request bodies."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Final
 
 from aiohttp import web
@@ -23,11 +25,11 @@ MOST_DETAILS: Final = 1000
 _CHARSETS: Final = ("utf-8", "utf8", "us-ascii")
 
 
-async def read_body(request: web.Request, schema: RequestSchema[C]) -> C:
+async def read_body(request: web.Request, schema: RequestSchema[C], largest: int = LARGEST) -> C:
     """What the body asks for, with every problem of it listed by field."""
     require_known(request)
     require_json(request)
-    given = decoded(await received(request))
+    given = decoded(await received(request, largest))
     try:
         return schema.read(given)
     except ValidationError as error:
@@ -42,17 +44,33 @@ def require_json(request: web.Request) -> None:
         raise UnsupportedMediaTypeError("the body must be UTF-8")
 
 
-async def received(request: web.Request) -> bytes:
+async def received(request: web.Request, largest: int) -> bytes:
     """The whole body; it has a time of its own, apart from that for the answer."""
-    if (request.content_length or 0) > LARGEST:
-        raise _too_large()
+    async with receiving(request):
+        return b"".join([chunk async for chunk in chunks(request, largest)])
+
+
+@asynccontextmanager
+async def receiving(request: web.Request) -> AsyncIterator[None]:
+    """Count the length of the block as the time of the body; SlowBodyError when it is up."""
     try:
         async with request[DEADLINE].receiving():
-            return await request.read()
+            yield
     except TimeoutError:
         raise SlowBodyError("the body did not come in time") from None
-    except web.HTTPRequestEntityTooLarge:
-        raise _too_large() from None
+
+
+async def chunks(request: web.Request, largest: int) -> AsyncIterator[bytes]:
+    """The body piece by piece."""
+    if (request.content_length or 0) > largest:
+        raise too_large(largest)
+    size = 0
+    try:
+        async for chunk in request.content.iter_any():
+            size += len(chunk)
+            if size > largest:
+                raise too_large(largest)
+            yield chunk
     except (web.RequestPayloadError, ConnectionError):
         raise InvalidRequestError("the body broke off or is not encoded as it says") from None
 
@@ -64,5 +82,5 @@ def _refused(details: tuple[Detail, ...]) -> InvalidRequestError:
     return InvalidRequestError(message, details=details[:MOST_DETAILS])
 
 
-def _too_large() -> TooLargeError:
-    return TooLargeError(f"the body is larger than {LARGEST // 1024} KiB")
+def too_large(largest: int) -> TooLargeError:
+    return TooLargeError(f"the body is larger than {largest // 1024} KiB")

@@ -7,6 +7,8 @@ from msgspec import Meta
 
 from shared.address import Address
 from shared.duration import Duration
+from shared.invocation.queue_names import QueueNames
+from shared.invocation.streams import StreamLimits
 from shared.v1alpha1.envelope import GPU_RESOURCE, Toleration
 
 KubeMode = Literal["auto", "off", "required"]
@@ -22,6 +24,20 @@ class NATSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     user: Annotated[str, Meta(description="User name at the queue; empty: anonymous.")] = ""
     password_file: Annotated[
         str, Meta(description="File that holds the user's password; read at each connect.")
+    ] = ""
+    names: QueueNames = QueueNames()
+    limits: StreamLimits = StreamLimits()
+
+
+class ResultStoreConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where outcomes are kept that the queue has forgotten."""
+
+    dsn_file: Annotated[
+        str,
+        Meta(
+            description="File that holds the read-only address of PostgreSQL; empty: only the "
+            "queue's own records are shown."
+        ),
     ] = ""
 
 
@@ -85,6 +101,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         int,
         Meta(description="How many stock units one request may seed.", ge=1, le=100_000),
     ] = 1000
+    max_in_flight_bytes: Annotated[
+        int,
+        Meta(description="Bytes of raw payloads that are received at once.", ge=1),
+    ] = 256 * 1024 * 1024
     namespaces: NamespacesConfig = NamespacesConfig()
     specs: Annotated[
         dict[str, SpecConfig],
@@ -94,3 +114,4 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         ),
     ] = {}
     nats: NATSConfig = NATSConfig()
+    result_store: ResultStoreConfig = ResultStoreConfig()

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 from apiserver.errors import ServiceError
 from apiserver.gateway import ClusterError
+from apiserver.queue_errors import QueueError
 
 T = TypeVar("T")
 
@@ -37,7 +38,9 @@ async def _carry_out(work: Coroutine[Any, Any, T], result: asyncio.Future[T]) ->
     except Exception as error:
         if not result.cancelled():
             result.set_exception(error)
-        elif not isinstance(error, ServiceError | ClusterError):  # nobody waits who would log it
+        elif not isinstance(
+            error, ServiceError | ClusterError | QueueError
+        ):  # nobody waits who would log it
             log.exception("detached_work_failed")
     except asyncio.CancelledError:
         result.cancel()

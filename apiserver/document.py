@@ -53,6 +53,18 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
+class RawBody:
+    """A body that is taken as it is."""
+
+    media_types: tuple[str, ...]
+
+    def as_parameter(self) -> dict[str, object]:
+        """The parameter as the document has it."""
+        schema = {"type": "string", "format": "binary"}
+        return {"in": "body", "name": "body", "required": False, "schema": schema}
+
+
+@dataclass(frozen=True, slots=True)
 class InPath:
     """The part of a path that names one thing; `rules` are words of JSON Schema."""
 
@@ -89,13 +101,14 @@ def documented(
     tag: str,
     summary: str,
     *answers: Answer,
-    body: Body | None = None,
+    body: Body | RawBody | None = None,
     query: Schema | None = None,
-    path: InPath | None = None,
+    path: InPath | tuple[InPath, ...] = (),
     conditional: bool = False,
 ) -> Callable[[H], H]:
     """Attach documentation to a handler; it is read when the document is made."""
-    parameters = [path.as_parameter()] if path else []
+    parts = (path,) if isinstance(path, InPath) else path
+    parameters = [part.as_parameter() for part in parts]
 
     def decorate(handler: H) -> H:
         docs(
@@ -105,7 +118,9 @@ def documented(
             parameters=[*parameters, _IF_MATCH] if conditional else parameters,
             produces=sorted({answer.media_type for answer in answers}),
         )(handler)
-        if body is not None:
+        if isinstance(body, RawBody):
+            docs(parameters=[body.as_parameter()], consumes=list(body.media_types))(handler)
+        if isinstance(body, Body):
             example = dict(body.example)
             json_schema(body.schema, required=True, example=example, add_to_refs=True)(handler)
         if query is not None:

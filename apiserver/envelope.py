@@ -17,8 +17,9 @@ from apiserver.errors import (
     TooLargeError,
     UnsupportedMediaTypeError,
 )
-from apiserver.failures import service_error
+from apiserver.failures import queue_failure, service_error
 from apiserver.gateway import ClusterError
+from apiserver.queue_errors import QueueError
 
 _MESSAGES: Final[Mapping[type[ServiceError], str]] = {
     NotFoundError: "there is nothing at this path",
@@ -87,6 +88,9 @@ async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamRe
         if told.status >= 500:  # what callers get wrong must not fill the log with warnings
             log.warning("cluster_call_failed", extra={"kubeError": str(error)})
         return failure(told)
+    except QueueError as error:
+        log.warning("queue_call_failed", extra={"queueError": str(error)})
+        return failure(queue_failure(error))
     except web.HTTPException as error:
         return http_failure(error)
     except Exception:  # the last line of defence: the trace goes to the log, never to the caller

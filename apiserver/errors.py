@@ -118,6 +118,13 @@ class UnsupportedMediaTypeError(ServiceError):
     status = 415
 
 
+class QueueFullError(ServiceError):
+    """The function, or the whole queue, has no room for more; try again later."""
+
+    code = "queue_full"
+    status = 429
+
+
 class InternalError(ServiceError):
     """A bug of ours; the log has it under the request's id."""
 

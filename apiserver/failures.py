@@ -28,8 +28,16 @@ from apiserver.gateway import (
     StaleError,
     TakenError,
 )
+from apiserver.queue_errors import QueueError, QueueNotAskedError
 
 LONGEST_PAUSE: Final = 5
+
+
+def queue_failure(error: QueueError) -> ServiceError:
+    """The failure of the queue for somebody who only wants to know when to come back."""
+    asked = error.retry_after if isinstance(error, QueueNotAskedError) else 1
+    pause = min(asked, LONGEST_PAUSE)
+    return ServiceUnavailableError("the queue cannot do this now; try again", retry_after=pause)
 
 
 def service_error(error: ClusterError) -> ServiceError:

@@ -10,6 +10,7 @@ from shared.server_version import ServerVersion
 from shared.storage_class import StorageClass
 
 T = TypeVar("T", bound=Object)
+Item = TypeVar("Item")
 
 Body = Mapping[str, Any]
 
@@ -116,10 +117,10 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
+class Page(Generic[Item]):
     """A part of a list; `token` leads to the next one."""
 
-    items: tuple[T, ...]
+    items: tuple[Item, ...]
     token: str = ""
     remaining: int | None = None
 

@@ -8,7 +8,10 @@ from aiohttp import web
 from apiserver.assets import Asset
 from apiserver.detached import Detached
 from apiserver.errors import ServiceUnavailableError
+from apiserver.in_flight import InFlightBytes
 from apiserver.limits import Limits
+from apiserver.ports.functions import Functions
+from apiserver.ports.invocations import InvocationIndex, Invocations
 from apiserver.ports.jobs import Jobs
 from apiserver.ports.pools import Pools
 from apiserver.ports.specs import Specs
@@ -30,12 +33,16 @@ DOCUMENT: web.AppKey[Mapping[str, object]] = web.AppKey("document")
 LIMITS = web.AppKey("limits", Limits)
 DETACHED = web.AppKey("detached", Detached)
 WAITS = web.AppKey("waits", Waits)
+IN_FLIGHT = web.AppKey("in_flight", InFlightBytes)
 STOCK: web.AppKey[Stock | None] = web.AppKey("stock")
 POOLS: web.AppKey[Pools | None] = web.AppKey("pools")
 SPECS: web.AppKey[Specs | None] = web.AppKey("specs")
 JOBS: web.AppKey[Jobs | None] = web.AppKey("jobs")
 STORAGES: web.AppKey[Storages | None] = web.AppKey("storages")
 UNITS: web.AppKey[Units | None] = web.AppKey("units")
+FUNCTIONS: web.AppKey[Functions | None] = web.AppKey("functions")
+INVOCATIONS: web.AppKey[Invocations | None] = web.AppKey("invocations")
+INVOCATION_INDEX: web.AppKey[InvocationIndex | None] = web.AppKey("invocation_index")
 FEED: web.AppKey[Feed | None] = web.AppKey("feed")
 
 _RETRY_AFTER: Final = 60

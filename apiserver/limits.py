@@ -11,3 +11,4 @@ class Limits:
 
     namespaces: NamespacesConfig = field(default_factory=NamespacesConfig)
     max_seed_replicas: int = 1000
+    max_in_flight_bytes: int = 256 * 1024 * 1024

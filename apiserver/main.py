@@ -25,6 +25,7 @@ from apiserver.clock import Clock, SystemClock
 from apiserver.config import Config, SpecConfig
 from apiserver.deadline import Allowance
 from apiserver.gateway import Cluster
+from apiserver.jetstream.gateway import JetStream
 from apiserver.kube import kubeconfig
 from apiserver.kube.absent import AbsentGateway
 from apiserver.kube.breaker import GuardedGateway
@@ -34,10 +35,12 @@ from apiserver.kube.metrics import RestMetrics
 from apiserver.kube.rest import RestClient, new_session
 from apiserver.limits import Limits
 from apiserver.malformed import Fallback
+from apiserver.postgres.archive import PostgresArchive, dsn
 from apiserver.process import Process, Work
-from apiserver.queue import NO_QUEUE, QueueConnection, require_password
+from apiserver.queue import require_password
 from apiserver.schemas.health import HealthSchema
 from apiserver.server import HEAD_TIMEOUT, CannotListenError, listening
+from apiserver.serverless_use_cases import ServerlessUseCases, World
 from apiserver.services.catalogue import Catalogue, CatalogueEntry
 from apiserver.services.cluster import OFF, ClusterState
 from apiserver.services.health import Health
@@ -91,20 +94,29 @@ async def run(config: Config) -> ExitCode:
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)
     require_password(config.nats)
-    queue = QueueConnection(config.nats, clock) if config.nats.url else None
+    jetstream = JetStream(config.nats, clock, new_id)
+    archive = archive_of(config, clock)
     async with cluster(config, registry, clock) as gateway:
-        where, use_cases = config.namespaces, None
+        where, use_cases, serverless = config.namespaces, None, None
         monitor = None
         if gateway:
             counter = UnitCounter(gateway, where.stock, where.instance)
             monitor = ClusterMonitor(gateway, counter, clock)
             randomness = Random()  # noqa: S311 - spreads retries and choices, keeps no secret
-            use_cases = UseCases(gateway, surroundings(config), registry, clock, randomness, new_id)
+            told = surroundings(config)
+            use_cases = UseCases(gateway, told, registry, clock, randomness, new_id)
+            serverless = ServerlessUseCases(
+                gateway,
+                jetstream.queue,
+                told,
+                use_cases.function_creation,
+                World(registry, clock, new_id, archive),
+            )
 
         def seen() -> ClusterState:
             return monitor.state if monitor else OFF
 
-        health = Health(version(), clock, seen, lambda: queue.link if queue else NO_QUEUE)
+        health = Health(version(), clock, seen, lambda: jetstream.connection.link)
         readiness, recorder = Readiness(seen), AccessRecorder(registry)
         parts = Parts(
             version=version(),
@@ -114,7 +126,7 @@ async def run(config: Config) -> ExitCode:
             recorder=recorder,
             make_id=new_id,
             clock=clock,
-            limits=Limits(config.namespaces, config.max_seed_replicas),
+            limits=Limits(config.namespaces, config.max_seed_replicas, config.max_in_flight_bytes),
             allowance=Allowance(config.request_timeout.seconds),
             stock=use_cases.stock if use_cases else None,
             pools=use_cases.pools if use_cases else None,
@@ -122,16 +134,27 @@ async def run(config: Config) -> ExitCode:
             jobs=use_cases.jobs if use_cases else None,
             units=use_cases.units if use_cases else None,
             storages=use_cases.storages if use_cases else None,
+            functions=serverless.functions if serverless else None,
+            invocations=serverless.invocations if serverless else None,
+            invocation_index=serverless.index if serverless else None,
             feed=use_cases.feed if use_cases else None,
         )
-        work = background(config, clock, health, monitor, queue)
+        work = background(config, clock, health, monitor, jetstream)
         if use_cases:
             work |= {"operations": use_cases.workshop.run, "resume": use_cases.resumption.run}
             work["overview"] = use_cases.feed.run
+        if archive:
+            work["archive"] = archive.run
         process = Process(readiness, work)
         process.stop_on_signals()
         fallback = Fallback(recorder, new_id, HEAD_TIMEOUT)
         return await process.run(listening(create_app(parts), config.http_addr, fallback))
+
+
+def archive_of(config: Config, clock: Clock) -> PostgresArchive | None:
+    """The result store where one is named; ConfigurationError if its address cannot be read."""
+    path = config.result_store.dsn_file
+    return PostgresArchive(path, clock) if path and dsn(path) else None
 
 
 def surroundings(config: Config) -> Surroundings:
@@ -146,7 +169,9 @@ def surroundings(config: Config) -> Surroundings:
         raise ConfigurationError(*problems)
     where = config.namespaces
     seconds = max(1.0, config.request_timeout.seconds - ANSWER_SECONDS)
-    return Surroundings(where.stock, where.instance, where.system, Catalogue(entries), seconds)
+    kept = config.nats.limits.record_retention.seconds
+    catalogue = Catalogue(entries)
+    return Surroundings(where.stock, where.instance, where.system, catalogue, seconds, kept)
 
 
 def entry(name: str, spec: SpecConfig) -> CatalogueEntry:
@@ -168,7 +193,7 @@ def background(
     clock: Clock,
     health: Health,
     monitor: ClusterMonitor | None,
-    queue: QueueConnection | None,
+    jetstream: JetStream,
 ) -> dict[str, Work]:
     """What runs beside the server."""
     reporter = StatusReporter(health, HealthSchema().dump, clock, config.report_interval.seconds)
@@ -176,8 +201,10 @@ def background(
     work: dict[str, Work] = {"report": reporter.run}
     if monitor:
         work = {"observe": lambda: observe(monitor, reporter, clock, patience)}
-    if queue:
-        work["queue"] = queue.run
+    if config.nats.url:
+        work["queue"] = jetstream.connection.run
+        work["queue layout"] = jetstream.layout.run
+        work["queue wakes"] = jetstream.wakes.run
     return work
 
 

@@ -9,6 +9,9 @@ STOCK: Final = "/api/v1/operator/stock-units"
 POOLS: Final = "/api/v1/operator/stock-pools"
 SPECS: Final = "/api/v1/operator/specs"
 JOBS: Final = "/api/v1/operator/jobs"
+FUNCTIONS: Final = "/api/v1/serverless/functions"
+INVOCATIONS: Final = "/api/v1/serverless/invocations"
+DEAD_LETTERS: Final = "/api/v1/serverless/dead-letters"
 
 
 def unit(name: str) -> str:
@@ -24,6 +27,16 @@ def storage(name: str) -> str:
 def pool(name: str) -> str:
     """The place of a stock pool."""
     return f"{POOLS}/{name}"
+
+
+def function(name: str) -> str:
+    """The place of a function."""
+    return f"{FUNCTIONS}/{name}"
+
+
+def invocation(request_id: str, invocation_id: str) -> str:
+    """The place of an invocation."""
+    return f"{INVOCATIONS}/{request_id}/{invocation_id}"
 
 
 def job(operation_id: str) -> str:

@@ -35,7 +35,8 @@ def read_query(request: web.Request, schema: QuerySchema[C]) -> C:
 
 def require_known(request: web.Request) -> None:
     """Refuse every parameter: a misspelt filter must not pass for none."""
-    read_query(request, _NO_QUERY)
+    if request.query_string:
+        read_query(request, _NO_QUERY)
 
 
 def _repeated(request: web.Request) -> tuple[Detail, ...]:

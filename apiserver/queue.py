@@ -15,7 +15,7 @@ from apiserver.config import NATSConfig
 from apiserver.gateway import Link
 from shared.configuration import ConfigurationError
 
-NO_QUEUE: Final = Link(connected=False, error="no queue is configured (nats.url is empty)")
+NO_QUEUE: Final = "no queue is configured (nats.url is empty)"
 
 _RETRY_INTERVAL: Final = 2.0
 _PING_INTERVAL: Final = 10  # seconds; two unanswered pings are a dead connection
@@ -29,18 +29,28 @@ class QueueConnection:
     def __init__(self, config: NATSConfig, clock: Clock) -> None:
         self._config = config
         self._clock = clock
-        self._client = Client()
         self._shown_url = without_credentials(config.url)
         self._error = "not connected yet"
         self._was_connected = False
+        self._connected = asyncio.Condition()
+        self.client = Client()
+        self.number = 0
 
     @property
     def link(self) -> Link:
         """Whether the connection stands now."""
-        if self._client.is_connected:
+        if self.client.is_connected:
             return Link(connected=True)
+        if not self._config.url:
+            return Link(connected=False, error=NO_QUEUE)
         check = "Check that NATS runs there, and nats.user and nats.passwordFile."
         return Link(connected=False, error=f"{self._shown_url}: {self._error}. {check}")
+
+    async def after(self, number: int) -> int:
+        """The number of the first connection after that of `number`, once there is one."""
+        async with self._connected:
+            await self._connected.wait_for(lambda: self.number > number)
+            return self.number
 
     async def run(self) -> None:
         """Stay connected for ever."""
@@ -49,13 +59,13 @@ class QueueConnection:
             await self._clock.sleep(_RETRY_INTERVAL)
 
     async def _connect_until_closed(self) -> None:
-        self._client, closed = Client(), asyncio.Event()
+        self.client, closed = Client(), asyncio.Event()
 
         async def on_closed() -> None:
             closed.set()
 
         try:
-            await self._client.connect(
+            await self.client.connect(
                 self._config.url,
                 name="gpu-runtime-api",
                 user=self._config.user or None,
@@ -72,7 +82,7 @@ class QueueConnection:
         except (nats.errors.Error, OSError, TimeoutError) as error:
             await self._on_error(error)
         finally:
-            await self._client.close()
+            await self.client.close()
 
     def _password(self) -> str:
         return Path(self._config.password_file).read_text().strip()
@@ -80,6 +90,9 @@ class QueueConnection:
     async def _on_connected(self) -> None:
         self._was_connected, self._error = True, "the connection was lost"
         log.info("queue_connected", extra={"url": self._shown_url})
+        async with self._connected:
+            self.number += 1
+            self._connected.notify_all()
 
     async def _on_disconnected(self) -> None:
         if self._was_connected:  # the client also tells of attempts that failed

@@ -17,8 +17,7 @@ RULES: Final = (
     Rule("storage.k8s.io", ("storageclasses",), ("list",)),
     Rule(GROUP, ("gpuunits",), FOLLOW, STOCK),
     Rule(GROUP, ("stockpools",), KEEP, STOCK),
-    Rule(GROUP, ("gpuunits", "gpustorages"), FOLLOW, INSTANCE),
-    Rule(GROUP, ("functions",), ("list",), INSTANCE),
+    Rule(GROUP, ("functions", "gpuunits", "gpustorages"), FOLLOW, INSTANCE),
     # The controller's leader deletes records; the API never does.
     Rule(GROUP, ("operations",), ("create", "get", "list", "patch"), SYSTEM),
     Rule(GROUP, ("operations/status",), ("patch",), SYSTEM),

@@ -1,13 +1,18 @@
 """The whole HTTP surface on one page."""
 
+from typing import Final
+
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
 from apiserver import places
 from apiserver.handlers import (
+    functions,
     gpu_storages,
     gpu_units,
     health,
+    invocation_body,
+    invocations,
     jobs,
     metrics,
     probes,
@@ -17,6 +22,8 @@ from apiserver.handlers import (
     swagger,
     ui,
 )
+
+INVOCATION: Final = f"{places.INVOCATIONS}/{{requestID}}/{{invocationID}}"
 
 
 def routes(registry: CollectorRegistry) -> list[web.RouteDef]:
@@ -48,6 +55,19 @@ def routes(registry: CollectorRegistry) -> list[web.RouteDef]:
         web.put(f"{places.STORAGES}/{{name}}", gpu_storages.change),
         web.delete(f"{places.STORAGES}/{{name}}", gpu_storages.delete),
         web.post(f"{places.STORAGES}/{{name}}/recover", gpu_storages.recover),
+        web.post(places.FUNCTIONS, functions.create),
+        web.get(places.FUNCTIONS, functions.index),
+        web.get(f"{places.FUNCTIONS}/{{name}}", functions.show),
+        web.put(f"{places.FUNCTIONS}/{{name}}", functions.change),
+        web.delete(f"{places.FUNCTIONS}/{{name}}", functions.delete),
+        web.post(f"{places.FUNCTIONS}/{{requestID}}/invoke", invocations.invoke_raw),
+        web.post(places.INVOCATIONS, invocations.invoke),
+        web.get(places.INVOCATIONS, invocations.index),
+        web.get(INVOCATION, invocations.show),
+        web.delete(INVOCATION, invocations.cancel),
+        web.get(f"{INVOCATION}/body", invocation_body.body),
+        web.post(f"{INVOCATION}/redrive", invocations.redrive),
+        web.get(places.DEAD_LETTERS, invocations.dead_letters),
         web.get("/ui", ui.page),
         web.get("/ui/", ui.page),
         web.get("/ui/events", ui.events, allow_head=False),

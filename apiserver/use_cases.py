@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from apiserver.clock import Clock
 from apiserver.gateway import Cluster
-from apiserver.resources import GPU_STORAGES, STOCK_POOLS
+from apiserver.resources import FUNCTIONS, GPU_STORAGES, STOCK_POOLS
 from apiserver.services.active_units import ActiveUnits
 from apiserver.services.catalogue import Catalogue
 from apiserver.services.claims import Claims
@@ -43,6 +43,7 @@ class Surroundings:
     system: str
     catalogue: Catalogue
     create_seconds: float
+    record_seconds: float = 72 * 3600.0
 
 
 class UseCases:
@@ -71,6 +72,9 @@ class UseCases:
         storages = ObjectCreation(
             objects, GPU_STORAGES, where.instance, records, requests, patience
         )
+        self.function_creation = ObjectCreation(
+            objects, FUNCTIONS, where.instance, records, requests, patience
+        )
         catalogue, seconds = where.catalogue, where.create_seconds
         self.units = UnitService(objects, where.instance, creation, locks, requests, seconds)
         self.stock = StockService(objects, where.stock, catalogue, records, seeding, requests)
@@ -80,5 +84,5 @@ class UseCases:
         self.jobs = JobService(objects, where.system, records)
         lookout = Lookout(objects, where.stock, where.instance, where.system)
         self.feed = Feed(lookout, clock)
-        resumable = Resumable(creation, self.stock, pools, storages)
+        resumable = Resumable(creation, self.stock, pools, storages, self.function_creation)
         self.resumption = Resumption(objects, where.system, requests, resumable, clock, randomness)

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 from controller.cache import Cache
 from controller.kinds import (
     DEPLOYMENTS,
+    FUNCTIONS,
     GPU_STORAGES,
     GPU_UNITS,
     JOBS,
@@ -34,6 +35,7 @@ from shared.deployment import Deployment, ReplicaSet
 from shared.node import Node
 from shared.pod import Pod
 from shared.storage_lock import lock_of
+from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 
@@ -48,6 +50,7 @@ BY_POOL: Final = "pool"  # units by the name of their pool
 BY_SOURCE: Final = "source"  # units by the uid of the stock that they came from
 BY_OPERATION: Final = "operation"  # units by the id of an operation that made or claims them
 BY_STORAGE: Final = "storage"  # units by the name of a storage that they mount
+BY_FUNCTION: Final = "function"  # units by the name of the function that they work for
 BY_CLAIM: Final = "claim"  # pods, and what makes pods, by the claims whose volumes they use
 BY_LOCK: Final = "lock"  # storages by the id of the operation that has them locked
 BY_ORIGIN: Final = "origin"  # storages by the name of the storage that they are a copy of
@@ -81,6 +84,7 @@ class Caches:
         self.units = cache(GPU_UNITS, namespaces.units, UNIT_INDEXES)
         self.pools = cache(STOCK_POOLS, [namespaces.stock])
         self.storages = cache(GPU_STORAGES, [namespaces.instance], STORAGE_INDEXES)
+        self.functions = cache(FUNCTIONS, [namespaces.instance])
         self.operations = cache(OPERATIONS, [namespaces.system])
         self.deployments = cache(DEPLOYMENTS, namespaces.units, {BY_CLAIM: deployment_claims})
         self.replica_sets = cache(REPLICA_SETS, namespaces.units, REPLICA_SET_INDEXES)
@@ -104,6 +108,12 @@ class Caches:
     def node(self, name: str) -> Node | None:
         return self.nodes.get(ObjectKey("", name))
 
+    def function_of(self, unit: GPUUnit) -> Function | None:
+        """The function that the unit works for, where it does and the function is there."""
+        names = functions_of(unit)
+        found = (self.functions.get(ObjectKey(unit.metadata.namespace, name)) for name in names)
+        return next(found, None)
+
     @property
     def informers(self) -> tuple[Informer[Any], ...]:
         """All of them, for whoever runs them and for the writer."""
@@ -111,6 +121,7 @@ class Caches:
             self.units,
             self.pools,
             self.storages,
+            self.functions,
             self.operations,
             self.deployments,
             self.replica_sets,
@@ -150,6 +161,10 @@ def origins(storage: GPUStorage) -> Iterable[str]:
     return [] if prepare is None or not prepare.from_storage_name else [prepare.from_storage_name]
 
 
+def functions_of(unit: GPUUnit) -> Iterable[str]:
+    return [] if unit.spec.serverless is None else [unit.spec.serverless.request_id]
+
+
 def operations_of(unit: GPUUnit) -> Iterable[str]:
     made = named(unit.metadata.annotations, wellknown.OPERATION_ID)
     return [*made, *named(unit.metadata.annotations, wellknown.CLAIM_OPERATION)]
@@ -177,5 +192,6 @@ UNIT_INDEXES: Final[Mapping[str, Indexer[GPUUnit]]] = {
     BY_POOL: lambda unit: named(unit.metadata.labels, wellknown.POOL_LABEL),
     BY_SOURCE: lambda unit: named(unit.metadata.annotations, wellknown.SOURCE_STOCK_UID),
     BY_OPERATION: operations_of,
+    BY_FUNCTION: functions_of,
     BY_STORAGE: lambda unit: [mount.name for mount in unit.spec.storage_mounts],
 }

@@ -5,31 +5,12 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from controller.leadership import LeaderElectionConfig
 from shared.address import Address
 from shared.duration import Duration
+from shared.invocation.queue_names import QueueNames
 
 LogLevel = Literal["debug", "info", "warning", "error"]
-
-
-class LeaderElectionConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Which of several controllers works."""
-
-    enabled: Annotated[
-        bool, Meta(description="Off only where there is certainly one controller.")
-    ] = True
-    name: Annotated[str, Meta(description="The Lease that the working controller holds.")] = (
-        "gpu-runtime-controller"
-    )
-    namespace: Annotated[str, Meta(description="Where that Lease is.")] = "runtime-system"
-    lease_duration: Annotated[
-        Duration, Meta(description="How long a Lease holds that is not renewed; whole seconds.")
-    ] = Duration(15)
-    renew_deadline: Annotated[
-        Duration, Meta(description="How long the holder tries to renew before it stops working.")
-    ] = Duration(10)
-    retry_period: Annotated[
-        Duration, Meta(description="How often the Lease is tried or renewed.")
-    ] = Duration(2)
 
 
 class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -92,6 +73,34 @@ class StorageConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ] = 8
 
 
+class SidecarConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The worker beside the program of a serverless unit."""
+
+    image: Annotated[str, Meta(description="What the worker runs.", min_length=1)] = (
+        "gpu-runtime/worker:0.1.0"
+    )
+    cpu: Annotated[str, Meta(description="CPU that a worker has, besides what its unit has.")] = (
+        "100m"
+    )
+    memory: Annotated[
+        str,
+        Meta(description="Memory that a worker has; large bodies pass through it."),
+    ] = "256Mi"
+
+
+class NATSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The queue as workers find it; the controller itself never connects to it."""
+
+    namespace: Annotated[
+        str, Meta(description="The namespace of the queue's pods, for NetworkPolicies.")
+    ] = "runtime-system"
+    app_name: Annotated[
+        str, Meta(description="The label app.kubernetes.io/name of the queue's pods, for the same.")
+    ] = "nats"
+    port: Annotated[int, Meta(description="The port of the queue.", ge=1, le=65535)] = 4222
+    names: QueueNames = QueueNames()
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The whole configuration of one controller process."""
 
@@ -116,6 +125,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     leader_election: LeaderElectionConfig = LeaderElectionConfig()
     units: UnitsConfig = UnitsConfig()
     storage: StorageConfig = StorageConfig()
+    sidecar: SidecarConfig = SidecarConfig()
+    nats: NATSConfig = NATSConfig()
     operation_retention: Annotated[
         Duration, Meta(description="How long a finished operation is remembered.")
     ] = Duration(86400)

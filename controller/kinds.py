@@ -10,7 +10,8 @@ from shared.node import Node
 from shared.pod import Pod
 from shared.service import Service
 from shared.storage_class import StorageClass
-from shared.v1alpha1 import gpustorage, gpuunit, operation, stockpool
+from shared.v1alpha1 import function, gpustorage, gpuunit, operation, stockpool
+from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.group import GROUP, VERSION
@@ -21,6 +22,7 @@ from shared.volume_claim import VolumeClaim
 GPU_UNITS: Final = Kind(GROUP, VERSION, gpuunit.PLURAL, gpuunit.KIND, GPUUnit)
 STOCK_POOLS: Final = Kind(GROUP, VERSION, stockpool.PLURAL, stockpool.KIND, StockPool)
 GPU_STORAGES: Final = Kind(GROUP, VERSION, gpustorage.PLURAL, gpustorage.KIND, GPUStorage)
+FUNCTIONS: Final = Kind(GROUP, VERSION, function.PLURAL, function.KIND, Function)
 OPERATIONS: Final = Kind(GROUP, VERSION, operation.PLURAL, operation.KIND, Operation)
 
 DEPLOYMENTS: Final = Kind("apps", "v1", "deployments", "Deployment", Deployment)

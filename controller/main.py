@@ -2,22 +2,14 @@
 
 import asyncio
 import logging
-import signal
 import sys
 from collections.abc import Sequence
 from typing import Final
 
-from prometheus_client import (
-    CollectorRegistry,
-    GCCollector,
-    PlatformCollector,
-    ProcessCollector,
-    disable_created_metrics,
-)
-
 from controller.config import Config
 from controller.connection import NoClusterError
 from controller.parts import NAME, Assembly
+from controller.process import first, new_registry, stop_event
 from controller.runtime.clock import SystemClock
 from controller.runtime.connect import connected
 from controller.runtime.election import LeadershipLostError
@@ -57,10 +49,7 @@ def main(arguments: Sequence[str]) -> ExitCode:
 
 async def run(config: Config) -> ExitCode:
     """Build everything that `config` asks for, and run it until a signal or a failure."""
-    clock, registry, code = SystemClock(), CollectorRegistry(), ExitCode.CLEAN
-    disable_created_metrics()  # type: ignore[no-untyped-call] # series that no dashboard knows
-    for collector in (ProcessCollector, PlatformCollector, GCCollector):
-        collector(registry=registry)
+    clock, registry, code = SystemClock(), new_registry(), ExitCode.CLEAN
     async with connected(config.kubeconfig, f"{NAME}/{version()}", registry, clock) as client:
         manager = Assembly(client, registry, clock).manager(config)
         log.info("starting", extra={"probes": config.probe_addr.url, "version": version()})
@@ -71,17 +60,3 @@ async def run(config: Config) -> ExitCode:
             code = ExitCode.FAILURE
     log.info("stopped", extra={"exitCode": int(code)})
     return code
-
-
-def stop_event() -> asyncio.Event:
-    """Set by SIGTERM and SIGINT."""
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    return stop
-
-
-def first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first of a group of failures, however deep it lies."""
-    found = failures.exceptions[0]
-    return first(found) if isinstance(found, BaseExceptionGroup) else found

@@ -1,6 +1,5 @@
 """The parts of a controller process, put together from its configuration."""
 
-import logging
 import socket
 import uuid
 from ipaddress import ip_network
@@ -8,20 +7,21 @@ from random import Random
 
 from prometheus_client import CollectorRegistry
 
+from controller import leadership
 from controller.caches import Caches
 from controller.config import (
     Config,
-    LeaderElectionConfig,
     NamespacesConfig,
+    SidecarConfig,
     StorageConfig,
-    UnitsConfig,
 )
 from controller.connection import Connection
 from controller.gpustorage import setup as gpustorage
 from controller.gpustorage.settings import StorageSettings
 from controller.gpuunit import setup as gpuunit
 from controller.gpuunit.census import Census
-from controller.gpuunit.settings import UnitSettings
+from controller.gpuunit.settings import QueueTarget, SidecarSettings, UnitSettings
+from controller.leadership import Candidacy
 from controller.loops import Loops
 from controller.namespaces import Namespaces
 from controller.operation import setup as operation
@@ -30,14 +30,9 @@ from controller.operation.stalls import Stalls
 from controller.runtime.client import Client
 from controller.runtime.clock import Clock
 from controller.runtime.control_loop import ControlLoop
-from controller.runtime.election import ElectionSettings, ElectionSettingsError
-from controller.runtime.event_series import Reference
 from controller.runtime.events import EventRecorder
 from controller.runtime.informer_metrics import InformerMetrics
-from controller.runtime.key import ObjectKey
-from controller.runtime.leader import Callbacks, LeaderElector
-from controller.runtime.leader_metrics import LeaderMetrics
-from controller.runtime.lease import LEASES, LeaseLock
+from controller.runtime.leader import LeaderElector
 from controller.runtime.manager import Cache, Manager, Parts
 from controller.runtime.probes import Probes
 from controller.runtime.writer import Writer
@@ -45,10 +40,10 @@ from controller.stockpool import setup as stockpool
 from controller.stockpool.reconciler import StockPoolReconciler
 from shared.address import Address
 from shared.configuration import ConfigurationError
+from shared.invocation.queue_names import QueueNames
+from shared.quantity import ACCEPTED, Quantity
 
 NAME = "gpu-runtime-controller"
-
-log = logging.getLogger(__name__)
 
 
 class Assembly:
@@ -65,7 +60,7 @@ class Assembly:
     def manager(self, config: Config) -> Manager:
         """Everything that `config` asks for, not yet started."""
         connection = Connection(self._client.rest, self._clock)
-        elector = self._elector(config.leader_election)
+        elector = leadership.elector(config.leader_election, self._candidacy())
         where = namespaces(config.namespaces)
         metrics = InformerMetrics(self._registry)
         caches = Caches(self._client, where, metrics, self._clock, self._randomness)
@@ -85,6 +80,16 @@ class Assembly:
         self._registry.register(Stalls(caches.operations, self._clock, is_leader))
         return Manager(parts, self._clock)
 
+    def _candidacy(self) -> Candidacy:
+        return Candidacy(
+            self._client,
+            self._recorder,
+            self._registry,
+            self._clock,
+            self._randomness,
+            self._identity,
+        )
+
     def _loops(
         self, config: Config, caches: Caches, where: Namespaces, elector: LeaderElector | None
     ) -> list[ControlLoop]:
@@ -92,7 +97,7 @@ class Assembly:
         writer = Writer(self._client, caches.informers, fence)
         loops = Loops(self._registry, self._clock, self._randomness)
         recorder, clock = self._recorder, self._clock
-        settings = unit_settings(config.units, where)
+        settings = unit_settings(config, where)
         units = gpuunit.reconciler(caches, self._client, writer, recorder, settings, clock)
         lent = storage_settings(config.storage, settings)
         storages = gpustorage.reconciler(caches, self._client, writer, recorder, lent, clock)
@@ -107,24 +112,6 @@ class Assembly:
             operation.control_loop(records, caches, loops),
         ]
 
-    def _elector(self, config: LeaderElectionConfig) -> LeaderElector | None:
-        if not config.enabled:
-            log.warning("no_leader_election", extra={"risk": "a second controller would work too"})
-            return None
-        lock = LeaseLock(self._client, ObjectKey(config.namespace, config.name), self._identity)
-        callbacks = Callbacks(
-            report=lambda said: self._recorder.normal(about(config), "LeaderElection", said),
-            on_new_leader=lambda holder: log.info("new_leader", extra={"holder": holder}),
-        )
-        return LeaderElector(
-            lock,
-            settings(config),
-            self._clock,
-            self._randomness,
-            LeaderMetrics(self._registry),
-            callbacks,
-        )
-
 
 def namespaces(config: NamespacesConfig) -> Namespaces:
     """The three namespaces, which must be three."""
@@ -134,14 +121,32 @@ def namespaces(config: NamespacesConfig) -> Namespaces:
     return Namespaces(*given)
 
 
-def unit_settings(config: UnitsConfig, where: Namespaces) -> UnitSettings:
+def unit_settings(config: Config, where: Namespaces) -> UnitSettings:
     """What all units share; a range that is none is refused here and not by the API server."""
-    for index, text in enumerate(config.private_ranges):
+    units = config.units
+    for index, text in enumerate(units.private_ranges):
         try:
             ip_network(text)
         except ValueError as error:
             raise ConfigurationError(f"units.privateRanges[{index}]: {error}") from error
-    return UnitSettings(where, config.pause_image, config.cluster_domain, config.private_ranges)
+    return UnitSettings(
+        where,
+        units.pause_image,
+        units.cluster_domain,
+        units.private_ranges,
+        sidecar_settings(config.sidecar, config.nats.names),
+        QueueTarget(config.nats.namespace, config.nats.app_name, config.nats.port),
+    )
+
+
+def sidecar_settings(config: SidecarConfig, queue_names: QueueNames) -> SidecarSettings:
+    """What all workers share; an amount that is none is refused here."""
+    for name, text in (("cpu", config.cpu), ("memory", config.memory)):
+        try:
+            Quantity.parse(text)
+        except ValueError as error:
+            raise ConfigurationError(f"sidecar.{name}: {text!r} is not {ACCEPTED}") from error
+    return SidecarSettings(config.image, config.cpu, config.memory, queue_names)
 
 
 def storage_settings(config: StorageConfig, units: UnitSettings) -> StorageSettings:
@@ -158,23 +163,6 @@ def storage_settings(config: StorageConfig, units: UnitSettings) -> StorageSetti
         units.cluster_domain,
         units.private_ranges,
     )
-
-
-def settings(config: LeaderElectionConfig) -> ElectionSettings:
-    """The durations of the election, checked against each other."""
-    lease = config.lease_duration.seconds
-    if lease != int(lease):
-        raise ConfigurationError("leaderElection.leaseDuration: must be whole seconds")
-    try:
-        return ElectionSettings(
-            config.name, int(lease), config.renew_deadline.seconds, config.retry_period.seconds
-        )
-    except ElectionSettingsError as error:
-        raise ConfigurationError(f"leaderElection: {error}") from error
-
-
-def about(config: LeaderElectionConfig) -> Reference:
-    return Reference(LEASES.api_version, LEASES.name, config.namespace, config.name, uid="")
 
 
 def pair(address: Address) -> tuple[str, int]:

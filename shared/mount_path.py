@@ -3,9 +3,11 @@
 import posixpath
 from typing import Final
 
+from shared.framework_place import SOCKET_FOLDER
+
 SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - a mount point, not a temporary file
 
-_RESERVED: Final = ("/proc", "/sys", "/dev")
+_RESERVED: Final = ("/proc", "/sys", "/dev", SOCKET_FOLDER)
 
 
 def normalised(path: str) -> str:
@@ -15,10 +17,11 @@ def normalised(path: str) -> str:
 
 def is_reserved(path: str) -> bool:
     """Whether a normalised path is the system's; its shared memory may be replaced."""
-    if _is_within(path, SHARED_MEMORY):
+    if is_within(path, SHARED_MEMORY):
         return False
-    return path == "/" or any(_is_within(path, folder) for folder in _RESERVED)
+    return path == "/" or any(is_within(path, folder) for folder in _RESERVED)
 
 
-def _is_within(path: str, folder: str) -> bool:
+def is_within(path: str, folder: str) -> bool:
+    """Whether a normalised path is the folder or below it."""
     return path == folder or path.startswith(f"{folder}/")

@@ -11,6 +11,15 @@ class UnitPhase(StrEnum):
     FAILED = "Failed"
 
 
+class WorkerPhase(StrEnum):
+    """How far along a GPUUnit is as the worker of a function."""
+
+    PENDING = "Pending"
+    STARTING = "Starting"
+    READY = "Ready"
+    FAILED = "Failed"
+
+
 class PoolPhase(StrEnum):
     """How far along a StockPool is."""
 

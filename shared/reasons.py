@@ -35,6 +35,16 @@ class UnitReason(StrEnum):
     SERVERLESS_CONFIG_INVALID = "ServerlessConfigInvalid"
 
 
+class WorkerReason(StrEnum):
+    """Why a GPUUnit is ServerlessReady or not."""
+
+    WORKER_READY = "WorkerReady"
+    WORKER_STARTING = "WorkerStarting"
+    WORKER_NOT_READY = "WorkerNotReady"
+    WORKER_FAILED = "WorkerFailed"
+    FUNCTION_MISSING = "FunctionMissing"
+
+
 class PoolReason(StrEnum):
     """Why a StockPool is Ready or not."""
 
@@ -59,6 +69,19 @@ class StorageReason(StrEnum):
     CLAIM_SYNC_FAILED = "ClaimSyncFailed"
     PREPARE_SYNC_FAILED = "PrepareSyncFailed"
     ACCESSOR_SYNC_FAILED = "AccessorSyncFailed"
+
+
+class FunctionReason(StrEnum):
+    """Why a Function is Ready or not."""
+
+    IDLE = "FunctionIdle"
+    READY = "FunctionReady"
+    SCALING = "FunctionScaling"
+    NO_STOCK = "InsufficientStock"
+    WORKER_FAILED = "WorkerFailed"
+    REFUSED = "WorkerRefused"
+    INVALID_SPEC = "InvalidSpec"
+    ENDING = "FunctionEnding"
 
 
 class EventReason(StrEnum):

@@ -29,10 +29,14 @@ MOUNTED_BY: Final = f"{PREFIX}mounted-by"
 BEGUN_BY: Final = f"{PREFIX}begun-by"
 ATTEMPT: Final = f"{PREFIX}attempt"
 RECOVER: Final = f"{PREFIX}recover"
+ON_DELETE: Final = f"{PREFIX}on-delete"
 
 MOUNT_FINALIZER: Final = f"{PREFIX}mount-protection"
 OUTCOME_FINALIZER: Final = f"{PREFIX}outcome"
 QUEUE_FINALIZER: Final = f"{PREFIX}queue"
+
+DRAIN: Final = "drain"
+PURGE: Final = "purge"
 
 STOCK_PRIORITY: Final = "gpu-runtime-stock"
 ACTIVE_PRIORITY: Final = "gpu-runtime-active"

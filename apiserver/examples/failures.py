@@ -52,6 +52,11 @@ PRECONDITION_FAILED: Final = failed(
     PreconditionFailedError("the unit was changed since; get it again")
 )
 
+RAW_BODY: Final = (
+    BAD_QUERY,
+    failed(SlowBodyError("the body did not come in time")),
+    failed(TooLargeError("the body is larger than 65536 KiB")),
+)
 BODY: Final = (
     BAD_BODY,
     failed(SlowBodyError("the body did not come in time")),

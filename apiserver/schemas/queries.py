@@ -11,7 +11,8 @@ from apiserver.schemas.jobs import STATUSES, TYPES
 from apiserver.schemas.names import SpecName
 from apiserver.schemas.request import C, RequestSchema
 from apiserver.schemas.strict import Count, Text, matching
-from shared.phases import OperationPhase, StoragePhase, UnitPhase
+from apiserver.serverless_commands import ListFunctions
+from shared.phases import FunctionPhase, OperationPhase, StoragePhase, UnitPhase
 from shared.v1alpha1.operation import OperationType
 
 LARGEST_PAGE: Final = 500
@@ -21,6 +22,7 @@ WAIT: Final = 60
 
 _PHASES: Final = [phase.value for phase in UnitPhase]
 _STORAGE_PHASES: Final = [phase.value for phase in StoragePhase]
+_FUNCTION_PHASES: Final = [phase.value for phase in FunctionPhase]
 _LONGEST_SELECTOR: Final = 4096
 
 
@@ -43,7 +45,9 @@ class LabelSelector(Text):
         )
 
 
-class _PageQuerySchema(QuerySchema[C]):
+class PagedQuerySchema(QuerySchema[C]):
+    """The parameters that every list has."""
+
     limit = Count(
         load_default=PAGE,
         validate=validate.Range(1, LARGEST_PAGE, error="must be from {min} to {max}"),
@@ -63,7 +67,7 @@ class PageQuery:
     token: str
 
 
-class PageQuerySchema(_PageQuerySchema[PageQuery]):
+class PageQuerySchema(PagedQuerySchema[PageQuery]):
     """The parameters of a list without filters."""
 
     def make(self, data: dict[str, Any]) -> PageQuery:
@@ -71,7 +75,7 @@ class PageQuerySchema(_PageQuerySchema[PageQuery]):
         return PageQuery(**data)
 
 
-class StockQuerySchema(_PageQuerySchema[ListUnits]):
+class StockQuerySchema(PagedQuerySchema[ListUnits]):
     """The parameters of the list of stock."""
 
     spec_name = SpecName()
@@ -88,7 +92,7 @@ class UnitsQuerySchema(StockQuerySchema):
     label = LabelSelector()
 
 
-class StoragesQuerySchema(_PageQuerySchema[ListStorages]):
+class StoragesQuerySchema(PagedQuerySchema[ListStorages]):
     """The parameters of the list of storages."""
 
     phase = Text(validate=validate.OneOf(_STORAGE_PHASES, error="is not one of {choices}"))
@@ -97,6 +101,16 @@ class StoragesQuerySchema(_PageQuerySchema[ListStorages]):
     def make(self, data: dict[str, Any]) -> ListStorages:
         """Which storages."""
         return ListStorages(**data)
+
+
+class FunctionsQuerySchema(PagedQuerySchema[ListFunctions]):
+    """The parameters of the list of functions."""
+
+    phase = Text(validate=validate.OneOf(_FUNCTION_PHASES, error="is not one of {choices}"))
+
+    def make(self, data: dict[str, Any]) -> ListFunctions:
+        """Which functions."""
+        return ListFunctions(**data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +123,7 @@ class JobsQuery:
     phase: OperationPhase | None = None
 
 
-class JobsQuerySchema(_PageQuerySchema[JobsQuery]):
+class JobsQuerySchema(PagedQuerySchema[JobsQuery]):
     """The parameters of the list of jobs."""
 
     type = Text(validate=validate.OneOf(list(TYPES), error="is not one of {choices}"))

@@ -81,6 +81,12 @@ class Part(fields.Nested):
     default_error_messages = _words()
 
 
+class AnyMap(fields.Dict):
+    """An object of any values."""
+
+    default_error_messages = _words(invalid="is not an object")
+
+
 class TextMap(fields.Dict):
     """An object whose values are text."""
 

@@ -1,8 +1,11 @@
 """Users' units in the cluster, as the operations see them."""
 
+from apiserver.commands import CreateUnit
+from apiserver.errors import ConflictError
 from apiserver.gateway import AbsentError, Body, Objects, StaleError
-from apiserver.resources import GPU_UNITS
+from apiserver.resources import FUNCTIONS, GPU_UNITS
 from apiserver.services.patience import Patience
+from apiserver.services.unit_body import worker_of
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.wellknown import ATTEMPT
 
@@ -29,6 +32,21 @@ class ActiveUnits:
         return await self._patience.with_call(
             lambda: self._objects.create(GPU_UNITS, self.namespace, body)
         )
+
+    async def ownerless(self, command: CreateUnit) -> ConflictError | None:
+        """Why a function's worker cannot be: its function is gone, or is another one by now."""
+        uid = worker_of(command)
+        if uid is None or command.serverless is None:
+            return None
+        name = command.serverless.request_id
+        try:
+            found = await self._patience.with_call(
+                lambda: self._objects.get(FUNCTIONS, self.namespace, name)
+            )
+        except AbsentError:
+            return ConflictError(f"there is no function {name!r}")
+        is_it = found.metadata.uid == uid
+        return None if is_it else ConflictError(f"the function {name!r} has another uid by now")
 
     async def keep(self, unit: GPUUnit, attempt: int) -> bool:
         """Make a unit of an earlier attempt ours; whether it was still there.

@@ -65,15 +65,17 @@ class Creation:
 
     async def begin(self, command: CreateUnit) -> Start:
         """Record the request with the stock named in it; where that cannot be, write nothing."""
-        taken, chosen, missing = await asyncio.gather(
+        taken, chosen, *missing = await asyncio.gather(
             self._units.find(command.name),
             self._choice.first(command.spec_name, command.stock_name),
             self._locks.missing(command.storage_mounts),
+            self._units.ownerless(command),
         )
-        if taken is not None or missing is not None or chosen is None:
+        refusal = next(filter(None, missing), None)
+        if taken is not None or refusal is not None or chosen is None:
             record = await self._records.find_same(command)
             if record is None:
-                raise missing or await self._refusal(command, taken)
+                raise refusal or await self._refusal(command, taken)
             return Start(Begun(record, is_new=False), Hand())
         begun = await self._records.begin(command, stock=reference(chosen))
         return Start(begun, Hand(chosen if begun.is_new else None))

@@ -8,17 +8,19 @@ from typing import Any, Final
 import msgspec
 
 from apiserver.commands import CreatePool, CreateStorage, CreateUnit, SeedStock
+from apiserver.serverless_commands import CreateFunction
 from shared.v1alpha1.operation import OperationType
 
 VERSION: Final = "v1"
 
-Command = SeedStock | CreateUnit | CreatePool | CreateStorage
+Command = SeedStock | CreateUnit | CreatePool | CreateStorage | CreateFunction
 
 TYPES: Final[dict[type[Command], OperationType]] = {
     SeedStock: OperationType.SEED_STOCK_UNITS,
     CreateUnit: OperationType.CREATE_GPU_UNIT,
     CreatePool: OperationType.CREATE_STOCK_POOL,
     CreateStorage: OperationType.CREATE_GPU_STORAGE,
+    CreateFunction: OperationType.CREATE_FUNCTION,
 }
 
 

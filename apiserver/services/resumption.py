@@ -16,6 +16,7 @@ from apiserver.services.object_creation import ObjectCreation
 from apiserver.services.records import FINAL
 from apiserver.services.requests import Requests, Work
 from apiserver.services.stock import StockService
+from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.operation import Operation, OperationType
 from shared.v1alpha1.stockpool import StockPool
@@ -81,11 +82,13 @@ class Resumable:
         stock: StockService,
         pools: ObjectCreation[StockPool],
         storages: ObjectCreation[GPUStorage],
+        functions: ObjectCreation[Function],
     ) -> None:
         self._creation = creation
         self._stock = stock
         self._pools = pools
         self._storages = storages
+        self._functions = functions
 
     def of(self, record: Operation) -> Work | None:
         """What brings the record to its end; None for types that this version does not know."""
@@ -98,6 +101,8 @@ class Resumable:
                 return self._pools.finish
             case OperationType.CREATE_GPU_STORAGE:
                 return self._storages.finish
+            case OperationType.CREATE_FUNCTION:
+                return self._functions.finish
             case _:
                 return None
 

@@ -1,14 +1,19 @@
 """The user's unit as it is made from stock: the reserved envelope and the user's fields."""
 
-from typing import Any
+import re
+from typing import Any, Final
 
 import msgspec
 
 from apiserver.commands import CreateUnit
 from apiserver.services.request_hash import request_hash
 from shared import names, wellknown
+from shared.v1alpha1 import function
 from shared.v1alpha1.envelope import Envelope
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
+from shared.v1alpha1.group import API_VERSION
+
+_WORKER: Final = re.compile(r"fn/([^/]+)/[0-9]{1,18}", re.ASCII)
 
 
 def unit_body(command: CreateUnit, stock: GPUUnit) -> dict[str, Any]:
@@ -25,8 +30,23 @@ def unit_body(command: CreateUnit, stock: GPUUnit) -> dict[str, Any]:
         wellknown.SOURCE_STOCK_NAMESPACE: stock.metadata.namespace,
         wellknown.SOURCE_STOCK_UID: stock.metadata.uid,
     }
-    metadata = {"name": command.name, "labels": labels, "annotations": annotations}
+    metadata: dict[str, Any] = {"name": command.name, "labels": labels, "annotations": annotations}
+    uid = worker_of(command)
+    if uid is not None and command.serverless is not None:
+        metadata["ownerReferences"] = [function_reference(command.serverless.request_id, uid)]
     return {"metadata": metadata, "spec": msgspec.to_builtins(unit_spec(command, stock))}
+
+
+def worker_of(command: CreateUnit) -> str | None:
+    """The uid of the function that asks for a worker; None where a person asks for a unit."""
+    found = _WORKER.fullmatch(command.operation_id)
+    return found[1] if found and command.serverless else None
+
+
+def function_reference(name: str, uid: str) -> dict[str, Any]:
+    """By this the worker goes with its function."""
+    kind = {"apiVersion": API_VERSION, "kind": function.KIND, "controller": True}
+    return {**kind, "name": name, "uid": uid}
 
 
 def unit_spec(command: CreateUnit, stock: GPUUnit) -> GPUUnitSpec:

@@ -13,6 +13,7 @@ from controller.gpuunit.settings import UnitSettings
 from controller.gpuunit.status import Published, active_verdict
 from controller.gpuunit.storages import Storages
 from controller.gpuunit.verdict import Verdict
+from controller.gpuunit.worker import missing_function
 from controller.gpuunit.workload import observe
 from controller.kinds import PODS, SERVICES
 from controller.runtime.kind import key_of
@@ -106,7 +107,8 @@ class ActiveStory:
         workload = observe(self._caches, unit)
         pods = children.deployment_child(unit, self._caches, self._settings, workload)
         mounted = () if workload.deployment is None else deployment_claims(workload.deployment)
-        waiting = await self._storages.take(unit, tuple(mounted))
+        waiting = missing_function(unit, self._caches.function_of(unit))
+        waiting = waiting or await self._storages.take(unit, tuple(mounted))
         if waiting is not None and next_step(pods) is not Step.NOTHING:
             return Outcome(waiting)
         failed = await self._sync.ensure(unit, [pods])

@@ -12,6 +12,7 @@ REASONS = {
     UnitReason.INVALID_SPEC.value: EventReason.INVALID_SPEC,
     UnitReason.ACCESS_CONFIG_INVALID.value: EventReason.INVALID_SPEC,
     UnitReason.STORAGE_MOUNT_INVALID.value: EventReason.INVALID_SPEC,
+    UnitReason.SERVERLESS_CONFIG_INVALID.value: EventReason.INVALID_SPEC,
     UnitReason.CHILD_CONFLICT.value: EventReason.CHILD_CONFLICT,
 }
 # Reasons for which a unit that is not ready is no news: it is on its way.
@@ -34,6 +35,7 @@ def ignored(stock: GPUUnit) -> Announcement | None:
         "template": stock.spec.template,
         "access": stock.spec.access,
         "storageMounts": stock.spec.storage_mounts,
+        "serverless": stock.spec.serverless,
     }
     names = [name for name, value in given.items() if value]
     if not names or stock.status.observed_generation == stock.metadata.generation:

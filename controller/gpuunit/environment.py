@@ -4,7 +4,8 @@ from typing import Any
 
 import msgspec
 
-from shared.v1alpha1.gpuunit import GPUUnit
+from shared.framework_place import place_of
+from shared.v1alpha1.gpuunit import GPUUnit, Serverless
 from shared.v1alpha1.template import EnvVar
 
 
@@ -22,5 +23,18 @@ def _given(unit: GPUUnit) -> list[EnvVar]:
         "SPEC_NAME": unit.spec.spec_name,
         "GPU_COUNT": str(unit.spec.gpu),
         "MEMORY_LIMIT": unit.spec.memory,
+        **framework_environment(unit.spec.serverless),
     }
     return [EnvVar(name=name, value=value) for name, value in values.items()]
+
+
+def framework_environment(serverless: Serverless | None) -> dict[str, str]:
+    """Where the user's code and the worker meet, said to both; nothing for other units."""
+    if serverless is None:
+        return {}
+    place = place_of(serverless.framework)
+    return {
+        "GPU_RUNTIME_SOCKET": place.socket_path,
+        "GPU_RUNTIME_INVOKE_PATH": place.invoke_path,
+        "GPU_RUNTIME_HEALTH_PATH": place.health_path,
+    }

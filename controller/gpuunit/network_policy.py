@@ -1,22 +1,23 @@
 """The NetworkPolicy of a unit: whom it may talk with."""
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from controller.egress import dns, public_addresses
 from controller.gpuunit.labels import child_metadata, selector
 from controller.gpuunit.ports import ports
-from controller.gpuunit.settings import UnitSettings
+from controller.gpuunit.settings import QueueTarget, UnitSettings
 from controller.non_empty import non_empty
 from controller.runtime.kind import key_of
-from shared import names
+from shared import names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
+
+NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
 
 
 def network_policy(unit: GPUUnit, settings: UnitSettings) -> dict[str, Any]:
     """Nothing in or out for stock; declared ports in, DNS and public addresses out for others."""
     is_stock = settings.namespaces.is_stock(key_of(unit))
-    rules = {} if is_stock else _active_rules(unit, settings.private_ranges)
+    rules = {} if is_stock else _active_rules(unit, settings)
     return {
         "metadata": child_metadata(unit, names.egress(unit.metadata.name)),
         "spec": {
@@ -27,7 +28,19 @@ def network_policy(unit: GPUUnit, settings: UnitSettings) -> dict[str, Any]:
     }
 
 
-def _active_rules(unit: GPUUnit, private_ranges: Sequence[str]) -> dict[str, Any]:
+def _active_rules(unit: GPUUnit, settings: UnitSettings) -> dict[str, Any]:
     declared = [{"protocol": port.protocol, "port": port.port} for port in ports(unit)]
     ingress = [{"ports": declared}] if declared else []  # a rule without ports allows them all
-    return non_empty({"ingress": ingress, "egress": [dns(), public_addresses(private_ranges)]})
+    egress = [dns(), public_addresses(settings.private_ranges)]
+    if unit.spec.serverless is not None:
+        egress.append(_queue(settings.queue))
+    return non_empty({"ingress": ingress, "egress": egress})
+
+
+def _queue(target: QueueTarget) -> dict[str, Any]:
+    """The worker's way to the queue; the user's program shares it, but has no credentials."""
+    peer = {
+        "namespaceSelector": {"matchLabels": {NAMESPACE_LABEL: target.namespace}},
+        "podSelector": {"matchLabels": {wellknown.APP_NAME_LABEL: target.app_name}},
+    }
+    return {"to": [peer], "ports": [{"protocol": "TCP", "port": target.port}]}

@@ -37,6 +37,8 @@ RULES: Final = (
     Rule("", ("services",), (*APPLY, "delete"), INSTANCE),
     Rule("", ("pods/status",), ("patch",), INSTANCE),
     Rule(GROUP, ("gpustorages",), (*WATCH, "patch"), INSTANCE),
+    # Only whether it is there: the Secrets of queues are nothing that the controller reads.
+    Rule(GROUP, ("functions",), WATCH, INSTANCE),
     Rule(GROUP, ("stockpools",), WATCH, STOCK),
     Rule(GROUP, ("operations",), ("get", *WATCH), SYSTEM),
     Rule(GROUP, ("operations/status",), ("patch",), SYSTEM),

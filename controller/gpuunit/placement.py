@@ -1,5 +1,6 @@
 """What a unit takes, and of which nodes."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -16,7 +17,12 @@ def resources(envelope: Envelope) -> dict[str, Any]:
     amounts = {"cpu": envelope.cpu, "memory": envelope.memory}
     if envelope.gpu:
         amounts[envelope.gpu_resource] = str(envelope.gpu)
-    stored = {name: str(_as_stored(text)) for name, text in amounts.items() if text}
+    return guaranteed({name: text for name, text in amounts.items() if text})
+
+
+def guaranteed(amounts: Mapping[str, str]) -> dict[str, Any]:
+    """Amounts as requests and as limits, written as the API server stores them."""
+    stored = {name: str(_as_stored(text)) for name, text in amounts.items()}
     return {"requests": stored, "limits": dict(stored)}
 
 

@@ -9,6 +9,7 @@ from controller.gpuunit.placement import node_choice, preference_for
 from controller.gpuunit.settings import UnitSettings
 from controller.gpuunit.shared_memory import shared_memory_volumes
 from controller.gpuunit.storage_volumes import storage_volumes
+from controller.gpuunit.worker_pod import worker_pod
 from controller.lockdown import locked_down_pod
 from controller.non_empty import non_empty
 from controller.runtime.kind import key_of
@@ -22,9 +23,11 @@ def pod_template(
     """What the Deployment of `unit` makes its pod of; of two equal labels ours wins."""
     is_stock = settings.namespaces.is_stock(key_of(unit))
     role = _stock(unit, settings.pause_image) if is_stock else _active(unit)
+    spec = {**locked_down_pod(), **node_choice(unit.spec), **role}
+    serverless = None if is_stock else unit.spec.serverless
     return {
         "metadata": {"labels": {**caller_labels, **own_labels(unit)}},
-        "spec": {**locked_down_pod(), **node_choice(unit.spec), **role},
+        "spec": spec if serverless is None else worker_pod(spec, unit, serverless, settings),
     }
 
 

@@ -5,7 +5,8 @@ from controller.gpuunit.announcement import announcement, ignored
 from controller.gpuunit.outcome import Outcome
 from controller.gpuunit.status import Published, next_status
 from controller.gpuunit.verdict import Verdict
-from controller.gpuunit.workload import observe
+from controller.gpuunit.worker import WorkerVerdict, worker_verdict
+from controller.gpuunit.workload import Workload, observe
 from controller.kinds import GPU_UNITS
 from controller.namespaces import Namespaces
 from controller.runtime.clock import Clock
@@ -51,7 +52,8 @@ class Report:
         published = outcome.published or Published(known.service_name, known.access_url)
         verdict = self._in_role(key, outcome.verdict)
         workload = observe(self._caches, unit)
-        status = next_status(unit, verdict, workload, published, self._clock.now())
+        worker = self._worker(unit, verdict, workload)
+        status = next_status(unit, verdict, worker, workload, published, self._clock.now())
         if status == known:
             return True
         is_written = await self._write(unit, status)
@@ -68,6 +70,12 @@ class Report:
         except (ConflictError, NotFoundError):
             return False
         return True
+
+    def _worker(self, unit: GPUUnit, verdict: Verdict, workload: Workload) -> WorkerVerdict | None:
+        if unit.spec.serverless is None or self._namespaces.is_stock(key_of(unit)):
+            return None
+        function = self._caches.function_of(unit)
+        return worker_verdict(unit.spec.serverless, verdict, workload, function)
 
     def _in_role(self, key: ObjectKey, verdict: Verdict) -> Verdict:
         """Stock has its own word for being on its way."""

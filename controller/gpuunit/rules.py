@@ -7,6 +7,7 @@ from shared.envelope_rules import envelope_problems
 from shared.mount_rules import mount_problems
 from shared.problem import Problem
 from shared.reasons import UnitReason
+from shared.serverless_rules import serverless_problems
 from shared.unit_rules import access_problems, workload_problems
 from shared.v1alpha1.gpuunit import GPUUnit
 
@@ -17,6 +18,7 @@ def refusal(unit: GPUUnit) -> Verdict | None:
         (UnitReason.INVALID_SPEC, envelope_problems(unit.spec) + workload_problems(unit.spec)),
         (UnitReason.ACCESS_CONFIG_INVALID, access_problems(unit.spec)),
         (UnitReason.STORAGE_MOUNT_INVALID, mount_problems(unit.spec)),
+        (UnitReason.SERVERLESS_CONFIG_INVALID, serverless_problems(unit.spec)),
     )
     texts = [problem.text for _, problems in found for problem in problems]
     for reason, problems in found:

@@ -80,5 +80,6 @@ def watch(queue: WorkQueue[ObjectKey], caches: Caches, namespaces: Namespaces) -
     caches.pods.subscribe(feed(queue, mapped(wakes.by_pod), child))
     caches.nodes.subscribe(feed(queue, wakes.changed_node(), child))
     caches.storages.subscribe(feed(queue, mapped(wakes.by_storage), child))
+    caches.functions.subscribe(feed(queue, wakes.made_function(), child))
     caches.operations.subscribe(feed(queue, mapped(wakes.by_operation), child))
     caches.pools.subscribe(feed(queue, wakes.noted_claim(), child))

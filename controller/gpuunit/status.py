@@ -9,12 +9,13 @@ import msgspec
 from controller.conditions import condition_of, timestamp, with_condition
 from controller.gpuunit.trouble import node_trouble, progress, trouble
 from controller.gpuunit.verdict import Verdict
+from controller.gpuunit.worker import WorkerVerdict
 from controller.gpuunit.workload import Workload
 from shared.meta import Condition
 from shared.node import Node
-from shared.phases import UnitPhase
+from shared.phases import UnitPhase, WorkerPhase
 from shared.reasons import ConditionType, UnitReason
-from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
+from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus, ServerlessStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,12 @@ def stock_verdict(
 
 
 def next_status(
-    unit: GPUUnit, verdict: Verdict, workload: Workload, published: Published, now: datetime
+    unit: GPUUnit,
+    verdict: Verdict,
+    worker: WorkerVerdict | None,
+    workload: Workload,
+    published: Published,
+    now: datetime,
 ) -> GPUUnitStatus:
     """What the status shall be; the very same value where only time has passed."""
     known = unit.status
@@ -64,10 +70,32 @@ def next_status(
         service_name=published.service_name,
         access_url=published.access_url,
         node_name=node_name(workload, known.node_name),
-        serverless=known.serverless,
-        conditions=with_condition(known.conditions, ready_condition(unit, verdict, now)),
+        serverless=None if worker is None else ServerlessStatus(phase=worker.phase.value),
+        conditions=conditions(unit, verdict, worker, now),
     )
     return seen if seen == known else msgspec.structs.replace(seen, last_sync_time=timestamp(now))
+
+
+def conditions(
+    unit: GPUUnit, verdict: Verdict, worker: WorkerVerdict | None, now: datetime
+) -> tuple[Condition, ...]:
+    """Whether it is ready, and for a worker also whether it takes invocations."""
+    kind = ConditionType.SERVERLESS_READY
+    known = with_condition(unit.status.conditions, ready_condition(unit, verdict, now))
+    if worker is None:
+        return tuple(found for found in known if found.type != kind)
+    return with_condition(known, worker_condition(unit, worker, now))
+
+
+def worker_condition(unit: GPUUnit, worker: WorkerVerdict, now: datetime) -> Condition:
+    return Condition(
+        type=ConditionType.SERVERLESS_READY.value,
+        status="True" if worker.phase is WorkerPhase.READY else "False",
+        observed_generation=unit.metadata.generation,
+        last_transition_time=timestamp(now),
+        reason=worker.reason.value,
+        message=worker.message,
+    )
 
 
 def ready_condition(unit: GPUUnit, verdict: Verdict, now: datetime) -> Condition:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from controller.caches import BY_NODE, BY_OPERATION, BY_SOURCE, BY_STORAGE, Caches
+from controller.caches import BY_FUNCTION, BY_NODE, BY_OPERATION, BY_SOURCE, BY_STORAGE, Caches
 from controller.gpuunit.place import is_usable
 from controller.namespaces import Namespaces
 from controller.runtime.key import ObjectKey
@@ -44,6 +44,20 @@ class Wakes:
         """The units that mount it."""
         meta = storage.metadata
         return map(key_of, self._caches.units.by_index(meta.namespace, BY_STORAGE, meta.name))
+
+    def made_function(self) -> Trigger:
+        """The units that work for a function which is there now, or gone."""
+
+        def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
+            if old is not None and new is not None:
+                return ()
+            changed = new or old
+            if changed is None:
+                return ()
+            meta = changed.metadata
+            return map(key_of, self._caches.units.by_index(meta.namespace, BY_FUNCTION, meta.name))
+
+        return keys
 
     def by_operation(self, record: Operation) -> Iterable[ObjectKey]:
         """The units that it made, and the stock that it claims."""

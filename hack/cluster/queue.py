@@ -1,9 +1,12 @@
-"""A NATS server with JetStream: one process, file storage, one user a program."""
+"""A NATS server with JetStream: one process, file storage, and the shipped configuration."""
 
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Final
+
+import nkeys
 
 from hack.cluster.errors import ClusterError
 from hack.cluster.files import write_private
@@ -12,65 +15,83 @@ from hack.cluster.process import Command, Process
 from hack.cluster.readiness import answers, until
 
 PORTS = ("nats", "nats-monitor")
-USERS = ("admin", "runtime-api")
-CONFIGURATION = """\
-listen: "{host}:{port}"
-http: "{host}:{monitor}"
-jetstream {{ store_dir: "{home}/jetstream" }}
-authorization {{
-  users: [
-    {{ user: admin, password: "{admin}" }}
-    {{ user: runtime-api, password: "{runtime_api}", permissions: {{
-      publish: ["runtime.serverless.>", "$JS.>", "$KV.>", "$O.>"]
-      subscribe: ["_INBOX.>", "$KV.>", "runtime.serverless.>"]
-    }} }}
-  ]
-}}
-"""
+USERS: Final = ("admin", "runtime-api", "activator", "result-store", "callout")
+CONFIGURATION: Final = Path(__file__).resolve().parents[2] / "manifests" / "nats" / "nats.conf"
 
 
 class QueueServer:
-    """The NATS server of one cluster's folder."""
+    """The NATS server of one cluster's folder, with the users of the manifests."""
 
     def __init__(self, home: Path, ports: Mapping[str, int]) -> None:
         self._home = home
         self._port, self._monitor = ports["nats"], ports["nats-monitor"]
-        configuration = self._configuration()
-        path = home / "nats.conf"
-        write_private(path, configuration)
-        arguments = (str(nats_server()), "--config", str(path))
-        self.process = Process(Command("nats-server", arguments, inputs=(configuration,)), home)
+        self.process = Process(self._command(), home)
 
     @property
     def url(self) -> str:
+        """Where it listens, for users with a password of their own."""
         return f"nats://{HOST}:{self._port}"
 
     @property
     def admin_url(self) -> str:
-        return f"nats://admin:{self._password('admin')}@{HOST}:{self._port}"
+        """Where it listens, with the right to do everything."""
+        return f"nats://admin:{self.password('admin')}@{HOST}:{self._port}"
 
     def password_file(self, user: str) -> Path:
+        """Where the password of a program's user is."""
         return self._home / "secrets" / f"nats-{user}"
 
+    def password(self, user: str) -> str:
+        """The password of a user; made when it is first asked for."""
+        return self._kept(self.password_file(user), lambda: f"p{secrets.token_hex(24)}")
+
+    @property
+    def issuer_seed_file(self) -> Path:
+        """The key with which the activator signs what a worker may do."""
+        return self._home / "secrets" / "nats-issuer"
+
+    @property
+    def worker_key_file(self) -> Path:
+        """The key from which the activator derives the passwords of workers."""
+        return self._home / "secrets" / "nats-worker-key"
+
     async def ready(self) -> None:
+        """Wait until JetStream answers."""
         url = f"http://{HOST}:{self._monitor}/healthz?js-enabled-only=true"
         await until(lambda: answers(url), self.process)
 
-    def _configuration(self) -> str:
-        return CONFIGURATION.format(
-            host=HOST,
-            port=self._port,
-            monitor=self._monitor,
-            home=self._home,
-            admin=self._password("admin"),
-            runtime_api=self._password("runtime-api"),
+    def _command(self) -> Command:
+        self._kept(self.worker_key_file, lambda: secrets.token_hex(32))
+        where = ("--addr", HOST, "--port", str(self._port), "--http_port", str(self._monitor))
+        folder = ("--store_dir", str(self._home))
+        arguments = (str(nats_server()), "--config", str(CONFIGURATION), *where, *folder)
+        return Command(
+            "nats-server", arguments, self._secrets(), inputs=(CONFIGURATION.read_text(),)
         )
 
-    def _password(self, user: str) -> str:
-        path = self.password_file(user)
+    def _secrets(self) -> dict[str, str]:
+        """What the configuration takes from its environment."""
+        passwords = {password_variable(user): self.password(user) for user in USERS}
+        seed = self._kept(self.issuer_seed_file, new_issuer)
+        issuer = nkeys.from_seed(seed.encode()).public_key.decode()
+        return {**passwords, "NATS_CALLOUT_ISSUER": issuer}
+
+    @staticmethod
+    def _kept(path: Path, make: Callable[[], str]) -> str:
         if not path.exists():
-            write_private(path, secrets.token_urlsafe(24))
+            write_private(path, make())
         return path.read_text()
+
+
+def password_variable(user: str) -> str:
+    """The name under which the configuration knows a user's password."""
+    return f"NATS_{user.upper().replace('-', '_')}_PASSWORD"
+
+
+def new_issuer() -> str:
+    """The seed of a new account key."""
+    seed: bytes = nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_ACCOUNT)
+    return seed.decode()
 
 
 def nats_server() -> Path:

@@ -13,6 +13,7 @@ FILES: Mapping[str, Callable[[], str]] = {
     "docs/configuration.md": configuration.document,
     "docs/openapi.json": openapi.document,
     **crd.FILES,
+    "manifests/rbac/activator.yaml": rbac.activator,
     "manifests/monitoring/dashboard.json": dashboard.document,
     "manifests/rbac/controller.yaml": rbac.controller,
     "manifests/rbac/credentials.yaml": rbac.credentials,

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from apiserver.config import Config as APIConfig
 from controller.config import Config as ControllerConfig
+from serverless.activator.config import Config as ActivatorConfig
+from serverless.resultstore.config import Config as ResultStoreConfig
 from shared.configuration import Key, keys
 
 TITLE = """# Configuration
@@ -18,6 +20,8 @@ def document() -> str:
     sections = [
         section("runtime-api", "python -m apiserver", keys(APIConfig)),
         section("controller", "python -m controller", keys(ControllerConfig)),
+        section("activator", "python -m serverless.activator", keys(ActivatorConfig)),
+        section("result-store", "python -m serverless.resultstore", keys(ResultStoreConfig)),
     ]
     return "\n".join([TITLE, *sections])
 

@@ -7,6 +7,7 @@ import yaml
 
 from apiserver.rbac import RULES as API_RULES
 from controller.rbac import RULES as CONTROLLER_RULES
+from serverless.activator.rbac import RULES as ACTIVATOR_RULES
 from serverless.credentials.rbac import RULES as CREDENTIALS_RULES
 from shared.rbac import Rule
 
@@ -21,6 +22,10 @@ def runtime_api() -> str:
 
 def controller() -> str:
     return manifest("controller", CONTROLLER_RULES)
+
+
+def activator() -> str:
+    return manifest("activator", ACTIVATOR_RULES)
 
 
 def credentials() -> str:

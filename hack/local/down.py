@@ -7,12 +7,13 @@ from pathlib import Path
 import psutil
 
 from hack.cluster.process import NAME, POLL_SECONDS, mark, marked
-from hack.local import clusters, settings
+from hack.local import clusters, database, settings
 from hack.local.home import remove
 
 CLUSTER_PARTS = frozenset(
     ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "nats-server")
 )
+SERVERS = CLUSTER_PARTS | {database.PROCESS}
 CLEAN_STOP_SECONDS = 30.0
 REAP_SECONDS = 5.0
 
@@ -37,7 +38,7 @@ async def stop_processes(home: Path) -> list[str]:
     ours: list[psutil.Process] = []
     parts: list[psutil.Process] = []
     for process in marked(home):
-        (parts if mark(process, NAME) in CLUSTER_PARTS else ours).append(process)
+        (parts if mark(process, NAME) in SERVERS else ours).append(process)
     names = sorted(mark(process, NAME) or str(process.pid) for process in [*ours, *parts])
     await end(ours, signal.SIGTERM)
     await end([*ours, *parts], signal.SIGKILL)

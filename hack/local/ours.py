@@ -3,7 +3,7 @@
 import hashlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,6 +14,7 @@ from hack.cluster.errors import ClusterError
 from hack.cluster.files import write_whole
 from hack.cluster.ports import HOST
 from hack.cluster.process import HOME, NAME, Command, Process
+from hack.cluster.queue import QueueServer
 from hack.local.home import ROOT
 
 
@@ -28,8 +29,12 @@ class Program:
 
 RUNTIME_API = Program("runtime-api", "apiserver", ("apiserver", "shared"))
 CONTROLLER = Program("controller", "controller", ("controller", "shared"))
-PROGRAMS = (CONTROLLER, RUNTIME_API)
-NAMES = {"api": RUNTIME_API, "controller": CONTROLLER}
+ACTIVATOR = Program("activator", "serverless.activator", ("serverless", "controller", "shared"))
+RESULT_STORE = Program(
+    "result-store", "serverless.resultstore", ("serverless", "controller", "shared")
+)
+PROGRAMS = (CONTROLLER, RUNTIME_API, ACTIVATOR)
+NAMES = {"api": RUNTIME_API, "controller": CONTROLLER, "activator": ACTIVATOR}
 ENVIRONMENT = {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
 
 
@@ -50,7 +55,7 @@ def process(home: Path, program: Program, changes: Mapping[str, Any]) -> Process
         name=program.name,
         arguments=(sys.executable, "-m", program.module, "--config", str(path)),
         environment=ENVIRONMENT,
-        inputs=(text, code_digest(program)),
+        inputs=(text, code_digest(program.packages)),
     )
     return Process(command, home)
 
@@ -68,9 +73,10 @@ def become(home: Path, program: Program, flags: Sequence[str]) -> NoReturn:
     )
 
 
-def code_digest(program: Program) -> str:
+def code_digest(packages: Iterable[str]) -> str:
+    """Another text after every change of these packages."""
     digest = hashlib.sha256()
-    for package in program.packages:
+    for package in packages:
         for path in sorted((ROOT / package).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
@@ -79,3 +85,8 @@ def code_digest(program: Program) -> str:
 
 def url(ports: Mapping[str, int], program: Program) -> str:
     return f"http://{HOST}:{ports[program.name]}"
+
+
+def queue_access(queue: QueueServer, user: str) -> dict[str, str]:
+    """How a program of ours reaches the queue."""
+    return {"url": queue.url, "user": user, "passwordFile": str(queue.password_file(user))}

@@ -13,6 +13,9 @@ from hack.local.settings import Settings
 ADDRESSES = {
     "runtime-api": "http://{}:{}",
     "controller": "http://{}:{}",
+    "activator": "http://{}:{}",
+    "result-store": "http://{}:{}",
+    "postgres": "postgresql://{}:{}",
     "kube-apiserver": "https://{}:{}",
     "etcd": "http://{}:{}",
     "kwok": "https://{}:{}",
@@ -48,11 +51,19 @@ def render(
             "Try:",
             f"  curl -s {api}/api/v1/health",
             f"  {kubectl} get nodes",
+            *invitation(api, settings),
             f"  {api}/swagger   in a browser",
             "",
             "make status | make logs | make down",
         ]
     )
+
+
+def invitation(api: str, settings: Settings) -> list[str]:
+    """A call of the function that is installed where pods have processes."""
+    if settings.cluster != "local":
+        return []
+    return [f"  curl -s {api}/api/v1/serverless/functions/echo/invoke?mode=sync -d hello"]
 
 
 def address(name: str, settings: Settings) -> str:

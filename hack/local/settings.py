@@ -13,12 +13,15 @@ from hack.cluster.ports import free_port, is_free
 PREFERRED_PORTS: Mapping[str, int] = {
     "runtime-api": 8080,
     "controller": 8081,
+    "activator": 8082,
+    "result-store": 8083,
     "kube-apiserver": 6443,
     "etcd": 2379,
     "etcd-peer": 2380,
     "kwok": 10247,
     "nats": 4222,
     "nats-monitor": 8222,
+    "postgres": 5433,
 }
 OWNERS = {"etcd-peer": "etcd", "nats": "nats-server", "nats-monitor": "nats-server"}
 FILE = "settings.json"
@@ -39,7 +42,8 @@ def load(home: Path) -> Settings | None:
         stored = json.loads((home / FILE).read_text())
     except FileNotFoundError:
         return None
-    return Settings(stored["cluster"], Fleet(**stored["fleet"]), stored["ports"])
+    ports = {**PREFERRED_PORTS, **stored["ports"]}  # those that an older system did not have
+    return Settings(stored["cluster"], Fleet(**stored["fleet"]), ports)
 
 
 def save(home: Path, settings: Settings) -> None:

@@ -7,7 +7,7 @@ import aiohttp
 
 from hack.cluster.process import NAME, mark, marked
 from hack.cluster.readiness import answers
-from hack.local import ours, screen, settings
+from hack.local import ours, pods, results, screen, settings
 from hack.local.down import CLUSTER_PARTS
 from hack.local.settings import Settings
 
@@ -19,7 +19,7 @@ async def report(home: Path) -> bool:
         print("nothing is set up here; make up starts it")
         return False
     running = {mark(process, NAME): process.pid for process in marked(home)}
-    expected = expected_names(stored)
+    expected = expected_names(home, stored)
     ready = await asyncio.gather(*(is_ready(name, stored) for name in expected))
     for name, answer in zip(expected, ready, strict=True):
         state = "stopped" if name not in running else answer
@@ -32,14 +32,16 @@ async def report(home: Path) -> bool:
     return healthy
 
 
-def expected_names(stored: Settings) -> list[str]:
-    parts = CLUSTER_PARTS if stored.cluster == "local" else {"nats-server"}
-    return [*(program.name for program in ours.PROGRAMS), *sorted(parts)]
+def expected_names(home: Path, stored: Settings) -> list[str]:
+    is_local = stored.cluster == "local"
+    parts = {*CLUSTER_PARTS, pods.NAME} if is_local else {"nats-server"}
+    names = {*parts, *results.expected(home)}
+    return [*(program.name for program in ours.PROGRAMS), *sorted(names)]
 
 
 async def is_ready(name: str, stored: Settings) -> str:
     """Our programs tell; a part of the cluster counts as ready while it runs."""
-    for program in ours.PROGRAMS:
+    for program in (*ours.PROGRAMS, ours.RESULT_STORE):
         if program.name == name:
             try:
                 ready = await answers(f"{ours.url(stored.ports, program)}/readyz")

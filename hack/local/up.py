@@ -15,7 +15,7 @@ from hack.cluster.process import NAME, Process, mark, marked
 from hack.cluster.queue import QueueServer
 from hack.cluster.readiness import answers, ensure, until
 from hack.generate.crd_resources import RESOURCES
-from hack.local import clusters, envfile, ours, screen, settings
+from hack.local import clusters, envfile, ours, pods, results, screen, settings
 from hack.local.clusters import Cluster
 from hack.local.home import ROOT
 from hack.local.identities import write_identity
@@ -52,8 +52,11 @@ async def bring_up(home: Path, wanted: Settings, binaries: dict[str, Binary]) ->
     await queue.ready()
     say("installing the manifests")
     await install(cluster.kubectl)
-    say("starting controller and runtime-api")
+    say(f"starting {', '.join(program.name for program in ours.PROGRAMS)}")
     processes = await start_ours(home, wanted, cluster, queue)
+    processes = (*processes, *await results.start(home, wanted, queue))
+    if wanted.cluster == "local":
+        processes = (*processes, await pods.start(home, cluster.kubectl))
     write_private(home / "env", envfile.render(environment(wanted, cluster, queue)))
     everything = (*cluster.processes, queue.process, *processes)
     print(screen.render(home, wanted, cluster, everything, time.monotonic() - started))
@@ -79,6 +82,7 @@ async def start_ours(
     processes = (
         controller(home, wanted, kubeconfigs["controller"]),
         runtime_api(home, wanted, kubeconfigs["runtime-api"], queue),
+        activator(home, wanted, kubeconfigs["activator"], queue),
     )
     for process in processes:
         await ensure(process)
@@ -98,22 +102,36 @@ def runtime_api(home: Path, wanted: Settings, kubeconfig: str, queue: QueueServe
     changes = {
         "kubeconfig": kubeconfig,
         "httpAddr": f"{HOST}:{wanted.ports['runtime-api']}",
-        "nats": {
-            "url": queue.url,
-            "user": "runtime-api",
-            "passwordFile": str(queue.password_file("runtime-api")),
-        },
+        "nats": ours.queue_access(queue, "runtime-api"),
     }
     return ours.process(home, ours.RUNTIME_API, changes)
+
+
+def activator(home: Path, wanted: Settings, kubeconfig: str, queue: QueueServer) -> Process:
+    address = f"{HOST}:{wanted.ports['activator']}"
+    changes = {
+        "kubeconfig": kubeconfig,
+        "probeAddr": address,
+        "metricsAddr": address,
+        "runtimeApiURL": ours.url(wanted.ports, ours.RUNTIME_API),
+        "nats": ours.queue_access(queue, "activator"),
+        "workerKeyFile": str(queue.worker_key_file),
+        "calloutUser": "callout",
+        "calloutPasswordFile": str(queue.password_file("callout")),
+        "calloutSeedFile": str(queue.issuer_seed_file),
+    }
+    return ours.process(home, ours.ACTIVATOR, changes)
 
 
 def environment(wanted: Settings, cluster: Cluster, queue: QueueServer) -> dict[str, str]:
     return {
         "BASE_URL": ours.url(wanted.ports, ours.RUNTIME_API),
         "CONTROLLER_URL": ours.url(wanted.ports, ours.CONTROLLER),
+        "ACTIVATOR_URL": ours.url(wanted.ports, ours.ACTIVATOR),
         "KUBECONFIG": str(cluster.kubectl.kubeconfig),
         "KUBECTL": str(cluster.kubectl.program),
         "NATS_URL": queue.admin_url,
+        "POD_RUNNER": str(int(wanted.cluster == "local")),
     }
 
 

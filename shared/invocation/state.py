@@ -29,6 +29,7 @@ class FailureClass(StrEnum):
     ATTEMPTS_EXHAUSTED = "attempts_exhausted"
     FUNCTION_DELETED = "function_deleted"
     BODY_LOST = "body_lost"
+    RECORD_LOST = "record_lost"
     UNREADABLE = "unreadable"
 
 

@@ -100,6 +100,7 @@ def _log(name: str, subject: str, age: Duration, limits: StreamLimits) -> Wire:
         "subjects": [subject],
         "discard": "old",
         "max_age": _nanoseconds(age),
+        "allow_direct": True,
         "duplicate_window": _DUPLICATES_SECONDS * _SECOND,
     }
 

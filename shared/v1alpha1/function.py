@@ -82,6 +82,9 @@ class FunctionStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     worker_counter: Annotated[
         int, Meta(description="The number of the last worker that was asked for.", ge=0)
     ] = 0
+    settled_counter: Annotated[
+        int, Meta(description="The number of the last worker whose making is over.", ge=0)
+    ] = 0
     last_activity_time: Annotated[Time, Meta(description="When it last had work.")] = ""
     observed_generation: Generation = 0
     conditions: Conditions = ()

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta, field
 
 from shared.meta import ObjectMeta
-from shared.phases import UnitPhase
+from shared.phases import UnitPhase, WorkerPhase
 from shared.v1alpha1.envelope import Envelope
 from shared.v1alpha1.framework import Framework
 from shared.v1alpha1.mount import StorageMount
@@ -65,7 +65,10 @@ class ServerlessStatus(
 ):
     """How the unit is as a worker."""
 
-    phase: Annotated[str, Meta(description="How far along the worker is.")] = ""
+    phase: Annotated[
+        str,
+        Meta(description="How far along the worker is.", extra_json_schema=one_of(WorkerPhase)),
+    ] = ""
 
 
 class GPUUnitStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -15,6 +15,7 @@ from tests.bench.creates import create_measures
 from tests.bench.floor import VARIANTS, fetched, streamed
 from tests.bench.footprint import footprint_measures
 from tests.bench.health_calls import health_measures
+from tests.bench.ingests import ingest_measures
 from tests.bench.listings import listing_measures
 from tests.bench.load import drive
 from tests.bench.queues import queue_measures
@@ -167,6 +168,11 @@ async def health(_: Sizes) -> list[Measure]:
     return await health_measures()
 
 
+async def ingest(_: Sizes) -> list[Measure]:
+    """One API process, one queue, and a program that only publishes."""
+    return await ingest_measures()
+
+
 async def storages(_: Sizes) -> list[Measure]:
     """Our controller alone, held against itself."""
     return await storage_measures()
@@ -194,4 +200,5 @@ ALONE: dict[str, Callable[[Sizes], Awaitable[list[Measure]]]] = {
     "burst": burst,
     "listing": listing,
     "health": health,
+    "ingest": ingest,
 }

@@ -9,18 +9,29 @@ from typing import Any
 
 import pytest
 
+from apiserver import places
+from apiserver.examples import functions, invocations
+from tests.support.caller import Caller
 from tests.support.http import get
+from tests.support.ingress import nats_settings, queue_connected
 from tests.support.our_api import serving
 from tests.support.our_controller import controlled
 from tests.support.products import Running
+from tests.support.queue_server import new_queue
 from tests.support.quotas import effective_quota
 from tests.support.site import Site
 
 SEED = 20261116
 EXAMPLES = 25
 UNLOGGED = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics")}
-# Only a storage whose filling has failed can be recovered, and none is filled here.
-UNREACHED = {("POST", "/api/v1/gpu-storages/{name}/recover")}
+INVOCATION = "/api/v1/serverless/invocations/{requestID}/{invocationID}"
+# Only a storage whose filling has failed can be recovered, and none is filled here; nobody works
+# for the functions, so that no invocation has a result.
+UNREACHED = {
+    ("POST", "/api/v1/gpu-storages/{name}/recover"),
+    ("GET", f"{INVOCATION}/body"),
+    ("POST", f"{INVOCATION}/redrive"),
+}
 # The document cannot say all that Kubernetes would refuse, so what it allows may be refused.
 # A unit may be far from ready, and waiting for it is not what is tried here.
 # Swagger 2.0 names media types by operation, not by answer, so it cannot say that 204 has none.
@@ -35,6 +46,14 @@ checks.content_type_conformance.enabled = false
 [[operations]]
 include-name = "GET /api/v1/gpu-units/{name}"
 parameters = { "timeoutSeconds" = 1 }
+
+[[operations]]
+include-name = "GET /api/v1/serverless/invocations/{requestID}/{invocationID}"
+parameters = { "wait" = 1 }
+
+[[operations]]
+include-name = "POST /api/v1/serverless/functions/{requestID}/invoke"
+parameters = { "waitSeconds" = 1 }
 """
 
 
@@ -42,8 +61,21 @@ parameters = { "timeoutSeconds" = 1 }
 async def api(site: Site, tmp_path: Path) -> AsyncIterator[Running]:
     """An API whose units start; how much stock it can be made to seed is bounded."""
     await effective_quota(site.admin, site.namespaces.stock, most=40)
-    async with controlled(site), serving(site, tmp_path, maxSeedReplicas=4) as product:
+    async with (
+        new_queue(tmp_path / "queue") as queue,
+        controlled(site),
+        serving(site, tmp_path, maxSeedReplicas=4, nats=nats_settings(queue)) as product,
+    ):
+        await an_invocation(product)
         yield product
+
+
+async def an_invocation(product: Running) -> None:
+    """What the examples of the document name: a function that has something to cancel."""
+    caller = Caller(product.url)
+    await queue_connected(caller)
+    assert (await caller.post(places.FUNCTIONS, functions.CREATE)).status == 201
+    assert (await caller.post(places.INVOCATIONS, invocations.INVOKE)).status == 202
 
 
 async def schemathesis(url: str, folder: Path) -> tuple[int, str]:

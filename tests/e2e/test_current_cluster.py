@@ -7,11 +7,18 @@ import pytest
 
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.errors import ClusterError
+from hack.local import database, results
 from tests.support.http import get
 from tests.support.local_system import LocalSystem
 from tests.support.products import admin_kubectl
 
-OURS = {"controller", "nats-server", "runtime-api"}
+OURS = {
+    "activator",
+    "controller",
+    "nats-server",
+    "runtime-api",
+    *(results.NAMES if database.programs() else ()),
+}
 
 
 @pytest.fixture

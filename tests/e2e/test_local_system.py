@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from hack.cluster.ports import HOST, is_free
+from hack.local import database, results
 from hack.local.kubectl import Kubectl
 from hack.local.settings import PREFERRED_PORTS
 from tests.support.eventually import eventually
@@ -19,6 +20,7 @@ from tests.support.http import get
 from tests.support.local_system import LocalSystem
 
 PROCESSES = {
+    "activator",
     "controller",
     "etcd",
     "kube-apiserver",
@@ -26,7 +28,9 @@ PROCESSES = {
     "kube-scheduler",
     "kwok",
     "nats-server",
+    "pod-runner",
     "runtime-api",
+    *(results.NAMES if database.programs() else ()),
 }
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from hack.local.home import ROOT
 from tests.support.local_system import LocalSystem
-
-BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)
+from tests.support.shell import blocks, shell
 
 
 @pytest.fixture(scope="module")
@@ -24,24 +23,7 @@ def system(run_folder: Path) -> Iterator[LocalSystem]:
 
 def story(heading: str) -> list[str]:
     """The commands below a heading of the README, block by block."""
-    _, found, rest = (ROOT / "README.md").read_text().partition(f"\n## {heading}\n")
-    assert found, f"the README has no section {heading!r}"
-    return BLOCK.findall(rest.partition("\n## ")[0])
-
-
-async def shell(system: LocalSystem, commands: str) -> str:
-    """What a shell prints that stops at the first failure; `.local` is the test's own folder."""
-    script = commands.replace(". .local/env", f". '{system.home}/env'")
-    process = await asyncio.create_subprocess_exec(
-        *("bash", "-euo", "pipefail", "-c", f". '{system.home}/env'\n{script}"),
-        cwd=ROOT,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    async with asyncio.timeout(120):
-        output, _ = await process.communicate()
-    assert process.returncode == 0, output.decode()
-    return output.decode()
+    return blocks(ROOT / "README.md", heading)
 
 
 async def test_a_machine_in_seconds(system: LocalSystem) -> None:

@@ -47,6 +47,7 @@ ODD: dict[str, dict[str, Any]] = {
     "one port number twice": {"template": {"ports": PORTS}},
     "tolerations": {"tolerations": TOLERATIONS},
     "empty label values": {"nodeSelector": {"a": "", "example.com/b": "c"}},
+    "a worker": {"serverless": {"requestID": "echo", "timeoutSeconds": 3570}, **FULL},
     "shared memory replaced": {"storageMounts": [{"name": "fast", "mountPath": SHARED_MEMORY}]},
     "mount below another": {
         "storageMounts": [

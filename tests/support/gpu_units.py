@@ -4,8 +4,9 @@ from typing import Any
 
 import msgspec
 
-from controller.gpuunit.settings import UnitSettings
+from controller.gpuunit.settings import QueueTarget, SidecarSettings, UnitSettings
 from controller.namespaces import Namespaces
+from shared.invocation.queue_names import QueueNames
 from shared.meta import ObjectMeta
 from shared.v1alpha1.gpuunit import GPUUnit
 
@@ -47,6 +48,8 @@ def settings(stock: str = STOCK, instance: str = INSTANCE) -> UnitSettings:
         pause_image="example/pause:1",
         cluster_domain="cluster.local",
         private_ranges=("10.0.0.0/8", "169.254.0.0/16", "fc00::/7"),
+        sidecar=SidecarSettings("example/worker:1", "100m", "256Mi", QueueNames()),
+        queue=QueueTarget("runtime-system", "nats", 4222),
     )
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from controller.config import Config, LeaderElectionConfig, NamespacesConfig
+from controller.config import Config, NamespacesConfig
+from controller.leadership import LeaderElectionConfig
 from controller.parts import Assembly
 from controller.runtime.clock import SystemClock
 from controller.runtime.connect import connected

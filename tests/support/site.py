@@ -13,6 +13,7 @@ from controller.rbac import RULES as CONTROLLER_RULES
 from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
 from hack.generate import rbac
+from serverless.activator.rbac import RULES as ACTIVATOR_RULES
 from shared.rbac import Rule
 from shared.v1alpha1.group import GROUP, VERSION
 from tests.support.eventually import eventually
@@ -23,7 +24,11 @@ OURS = f"/apis/{GROUP}/{VERSION}"
 COLLECTION_SECONDS = 60.0
 # A client of a server that was paused notices in 45 s, and waits 30 s before it watches again.
 LONGEST_WATCHLESS_SECONDS = 120.0
-ACCOUNTS = {"controller": CONTROLLER_RULES, "runtime-api": API_RULES}
+ACCOUNTS = {
+    "activator": ACTIVATOR_RULES,
+    "controller": CONTROLLER_RULES,
+    "runtime-api": API_RULES,
+}
 
 
 @dataclass(frozen=True)
@@ -34,11 +39,13 @@ class Site:
     namespaces: Namespaces
     kubeconfig: Path
     api_kubeconfig: Path
+    activator_kubeconfig: Path
 
     def path(self, kind: str, name: str = "", *, namespace: str = "") -> str:
         """Where `kind` is; without a namespace, where users' units are."""
         root = {
             "pods": "/api/v1",
+            "secrets": "/api/v1",
             "services": "/api/v1",
             "resourcequotas": "/api/v1",
             "deployments": "/apis/apps/v1",
@@ -118,8 +125,8 @@ async def new_site(plane: ControlPlane) -> AsyncIterator[Site]:
         await admin.create("/api/v1/namespaces", {"metadata": {"name": each}})
     await grant(admin, names)
     try:
-        layout = plane.layout
-        yield Site(admin, names, layout.kubeconfig("controller"), layout.kubeconfig("runtime-api"))
+        accounts = ("controller", "runtime-api", "activator")
+        yield Site(admin, names, *map(plane.layout.kubeconfig, accounts))
     finally:
         for each in (names.stock, names.instance, names.system):
             await admin.delete(f"/api/v1/namespaces/{each}")

@@ -24,6 +24,21 @@ def test_every_key_has_the_default_of_the_contract() -> None:
         "nats.url": '""',
         "nats.user": '""',
         "nats.passwordFile": '""',
+        "nats.names.prefix": "runtime.serverless",
+        "nats.names.invocationsStream": "RUNTIME_INVOCATIONS",
+        "nats.names.resultsStream": "RUNTIME_RESULTS",
+        "nats.names.deadLetterStream": "RUNTIME_DLQ",
+        "nats.names.recordBucket": "runtime-invocations",
+        "nats.names.workerBucket": "runtime-workers",
+        "nats.names.bodyBucket": "runtime-bodies",
+        "nats.limits.replicas": "1",
+        "nats.limits.recordRetention": "72h",
+        "nats.limits.resultRetention": "72h",
+        "nats.limits.deadLetterRetention": "336h",
+        "nats.limits.maxQueuedMessages": "1000000",
+        "nats.limits.maxStreamBytes": "1073741824",
+        "maxInFlightBytes": "268435456",
+        "resultStore.dsnFile": '""',
     }
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from controller.config import LeaderElectionConfig
-from controller.parts import settings
+from controller.leadership import LeaderElectionConfig, settings
 from shared.configuration import ConfigurationError
 from shared.duration import Duration
 

@@ -48,6 +48,7 @@ def test_a_folder_of_the_user_s_is_taken(path: str) -> None:
         ("/a/..", "is a path of the system"),
         ("/proc", "is a path of the system"),
         ("/proc/1", "is a path of the system"),
+        ("/var/run/gpu-runtime/x", "is a path of the system"),
         ("/sys/", "is a path of the system"),
         ("/dev", "is a path of the system"),
         ("/dev/null", "is a path of the system"),

@@ -11,10 +11,10 @@ import pytest
 
 from shared import phases, reasons
 from shared.meta import Condition
-from shared.reasons import ConditionType, PoolReason, StorageReason, UnitReason
+from shared.reasons import ConditionType, PoolReason, StorageReason, UnitReason, WorkerReason
 
 
-@pytest.mark.parametrize("reason", [*UnitReason, *PoolReason, *StorageReason])
+@pytest.mark.parametrize("reason", [*UnitReason, *WorkerReason, *PoolReason, *StorageReason])
 def test_every_reason_can_stand_in_a_condition(reason: StrEnum) -> None:
     written = Condition(
         type=ConditionType.READY,

@@ -39,7 +39,7 @@ def told(*verdicts: Verdict, generations: tuple[int, ...] = ()) -> Announcement 
     for place, verdict in enumerate(verdicts):
         generation = generations[place] if generations else 1
         unit = msgspec.structs.replace(at(a_unit(), generation), status=history[-1])
-        history.append(next_status(unit, verdict, Workload(), Published(), NOW))
+        history.append(next_status(unit, verdict, None, Workload(), Published(), NOW))
     return announcement(*list(pairwise(history))[-1])
 
 

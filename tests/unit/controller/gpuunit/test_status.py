@@ -26,7 +26,7 @@ RUNNING = Verdict.ready(UnitReason.UNIT_READY, "the unit runs on node gpu-0")
 def reported(unit: GPUUnit, *verdicts: Verdict, workload: Workload | None = None) -> GPUUnit:
     """The unit after each verdict was written."""
     for verdict in verdicts:
-        status = next_status(unit, verdict, workload or a_workload(), Published(), NOW)
+        status = next_status(unit, verdict, None, workload or a_workload(), Published(), NOW)
         unit = msgspec.structs.replace(unit, status=status)
     return unit
 
@@ -75,7 +75,7 @@ def test_claimed_stock_that_does_not_run_says_that() -> None:
 
 def test_the_whole_status_of_a_ready_unit() -> None:
     published = Published("unit-one", "http://unit-one")
-    status = next_status(a_unit(), RUNNING, a_workload(running()), published, NOW)
+    status = next_status(a_unit(), RUNNING, None, a_workload(running()), published, NOW)
     (condition,) = status.conditions
     assert msgspec.structs.replace(status, conditions=()) == GPUUnitStatus(
         phase="Ready",
@@ -94,13 +94,13 @@ def test_the_whole_status_of_a_ready_unit() -> None:
 @pytest.mark.parametrize("verdict", [STARTING, RUNNING, PULLING])
 def test_time_alone_changes_nothing(verdict: Verdict) -> None:
     unit = reported(a_unit(), verdict)
-    assert next_status(unit, verdict, a_workload(), Published(), LATER) == unit.status
+    assert next_status(unit, verdict, None, a_workload(), Published(), LATER) == unit.status
 
 
 def test_the_time_of_transition_moves_only_when_the_status_flips() -> None:
     unit = reported(a_unit(), STARTING)
-    failed = next_status(unit, PULLING, a_workload(), Published(), LATER)
-    ready = next_status(unit, RUNNING, a_workload(), Published(), LATER)
+    failed = next_status(unit, PULLING, None, a_workload(), Published(), LATER)
+    ready = next_status(unit, RUNNING, None, a_workload(), Published(), LATER)
     assert failed.conditions[0].last_transition_time == "2026-01-01T00:00:00Z"
     assert ready.conditions[0].last_transition_time == "2026-01-01T01:00:00Z"
     assert failed.last_sync_time == "2026-01-01T01:00:00Z"

@@ -1,0 +1,51 @@
+"""What callers can ask of invocations, after it was decoded and checked for its form."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from shared.invocation.record import Record
+from shared.invocation.state import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invoke:
+    """Call a function; without an id it gets one, without `wait_seconds` nobody waits."""
+
+    request_id: str
+    invocation_id: str | None = None
+    content_type: str = "application/octet-stream"
+    headers: dict[str, str] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict)
+    ttl_seconds: int | None = None
+    wait_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One invocation as it is now."""
+
+    request_id: str
+    invocation_id: str
+    record: Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListInvocations:
+    """Which invocations, and how many at a time; times are for the result store only."""
+
+    request_id: str = ""
+    state: State | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    limit: int = 100
+    token: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListDeadLetters:
+    """Which dead letters, and how many at a time."""
+
+    request_id: str = ""
+    limit: int = 100
+    token: str = ""

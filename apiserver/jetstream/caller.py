@@ -1,0 +1,92 @@
+"""One call to JetStream: an answer, a refusal, or silence."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from apiserver.breaker import Breaker, Outcome
+from apiserver.queue import QueueConnection, reason
+from apiserver.queue_errors import (
+    QueueError,
+    QueueNotAskedError,
+    QueueRefusedError,
+    QueueTimeoutError,
+    StreamAbsentError,
+)
+
+CALL_SECONDS: Final = 5.0
+
+
+class Caller:
+    """Asks while the queue answers, and fails at once while it does not."""
+
+    def __init__(self, connection: QueueConnection, breaker: Breaker) -> None:
+        self._connection = connection
+        self._breaker = breaker
+        self._number = 0
+
+    @property
+    def client(self) -> Client:
+        """The connected client; QueueNotAskedError.
+
+        A client without a connection would keep what it is given, and send it much later.
+        """
+        client = self._connection.client
+        if not client.is_connected:
+            raise QueueNotAskedError(self._connection.link.error or "not connected")
+        return client
+
+    async def ask(
+        self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None
+    ) -> Msg:
+        """The answer to a request; QueueError."""
+        client = self.client
+        self._notice_new_connection()
+        entry = self._breaker.enter()
+        if entry is None:
+            raise QueueNotAskedError("the queue does not answer", self._breaker.retry_after)
+        outcome = Outcome.UNKNOWN
+        try:
+            answer = await client.request(
+                subject, payload, timeout=CALL_SECONDS, headers=dict(headers) if headers else None
+            )
+            outcome = Outcome.ANSWERED
+        except (nats.errors.Error, OSError, TimeoutError) as error:
+            failure = failure_of(error)
+            is_answer = isinstance(failure, QueueRefusedError)
+            outcome = Outcome.ANSWERED if is_answer else Outcome.FAILED
+            raise failure from error
+        else:
+            return answer
+        finally:
+            self._breaker.leave(entry, outcome)
+
+    async def say(self, subject: str, payload: bytes, reply: str = "") -> None:
+        """Send something to whoever listens; QueueError."""
+        client = self.client
+        try:
+            await client.publish(subject, payload, reply)
+        except (nats.errors.Error, OSError, TimeoutError) as error:
+            raise failure_of(error) from error
+
+    def _notice_new_connection(self) -> None:
+        """A new connection is a sign of life."""
+        if self._number != self._connection.number:
+            self._number = self._connection.number
+            self._breaker.try_now()
+
+
+def failure_of(error: Exception) -> QueueError:
+    """What a failed request says of what was asked."""
+    match error:
+        case nats.errors.NoRespondersError():
+            return StreamAbsentError("nobody there keeps this; is JetStream enabled?")
+        case nats.errors.MaxPayloadError():
+            return QueueRefusedError("it is larger than the queue takes (max_payload)")
+        case TimeoutError():
+            return QueueTimeoutError("the queue did not answer in time")
+        case _:
+            return QueueError(f"the queue broke off: {reason(error)}")

@@ -1,0 +1,79 @@
+"""How invocations are asked for."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+from marshmallow import ValidationError, fields, validate, validates_schema
+
+from apiserver.invocation_commands import Invoke
+from apiserver.schemas.caller_headers import CallerHeaders
+from apiserver.schemas.envelope import MOST
+from apiserver.schemas.invocation_fields import (
+    WAIT,
+    Attributes,
+    Base64,
+    ContentType,
+    InvocationID,
+    Mode,
+)
+from apiserver.schemas.request import RequestSchema
+from apiserver.schemas.serverless import RequestID
+from apiserver.schemas.strict import Whole
+
+DEFAULT_WAIT: Final = 30
+JSON: Final = "application/json"
+BINARY: Final = "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An invocation with its payload."""
+
+    command: Invoke
+    payload: bytes
+
+
+class InvokeSchema(RequestSchema[Request]):
+    """Call a function with a payload of any JSON value, or of bytes."""
+
+    invocation_id = InvocationID()
+    serverless_request_id = RequestID(data_key="serverlessRequestID", required=True)
+    mode = Mode()
+    content_type = ContentType()
+    headers = CallerHeaders()
+    attributes = Attributes()
+    payload = fields.Raw(
+        allow_none=True, metadata={"description": "Any JSON value; the function gets it as JSON."}
+    )
+    payload_base64 = Base64()
+    ttl_seconds = Whole(
+        validate=validate.Range(1, MOST, error="must be from {min} to {max}"),
+        metadata={"description": "From accepted to final at most; else the function's."},
+    )
+    wait_seconds = Whole(
+        validate=WAIT,
+        metadata={"description": f"How long a sync answer waits; default {DEFAULT_WAIT}."},
+    )
+
+    @validates_schema
+    def check_payload(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse two payloads."""
+        if "payload" in data and "payload_base64" in data:
+            raise ValidationError({"payloadBase64": ["cannot go with payload: give one of them"]})
+
+    def make(self, data: dict[str, Any]) -> Request:
+        """The command, and the payload as the function will get it."""
+        mode, wait = data.pop("mode"), data.pop("wait_seconds", DEFAULT_WAIT)
+        is_json = "payload" in data
+        payload = (
+            msgspec.json.encode(data.pop("payload"), order="sorted")
+            if is_json
+            else data.pop("payload_base64", b"")
+        )
+        command = Invoke(
+            request_id=data.pop("serverless_request_id"),
+            wait_seconds=wait if mode == "sync" else None,
+            **{"content_type": JSON if is_json else BINARY, **data},
+        )
+        return Request(command, payload)

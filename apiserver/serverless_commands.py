@@ -1,0 +1,69 @@
+"""What callers can ask of functions, after it was decoded and checked for its form."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from apiserver.revision import Revision
+from shared import wellknown
+from shared.v1alpha1.framework import Framework
+from shared.v1alpha1.mount import StorageMount
+from shared.v1alpha1.template import Template
+
+
+@dataclass(frozen=True, slots=True)
+class CreateFunction:
+    """Make a function; None is not given, so that the default holds."""
+
+    operation_id: str
+    name: str
+    spec_name: str
+    image: str
+    template: Template | None = None
+    storage_mounts: tuple[StorageMount, ...] = ()
+    min_workers: int | None = None
+    max_workers: int | None = None
+    concurrency: int | None = None
+    target_backlog: int | None = None
+    idle_timeout_seconds: int | None = None
+    timeout_seconds: int | None = None
+    ttl_seconds: int | None = None
+    max_attempts: int | None = None
+    max_queued: int | None = None
+    framework: Framework | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeFunction:
+    """What a function shall be from now on: `given` by field; None brings back the default.
+
+    `if_match`: only while the function is at one of these revisions; None is whatever it is at.
+    """
+
+    name: str
+    given: dict[str, Any]
+    if_match: tuple[Revision, ...] | None = None
+
+
+class OnDelete(StrEnum):
+    """What becomes of the queued work of a function that is deleted."""
+
+    DRAIN = wellknown.DRAIN
+    PURGE = wellknown.PURGE
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteFunction:
+    """Delete a function; without `on_delete` only while it has no work."""
+
+    name: str
+    on_delete: OnDelete | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListFunctions:
+    """Which functions, and how many at a time."""
+
+    phase: str = ""
+    limit: int = 100
+    token: str = ""

@@ -1,0 +1,54 @@
+"""The use cases of functions and invocations, put together on Kubernetes and the queue."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry
+
+from apiserver.archive import Archive
+from apiserver.clock import Clock
+from apiserver.gateway import Objects
+from apiserver.queue_gateway import Queue
+from apiserver.services.archive_lists import ArchiveLists
+from apiserver.services.function_lookup import FunctionLookup
+from apiserver.services.functions import FunctionService
+from apiserver.services.ingress import Ingress
+from apiserver.services.ingress_metrics import IngressMetrics
+from apiserver.services.invocation_lists import InvocationLists
+from apiserver.services.invocations import InvocationService
+from apiserver.services.object_creation import ObjectCreation
+from apiserver.use_cases import Surroundings
+from shared.v1alpha1.function import Function
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is neither Kubernetes nor the queue."""
+
+    registry: CollectorRegistry
+    clock: Clock
+    make_id: Callable[[], str]
+    archive: Archive | None = None
+
+
+class ServerlessUseCases:
+    """Everything that the handlers of functions and invocations call."""
+
+    def __init__(
+        self,
+        objects: Objects,
+        queue: Queue,
+        where: Surroundings,
+        creation: ObjectCreation[Function],
+        world: World,
+    ) -> None:
+        clock, retention = world.clock, where.record_seconds
+        lookup = FunctionLookup(objects, where.instance, clock)
+        metrics = IngressMetrics(world.registry)
+        ingress = Ingress(queue, lookup, metrics, clock, world.make_id, retention)
+        self.functions = FunctionService(objects, where.instance, creation, queue.calls, retention)
+        archive = None
+        if world.archive is not None:
+            archive = ArchiveLists(world.archive, clock, retention)
+        self.invocations = InvocationService(queue, ingress, lookup, clock, archive)
+        self.index = InvocationLists(queue.history, lookup, archive)

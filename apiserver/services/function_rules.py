@@ -1,0 +1,46 @@
+"""What a function may not be, which no single field shows."""
+
+from collections.abc import Iterator
+
+from apiserver.details import request_details
+from apiserver.errors import InvalidRequestError
+from shared.problem import Problem
+from shared.serverless_rules import serverless_problems
+from shared.v1alpha1.function import FunctionSpec
+from shared.v1alpha1.gpuunit import GPUUnitSpec, Serverless
+
+
+def require_valid(name: str, spec: FunctionSpec, retention_seconds: float) -> None:
+    """Refuse what could not be kept; `retention_seconds` is how long a record is."""
+    problems = [*function_problems(spec, retention_seconds), *worker_problems(name, spec)]
+    if problems:
+        details = request_details(problems)
+        raise InvalidRequestError("the function would be invalid", details=details)
+
+
+def function_problems(spec: FunctionSpec, retention_seconds: float) -> Iterator[Problem]:
+    """Everything that is wrong with the fields together."""
+    if spec.storage_mounts and spec.max_workers != 1:
+        names = ", ".join(mount.name for mount in spec.storage_mounts)
+        message = "is possible only where maxWorkers is 1: one unit at a time has a storage"
+        yield Problem("spec.storageMounts", names, message)
+    if spec.min_workers > spec.max_workers:
+        message = f"is above maxWorkers, which is {spec.max_workers}"
+        yield Problem("spec.minWorkers", str(spec.min_workers), message)
+    if spec.ttl_seconds >= retention_seconds:
+        message = f"is not below the retention of records, which is {retention_seconds:g} s"
+        yield Problem("spec.ttlSeconds", str(spec.ttl_seconds), message)
+
+
+def worker_problems(name: str, spec: FunctionSpec) -> Iterator[Problem]:
+    """What would keep its units from being workers, by field of the function."""
+    unit = GPUUnitSpec(
+        spec_name=spec.spec_name,
+        image=spec.image,
+        template=spec.template,
+        storage_mounts=spec.storage_mounts,
+        serverless=Serverless(request_id=name, framework=spec.framework),
+    )
+    for problem in serverless_problems(unit):
+        path = problem.path.replace("spec.serverless.", "spec.")
+        yield Problem(path, problem.value, problem.message)

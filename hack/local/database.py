@@ -1,0 +1,102 @@
+"""A PostgreSQL server for outcomes, of the programs that the machine has, if it has them."""
+
+import os
+import pwd
+import secrets
+import shutil
+from pathlib import Path
+from typing import Final
+
+import asyncpg
+
+from hack.cluster.files import write_private
+from hack.cluster.ports import HOST
+from hack.cluster.process import Command, Process
+from hack.cluster.readiness import until
+from hack.local.command import output_of
+
+PROCESS: Final = "postgres"
+USER: Final = "runtime"
+DEBIAN: Final = Path("/usr/lib/postgresql")
+NOT_READY: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
+
+
+def programs() -> Path | None:
+    """The folder of initdb and postgres, of the newest version that is there."""
+    newest_first = sorted(DEBIAN.glob("*/bin"), key=lambda path: -int(path.parent.name))
+    on_path = shutil.which("initdb")
+    found = [*newest_first, *([Path(on_path).resolve().parent] if on_path else [])]
+    return next((each for each in found if (each / "postgres").exists()), None)
+
+
+def dsn_file(home: Path) -> Path:
+    """Where the address of the database is, with its password, once there is one."""
+    return home / "secrets" / "postgres-dsn"
+
+
+class DatabaseServer:
+    """One server with one user; it never runs as root, so root lends it another user."""
+
+    def __init__(self, binaries: Path, home: Path, port: int) -> None:
+        self._binaries = binaries
+        self._folder = home / "postgresql"
+        self._port = port
+        self.dsn_file = dsn_file(home)
+        listening = ("-h", HOST, "-p", str(port), "-c", "unix_socket_directories=")
+        arguments = (str(binaries / "postgres"), "-D", str(self._folder / "data"), *listening)
+        self.process = Process(Command(PROCESS, (*lent(), *arguments)), home)
+
+    async def prepare(self) -> None:
+        """Make the files of the database, unless they are there."""
+        if self.dsn_file.exists():
+            self._tell(self._password())
+            return
+        shutil.rmtree(self._folder, ignore_errors=True)
+        password, file = secrets.token_hex(24), self._folder / "password"
+        write_private(file, password)
+        if os.getuid() == 0:
+            for path in (self._folder, file):
+                shutil.chown(path, lent_user().pw_uid, lent_user().pw_gid)
+        await output_of(
+            *(*lent(), str(self._binaries / "initdb"), "-D", str(self._folder / "data")),
+            *("-U", USER, "--auth=scram-sha-256", f"--pwfile={file}"),
+        )
+        file.unlink()
+        self._tell(password)
+
+    async def ready(self) -> None:
+        """Wait until it answers."""
+
+        async def answers() -> bool:
+            try:
+                connection = await asyncpg.connect(self.dsn_file.read_text(), timeout=5)
+            except NOT_READY:
+                return False
+            await connection.close()
+            return True
+
+        await until(answers, self.process)
+
+    def _tell(self, password: str) -> None:
+        write_private(self.dsn_file, f"postgresql://{USER}:{password}@{HOST}:{self._port}/postgres")
+
+    def _password(self) -> str:
+        return self.dsn_file.read_text().partition(f"{USER}:")[2].partition("@")[0]
+
+
+def lent_user() -> pwd.struct_passwd:
+    """Somebody who is not root."""
+    names = {each.pw_name for each in pwd.getpwall()}
+    return pwd.getpwnam("postgres" if "postgres" in names else "nobody")
+
+
+def lent() -> tuple[str, ...]:
+    """What turns a command of root's into another user's, in the same process.
+
+    It keeps the right to pass through folders that are root's alone, such as root's home.
+    """
+    if os.getuid() != 0:
+        return ()
+    found, kept = lent_user(), "+dac_override"
+    who = (f"--reuid={found.pw_uid}", f"--regid={found.pw_gid}", "--clear-groups")
+    return ("setpriv", *who, f"--inh-caps={kept}", f"--ambient-caps={kept}")

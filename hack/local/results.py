@@ -1,0 +1,55 @@
+"""The result store of the local system: it runs where the machine has PostgreSQL."""
+
+from pathlib import Path
+from typing import Final
+
+from hack.cluster.errors import ClusterError
+from hack.cluster.ports import HOST
+from hack.cluster.process import Process
+from hack.cluster.queue import QueueServer
+from hack.cluster.readiness import answers, ensure, until
+from hack.local import ours
+from hack.local.database import PROCESS, DatabaseServer, dsn_file, programs
+from hack.local.settings import Settings
+
+NAMES: Final = (PROCESS, ours.RESULT_STORE.name)
+
+
+async def start(home: Path, wanted: Settings, queue: QueueServer) -> tuple[Process, ...]:
+    """The database and the result store; neither where there is no PostgreSQL to be had."""
+    binaries = programs()
+    if binaries is None:
+        print(
+            "- no result store: PostgreSQL is not installed (outcomes stay in the queue for 72 h)"
+        )
+        return ()
+    database = DatabaseServer(binaries, home, wanted.ports[PROCESS])
+    try:
+        await database.prepare()
+    except ClusterError as error:
+        print(f"- no result store: PostgreSQL cannot be set up here: {error}")
+        return ()
+    await ensure(database.process)
+    await database.ready()
+    store = process(home, wanted, queue)
+    await ensure(store)
+    readyz = f"{ours.url(wanted.ports, ours.RESULT_STORE)}/readyz"
+    await until(lambda: answers(readyz), store)
+    return database.process, store
+
+
+def process(home: Path, wanted: Settings, queue: QueueServer) -> Process:
+    """The result store on the local database."""
+    address = f"{HOST}:{wanted.ports[ours.RESULT_STORE.name]}"
+    changes = {
+        "probeAddr": address,
+        "metricsAddr": address,
+        "nats": ours.queue_access(queue, ours.RESULT_STORE.name),
+        "dsnFile": str(dsn_file(home)),
+    }
+    return ours.process(home, ours.RESULT_STORE, changes)
+
+
+def expected(home: Path) -> tuple[str, ...]:
+    """The processes that should run here."""
+    return NAMES if dsn_file(home).exists() else ()

@@ -1,0 +1,33 @@
+"""`python -m hack.podrunner --kubeconfig F --home D`: run pods until told to stop."""
+
+import argparse
+import asyncio
+import signal
+import sys
+from pathlib import Path
+
+from hack.podrunner.runner import running_pods
+from shared import logfmt
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="hack.podrunner", description=__doc__)
+    parser.add_argument("--kubeconfig", type=Path, required=True)
+    parser.add_argument("--home", type=Path, required=True, help="folder of the local system")
+    arguments = parser.parse_args()
+    logfmt.configure("info", sys.stderr)
+    asyncio.run(run(arguments.kubeconfig, arguments.home))
+    return 0
+
+
+async def run(kubeconfig: Path, home: Path) -> None:
+    """Run pods until SIGTERM or SIGINT."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with running_pods(kubeconfig, home):
+        await stop.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

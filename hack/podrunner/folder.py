@@ -1,0 +1,39 @@
+"""The folder of a pod: its volumes, and what a container's paths are in it."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from hack.cluster.files import write_private
+from hack.podrunner.pod import Container, Pod
+
+
+class PodFolder:
+    """Processes run in it, so that paths are short enough for a unix socket, wherever it is."""
+
+    def __init__(self, home: Path, pod: Pod) -> None:
+        meta = pod.metadata
+        self.path = home / "pods" / f"{meta.name}-{meta.uid[:8]}"
+        self._volumes = {volume.name: str(n) for n, volume in enumerate(pod.spec.volumes)}
+
+    def make(self) -> None:
+        """An empty folder for every volume; nobody else may look into it."""
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for volume in self._volumes.values():
+            (self.path / volume).mkdir(exist_ok=True)
+
+    def fill(self, volume: str, files: Mapping[str, bytes]) -> None:
+        """Put the values of a Secret into a volume."""
+        for name, content in files.items():
+            write_private(self.path / self._volumes[volume] / name, content.decode())
+
+    def remove(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def mapped(self, container: Container, value: str) -> str:
+        """`value` where it is no path in a volume; else that path as seen from the folder."""
+        mounts = sorted(container.volume_mounts, key=lambda mount: -len(mount.mount_path))
+        for mount in mounts:
+            if value == mount.mount_path or value.startswith(f"{mount.mount_path}/"):
+                return self._volumes[mount.name] + value.removeprefix(mount.mount_path)
+        return value

@@ -1,0 +1,33 @@
+"""Which program stands for an image: there is no container engine to run the image itself."""
+
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+from hack.podrunner.pod import Container, Pod
+
+PREFIX: Final = "local/"
+PROGRAMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "local/echo": ("python", "-m", "serverless.framework.echo"),
+}
+SIMULATED_LABEL: Final = "sim.local/mode"
+
+
+class UnknownImageError(Exception):
+    """An image that nothing stands for, in a container that names no command."""
+
+
+def is_ours(pod: Pod) -> bool:
+    """Whether the pod has processes; kwok's Stages decide the same for the pods that it plays."""
+    program = pod.spec.containers[0].image if pod.spec.containers else ""
+    is_simulated = SIMULATED_LABEL in pod.metadata.labels
+    return program.startswith(PREFIX) and not is_simulated and bool(pod.spec.node_name)
+
+
+def command(container: Container) -> tuple[str, ...]:
+    """What to start; `python` is the one that runs us."""
+    words = (*container.command, *container.args) or PROGRAMS.get(container.image, ())
+    if not words:
+        known = ", ".join(PROGRAMS)
+        raise UnknownImageError(f"image {container.image} is not known here; there is {known}")
+    return (sys.executable if words[0] == "python" else words[0], *words[1:])

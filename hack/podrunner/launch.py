@@ -1,0 +1,66 @@
+"""Starting the process of a container, with the environment that its pod says."""
+
+import asyncio
+import os
+import subprocess
+from asyncio.subprocess import Process
+from collections.abc import Mapping
+from pathlib import Path
+
+from hack.cluster.process import HOME, NAME
+from hack.local.home import ROOT
+from hack.podrunner import ports
+from hack.podrunner.folder import PodFolder
+from hack.podrunner.images import command
+from hack.podrunner.pod import Container, EnvVar, Pod, Secret
+
+PASSED_ON = ("PATH", "LANG", "TZ")
+
+
+async def launch(
+    home: Path,
+    pod: Pod,
+    container: Container,
+    environment: Mapping[str, str],
+) -> Process:
+    """Start it in the folder of its pod; what it prints goes to a log beside the others."""
+    log_path = home / "logs" / f"{pod.metadata.name}.{container.name}.log"
+    log_path.parent.mkdir(parents=True, exist_ok=True)
+    marks = {HOME: str(home), NAME: f"{pod.metadata.name}/{container.name}"}
+    with log_path.open("ab") as log:
+        return await asyncio.create_subprocess_exec(
+            *command(container),
+            cwd=PodFolder(home, pod).path,
+            env={**inherited(), **environment, **marks},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def inherited() -> dict[str, str]:
+    """What any program needs here, and nothing else of ours."""
+    known = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    return {**known, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+
+
+def environment(
+    container: Container,
+    folder: PodFolder,
+    port_map: Mapping[int | str, int],
+    secrets: Mapping[str, Secret],
+) -> dict[str, str]:
+    """The variables of the container, with its paths and ports as they are here."""
+    values = {variable.name: value(variable, secrets) for variable in container.env}
+    return {
+        name: ports.mapped(folder.mapped(container, text), port_map)
+        for name, text in values.items()
+    }
+
+
+def value(variable: EnvVar, secrets: Mapping[str, Secret]) -> str:
+    source = variable.value_from
+    if source is None or source.secret_key_ref is None:
+        return variable.value
+    return secrets[source.secret_key_ref.name].data[source.secret_key_ref.key].decode()

@@ -1,0 +1,129 @@
+"""The life of one pod, from its volumes to its last process, as a kubelet leads it."""
+
+import asyncio
+import logging
+import random
+from asyncio.subprocess import Process
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from controller.runtime.client import Client
+from controller.runtime.clock import Clock
+from controller.runtime.errors import ApiError, NotFoundError
+from controller.runtime.key import ObjectKey
+from controller.runtime.kind import key_of
+from controller.runtime.rest import Call
+from hack.podrunner import launch, ports
+from hack.podrunner.container import RunningContainer
+from hack.podrunner.folder import PodFolder
+from hack.podrunner.pod import PODS, SECRETS, Container, Pod, Secret
+from hack.podrunner.report import StatusReport
+
+RETRY_SECONDS: Final = 0.5
+LEAST_SIDECAR_SECONDS: Final = 2.0
+
+log = logging.getLogger(__name__)
+
+
+class PodLife:
+    """Runs the containers of a pod, tells how they are, and ends them in order."""
+
+    def __init__(
+        self, pod: Pod, client: Client, home: Path, clock: Clock, randomness: random.Random
+    ) -> None:
+        self._pod = pod
+        self._client = client
+        self._home = home
+        self._clock = clock
+        self._randomness = randomness
+        self._folder = PodFolder(home, pod)
+        self._ports: dict[int | str, int] = {}
+        self._secrets: dict[str, Secret] = {}
+        self._grace = 0.0
+        self._ending = asyncio.Event()
+        self._report = StatusReport(pod, client, clock)
+        everything = (*pod.spec.sidecars, *pod.spec.containers)
+        self._containers = {
+            each.name: RunningContainer(each, self._launch, self._ports, self._report.tell, clock)
+            for each in everything
+        }
+
+    def end(self, seconds: float) -> None:
+        """The pod is being deleted, and may take that long."""
+        self._grace = seconds
+        self._ending.set()
+
+    async def run(self) -> None:
+        """Live until `end` is called, and take the pod away; cancelled, die at once."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._live()), group.create_task(self._report.run())]
+                await self._ending.wait()
+                await self._stop_in_order()
+                for task in tasks:
+                    task.cancel()
+            await self._delete()
+        finally:
+            for each in self._containers.values():
+                each.kill()
+            self._folder.remove()
+
+    async def _live(self) -> None:
+        self._folder.make()
+        for volume in self._pod.spec.volumes:
+            if volume.secret is not None:
+                secret = await self._secret(volume.secret.secret_name)
+                self._folder.fill(volume.name, secret.data)
+        async with asyncio.TaskGroup() as group:
+            for each in self._containers.values():
+                group.create_task(each.run())
+
+    async def _secret(self, name: str) -> Secret:
+        """The Secret, as soon as there is one."""
+        key = ObjectKey(self._pod.metadata.namespace, name)
+        while name not in self._secrets:
+            try:
+                self._secrets[name] = await self._client.get(SECRETS, key)
+            except ApiError as error:
+                log.info("secret_missing", extra={"secret": str(key), "why": str(error)})
+                await self._clock.sleep(RETRY_SECONDS)
+        return self._secrets[name]
+
+    async def _launch(self, container: Container) -> Process:
+        self._ports.update(ports.chosen([container], self._randomness))
+        for variable in container.env:
+            if variable.value_from is not None and variable.value_from.secret_key_ref is not None:
+                await self._secret(variable.value_from.secret_key_ref.name)
+        given = launch.environment(container, self._folder, self._ports, self._secrets)
+        return await launch.launch(self._home, self._pod, container, given)
+
+    async def _stop_in_order(self) -> None:
+        """The program first, after the call that drains it; the sidecars when it has ended."""
+        deadline = self._clock.monotonic() + self._grace
+        async with asyncio.TaskGroup() as group:
+            for container in self._pod.spec.containers:
+                group.create_task(self._stop(self._containers[container.name], deadline))
+        for container in reversed(self._pod.spec.sidecars):
+            left = max(deadline - self._clock.monotonic(), LEAST_SIDECAR_SECONDS)
+            await self._containers[container.name].stop(left)
+
+    async def _stop(self, running: RunningContainer, deadline: float) -> None:
+        await running.drain(max(deadline - self._clock.monotonic(), 0.1))
+        await running.stop(max(deadline - self._clock.monotonic(), LEAST_SIDECAR_SECONDS))
+
+    async def _delete(self) -> None:
+        """What the API server waits for: without it the pod is there for ever."""
+        options = {"gracePeriodSeconds": 0, "preconditions": {"uid": self._pod.metadata.uid}}
+        call = Call("DELETE", PODS.path(key_of(self._pod)), {}, msgspec.json.encode(options))
+        while True:
+            try:
+                await self._client.rest.send(call)
+            except NotFoundError:
+                return
+            except ApiError as error:
+                log.warning("pod_not_deleted", extra={"why": str(error)})
+                await self._clock.sleep(RETRY_SECONDS)
+            else:
+                return

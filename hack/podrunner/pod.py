@@ -1,0 +1,139 @@
+"""Pods and Secrets, as far as running them needs."""
+
+from typing import Final
+
+import msgspec
+
+from controller.runtime.kind import Kind
+from shared.meta import ObjectMeta
+
+ALWAYS: Final = "Always"
+
+
+class SecretKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One value of a Secret."""
+
+    name: str
+    key: str
+
+
+class ValueFrom(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where the value of a variable comes from."""
+
+    secret_key_ref: SecretKey | None = None
+
+
+class EnvVar(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A variable of a container's environment."""
+
+    name: str
+    value: str = ""
+    value_from: ValueFrom | None = None
+
+
+class Port(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A port on which a container listens."""
+
+    container_port: int
+
+
+class Mount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where a container sees a volume."""
+
+    name: str
+    mount_path: str
+
+
+class HTTPGet(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A request to a container; a port may be named, but ours are not."""
+
+    port: int | str
+    path: str = "/"
+
+
+class Probe(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How the kubelet asks a container how it is."""
+
+    http_get: HTTPGet | None = None
+    period_seconds: float = 10
+    timeout_seconds: float = 1
+    failure_threshold: int = 3
+
+
+class Handler(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What is done at one moment of a container's life."""
+
+    http_get: HTTPGet | None = None
+
+
+class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What is done before a container is told to stop."""
+
+    pre_stop: Handler | None = None
+
+
+class Container(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One program of a pod."""
+
+    name: str
+    image: str
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    env: tuple[EnvVar, ...] = ()
+    ports: tuple[Port, ...] = ()
+    volume_mounts: tuple[Mount, ...] = ()
+    readiness_probe: Probe | None = None
+    liveness_probe: Probe | None = None
+    lifecycle: Lifecycle = Lifecycle()
+    restart_policy: str = ""
+
+
+class SecretVolume(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The files of a Secret."""
+
+    secret_name: str
+
+
+class Volume(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Files that containers share; an empty folder where they are of no Secret."""
+
+    name: str
+    secret: SecretVolume | None = None
+
+
+class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What runs in a pod."""
+
+    node_name: str = ""
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+
+    @property
+    def sidecars(self) -> tuple[Container, ...]:
+        """Containers that start before the others and end after them."""
+        return tuple(each for each in self.init_containers if each.restart_policy == ALWAYS)
+
+
+class Metadata(ObjectMeta, frozen=True, kw_only=True, rename="camel"):
+    """Metadata with how long a pod that is being deleted may take."""
+
+    deletion_grace_period_seconds: int = 30
+
+
+class Pod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Programs that run together."""
+
+    metadata: Metadata
+    spec: PodSpec = PodSpec()
+
+
+class Secret(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Values by key; msgspec reads the base64 of the wire."""
+
+    metadata: ObjectMeta
+    data: dict[str, bytes] = {}
+
+
+PODS: Final = Kind("", "v1", "pods", "Pod", Pod)
+SECRETS: Final = Kind("", "v1", "secrets", "Secret", Secret)

@@ -1,0 +1,86 @@
+"""Every key that the activator reads, with its default."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from controller.leadership import LeaderElectionConfig
+from serverless.queue.config import QueueConfig
+from shared.address import Address
+from shared.invocation.queue_names import QueueNames
+from shared.invocation.streams import StreamLimits
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+class ActivatorElectionConfig(LeaderElectionConfig, frozen=True, kw_only=True, rename="camel"):
+    """Which of several activators scales and sweeps; all of them let workers in."""
+
+    name: Annotated[str, Meta(description="The Lease that the working process holds.")] = (
+        "gpu-runtime-activator"
+    )
+
+
+class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which namespace is watched; no other is."""
+
+    instance: Annotated[str, Meta(description="Where functions and their workers are.")] = (
+        "runtime-instance"
+    )
+
+
+class NATSConfig(QueueConfig, frozen=True, kw_only=True, rename="camel"):
+    """Where the queue is, for us and for the workers, and what it holds."""
+
+    worker_url: Annotated[
+        str, Meta(description="Address of the queue for workers; empty: the same as nats.url.")
+    ] = msgspec.field(name="workerURL", default="")
+    worker_account: Annotated[
+        str, Meta(description="The account at the queue that workers are put into.", min_length=1)
+    ] = "WORKERS"
+    names: QueueNames = QueueNames()
+    limits: StreamLimits = StreamLimits()
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The whole configuration of one activator process."""
+
+    probe_addr: Annotated[Address, Meta(description="Where /healthz and /readyz are served.")] = (
+        Address("127.0.0.1", 8082)
+    )
+    metrics_addr: Annotated[
+        Address,
+        Meta(description="Where /metrics is served; may be the same as probeAddr."),
+    ] = Address("127.0.0.1", 8082)
+    kubeconfig: Annotated[
+        str,
+        Meta(
+            description="The kubeconfig file; empty: the pod's service account, or else "
+            "$KUBECONFIG or ~/.kube/config."
+        ),
+    ] = ""
+    log_level: Annotated[LogLevel, Meta(description="The least severe lines that are logged.")] = (
+        "info"
+    )
+    namespaces: NamespacesConfig = NamespacesConfig()
+    leader_election: ActivatorElectionConfig = ActivatorElectionConfig()
+    runtime_api_url: Annotated[
+        str, Meta(description="Address of the runtime API, which makes workers.", min_length=1)
+    ] = msgspec.field(name="runtimeApiURL", default="http://127.0.0.1:8080")
+    nats: NATSConfig = NATSConfig()
+    worker_key_file: Annotated[
+        str, Meta(description="File of the key from which workers' passwords follow.")
+    ] = ""
+    callout_user: Annotated[
+        str, Meta(description="User name at the queue of who lets workers in; empty: anonymous.")
+    ] = ""
+    callout_password_file: Annotated[
+        str, Meta(description="File that holds that user's password; read at each connect.")
+    ] = ""
+    callout_seed_file: Annotated[
+        str, Meta(description="File of the seed that signs who workers are at the queue.")
+    ] = ""
+    workers: Annotated[
+        int, Meta(description="How many functions are worked on at once.", ge=1, le=100)
+    ] = 32

@@ -1,0 +1,80 @@
+"""Who the workers of a function are at the queue: derived from one key, stored nowhere else."""
+
+import base64
+import hashlib
+import hmac
+from dataclasses import dataclass
+from typing import Any, Final
+
+from controller.ownership import controlled_by
+from serverless.activator.kinds import FUNCTIONS
+from shared import names, wellknown
+from shared.v1alpha1.function import Function
+
+PREFIX: Final = "worker."
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerUser:
+    """The workers of one function, of that uid and no other of its name."""
+
+    request_id: str
+    function_uid: str
+
+    @property
+    def name(self) -> str:
+        """The user name at the queue."""
+        return f"{PREFIX}{self.request_id}.{self.function_uid}"
+
+    @property
+    def inbox_prefix(self) -> str:
+        """Where answers come to; no other function's workers may listen there."""
+        return f"_INBOX_{self.request_id}_{self.function_uid}"
+
+    def password(self, key: bytes) -> str:
+        """The password that `key` gives to them."""
+        text = f"{self.request_id}.{self.function_uid}".encode()
+        digest = hmac.new(key, text, hashlib.sha256).digest()
+        return base64.urlsafe_b64encode(digest).decode()
+
+    def is_proven_by(self, password: str, key: bytes) -> bool:
+        """Whether that is their password; it takes as long to say no as to say yes."""
+        return hmac.compare_digest(password.encode(), self.password(key).encode())
+
+
+def user_named(name: str) -> WorkerUser | None:
+    """The workers that a user name is of; None where it is nobody's."""
+    request_id, _, function_uid = name.removeprefix(PREFIX).partition(".")
+    is_one = name.startswith(PREFIX) and request_id and function_uid
+    return WorkerUser(request_id, function_uid) if is_one else None
+
+
+def user_of(function: Function) -> WorkerUser:
+    """The workers of a function."""
+    return WorkerUser(function.metadata.name, function.metadata.uid)
+
+
+def secret_data(function: Function, url: str, key: bytes) -> dict[str, str]:
+    """What a worker needs to reach the queue, as a Secret holds it."""
+    user = user_of(function)
+    values = {
+        "url": url,
+        "user": user.name,
+        "password": user.password(key),
+        "inboxPrefix": user.inbox_prefix,
+    }
+    return {name: base64.b64encode(value.encode()).decode() for name, value in values.items()}
+
+
+def secret(function: Function, data: dict[str, str]) -> dict[str, Any]:
+    """The Secret that the workers of a function mount; it goes with the function."""
+    meta = function.metadata
+    return {
+        "metadata": {
+            "namespace": meta.namespace,
+            "name": names.queue_secret(meta.name),
+            "labels": {wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY},
+            "ownerReferences": [controlled_by(FUNCTIONS, function)],
+        },
+        "data": data,
+    }

@@ -1,0 +1,22 @@
+"""The kinds that the activator reads and writes beside GPUUnits."""
+
+from typing import Final
+
+import msgspec
+
+from controller.runtime.kind import Kind
+from shared.meta import ObjectMeta
+from shared.v1alpha1 import function
+from shared.v1alpha1.function import Function
+from shared.v1alpha1.group import GROUP, VERSION
+
+
+class Secret(msgspec.Struct, frozen=True, kw_only=True):
+    """A Secret as we read our own back."""
+
+    metadata: ObjectMeta
+    data: dict[str, str] = {}
+
+
+FUNCTIONS: Final = Kind(GROUP, VERSION, function.PLURAL, function.KIND, Function)
+SECRETS: Final = Kind("", "v1", "secrets", "Secret", Secret)

@@ -1,0 +1,130 @@
+"""What only the leading activator does: reconcile functions, look at the queue, and sweep."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import aiohttp
+
+from controller.cache import Cache
+from controller.loops import Loops
+from controller.runtime.client import Client
+from controller.runtime.clock import Clock
+from controller.runtime.events import EventRecorder
+from controller.runtime.feed import feed
+from controller.runtime.informer import Informer
+from controller.runtime.key import ObjectKey
+from controller.runtime.manager import Loop
+from controller.runtime.priority import Priority
+from controller.runtime.triggers import itself, mapped
+from controller.runtime.workqueue import WorkQueue
+from controller.runtime.writer import Writer
+from serverless.activator import depths, sweep
+from serverless.activator.asking import Asking
+from serverless.activator.config import Config
+from serverless.activator.depths import Depths
+from serverless.activator.ending import Ending
+from serverless.activator.homes import Homes
+from serverless.activator.measures import Measures
+from serverless.activator.outfit import Outfit, WorkerSecrets
+from serverless.activator.reconciler import FunctionReconciler, Hands
+from serverless.activator.records import Records
+from serverless.activator.reports import Reports
+from serverless.activator.rounds import Rounds
+from serverless.activator.settling import Settling
+from serverless.activator.sight import Sights
+from serverless.activator.sweep import Sweep
+from serverless.activator.units_api import UnitsAPI
+from serverless.queue.connection import QueueConnection
+from serverless.queue.jetstream import JetStream
+from shared.v1alpha1.function import Function
+from shared.v1alpha1.gpuunit import GPUUnit
+
+LOOP: Final = "function"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a leader works with; `fence` raises where this process may no longer write."""
+
+    config: Config
+    client: Client
+    session: aiohttp.ClientSession
+    recorder: EventRecorder
+    functions: Cache[Function]
+    units: Cache[GPUUnit]
+    queue: QueueConnection
+    reports: Reports
+    worker_key: bytes
+    fence: Callable[[], None]
+    clock: Clock
+
+
+class Leading:
+    """The parts of a leader, made once a process."""
+
+    def __init__(self, around: Surroundings, loops: Loops, measures: Measures) -> None:
+        names, clock = around.config.nats.names, around.clock
+        self._around = around
+        self._loops = loops
+        self._measures = measures
+        self._jetstream = JetStream(around.queue, around.fence)
+        self._records = Records(self._jetstream, names)
+        self._settling = Settling(self._records, clock)
+        self._keys = loops.queue(LOOP)
+        self.depths = Depths(self._jetstream, names.invocations_stream, self._wake)
+        where = around.config.namespaces.instance
+        homes = Homes(around.functions, around.client, where)
+        self.sweep = Sweep(self._records, self._settling, homes, clock)
+
+    def loops(self) -> list[Loop]:
+        """All that a leader runs, not yet started."""
+        around, clock = self._around, self._around.clock
+        listen(self._keys, around.functions, around.units)
+        sights = Sights(around.units, around.reports, clock)
+        subject = FunctionReconciler(around.functions, sights, self._hands(), self._measures, clock)
+        return [
+            self._loops.loop(LOOP, around.config.workers, self._keys, subject),
+            Rounds("depths", depths.ROUND_SECONDS, self.depths.look, clock),
+            Rounds("sweep", sweep.ROUND_SECONDS, self.sweep.round, clock),
+        ]
+
+    def _hands(self) -> Hands:
+        around, nats = self._around, self._around.config.nats
+        informers: tuple[Informer[Any], ...] = (
+            *around.functions.informers,
+            *around.units.informers,
+        )
+        writer = Writer(around.client, informers, around.fence)
+        api = UnitsAPI(around.session, around.config.runtime_api_url, around.fence)
+        outfit = Outfit(self._jetstream, nats.names, nats.limits, self.depths)
+        url = nats.worker_url or nats.url
+        return Hands(
+            outfit=outfit,
+            secrets=WorkerSecrets(around.client, writer, url, around.worker_key),
+            api=api,
+            asking=Asking(api, writer, around.clock),
+            ending=Ending(self._records, self._settling, outfit, around.clock),
+            writer=writer,
+            recorder=around.recorder,
+        )
+
+    def _wake(self, request_id: str) -> None:
+        self._keys.add(ObjectKey(self._around.config.namespaces.instance, request_id))
+
+
+def listen(queue: WorkQueue[ObjectKey], functions: Cache[Function], units: Cache[GPUUnit]) -> None:
+    """Work on a function when it or one of its workers changes."""
+    functions.subscribe(feed(queue, itself()))
+    units.subscribe(feed(queue, mapped(function_of), Priority.CHILD))
+
+
+def function_of(unit: GPUUnit) -> Iterable[ObjectKey]:
+    """The function that a unit works for."""
+    namespace = unit.metadata.namespace
+    return [ObjectKey(namespace, request_id) for request_id in request_ids(unit)]
+
+
+def request_ids(unit: GPUUnit) -> Iterable[str]:
+    """The requestID of a unit that is a worker."""
+    return [] if unit.spec.serverless is None else [unit.spec.serverless.request_id]

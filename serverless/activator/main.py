@@ -1,0 +1,66 @@
+"""The process of the activator: its command line, its signals and its exit code."""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+import aiohttp
+
+from controller.connection import NoClusterError
+from controller.process import first, new_registry, stop_event
+from controller.runtime.clock import SystemClock
+from controller.runtime.connect import connected
+from controller.runtime.election import LeadershipLostError
+from controller.runtime.errors import AccessError, CannotListenError
+from controller.runtime.manager import StopTimeoutError
+from serverless.activator.config import Config
+from serverless.activator.parts import NAME, Assembly, keys
+from shared import command_line, configuration, logfmt
+from shared.configuration import ConfigurationError
+from shared.exitcode import ExitCode
+from shared.version import version
+
+PROGRAM: Final = command_line.Program(
+    name="serverless.activator",
+    purpose="Gives each function as many workers as its queue needs.",
+    config=Config,
+    overridable=("kubeconfig", "probeAddr", "metricsAddr", "logLevel"),
+)
+EXPECTED: Final = (CannotListenError, LeadershipLostError, NoClusterError, StopTimeoutError)
+
+log = logging.getLogger(__name__)
+
+
+def main(arguments: Sequence[str]) -> ExitCode:
+    """Run the activator until it is told to stop."""
+    given = command_line.parse(PROGRAM, arguments)
+    try:
+        config = configuration.load(Config, given.config, given.overrides)
+        logfmt.configure(config.log_level, sys.stderr)
+        return asyncio.run(run(config))
+    except (ConfigurationError, AccessError) as error:
+        sys.stderr.write(f"bad configuration:\n{error}\n")
+        return ExitCode.BAD_CONFIGURATION
+    except Exception:
+        log.exception("crashed")
+        return ExitCode.FAILURE
+
+
+async def run(config: Config) -> ExitCode:
+    """Build everything that `config` asks for, and run it until a signal or a failure."""
+    clock, registry, code, secrets = SystemClock(), new_registry(), ExitCode.CLEAN, keys(config)
+    async with (
+        connected(config.kubeconfig, f"{NAME}/{version()}", registry, clock) as client,
+        aiohttp.ClientSession() as session,
+    ):
+        manager = Assembly(client, session, registry, clock).manager(config, secrets)
+        log.info("starting", extra={"probes": config.probe_addr.url, "version": version()})
+        try:
+            await manager.run(stop_event())
+        except* EXPECTED as failures:
+            log.error("failed", extra={"error": str(first(failures))})  # noqa: TRY400 - no bug
+            code = ExitCode.FAILURE
+    log.info("stopped", extra={"exitCode": int(code)})
+    return code

@@ -1,0 +1,103 @@
+"""What Prometheus sees of the functions, from their leader only."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Histogram
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from controller.runtime.clock import Clock
+from serverless.activator.depths import Depths
+from serverless.activator.moment import now_ms
+from serverless.activator.scaling import Scene
+from serverless.activator.sight import Memory
+from serverless.activator.status import ready
+from serverless.activator.sweep import Sweep
+
+BUCKETS: Final = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)
+
+
+class Measures:
+    """What a reconcile has seen last of each function."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.workers: dict[str, Counter[str]] = {}
+        self._cold_starts = Histogram(
+            "gpuruntime_function_cold_start_seconds",
+            "From work without a ready worker to the first that runs.",
+            buckets=BUCKETS,
+            registry=registry,
+        )
+
+    def seen(self, request_id: str, scene: Scene, memory: Memory, now: float) -> None:
+        """Count the workers, and end or begin the time without one."""
+        self.workers[request_id] = Counter(each.state.name.lower() for each in scene.workers)
+        if scene.load.running and memory.cold_since is not None:
+            self._cold_starts.observe(now - memory.cold_since)
+        is_cold = bool(scene.load.queued) and not scene.load.running and not ready(scene.staying)
+        if not is_cold and (scene.load.running or not scene.load.queued):
+            memory.cold_since = None
+        elif is_cold and memory.cold_since is None:
+            memory.cold_since = now
+
+    def forget(self, request_id: str) -> None:
+        """Keep nothing of a function that is gone."""
+        self.workers.pop(request_id, None)
+
+
+class FunctionCensus(Collector):
+    """Queues, workers, ages and dead letters by function."""
+
+    def __init__(
+        self,
+        depths: Depths,
+        sweep: Sweep,
+        measures: Measures,
+        is_leader: Callable[[], bool],
+        clock: Clock,
+    ) -> None:
+        self._depths = depths
+        self._sweep = sweep
+        self._measures = measures
+        self._is_leader = is_leader
+        self._clock = clock
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Every family, also while there is nothing to tell."""
+        loads = {name: each.load for name, each in self._depths.all().items()}
+        now = now_ms(self._clock)
+        yield self._by_function(
+            "queue_depth", "Invocations that wait.", {k: v.queued for k, v in loads.items()}
+        )
+        yield self._by_function(
+            "running", "Invocations that run.", {k: v.running for k, v in loads.items()}
+        )
+        ages = {k: (now - at) / 1000 for k, at in self._sweep.oldest().items()}
+        yield self._by_function("oldest_seconds", "Age of the oldest open invocation.", ages)
+        yield self._workers()
+        yield self._dead_letters()
+
+    def _by_function(self, name: str, text: str, values: dict[str, float]) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(f"gpuruntime_function_{name}", text, labels=["function"])
+        for function, value in values.items() if self._is_leader() else ():
+            family.add_metric([function], value)
+        return family
+
+    def _workers(self) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(
+            "gpuruntime_function_workers", "Workers by state.", labels=["function", "state"]
+        )
+        for function, counts in self._measures.workers.items() if self._is_leader() else ():
+            for state, count in counts.items():
+                family.add_metric([function, state], count)
+        return family
+
+    def _dead_letters(self) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(
+            "gpuruntime_dead_letters", "Dead letters that are kept.", labels=["function"]
+        )
+        for function, count in self._sweep.dead_letters.items() if self._is_leader() else ():
+            family.add_metric([function], count)
+        return family

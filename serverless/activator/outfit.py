@@ -1,0 +1,83 @@
+"""What a function has at the queue and beside it before its first worker starts."""
+
+from controller.runtime.client import Client
+from controller.runtime.errors import NotFoundError
+from controller.runtime.key import ObjectKey
+from controller.runtime.writer import Writer
+from serverless.activator.credentials import secret, secret_data
+from serverless.activator.depths import Consumer, Depths
+from serverless.activator.kinds import SECRETS
+from serverless.queue.ensuring import (
+    create_stream,
+    delete_consumer,
+    delete_stream,
+    ensure_consumer,
+)
+from serverless.queue.jetstream import JetStream
+from shared import names as object_names
+from shared.invocation.queue_names import QueueNames, consumer_of
+from shared.invocation.streams import StreamLimits, body_bucket, consumer
+from shared.v1alpha1.function import Function
+
+
+class Outfit:
+    """Its consumer, the bucket of its bodies, and the Secret of its workers."""
+
+    def __init__(
+        self, jetstream: JetStream, names: QueueNames, limits: StreamLimits, depths: Depths
+    ) -> None:
+        self._jetstream = jetstream
+        self._names = names
+        self._limits = limits
+        self._depths = depths
+        self._bucketed: set[str] = set()
+
+    async def ensure(self, function: Function) -> Consumer | None:
+        """Make what is missing at the queue; the consumer, once the next look has seen it."""
+        request_id, seen = function.metadata.name, self._depths.of(function.metadata.name)
+        wanted = consumer(self._names, request_id, function.spec.max_workers)
+        if seen is None or seen.max_waiting != wanted["max_waiting"]:
+            await ensure_consumer(self._jetstream, self._names.invocations_stream, wanted)
+        if function.metadata.uid not in self._bucketed:
+            bucket = body_bucket(self._names, self._limits, request_id)
+            await create_stream(self._jetstream, bucket)
+            self._bucketed.add(function.metadata.uid)
+        return seen
+
+    async def remove(self, function: Function) -> None:
+        """Take away what it has at the queue; only once nothing of it is open."""
+        request_id = function.metadata.name
+        stream = self._names.invocations_stream
+        await delete_consumer(self._jetstream, stream, consumer_of(request_id))
+        await delete_stream(self._jetstream, f"OBJ_{self._names.bodies_of(request_id)}")
+        self._bucketed.discard(function.metadata.uid)
+
+
+class WorkerSecrets:
+    """The Secrets with which workers reach the queue, written where they differ."""
+
+    def __init__(self, client: Client, writer: Writer, url: str, key: bytes) -> None:
+        self._client = client
+        self._writer = writer
+        self._url = url
+        self._key = key
+        self._written: set[str] = set()
+
+    async def ensure_once(self, function: Function) -> None:
+        """Look at the Secret of a function that was not looked at before."""
+        if function.metadata.uid not in self._written:
+            await self.ensure(function)
+            self._written.add(function.metadata.uid)
+
+    async def ensure(self, function: Function) -> None:
+        """Make the Secret of a function what it shall be."""
+        meta, data = function.metadata, secret_data(function, self._url, self._key)
+        key = ObjectKey(meta.namespace, object_names.queue_secret(meta.name))
+        try:
+            live = await self._client.get(SECRETS, key)
+        except NotFoundError:
+            live = None
+        owners = () if live is None else live.metadata.owner_references
+        is_right = live is not None and live.data == data
+        if not is_right or meta.uid not in {each.uid for each in owners}:
+            await self._writer.apply(SECRETS, secret(function, data))

@@ -1,0 +1,191 @@
+"""Brings each function to the number of workers that its queue needs, one step at a time."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from controller.cache import Cache
+from controller.runtime.clock import Clock
+from controller.runtime.errors import ConflictError, NotFoundError
+from controller.runtime.event import reference
+from controller.runtime.events import EventRecorder
+from controller.runtime.key import ObjectKey
+from controller.runtime.kind import key_of
+from controller.runtime.reconcile import ReconcileError, Result
+from controller.runtime.writer import Writer
+from serverless.activator.asking import Asking, Settled
+from serverless.activator.ending import Ending, Intent, intent_of, wait_ms
+from serverless.activator.kinds import FUNCTIONS
+from serverless.activator.measures import Measures
+from serverless.activator.moment import now_ms
+from serverless.activator.outfit import Outfit, WorkerSecrets
+from serverless.activator.scaling import Plan, Scene, plan
+from serverless.activator.sight import Memory, Sights, is_asking
+from serverless.activator.status import message_of, status
+from serverless.activator.units_api import UnitsAPI
+from serverless.activator.worker import WorkerState
+from serverless.queue.errors import QueueError
+from shared import merge_patch
+from shared.phases import FunctionPhase
+from shared.reasons import EventReason
+from shared.v1alpha1.function import Function, FunctionStatus
+from shared.wellknown import QUEUE_FINALIZER
+
+LOOK_AGAIN: Final = Result(requeue_after=0.5)
+NEXT_STEP_SECONDS: Final = 1.0
+UNREADY_SECONDS: Final = 10.0
+ENDING_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """With what the reconciler acts."""
+
+    outfit: Outfit
+    secrets: WorkerSecrets
+    api: UnitsAPI
+    asking: Asking
+    ending: Ending
+    writer: Writer
+    recorder: EventRecorder
+
+
+class FunctionReconciler:
+    """Looks at one function, does one thing about its workers and says how it stands."""
+
+    def __init__(
+        self,
+        functions: Cache[Function],
+        sights: Sights,
+        hands: Hands,
+        measures: Measures,
+        clock: Clock,
+    ) -> None:
+        self._functions = functions
+        self._sights = sights
+        self._hands = hands
+        self._measures = measures
+        self._clock = clock
+        self._memories: dict[str, Memory] = {}
+
+    async def reconcile(self, key: ObjectKey) -> Result:
+        """One step; what the queue and the units do brings the next."""
+        function = self._functions.get(key)
+        if function is None:
+            self._forget(key.name)
+            return Result()
+        try:
+            if function.metadata.deletion_timestamp is not None:
+                return await self._end(function)
+            if QUEUE_FINALIZER not in function.metadata.finalizers:
+                await self._set_finalizers(
+                    function, (*function.metadata.finalizers, QUEUE_FINALIZER)
+                )
+                return LOOK_AGAIN
+            return await self._keep(function)
+        except QueueError as error:
+            raise ReconcileError(str(error)) from error
+        except (ConflictError, NotFoundError):
+            return LOOK_AGAIN
+
+    async def _end(self, function: Function) -> Result:
+        if QUEUE_FINALIZER not in function.metadata.finalizers:
+            return Result()
+        if intent_of(function) is Intent.DRAIN:
+            await self._keep(function)
+        if await self._hands.ending.advance(function):
+            left = [each for each in function.metadata.finalizers if each != QUEUE_FINALIZER]
+            fresh = self._functions.get(key_of(function)) or function
+            await self._set_finalizers(fresh, left)
+            self._forget(function.metadata.name)
+            return Result()
+        pause = wait_ms(function, now_ms(self._clock)) / 1000
+        is_drain = intent_of(function) is Intent.DRAIN
+        return Result(requeue_after=ENDING_SECONDS if is_drain else max(pause, ENDING_SECONDS))
+
+    async def _keep(self, function: Function) -> Result:
+        consumer = await self._hands.outfit.ensure(function)
+        await self._hands.secrets.ensure_once(function)
+        if consumer is None:
+            return LOOK_AGAIN
+        memory = self._memories.setdefault(function.metadata.uid, Memory())
+        scene = self._sights.of(function, consumer.load, memory)
+        self._measures.seen(function.metadata.name, scene, memory, self._clock.monotonic())
+        wanted = plan(scene)
+        memory.surplus_since = wanted.surplus_since
+        settled = await self._act(function, scene, wanted, memory)
+        function = self._functions.get(key_of(function)) or function
+        after = self._sights.of(function, consumer.load, memory)
+        await self._report(function, after, wanted, memory, settled)
+        return Result(requeue_after=self._pause(after, wanted, memory))
+
+    async def _act(self, function: Function, scene: Scene, wanted: Plan, memory: Memory) -> Settled:
+        """The one thing to do now; whether the making of the last worker is over."""
+        if wanted.remove is not None:
+            await self._remove(function, wanted, memory)
+        if is_asking(function) and not scene.is_asking:
+            self._tell_made(function, memory)
+            return Settled(is_over=True)
+        if scene.is_asking or wanted.create:
+            is_needed = scene.count <= wanted.desired
+            return await self._hands.asking.ask(function, is_needed, memory)
+        memory.trouble = None
+        return Settled(is_over=False)
+
+    async def _remove(self, function: Function, wanted: Plan, memory: Memory) -> None:
+        assert wanted.remove is not None  # noqa: S101 - the caller has looked
+        name = wanted.remove.name
+        if await self._hands.api.delete(name):
+            memory.removed.add(name)
+            said = f"removed worker {name}: {wanted.why}"
+            about = reference(FUNCTIONS, function)
+            self._hands.recorder.normal(about, EventReason.SCALED_DOWN, said)
+
+    def _tell_made(self, function: Function, memory: Memory) -> None:
+        memory.trouble = None
+        number = function.status.worker_counter
+        said = f"made worker {number} for {function.status.queued} queued invocations"
+        about = reference(FUNCTIONS, function)
+        self._hands.recorder.normal(about, EventReason.SCALED_UP, said)
+
+    async def _report(
+        self, function: Function, scene: Scene, wanted: Plan, memory: Memory, settled: Settled
+    ) -> None:
+        new = status(function, scene, wanted.desired, memory.trouble, self._clock.now())
+        if settled.is_over:
+            new = msgspec.structs.replace(new, settled_counter=function.status.worker_counter)
+        await self._write(function, new)
+
+    async def _write(self, function: Function, new: FunctionStatus) -> None:
+        changes = merge_patch.between(function.status, new)
+        if not changes:
+            return
+        seen = {"resourceVersion": function.metadata.resource_version}
+        body = {"metadata": seen, "status": changes}
+        await self._hands.writer.patch(FUNCTIONS, key_of(function), body, "status")
+        is_bad = new.phase in (FunctionPhase.DEGRADED, FunctionPhase.FAILED)
+        if is_bad and function.status.phase != new.phase:
+            about = reference(FUNCTIONS, function)
+            self._hands.recorder.warning(about, EventReason.FAILED, message_of(new))
+
+    def _pause(self, scene: Scene, wanted: Plan, memory: Memory) -> float | None:
+        """When to look again though nothing has happened."""
+        pauses = [] if wanted.wake_ms is None else [wanted.wake_ms / 1000]
+        if memory.trouble is not None:
+            pauses.append(max(memory.trouble.again_at - self._clock.monotonic(), 0.1))
+        elif scene.is_asking or wanted.create or wanted.remove:
+            pauses.append(NEXT_STEP_SECONDS)
+        if any(each.state is not WorkerState.READY for each in scene.workers):
+            pauses.append(UNREADY_SECONDS)
+        return min(pauses, default=None)
+
+    async def _set_finalizers(
+        self, function: Function, names: "tuple[str, ...] | list[str]"
+    ) -> None:
+        seen = {"resourceVersion": function.metadata.resource_version}
+        body = {"metadata": {**seen, "finalizers": list(names)}}
+        await self._hands.writer.patch(FUNCTIONS, key_of(function), body)
+
+    def _forget(self, request_id: str) -> None:
+        self._measures.forget(request_id)

@@ -1,0 +1,69 @@
+"""A function and its workers, as the caches and the last look at the queue have them."""
+
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from controller.cache import Cache
+from controller.runtime.clock import Clock
+from serverless.activator.moment import now_ms
+from serverless.activator.reports import Reports
+from serverless.activator.scaling import Load, Scene
+from serverless.activator.trouble import Trouble
+from serverless.activator.worker import Worker, WorkerState, worker
+from shared.v1alpha1.function import Function
+from shared.v1alpha1.gpuunit import GPUUnit
+
+BY_REQUEST: Final = "request"  # units by the function that they work for
+
+
+@dataclass(slots=True)
+class Memory:
+    """What one leader remembers of a function; lost with it, and then only late."""
+
+    trouble: Trouble | None = None
+    surplus_since: int | None = None
+    cold_since: float | None = None
+    removed: set[str] = field(default_factory=set)
+
+
+class Sights:
+    """Looks at functions."""
+
+    def __init__(self, units: Cache[GPUUnit], reports: Reports, clock: Clock) -> None:
+        self._units = units
+        self._reports = reports
+        self._clock = clock
+
+    def of(self, function: Function, load: Load, memory: Memory) -> Scene:
+        """The scene of a function; whom we have given back is going, whatever the cache says."""
+        workers, now = self._workers(function), now_ms(self._clock)
+        memory.removed &= {each.name for each in workers}
+        seen = tuple(
+            replace(each, state=WorkerState.GOING) if each.name in memory.removed else each
+            for each in workers
+        )
+        return Scene(
+            spec=function.spec,
+            load=load,
+            workers=seen,
+            now=now,
+            surplus_since=memory.surplus_since,
+            is_asking=is_asking(function) and not is_there(function, workers),
+        )
+
+    def _workers(self, function: Function) -> list[Worker]:
+        meta, now = function.metadata, now_ms(self._clock)
+        reports = self._reports.of(meta.name)
+        units = self._units.by_index(meta.namespace, BY_REQUEST, meta.name)
+        found = (worker(function, unit, reports, now) for unit in units)
+        return [each for each in found if each is not None]
+
+
+def is_asking(function: Function) -> bool:
+    """Whether the making of the last worker is not over, as far as was written down."""
+    return function.status.worker_counter > function.status.settled_counter
+
+
+def is_there(function: Function, workers: list[Worker]) -> bool:
+    """Whether the unit of the last worker exists."""
+    return any(each.number == function.status.worker_counter for each in workers)

@@ -1,0 +1,43 @@
+"""One invocation as a handler sees it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from shared.invocation import framework
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What to work on; `attempt` is above 1 where an earlier one may have run already."""
+
+    id: str
+    function: str
+    run: int
+    attempt: int
+    deadline: datetime
+    headers: Mapping[str, str]
+    attributes: Mapping[str, Any]
+    content_type: str
+    body: bytes
+
+    def json(self) -> Any:
+        """The body as JSON, or raise ValueError."""
+        return json.loads(self.body)
+
+
+def invocation(headers: Mapping[str, str], content_type: str, body: bytes) -> Invocation:
+    """Read a worker's request; KeyError or ValueError if it is none."""
+    return Invocation(
+        id=headers[framework.INVOCATION_HEADER],
+        function=headers[framework.FUNCTION_HEADER],
+        run=int(headers[framework.RUN_HEADER]),
+        attempt=int(headers[framework.ATTEMPT_HEADER]),
+        deadline=datetime.fromisoformat(headers[framework.DEADLINE_HEADER]),
+        headers=headers,
+        attributes=json.loads(headers.get(framework.ATTRIBUTES_HEADER, "{}")),
+        content_type=content_type,
+        body=body,
+    )

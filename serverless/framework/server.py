@@ -1,0 +1,103 @@
+"""A handler served on the unix socket until somebody says to stop."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from aiohttp import web
+
+from serverless.framework.handler import Handler, answer
+from serverless.framework.invocation import Invocation, invocation
+from serverless.framework.response import failure, response
+from shared import logfmt
+from shared.invocation import framework
+from shared.invocation.limits import MAX_PAYLOAD_BYTES
+
+FOLDER_MODE: Final = 0o770
+SOCKET_MODE: Final = 0o660
+MOST_THREADS: Final = 1000
+# The pod's grace period ends before this; a handler may use all of it.
+FINISH_SECONDS: Final = 3600.0
+
+log = logging.getLogger(__name__)
+
+
+def serve(handler: Handler) -> None:
+    """Answer invocations with `handler` until SIGTERM or SIGINT; what has begun is finished."""
+    logfmt.configure("info", sys.stderr)
+    asyncio.run(_run(handler, os.environ))
+
+
+async def _run(handler: Handler, environment: Mapping[str, str]) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    path = Path(environment.get("GPU_RUNTIME_SOCKET") or framework.SOCKET_PATH)
+    async with serving(application(handler, environment), path):
+        log.info("framework_ready", extra={"socket": str(path)})
+        await stop.wait()
+        log.info("framework_stopping")
+
+
+def application(handler: Handler, environment: Mapping[str, str]) -> web.Application:
+    """The routes of a framework whose handler this is."""
+    app = web.Application(client_max_size=MAX_PAYLOAD_BYTES)
+    invoke_path = environment.get("GPU_RUNTIME_INVOKE_PATH") or framework.INVOKE_PATH
+    health_path = environment.get("GPU_RUNTIME_HEALTH_PATH") or framework.HEALTH_PATH
+    app.router.add_post(invoke_path, _InvokeRoute(handler).post)
+    app.router.add_get(health_path, _healthy)
+    return app
+
+
+@asynccontextmanager
+async def serving(app: web.Application, path: Path) -> AsyncIterator[None]:
+    """Listen for the length of the block; only the owner and the group may connect."""
+    path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    # A caller that hangs up has no use for the answer: its handler is cancelled.
+    runner = web.AppRunner(
+        app, access_log=None, handler_cancellation=True, shutdown_timeout=FINISH_SECONDS
+    )
+    await runner.setup()
+    try:
+        await web.UnixSite(runner, path).start()
+        path.chmod(SOCKET_MODE)  # noqa: ASYNC240 - a call that never waits
+        yield
+    finally:
+        await runner.cleanup()
+
+
+class _InvokeRoute:
+    """The route that takes an invocation."""
+
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
+        self._threads = ThreadPoolExecutor(MOST_THREADS, "handler")
+
+    async def post(self, request: web.Request) -> web.Response:
+        body = await request.read()
+        try:
+            given = invocation(request.headers, request.headers.get("Content-Type", ""), body)
+        except (KeyError, ValueError) as error:
+            raise web.HTTPBadRequest(text=f"not from a worker: {error!r}") from error
+        with logfmt.bound(invocationID=given.id, run=given.run, attempt=given.attempt):
+            return await self._answer(given)
+
+    async def _answer(self, given: Invocation) -> web.Response:
+        try:
+            said = response(await answer(self._handler, given, self._threads))
+        except Exception as error:  # a handler may raise anything: it is the answer
+            log.exception("handler_failed")
+            said = failure(error)
+        headers = {**said.headers, "Content-Type": said.content_type}
+        return web.Response(body=said.body, status=said.status, headers=headers)
+
+
+async def _healthy(_: web.Request) -> web.Response:
+    return web.Response(text="ok\n")

@@ -1,0 +1,30 @@
+"""How a process reaches the queue."""
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from shared.configuration import ConfigurationError
+
+
+class QueueConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where the queue is and who we are there."""
+
+    url: Annotated[str, Meta(description="Address of the queue.", min_length=1)] = (
+        "nats://127.0.0.1:4222"
+    )
+    user: Annotated[str, Meta(description="User name at the queue; empty: anonymous.")] = ""
+    password_file: Annotated[
+        str, Meta(description="File that holds the user's password; read at each connect.")
+    ] = ""
+
+
+def secret_of(path: str, key: str) -> str:
+    """What the file that `key` names holds; ConfigurationError where it cannot be read."""
+    try:
+        return Path(path).read_text().strip()
+    except OSError as error:
+        problem = f"{path!r} cannot be read: {error.strerror}"
+        raise ConfigurationError(f"{key}: {problem}") from error

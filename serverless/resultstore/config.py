@@ -1,0 +1,41 @@
+"""Every key that the result store reads, with its default."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from serverless.queue.config import QueueConfig
+from shared.address import Address
+from shared.duration import Duration
+from shared.invocation.queue_names import QueueNames
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+class NATSConfig(QueueConfig, frozen=True, kw_only=True, rename="camel"):
+    """Where the queue is, and which of its streams has the outcomes."""
+
+    names: QueueNames = QueueNames()
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The whole configuration of one process of the result store."""
+
+    probe_addr: Annotated[Address, Meta(description="Where /healthz and /readyz are served.")] = (
+        Address("127.0.0.1", 8083)
+    )
+    metrics_addr: Annotated[
+        Address,
+        Meta(description="Where /metrics is served; may be the same as probeAddr."),
+    ] = Address("127.0.0.1", 8083)
+    log_level: Annotated[LogLevel, Meta(description="The least severe lines that are logged.")] = (
+        "info"
+    )
+    nats: NATSConfig = NATSConfig()
+    dsn_file: Annotated[
+        str, Meta(description="File that holds the address of PostgreSQL, with user and password.")
+    ] = ""
+    retention: Annotated[
+        Duration, Meta(description="How long an outcome is kept after it has come.")
+    ] = Duration(90 * 24 * 3600)

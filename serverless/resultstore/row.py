@@ -1,0 +1,55 @@
+"""An outcome as a row of the table."""
+
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from shared.invocation.message import Outcome
+
+
+class Row(NamedTuple):
+    """The columns in the order of the table."""
+
+    function_uid: str
+    request_id: str
+    invocation_id: str
+    run: int
+    state: str
+    attempts: int
+    worker: str
+    accepted_at: datetime
+    started_at: datetime | None
+    finished_at: datetime
+    result: str
+
+
+def row(outcome: Outcome) -> Row:
+    """The row of an outcome; the same outcome always gives the same row."""
+    return Row(
+        function_uid=outcome.function_uid,
+        request_id=outcome.request_id,
+        invocation_id=outcome.invocation_id,
+        run=outcome.run,
+        state=outcome.state.value,
+        attempts=outcome.attempts,
+        worker=storable(outcome.worker),
+        accepted_at=moment(outcome.accepted_at),
+        started_at=moment(outcome.started_at) if outcome.started_at else None,
+        finished_at=moment(outcome.finished_at),
+        result=msgspec.json.encode(storable(msgspec.to_builtins(outcome.result))).decode(),
+    )
+
+
+def moment(milliseconds: int) -> datetime:
+    """Milliseconds since 1970 as PostgreSQL takes a moment."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def storable(value: Any) -> Any:
+    """The value without the one character that PostgreSQL keeps nowhere."""
+    if isinstance(value, str):
+        return value.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    if isinstance(value, dict):
+        return {storable(name): storable(each) for name, each in value.items()}
+    return value

@@ -1,0 +1,155 @@
+"""One attempt: the framework is called, and whatever it says is recorded."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from msgspec.structs import replace as changed
+
+from serverless.worker.bodies import Bodies, BodyLostError
+from serverless.worker.clock import Clock
+from serverless.worker.decision import deadline
+from serverless.worker.delivery import Delivery, refused
+from serverless.worker.framework_request import request_headers
+from serverless.worker.framework_watch import FrameworkWatch
+from serverless.worker.heard import BodyLost, Gone, Heard, Late, Unwanted
+from serverless.worker.outlet import Outlet
+from serverless.worker.pace import Pace
+from serverless.worker.pulse import Pulse, SupersededError, is_same_attempt
+from serverless.worker.queue import Queue
+from serverless.worker.queue_errors import QueueError
+from serverless.worker.records import OvertakenError, Records, Stored, UnreadableRecordError
+from serverless.worker.verdict import Again, Outcome, verdict
+from shared.invocation import transition
+from shared.invocation.queue_names import ids_of, result_object
+from shared.invocation.record import Body
+from shared.invocation.state import State
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """What every attempt of a worker works with."""
+
+    queue: Queue
+    records: Records
+    bodies: Bodies
+    framework: FrameworkWatch
+    outlet: Outlet
+    clock: Clock
+    pace: Pace
+
+
+class Attempt:
+    """Runs one message whose record is `running` by us, at the revision that we hold."""
+
+    def __init__(self, place: Workplace, given: Delivery, held: Stored) -> None:
+        self._place = place
+        self._given = given
+        self._held = held
+        self._pulse = Pulse(place.queue, place.records, given, held, place.pace)
+        self._call: asyncio.Task[Heard] | None = None
+        self._broken_off: Heard | None = None
+
+    def nudge(self) -> None:
+        """Look at the record now: it may be cancelled."""
+        self._pulse.nudge()
+
+    def abandon(self) -> None:
+        """Break off, and leave the run to another attempt."""
+        self._break_off(Gone("the worker was stopped"))
+
+    async def run(self) -> None:
+        """To the outcome, or to the moment when it is no longer ours; then nothing is said."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                pulse = group.create_task(self._pulse.run(self._cancel))
+                self._call = group.create_task(self._hear())
+                await self._conclude(await self._heard(self._call))
+                pulse.cancel()
+        except* (OvertakenError, SupersededError, UnreadableRecordError):
+            log.warning("attempt_superseded", extra={"attempt": self._held.record.attempts})
+        except* QueueError as errors:
+            log.warning("left_alone", extra={"reason": str(errors.exceptions[0])})
+
+    def _cancel(self) -> None:
+        self._break_off(Unwanted())
+
+    async def _hear(self) -> Heard:
+        record = self._held.record
+        try:
+            body = await self._place.bodies.fetch(record.request.body)
+        except BodyLostError:
+            return BodyLost()
+        except QueueError as error:
+            return Gone(f"the payload cannot be read ({error})")
+        return await self._place.framework.invoke(request_headers(self._held.key, record), body)
+
+    async def _heard(self, call: asyncio.Task[Heard]) -> Heard:
+        if self._broken_off:
+            call.cancel()
+        seconds = max(0, deadline(self._held.record) - self._place.clock.now()) / 1000
+        await asyncio.wait({call}, timeout=seconds)
+        if not call.done():
+            self._break_off(Late())
+            await asyncio.wait({call})
+        return self._broken_off if call.cancelled() and self._broken_off else call.result()
+
+    def _break_off(self, why: Heard) -> None:
+        self._broken_off = self._broken_off or why
+        if self._call:
+            self._call.cancel()
+
+    async def _conclude(self, heard: Heard) -> None:
+        match verdict(self._held.record, heard, self._place.clock.now()):
+            case Outcome() as outcome:
+                await self._finish(outcome)
+            case Again(why):
+                await self._release(why)
+
+    async def _finish(self, outcome: Outcome) -> None:
+        body = await self._kept(outcome.body)
+        self._pulse.judge_no_more()
+        record = self._held.record
+        result = changed(outcome.result, body=body)
+        final = transition.finished(record, outcome.state, result, self._place.clock.now())
+        try:
+            await self._place.outlet.settle(self._given, self._held, final)
+        except OvertakenError as error:
+            await self._cancelled(error)
+
+    async def _kept(self, body: bytes) -> Body:
+        """Until it is kept: the work is done, and its run is ours while we say so."""
+        record, (_, invocation_id) = self._held.record, ids_of(self._held.key)
+        name = result_object(record.function_uid, invocation_id, record.run, record.attempts)
+        tries = 0
+        while True:
+            try:
+                return await self._place.bodies.keep(name, body)
+            except QueueError as error:
+                tries += 1
+                log.warning("result_not_kept", extra={"tries": tries, "reason": str(error)})
+                await asyncio.sleep(self._place.pace.again_in(tries))
+
+    async def _release(self, why: str) -> None:
+        record = self._held.record
+        self._pulse.judge_no_more()
+        log.warning("attempt_failed", extra={"attempt": record.attempts, "reason": why})
+        try:
+            await self._place.records.change(self._held, transition.released(record))
+        except OvertakenError as error:
+            await self._cancelled(error)
+            return
+        delay = refused(self._place.pace.again_in(record.attempts))
+        await self._place.queue.answer(self._given.reply, delay)
+
+    async def _cancelled(self, error: OvertakenError) -> None:
+        """End as cancelled, if that is what came in between; otherwise it is not ours."""
+        found = error.found
+        if found is None or not is_same_attempt(self._held.record, found.record):
+            raise error
+        if found.record.state is not State.CANCELLING:
+            raise error
+        final = transition.cancelled(found.record, self._place.clock.now())
+        await self._place.outlet.settle(self._given, found, final)

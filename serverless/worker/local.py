@@ -1,0 +1,86 @@
+"""A function on a desk: the framework as a child process, and what the queue needs for it."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import nats.errors
+from nats.aio.client import Client
+
+from serverless.worker.access import shown
+from serverless.worker.command_line import CommandLine
+from serverless.worker.framework_socket import FrameworkPlace
+from serverless.worker.settings import Settings
+from shared.address import Address
+from shared.invocation.queue_names import QueueNames
+from shared.invocation.streams import StreamLimits, Wire, body_bucket, consumer, streams
+
+MOST_WORKERS: Final = 1
+ANYWHERE: Final = Address("127.0.0.1", 0)
+
+_IN_USE: Final = 10058  # a stream of that name is there, with other settings
+
+
+class LocalError(Exception):
+    """What a desk needs is not there."""
+
+
+@asynccontextmanager
+async def framework(script: Path, place: FrameworkPlace) -> AsyncIterator[None]:
+    """The program of a file, serving on the socket for the length of the block."""
+    environment = {**os.environ, "GPU_RUNTIME_SOCKET": place.socket}
+    child = await asyncio.create_subprocess_exec(sys.executable, str(script), env=environment)
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            child.terminate()
+        await child.wait()
+
+
+def settings(given: CommandLine, place: FrameworkPlace) -> Settings:
+    """What the environment would say in a pod."""
+    return Settings(
+        request_id=given.request_id,
+        worker=f"{given.request_id}-desk",
+        concurrency=given.concurrency,
+        framework=place,
+        http_addr=ANYWHERE,
+    )
+
+
+async def prepare(url: str, request_id: str) -> None:
+    """Make the streams and the consumer where they are missing; what is there stays as it is."""
+    names, limits, client = QueueNames(), StreamLimits(), Client()
+    try:
+        await client.connect(url, allow_reconnect=False, error_cb=_ignored)
+    except (nats.errors.Error, OSError, TimeoutError) as error:
+        raise LocalError(f"no queue at {shown(url)}: {error}") from error
+    try:
+        for wire in (*streams(names, limits), body_bucket(names, limits, request_id)):
+            await _create(client, f"$JS.API.STREAM.CREATE.{wire['name']}", wire)
+        made = consumer(names, request_id, MOST_WORKERS)
+        stream = names.invocations_stream
+        subject = f"$JS.API.CONSUMER.CREATE.{stream}.{made['name']}.{made['filter_subject']}"
+        await _create(client, subject, {"stream_name": stream, "config": made})
+    finally:
+        await client.close()
+
+
+async def _create(client: Client, subject: str, wire: Wire) -> None:
+    try:
+        answer = await client.request(subject, json.dumps(wire).encode(), timeout=5.0)
+    except (nats.errors.Error, TimeoutError) as error:
+        raise LocalError(f"the queue refuses {subject}: {error!r}") from error
+    refusal = json.loads(answer.data).get("error")
+    if refusal and refusal.get("err_code") != _IN_USE:
+        raise LocalError(f"the queue refuses {subject}: {refusal.get('description')}")
+
+
+async def _ignored(_: Exception) -> None:
+    """The library tells every error twice; the second time it is raised."""

@@ -1,0 +1,9 @@
+"""What can be wrong with the queue, by what it means for a worker."""
+
+
+class QueueError(Exception):
+    """The queue did not do it, or did not say that it did; later it may."""
+
+
+class WrongRevisionError(QueueError):
+    """Somebody else has changed the record, or an earlier try of ours has."""

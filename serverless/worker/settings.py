@@ -1,0 +1,88 @@
+"""What the environment of a worker's container says."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from serverless.worker.framework_socket import FrameworkPlace
+from shared.address import Address
+from shared.configuration import ConfigurationError
+from shared.invocation import framework
+from shared.invocation.queue_names import QueueNames
+
+MOST: Final = 1000
+LONGEST_TIMEOUT: Final = 3570
+DEFAULT_ADDRESS: Final = "0.0.0.0:9809"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that makes this worker different from another."""
+
+    request_id: str
+    worker: str
+    concurrency: int = 1
+    timeout_seconds: int = 300
+    framework: FrameworkPlace = FrameworkPlace()
+    queue_secret: Path = Path("/etc/gpu-runtime/queue")
+    http_addr: Address = Address.parse(DEFAULT_ADDRESS)
+    names: QueueNames = QueueNames()
+
+
+def from_environment(environment: Mapping[str, str]) -> Settings:
+    """Read the settings, or raise ConfigurationError with every problem."""
+    problems: list[str] = []
+    settings = Settings(
+        request_id=_required(environment, "GPU_RUNTIME_REQUEST_ID", problems),
+        worker=_required(environment, "GPU_RUNTIME_WORKER", problems),
+        concurrency=_number(environment, "GPU_RUNTIME_CONCURRENCY", 1, MOST, problems),
+        timeout_seconds=_number(
+            environment, "GPU_RUNTIME_TIMEOUT_SECONDS", 300, LONGEST_TIMEOUT, problems
+        ),
+        framework=FrameworkPlace(
+            environment.get("GPU_RUNTIME_SOCKET") or framework.SOCKET_PATH,
+            environment.get("GPU_RUNTIME_INVOKE_PATH") or framework.INVOKE_PATH,
+            environment.get("GPU_RUNTIME_HEALTH_PATH") or framework.HEALTH_PATH,
+        ),
+        queue_secret=Path(_required(environment, "GPU_RUNTIME_QUEUE_SECRET", problems)),
+        http_addr=_address(environment, problems),
+        names=_names(environment, problems),
+    )
+    if problems:
+        raise ConfigurationError(*problems)
+    return settings
+
+
+def _required(environment: Mapping[str, str], name: str, problems: list[str]) -> str:
+    if not (value := environment.get(name, "")):
+        problems.append(f"{name}: is not set")
+    return value
+
+
+def _number(
+    environment: Mapping[str, str], name: str, default: int, most: int, problems: list[str]
+) -> int:
+    text = environment.get(name) or str(default)
+    if text.isascii() and text.isdigit() and 1 <= int(text) <= most:
+        return int(text)
+    problems.append(f"{name}: {text!r} is not a number from 1 to {most}")
+    return default
+
+
+def _address(environment: Mapping[str, str], problems: list[str]) -> Address:
+    try:
+        return Address.parse(environment.get("GPU_RUNTIME_HTTP_ADDR") or DEFAULT_ADDRESS)
+    except ValueError as error:
+        problems.append(f"GPU_RUNTIME_HTTP_ADDR: {error}")
+        return Address.parse(DEFAULT_ADDRESS)
+
+
+def _names(environment: Mapping[str, str], problems: list[str]) -> QueueNames:
+    try:
+        return msgspec.json.decode(
+            environment.get("GPU_RUNTIME_QUEUE_NAMES") or "{}", type=QueueNames
+        )
+    except msgspec.DecodeError as error:
+        problems.append(f"GPU_RUNTIME_QUEUE_NAMES: {error}")
+        return QueueNames()

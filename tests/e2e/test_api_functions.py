@@ -1,0 +1,168 @@
+"""Functions over HTTP: made once, changed, deleted with or without their work."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from apiserver.places import FUNCTIONS, UNITS, function
+from hack.cluster.controlplane import ControlPlane
+from shared.wellknown import ON_DELETE, QUEUE_FINALIZER
+from tests.support.ingress import Ingress, new_ingress
+from tests.support.installation import new_name
+from tests.support.site import a_unit
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def ingress(
+    installed: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Ingress]:
+    """Two replicas and a queue, without activator and workers."""
+    async with new_ingress(installed, tmp_path_factory.mktemp("functions")) as made:
+        yield made
+
+
+def a_function(**changes: Any) -> dict[str, Any]:
+    named = {"operationID": new_name("make"), "name": new_name("fn")}
+    return {**named, "specName": "g1.1", "image": "example/echo:1", **changes}
+
+
+async def held(ingress: Ingress, name: str) -> None:
+    """Keep a function as the activator does, which has to settle its queue."""
+    patch = {"metadata": {"finalizers": [QUEUE_FINALIZER]}}
+    await ingress.site.admin.patch(ingress.site.path("functions", name), patch)
+
+
+async def test_a_function_is_made_once_and_shown_flat(ingress: Ingress) -> None:
+    asked = a_function(maxWorkers=4, framework={"invokePath": "/run"})
+    made = await ingress.api.post(FUNCTIONS, asked)
+    assert (made.status, made.headers["Location"]) == (201, function(asked["name"]))
+    again = await ingress.replica.post(FUNCTIONS, asked)
+    assert (again.status, again.data["uid"]) == (200, made.data["uid"])
+    defaults = {"minWorkers": 0, "maxWorkers": 4, "concurrency": 1, "ttlSeconds": 3600}
+    assert made.data.items() >= {**defaults, "maxQueued": 10000, "image": asked["image"]}.items()
+    assert made.data["framework"] == {"invokePath": "/run"}
+    other = await ingress.api.post(FUNCTIONS, {**asked, "image": "other"})
+    assert other.refusal == (409, "operation_conflict")
+    stolen = await ingress.api.post(FUNCTIONS, {**asked, "operationID": new_name("other")})
+    assert stolen.refusal == (409, "already_exists")
+    listed = (await ingress.replica.get(FUNCTIONS)).data
+    assert asked["name"] in [each["name"] for each in listed]
+
+
+async def test_a_change_keeps_what_it_does_not_name(ingress: Ingress) -> None:
+    name = await ingress.function(maxWorkers=4, concurrency=8, framework={"invokePath": "/run"})
+    shown = await ingress.api.get(function(name))
+    match = {"If-Match": shown.headers["ETag"]}
+    change = {"maxWorkers": 6, "concurrency": None, "framework": None}
+    changed = await ingress.replica.put(function(name), change, match)
+    assert (changed.status, changed.data["maxWorkers"], changed.data["concurrency"]) == (200, 6, 1)
+    assert "framework" not in changed.data
+    late = await ingress.api.put(function(name), {"maxWorkers": 7}, match)
+    assert late.refusal == (412, "precondition_failed")
+    fixed = await ingress.api.put(function(name), {"specName": "g2", "name": "other"})
+    assert sorted(fixed.details) == ["name", "specName"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"name": "Upper"}, "name"),
+        ({"name": "x" * 49}, "name"),
+        ({"maxWorkers": 1001}, "maxWorkers"),
+        ({"maxWorkers": 0}, "maxWorkers"),
+        ({"concurrency": 1001}, "concurrency"),
+        ({"timeoutSeconds": 3571}, "timeoutSeconds"),
+        ({"ttlSeconds": 72 * 3600}, "ttlSeconds"),
+        ({"minWorkers": 2}, "minWorkers"),
+        ({"maxWorkers": 2, "storageMounts": [{"name": "a", "mountPath": "/a"}]}, "storageMounts"),
+        ({"framework": {"invokePath": "run"}}, "framework.invokePath"),
+        ({"framework": {"socketPath": "/proc/a.sock"}}, "framework.socketPath"),
+        ({"workers": 1}, "workers"),
+        ({"image": ""}, "image"),
+    ],
+)
+async def test_bad_functions_are_refused_by_field(
+    ingress: Ingress, asked: dict[str, Any], field: str
+) -> None:
+    answer = await ingress.api.post(FUNCTIONS, a_function(**asked))
+    assert answer.status == 400
+    assert list(answer.details) == [field]
+
+
+async def test_a_function_with_work_is_deleted_only_by_a_clear_wish(ingress: Ingress) -> None:
+    name = await ingress.function()
+    await held(ingress, name)
+    await ingress.invoke(name)
+    refused = await ingress.api.delete(function(name))
+    assert refused.refusal == (409, "conflict")
+    both = await ingress.api.delete(f"{function(name)}?drain=true&purge=true")
+    assert both.status == 400
+    drained = await ingress.api.delete(f"{function(name)}?drain=true")
+    assert drained.status == 202
+    assert drained.data["deletingSince"]
+    assert await intent(ingress, name) == "drain"
+    assert (await ingress.replica.delete(f"{function(name)}?purge=true")).status == 202
+    assert await intent(ingress, name) == "purge"
+    late = (
+        await ingress.replica.invoke(name) if False else await ingress.invoke(name, ingress.replica)
+    )
+    assert late.refusal == (409, "conflict")
+
+
+async def intent(ingress: Ingress, name: str) -> str:
+    found = await ingress.site.admin.get(ingress.site.path("functions", name))
+    told: str = found["metadata"]["annotations"][ON_DELETE]
+    return told
+
+
+async def test_an_idle_function_is_gone_at_once(ingress: Ingress) -> None:
+    name = await ingress.function()
+    assert (await ingress.api.delete(function(name))).status == 204
+    assert (await ingress.api.get(function(name))).status == 404
+    assert (await ingress.api.delete(function(name))).status == 404
+
+
+async def test_a_worker_belongs_to_its_function(ingress: Ingress) -> None:
+    name = await ingress.function()
+    uid = (await ingress.api.get(function(name))).data["uid"]
+    await stock(ingress)
+    order = a_worker(name, f"fn/{uid}/1")
+    assert (await ingress.api.post(UNITS, order)).status == 201
+    owners = (await ingress.site.unit(order["name"]))["metadata"]["ownerReferences"]
+    assert [(each["kind"], each["name"], each["uid"]) for each in owners] == [
+        ("Function", name, uid)
+    ]
+    assert (await ingress.replica.post(UNITS, order)).status == 200
+
+
+async def test_a_worker_of_no_function_or_of_another_is_refused(ingress: Ingress) -> None:
+    name = await ingress.function()
+    await stock(ingress)
+    for order in (a_worker(name, "fn/other/1"), a_worker("nobody", "fn/other/2")):
+        assert (await ingress.api.post(UNITS, order)).refusal == (409, "conflict")
+    by_hand = await ingress.api.post(UNITS, a_worker(name, new_name("mine")))
+    assert by_hand.status == 201
+    assert "ownerReferences" not in (await ingress.site.unit(by_hand.data["name"]))["metadata"]
+
+
+def a_worker(function_name: str, operation_id: str) -> dict[str, Any]:
+    return {
+        "operationID": operation_id,
+        "name": new_name("worker"),
+        "specName": "g1.1",
+        "image": "example/echo:1",
+        "serverless": {"requestID": function_name},
+    }
+
+
+async def stock(ingress: Ingress) -> None:
+    """One unit that can be claimed, as the controller would have made it ready."""
+    name, where = new_name("stock"), ingress.site.namespaces.stock
+    made = await ingress.site.create("gpuunits", a_unit(name), namespace=where)
+    path = ingress.site.path("gpuunits", name, namespace=where)
+    status = {"phase": "Ready", "observedGeneration": made["metadata"]["generation"]}
+    await ingress.site.admin.patch(f"{path}/status", {"status": status})

@@ -1,0 +1,334 @@
+"""Invocations over HTTP, on two replicas and a real queue."""
+
+import asyncio
+import hashlib
+import io
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from apiserver.places import DEAD_LETTERS, FUNCTIONS, INVOCATIONS, invocation
+from hack.cluster.controlplane import ControlPlane
+from shared.invocation import transition
+from shared.invocation.record import Record
+from shared.invocation.state import FailureClass, State
+from tests.support.caller import Answer
+from tests.support.eventually import eventually
+from tests.support.ingress import Ingress, begin, new_ingress, succeeded_with
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def ingress(
+    installed: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Ingress]:
+    """Two replicas and a queue, without activator and workers."""
+    async with new_ingress(installed, tmp_path_factory.mktemp("ingress")) as made:
+        yield made
+
+
+async def test_an_invocation_is_recorded_whole_and_queued_once(ingress: Ingress) -> None:
+    name = await ingress.function(timeoutSeconds=7, maxAttempts=2)
+    answer = await ingress.invoke(
+        name,
+        invocationID="a-1",
+        headers={"X-Colour": "blue"},
+        attributes={"n": 1},
+        payload={"b": 1, "a": 2},
+        ttlSeconds=60,
+    )
+    assert answer.status == 202
+    assert answer.headers["Location"] == invocation(name, "a-1")
+    assert answer.data["state"] == "queued"
+    request = (await ingress.record(name, "a-1")).request
+    assert request.body.inline == b'{"a":2,"b":1}'
+    assert (request.headers, request.attributes) == ({"x-colour": "blue"}, {"n": 1})
+    assert (request.ttl_seconds, request.timeout_seconds, request.max_attempts) == (60, 7, 2)
+    assert request.content_type == "application/json"
+    assert await ingress.queue.calls.held(name) == 1
+    assert (await ingress.replica.get(invocation(name, "a-1"))).data == answer.data
+
+
+async def test_many_requests_for_one_id_are_one_invocation_on_all_replicas(
+    ingress: Ingress,
+) -> None:
+    name = await ingress.function()
+    callers = [ingress.api, ingress.replica] * 8
+    same = [ingress.invoke(name, each, invocationID="x", payload=1) for each in callers]
+    other = [ingress.invoke(name, each, invocationID="x", payload=2) for each in callers]
+    answers = await asyncio.gather(*same, *other)
+    assert sorted(each.status for each in answers) == [200] * 15 + [202] + [409] * 16
+    assert await ingress.queue.calls.held(name) == 1
+    assert {each.error["code"] for each in answers if each.status == 409} == {"conflict"}
+
+
+async def test_a_sync_call_is_answered_by_whoever_ends_it(ingress: Ingress) -> None:
+    name = await ingress.function()
+    asked = {"invocationID": "s", "mode": "sync", "waitSeconds": 60, "payload": 1}
+    calls = [ingress.invoke(name, each, **asked) for each in (ingress.api, ingress.replica)]
+    waiting = asyncio.gather(*calls)
+    await eventually(lambda: ingress.queue.calls.held(name))
+    await ingress.succeed(name, "s", b"hello")
+    for answer in await waiting:
+        assert answer.status == 200
+        assert answer.data["state"] == "succeeded"
+        assert answer.data["result"]["body"] == "hello"
+        assert (answer.data["queueMilliseconds"], answer.data["runMilliseconds"]) == (10, 20)
+
+
+async def test_a_sync_call_that_takes_too_long_goes_on_without_its_caller(
+    ingress: Ingress,
+) -> None:
+    name = await ingress.function()
+    answer = await ingress.invoke(name, mode="sync", waitSeconds=1)
+    assert answer.status == 202
+    place = answer.headers["Location"]
+    waited, _ = await asyncio.gather(
+        ingress.replica.get(f"{place}?wait=60"), ingress.succeed(name, answer.data["invocationID"])
+    )
+    assert waited.data["state"] == "succeeded"
+
+
+async def test_a_queued_invocation_is_cancelled_at_once_and_a_running_one_soon(
+    ingress: Ingress,
+) -> None:
+    name = await ingress.function()
+    await ingress.invoke(name, invocationID="queued")
+    await ingress.invoke(name, invocationID="running")
+    await ingress.change(name, "running", begin)
+    gone = await ingress.api.delete(invocation(name, "queued"))
+    assert (gone.status, gone.data["state"]) == (200, "cancelled")
+    record = await ingress.record(name, "queued")
+    assert (record.state, record.published) == (State.CANCELLED, True)
+    assert await ingress.queue.calls.held(name) == 1
+    going = await ingress.api.delete(invocation(name, "running"))
+    assert (going.status, going.data["state"]) == (202, "cancelling")
+    assert (await ingress.replica.delete(invocation(name, "running"))).status == 202
+    assert (await ingress.api.delete(invocation(name, "queued"))).refusal == (409, "conflict")
+
+
+async def test_a_cancel_races_the_end_and_only_one_of_them_counts(ingress: Ingress) -> None:
+    name = await ingress.function()
+    for number in range(10):
+        key = f"race-{number}"
+        await ingress.invoke(name, invocationID=key)
+        outcomes = await asyncio.gather(
+            ingress.api.delete(invocation(name, key)),
+            ingress.replica.delete(invocation(name, key)),
+            ingress.change(name, key, begin, succeeded_with(b"")),
+            return_exceptions=True,
+        )
+        record = await ingress.record(name, key)
+        first, second, _ = outcomes
+        assert not isinstance(first, BaseException)
+        assert not isinstance(second, BaseException)
+        if record.state is State.SUCCEEDED:
+            assert {first.status, second.status} == {409}
+        elif record.state is State.CANCELLED:
+            assert sorted((first.status, second.status)) == [200, 409]
+        else:
+            assert record.state is State.CANCELLING
+            assert 202 in (first.status, second.status)
+
+
+async def test_a_redriven_invocation_is_a_new_run_with_its_first_request(ingress: Ingress) -> None:
+    name = await ingress.function()
+    await ingress.invoke(name, invocationID="again", payload="p")
+    assert (await ingress.api.post(f"{invocation(name, 'again')}/redrive", None)).status == 409
+    await ingress.change(name, "again", begin, given_up)
+    answer = await ingress.api.post(f"{invocation(name, 'again')}/redrive", None)
+    assert (answer.status, answer.data["run"], answer.data["state"]) == (202, 2, "queued")
+    record = await ingress.record(name, "again")
+    assert (record.attempts, record.request.body.inline) == (0, b'"p"')
+    assert await ingress.queue.calls.held(name) == 1
+    (letter,) = (await ingress.api.get(f"{DEAD_LETTERS}?requestID={name}")).data
+    assert (letter["invocationID"], letter["run"], letter["attempts"]) == ("again", 1, 1)
+
+
+def given_up(record: Record) -> Record:
+    return transition.dead_lettered(record, "no more", FailureClass.ATTEMPTS_EXHAUSTED, 5)
+
+
+async def raw(ingress: Ingress, name: str, body: bytes, query: str = "") -> Answer:
+    """A body as it is, to a function."""
+    return await sent_as(ingress, f"{FUNCTIONS}/{name}/invoke{query}", body, "image/png")
+
+
+async def sent_as(ingress: Ingress, path: str, body: bytes, content_type: str) -> Answer:
+    url, headers = ingress.api.url + path, {"Content-Type": content_type}
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(url, data=io.BytesIO(body), headers=headers) as response,
+    ):
+        return Answer(response.status, response.headers, await response.json())
+
+
+async def download(ingress: Ingress, name: str, invocation_id: str) -> tuple[str, bytes]:
+    """The type and the bytes of a result's body, from the other replica."""
+    url = f"{ingress.replica.url}{invocation(name, invocation_id)}/body"
+    async with aiohttp.ClientSession() as session, session.get(url) as response:
+        assert response.status == 200
+        assert response.headers["Content-Disposition"] == "attachment"
+        return response.content_type, await response.read()
+
+
+async def body_of(ingress: Ingress, name: str, object_name: str) -> bytes:
+    return b"".join([chunk async for chunk in ingress.queue.bodies.get(name, object_name)])
+
+
+@pytest.mark.parametrize("size", [0, 10, 256 * 1024, 256 * 1024 + 1, 5_000_000])
+async def test_a_raw_body_of_any_size_arrives_as_it_was(ingress: Ingress, size: int) -> None:
+    name = await ingress.function()
+    sent = hashlib.shake_128(b"seed").digest(size)
+    answer = await raw(ingress, name, sent, "?invocationID=raw")
+    assert answer.status == 202
+    request = (await ingress.record(name, "raw")).request
+    assert (request.content_type, request.body.size) == ("image/png", size)
+    assert bool(request.body.object_name) is (size > 256 * 1024)
+    kept = request.body.inline
+    if request.body.object_name:
+        kept = await body_of(ingress, name, request.body.object_name)
+    assert kept == sent
+    assert (await raw(ingress, name, sent, "?invocationID=raw")).status == 200
+    assert (await raw(ingress, name, sent + b".", "?invocationID=raw")).status == 409
+    if request.body.object_name:  # what was refused has not replaced what was accepted
+        assert await body_of(ingress, name, request.body.object_name) == sent
+
+
+async def test_a_large_result_is_streamed_and_a_small_one_is_in_the_record(
+    ingress: Ingress,
+) -> None:
+    name = await ingress.function()
+    sent = b"0123456789" * 200_000
+
+    async def chunks() -> AsyncIterator[bytes]:
+        for start in range(0, len(sent), 100_000):
+            yield sent[start : start + 100_000]
+
+    await ingress.queue.bodies.put(name, "big", chunks())
+    await ingress.invoke(name, invocationID="big")
+    await ingress.invoke(name, invocationID="binary")
+    await ingress.change(name, "big", begin, succeeded_with(sent, "big"))
+    await ingress.change(name, "binary", begin, succeeded_with(b"\xff\x00"))
+    result = (await ingress.api.get(invocation(name, "big"))).data["result"]
+    assert result["bodyBytes"] == len(sent)
+    assert result.keys().isdisjoint({"body", "bodyBase64"})
+    assert await download(ingress, name, "big") == ("text/plain", sent)
+    small = (await ingress.api.get(invocation(name, "binary"))).data["result"]
+    assert small["bodyBase64"] == "/wA="
+    assert await download(ingress, name, "binary") == ("text/plain", b"\xff\x00")
+    await ingress.queue.bodies.delete(name, "big")
+    assert (await ingress.api.get(f"{invocation(name, 'big')}/body")).status == 404
+
+
+async def test_a_redrive_needs_the_payload_that_was_sent(ingress: Ingress) -> None:
+    name = await ingress.function()
+    await raw(ingress, name, b"x" * 300_000, "?invocationID=lost")
+    await ingress.succeed(name, "lost")
+    record = await ingress.record(name, "lost")
+    await ingress.queue.bodies.delete(name, record.request.body.object_name)
+    answer = await ingress.api.post(f"{invocation(name, 'lost')}/redrive", None)
+    assert answer.refusal == (409, "conflict")
+
+
+async def test_the_list_is_by_last_change_and_has_an_end(ingress: Ingress) -> None:
+    name, other = await ingress.function(), await ingress.function()
+    for number in range(7):
+        await ingress.invoke(name, invocationID=f"i{number}")
+        await ingress.invoke(other, invocationID=f"o{number}")
+    for key in ("i3", "i1"):
+        await ingress.succeed(name, key)
+    found, query = [], f"requestID={name}&limit=3"
+    token = ""
+    while True:
+        page = await ingress.replica.get(f"{INVOCATIONS}?{query}{token}")
+        found += [each["invocationID"] for each in page.data]
+        if "continue" not in page.meta:
+            break
+        token = f"&continue={page.meta['continue']}"
+    assert found == ["i1", "i3", "i6", "i5", "i4", "i2", "i0"]
+    done = await ingress.api.get(f"{INVOCATIONS}?requestID={name}&state=succeeded&limit=1")
+    assert [each["invocationID"] for each in done.data] == ["i1"]
+    everything = await ingress.api.get(f"{INVOCATIONS}?limit=500")
+    assert {name, other} <= {each["requestID"] for each in everything.data}
+    assert (await ingress.api.get(f"{INVOCATIONS}?continue=never")).status == 400
+
+
+async def test_a_full_queue_takes_no_more_but_answers_replays(ingress: Ingress) -> None:
+    name = await ingress.function(maxQueued=2)
+    for number in range(2):
+        assert (await ingress.invoke(name, invocationID=f"q{number}")).status == 202
+    full = await eventually(lambda: ingress.invoke(name), lambda answer: answer.status == 429)
+    assert full.error["code"] == "queue_full"
+    assert (await ingress.invoke(name, invocationID="q0")).status == 200
+
+
+async def test_what_an_earlier_function_of_the_name_had_counts_as_absent(
+    ingress: Ingress,
+) -> None:
+    name = await ingress.function()
+    await ingress.invoke(name, invocationID="old", payload=1)
+    await ingress.succeed(name, "old")
+    assert (await ingress.api.delete(f"{FUNCTIONS}/{name}?purge=true")).status == 204
+    await eventually(
+        lambda: ingress.api.get(invocation(name, "old")), lambda answer: answer.status == 404
+    )
+    again = {"operationID": f"{name}-again", "name": name, "specName": "g1.1", "image": "a"}
+    assert (await ingress.api.post(FUNCTIONS, again)).status == 201
+    assert (await ingress.api.get(invocation(name, "old"))).status == 404
+    fresh = await ingress.invoke(name, invocationID="old", payload=2)
+    assert (fresh.status, fresh.data["state"]) == (202, "queued")
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"invocationID": "a b"}, "invocationID"),
+        ({"invocationID": "x" * 65}, "invocationID"),
+        ({"invocationID": "a.b"}, "invocationID"),
+        ({"invocationID": "é"}, "invocationID"),
+        ({"invocationID": ""}, "invocationID"),
+        ({"mode": "later"}, "mode"),
+        ({"ttlSeconds": 0}, "ttlSeconds"),
+        ({"ttlSeconds": -1}, "ttlSeconds"),
+        ({"ttlSeconds": 72 * 3600}, "ttlSeconds"),
+        ({"waitSeconds": 0}, "waitSeconds"),
+        ({"waitSeconds": 301}, "waitSeconds"),
+        ({"waitSeconds": 10**18}, "waitSeconds"),
+        ({"contentType": "text/plain\r\nX-Run: 9"}, "contentType"),
+        ({"headers": {"X-Run": "9"}}, "headers['x-run']"),
+        ({"headers": {"Transfer-Encoding": "chunked"}}, "headers['transfer-encoding']"),
+        ({"headers": {"a": "b\r\nX-Run: 9"}}, "headers['a']"),
+        ({"headers": {"a b": "c"}}, "headers['a b']"),
+        ({"headers": {"A": "1", "a": "2"}}, "headers"),
+        ({"headers": {"a": "x" * 4096}}, "headers"),
+        ({"attributes": {"a": "x" * 4096}}, "attributes"),
+        ({"attributes": [1]}, "attributes"),
+        ({"payloadBase64": "not base64"}, "payloadBase64"),
+        ({"payload": 1, "payloadBase64": ""}, "payloadBase64"),
+        ({"payloads": 1}, "payloads"),
+    ],
+)
+async def test_bad_input_is_refused_by_field(
+    ingress: Ingress, asked: dict[str, Any], field: str
+) -> None:
+    answer = await ingress.invoke("any", **asked)
+    assert answer.status == 400
+    assert list(answer.details) == [field]
+
+
+async def test_what_is_not_there_is_not_found(ingress: Ingress) -> None:
+    name = await ingress.function()
+    assert (await ingress.invoke("nobody")).refusal == (404, "not_found")
+    assert (await raw(ingress, "nobody", b"")).refusal == (404, "not_found")
+    for path in (invocation(name, "none"), invocation("nobody", "x"), invocation(name, "%2e%2e")):
+        assert (await ingress.api.get(path)).status == 404
+        assert (await ingress.api.delete(path)).status == 404
+        assert (await ingress.api.post(f"{path}/redrive", None)).status == 404
+    body = b'{"payload": "%s"}' % (b"x" * 1024 * 1024)
+    large = await sent_as(ingress, INVOCATIONS, body, "application/json")
+    assert large.refusal == (413, "too_large")

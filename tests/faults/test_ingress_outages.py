@@ -1,0 +1,110 @@
+"""The API while its queue is down, restarted, full or out of reach."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from apiserver.config import NATSConfig
+from apiserver.places import FUNCTIONS, INVOCATIONS, function, invocation
+from apiserver.queue_gateway import Queue
+from hack.cluster.queue import QueueServer
+from shared.invocation.queue_names import record_key
+from tests.support.caller import Answer, Caller
+from tests.support.eventually import eventually
+from tests.support.ingress import connected, nats_settings, queue_connected
+from tests.support.our_api import serving
+from tests.support.queue_server import new_queue
+from tests.support.site import Site
+from tests.support.tcp_proxy import TCPProxy
+
+NAME = "echo"
+LIMITS = {"maxQueuedMessages": 40}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """An API that reaches its queue through a proxy."""
+
+    api: Caller
+    server: QueueServer
+    proxy: TCPProxy
+    queue: Queue
+
+    async def invoke(self, invocation_id: str) -> Answer:
+        body = {"serverlessRequestID": NAME, "invocationID": invocation_id, "payload": 1}
+        return await self.api.post(INVOCATIONS, body)
+
+    async def has_record(self, invocation_id: str) -> bool:
+        kept = await self.queue.records.find(record_key(NAME, invocation_id))
+        return kept is not None and kept.record is not None
+
+
+@pytest.fixture
+async def scene(site: Site, tmp_path: Path) -> AsyncIterator[Scene]:
+    """One function on an API process of its own."""
+    async with new_queue(tmp_path / "queue") as server:
+        target = urlsplit(server.url)
+        proxy = TCPProxy(target.hostname or "", target.port or 0)
+        async with proxy.serving():
+            settings = nats_settings(server, f"nats://127.0.0.1:{proxy.port}") | {"limits": LIMITS}
+            async with (
+                serving(site, tmp_path / "api", nats=settings) as product,
+                connected(NATSConfig(url=server.admin_url)) as jetstream,
+            ):
+                api = Caller(product.url)
+                await queue_connected(api)
+                made = {"operationID": "1", "name": NAME, "specName": "g1.1", "image": "a"}
+                assert (await api.post(FUNCTIONS, made)).status == 201
+                yield Scene(api, server, proxy, jetstream.queue)
+
+
+async def test_a_queue_that_is_down_accepts_nothing_and_one_that_is_back_has_all(
+    scene: Scene,
+) -> None:
+    assert (await scene.invoke("before")).status == 202
+    await scene.server.process.stop()
+    down = await eventually(lambda: scene.invoke("down"), lambda answer: answer.status == 503)
+    assert down.error["code"] == "service_unavailable"
+    assert (await scene.api.get(invocation(NAME, "before"))).status == 503
+    assert (await scene.api.delete(function(NAME))).status == 503
+    scene.server.process.start()
+    await scene.server.ready()
+    await eventually(lambda: scene.invoke("after"), lambda answer: answer.status in (200, 202))
+    assert (await scene.api.get(invocation(NAME, "before"))).data["state"] == "queued"
+    known = await eventually(lambda: scene.invoke("down"))
+    assert known.status in (200, 202)
+    await eventually(lambda: scene.queue.calls.held(NAME), lambda held: held == 3)
+
+
+async def test_a_silent_queue_accepts_nothing_and_is_used_again_when_it_speaks(
+    scene: Scene,
+) -> None:
+    assert (await scene.invoke("before")).status == 202
+    scene.proxy.stall()
+    answers = await asyncio.gather(*(scene.invoke(f"s{number}") for number in range(8)))
+    assert {each.status for each in answers} == {503}
+    assert (await scene.invoke("late")).status == 503
+    scene.proxy.heal()
+    scene.proxy.cut()
+    await eventually(lambda: scene.invoke("after"), lambda answer: answer.status in (200, 202))
+    assert not await scene.has_record("late")
+
+
+async def test_a_full_stream_is_429_and_leaves_no_record(scene: Scene) -> None:
+    answers = await asyncio.gather(*(scene.invoke(f"f{number}") for number in range(50)))
+    by_status = {
+        status: [number for number, each in enumerate(answers) if each.status == status]
+        for status in (202, 429)
+    }
+    assert [len(numbers) for numbers in by_status.values()] == [40, 10]
+    for number in by_status[429]:
+        assert not await scene.has_record(f"f{number}")
+    assert {answers[number].error["code"] for number in by_status[429]} == {"queue_full"}
+    gone = by_status[202][0]
+    assert (await scene.api.delete(invocation(NAME, f"f{gone}"))).status == 200
+    refused = f"f{by_status[429][0]}"
+    assert (await scene.invoke(refused)).status == 202  # a place that was taken back is free

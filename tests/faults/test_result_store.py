@@ -1,0 +1,185 @@
+"""Outcomes reach PostgreSQL once each, whatever is down in between."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import nats
+import pytest
+from msgspec.structs import replace
+from nats.aio.client import Client
+from prometheus_client import CollectorRegistry
+
+from controller.runtime.clock import SystemClock
+from hack.cluster.queue import QueueServer
+from serverless.queue.config import QueueConfig
+from serverless.queue.connection import QueueConnection
+from serverless.queue.ensuring import ensure_stream
+from serverless.queue.jetstream import JetStream
+from serverless.resultstore.config import Config, NATSConfig
+from serverless.resultstore.intake import CONSUMER
+from serverless.resultstore.main import serving
+from serverless.resultstore.retention import Retention
+from serverless.resultstore.store import Store
+from shared.address import Address
+from shared.invocation.message import Outcome, encode, outcome_id
+from shared.invocation.queue_names import QueueNames
+from shared.invocation.record import Body, Result
+from shared.invocation.state import State
+from shared.invocation.streams import StreamLimits, streams
+from tests.support.eventually import eventually
+from tests.support.postgres import MISSING, NOT_READY, PostgresServer, new_postgres, programs
+from tests.support.queue_server import new_queue
+
+BINARIES = programs()
+NAMES = QueueNames()
+pytestmark = pytest.mark.skipif(BINARIES is None, reason=MISSING)
+
+
+class Scene:
+    """A queue, a database, and replicas of the result store between them."""
+
+    def __init__(self, queue: QueueServer, client: Client, postgres: PostgresServer) -> None:
+        self.client = client
+        self.postgres = postgres
+        self.dsn_file = Path(postgres.process.log).parent / "dsn"
+        self.dsn_file.write_text(postgres.dsn)
+        self._queue = queue
+
+    def replica(self) -> AbstractAsyncContextManager[Store]:
+        """One process of the result store, at work for the length of the block."""
+        anywhere = Address("127.0.0.1", 0)
+        password_file = str(self._queue.password_file("result-store"))
+        config = Config(
+            probe_addr=anywhere,
+            metrics_addr=anywhere,
+            nats=NATSConfig(url=self._queue.url, user="result-store", password_file=password_file),
+            dsn_file=str(self.dsn_file),
+        )
+        return serving(config, CollectorRegistry(), SystemClock())
+
+    async def tell(self, *outcomes: Outcome, once: bool = True) -> None:
+        """Publish outcomes as workers do."""
+        jetstream = self.client.jetstream()
+        for each in outcomes:
+            headers = {"Nats-Msg-Id": outcome_id(each)} if once else None
+            subject = NAMES.result_subject(each.request_id)
+            await jetstream.publish(subject, encode(each), headers=headers)
+
+    async def rows(self) -> list[dict[str, Any]]:
+        connection = await asyncpg.connect(self.postgres.dsn, timeout=5)
+        try:
+            found = await connection.fetch("SELECT * FROM outcomes ORDER BY invocation_id, run")
+        finally:
+            await connection.close()
+        return [dict(each) for each in found]
+
+    async def has(self, *invocations: str) -> list[dict[str, Any]]:
+        """The rows, once they are of these invocations."""
+        return await eventually(
+            self.rows,
+            lambda rows: [each["invocation_id"] for each in rows] == list(invocations),
+            tolerate=NOT_READY,
+        )
+
+    async def is_empty(self) -> bool:
+        """Whether the queue waits for nothing of us any more."""
+        info = await self.client.jetstream().consumer_info(NAMES.results_stream, CONSUMER)
+        return not info.num_pending and not info.num_ack_pending
+
+
+def an_outcome(invocation_id: str, **changes: Any) -> Outcome:
+    made = Outcome(
+        function_uid="uid",
+        request_id="fn",
+        invocation_id=invocation_id,
+        run=1,
+        state=State.SUCCEEDED,
+        attempts=1,
+        worker="fn-1",
+        accepted_at=1_794_800_000_123,
+        started_at=1_794_800_001_000,
+        finished_at=1_794_800_002_000,
+        result=Result(status_code=200, body=Body(inline=b"\0\xff", size=2)),
+    )
+    return replace(made, **changes)
+
+
+@pytest.fixture
+async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+    assert BINARIES is not None
+    async with new_queue(tmp_path / "queue") as queue, new_postgres(BINARIES) as postgres:
+        client = await nats.connect(queue.admin_url)
+        await install(queue)
+        yield Scene(queue, client, postgres)
+        await client.close()
+
+
+async def install(queue: QueueServer) -> None:
+    """The streams as the activator makes them."""
+    clock = SystemClock()
+    connection = QueueConnection(QueueConfig(url=queue.admin_url), "tests", clock)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(connection.run())
+        await connection.synced()
+        for each in streams(NAMES, StreamLimits()):
+            await ensure_stream(JetStream(connection), each)
+        task.cancel()
+
+
+async def test_several_replicas_store_each_outcome_once_and_whole(scene: Scene) -> None:
+    odd = an_outcome(
+        "odd",
+        started_at=0,
+        state=State.FAILED,
+        result=Result(error="a\0b", headers={"X": "\0"}, failure_class="framework_error"),
+    )
+    async with scene.replica(), scene.replica():
+        await scene.tell(*(an_outcome(f"i{number:03}") for number in range(300)))
+        await scene.tell(an_outcome("i000"), an_outcome("i001"), once=False)
+        await scene.tell(odd, an_outcome("odd", run=2))
+        await scene.client.jetstream().publish(NAMES.result_subject("fn"), b"no outcome")
+        rows = await scene.has(*(f"i{number:03}" for number in range(300)), "odd", "odd")
+        await eventually(scene.is_empty)
+    assert (rows[0]["state"], rows[0]["run"], rows[0]["worker"]) == ("succeeded", 1, "fn-1")
+    assert rows[0]["accepted_at"].isoformat() == "2026-11-16T03:33:20.123000+00:00"
+    assert '"inline": "AP8="' in rows[0]["result"]
+    assert rows[300]["started_at"] is None
+    assert "a\N{REPLACEMENT CHARACTER}b" in rows[300]["result"]
+
+
+async def test_nothing_is_lost_while_postgresql_or_the_store_is_down(scene: Scene) -> None:
+    await scene.tell(an_outcome("a"))
+    async with scene.replica() as store:
+        await scene.has("a")
+        await scene.postgres.process.kill()
+        await scene.tell(an_outcome("b"))
+
+        async def reasons() -> list[str]:
+            return store.not_ready()
+
+        await eventually(reasons)
+        assert not await scene.is_empty()
+        scene.postgres.process.start()
+        await scene.has("a", "b")
+    await scene.tell(an_outcome("c"))
+    async with scene.replica():
+        await scene.has("a", "b", "c")
+        await eventually(scene.is_empty)
+
+
+async def test_old_outcomes_are_removed_and_a_second_start_keeps_the_rest(scene: Scene) -> None:
+    clock = SystemClock()
+    now = int(clock.now().timestamp() * 1000)
+    day = int(timedelta(days=1).total_seconds() * 1000)
+    await scene.tell(an_outcome("new", finished_at=now), an_outcome("old", finished_at=now - day))
+    async with scene.replica():
+        await scene.has("new", "old")
+    async with scene.replica() as store:
+        await store.synced()
+        await Retention(store, 3600, clock).round()
+        await scene.has("new")

@@ -1,0 +1,58 @@
+"""A worker may die at every single call that it makes: nothing is lost, nothing is told twice."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from hack.cluster.queue import QueueServer
+from shared.invocation.queue_names import QueueNames
+from tests.support.eventually import eventually
+from tests.support.faulty_queue import FAULTS, Fault, FaultyQueue, Killed
+from tests.support.function_world import new_world
+from tests.support.recording_framework import recording
+from tests.support.worker_life import QUICK, Traits, a_worker
+
+# Without heartbeats an invocation always makes the same calls.
+STEADY: Final = replace(QUICK, heartbeat=60.0)
+
+STORIES: Final[dict[str, dict[str, Any]]] = {
+    "it answers": {},
+    "it is tried again": {"attributes": {"failAttempts": 1}},
+    "it is given up": {"attributes": {"failAttempts": 9}, "max_attempts": 1},
+    "it expires": {"ttl_seconds": -60},
+    "it answers at length": {"attributes": {"answerBytes": 300_000}},
+}
+
+
+@pytest.mark.parametrize("story", STORIES)
+async def test_the_promise_holds_whichever_call_goes_wrong(
+    queue_server: QueueServer, story: str
+) -> None:
+    calls = (await lived(queue_server, story, 0, Fault.NONE)).calls
+    async with asyncio.TaskGroup() as group:
+        lives = [
+            group.create_task(lived(queue_server, story, at, fault))
+            for at in range(1, calls + 1)
+            for fault in FAULTS
+        ]
+    assert all(each.result().has_come for each in lives)
+
+
+async def lived(server: QueueServer, story: str, at: int, fault: Fault) -> FaultyQueue:
+    """One invocation by a worker whose nth call goes wrong, and by another that follows it."""
+    queue = FaultyQueue(QueueNames(), at, fault)
+    async with new_world(server) as world, recording(world.executions) as (_, socket):
+        await world.submit("it", **STORIES[story])
+        try:
+            traits = Traits("first", queue, pace=STEADY)
+            async with a_worker(server.admin_url, world.request_id, socket, traits=traits):
+                await eventually(world.nothing_is_queued)
+        except* Killed:
+            assert queue.is_dead
+        async with a_worker(
+            server.admin_url, world.request_id, socket, traits=Traits("second", pace=STEADY)
+        ):
+            await world.over()
+    return queue

@@ -1,0 +1,163 @@
+"""Workers as processes: they start, drain, are killed, and begin again."""
+
+import asyncio
+import json
+import os
+import random
+import secrets
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from hack.cluster.process import Process
+from hack.cluster.queue import QueueServer
+from shared.invocation.record import Body
+from shared.invocation.state import State
+from tests.support.eventually import eventually
+from tests.support.function_world import FunctionWorld, new_world, runs
+from tests.support.http import get
+from tests.support.worker_process import worker_process
+
+T = TypeVar("T")
+
+FUNCTION = """\
+from serverless.framework import Invocation, serve
+
+def handle(invocation: Invocation) -> object:
+    return {"got": invocation.json()}
+
+serve(handle)
+"""
+
+
+@pytest.fixture
+async def world(queue_server: QueueServer) -> AsyncIterator[FunctionWorld]:
+    async with new_world(queue_server) as made:
+        yield made
+
+
+async def test_a_worker_is_ready_counts_drains_and_ends_cleanly(
+    queue_server: QueueServer, world: FunctionWorld, tmp_path: Path
+) -> None:
+    async with worker_process(tmp_path / "w", world.request_id, queue_server) as both:
+        await both.ready()
+        await world.submit("slow", attributes={"sleepSeconds": 2})
+        name = f"{world.request_id}-1"
+        await eventually(lambda: world.report(name), runs(1))
+        drains = await asyncio.gather(*(get(f"{both.url}/drain", seconds=60) for _ in range(2)))
+        assert [status for status, _ in drains] == [200, 200]
+        seen = await world.over()
+        assert [each.state for each in seen.outcomes] == [State.SUCCEEDED]
+        assert (await get(f"{both.url}/healthz"))[0] == 200
+        status, answer = await get(f"{both.url}/readyz")
+        assert (status, answer["data"]["reasons"]) == (503, ["the worker is draining"])
+        _, metrics = await get(f"{both.url}/metrics")
+        outcome = f'{{function="{world.request_id}",outcome="succeeded"}} 1.0'
+        assert f"gpuruntime_invocations_finished_total{outcome}" in metrics
+        assert await both.worker.end(signal.SIGTERM) == 0
+
+
+async def test_a_worker_that_is_told_to_end_finishes_what_runs(
+    queue_server: QueueServer, world: FunctionWorld, tmp_path: Path
+) -> None:
+    async with worker_process(tmp_path / "w", world.request_id, queue_server) as both:
+        await both.ready()
+        await world.submit("slow", attributes={"sleepSeconds": 2})
+        await eventually(lambda: now(both.executions()))
+        assert await both.worker.end(signal.SIGTERM) == 0
+        seen = await world.over()
+        assert await both.framework.end(signal.SIGTERM) == 0
+    assert [(each.state, each.attempts) for each in seen.outcomes] == [(State.SUCCEEDED, 1)]
+
+
+@pytest.mark.parametrize("seed", [secrets.randbits(32)])
+async def test_processes_may_be_killed_at_any_time(
+    queue_server: QueueServer, world: FunctionWorld, tmp_path: Path, seed: int
+) -> None:
+    randomness = random.Random(seed)
+    for number in range(30):
+        told = {"sleepSeconds": randomness.uniform(0, 0.4)}
+        await world.submit(f"n{number}", attributes=told, max_attempts=20)
+    await world.submit("poison", attributes={"exit": 3}, max_attempts=2)
+    async with (
+        worker_process(tmp_path / "a", world.request_id, queue_server) as one,
+        worker_process(tmp_path / "b", world.request_id, queue_server) as two,
+    ):
+        await asyncio.gather(one.ready(), two.ready())
+        victims = [process for both in (one, two) for process in (both.worker, both.framework)]
+        for _ in range(6):
+            await asyncio.sleep(randomness.uniform(0, 0.5))  # so that the blow falls anywhere
+            victim = randomness.choice(victims)
+            number = randomness.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM))
+            await victim.end(number)
+            victim.start()
+        await eventually(lambda: over_with_everybody_up(world, victims), seconds=120)
+        world.executions += one.executions() + two.executions()
+        seen = await world.over()
+    states = {each.invocation_id: each.state for each in seen.outcomes}
+    assert states.pop("poison") == State.DEAD_LETTERED
+    assert set(states.values()) == {State.SUCCEEDED}
+
+
+async def over_with_everybody_up(world: FunctionWorld, victims: list[Process]) -> bool:
+    """Whether all is done; who has died of the poison meanwhile is started, as a kubelet does."""
+    for victim in victims:
+        if victim.pid is None:
+            victim.start()
+    return await world.nothing_is_queued()
+
+
+async def test_a_function_runs_on_a_desk_against_any_queue(
+    queue_server: QueueServer, world: FunctionWorld, tmp_path: Path
+) -> None:
+    script = tmp_path / "my_function.py"
+    script.write_text(FUNCTION)
+    told = ("--local", str(script), "--request-id", world.request_id)
+    desk = await started(*told, "--nats-url", queue_server.admin_url)
+    await world.submit("it", content_type="application/json", body=inline(b"[1, 2]"))
+    seen = await world.over()
+    desk.send_signal(signal.SIGTERM)
+    assert await desk.wait() == 0
+    (outcome,) = seen.outcomes
+    assert json.loads(outcome.result.body.inline) == {"got": [1, 2]}
+
+
+async def test_a_function_runs_once_without_any_queue(tmp_path: Path) -> None:
+    script, payload = tmp_path / "my_function.py", tmp_path / "payload.json"
+    script.write_text(FUNCTION)
+    payload.write_text('"you"')
+    desk = await started("--local", str(script), "--once", str(payload))
+    output, _ = await desk.communicate()
+    assert (desk.returncode, json.loads(output)) == (0, {"got": "you"})
+    payload.write_text("{")
+    desk = await started("--local", str(script), "--once", str(payload))
+    output, errors = await desk.communicate()
+    assert desk.returncode == 1
+    assert b"failed: the function answered with status 500" in errors
+
+
+async def test_a_worker_without_an_environment_says_what_is_missing() -> None:
+    desk = await started()
+    _, errors = await desk.communicate()
+    assert desk.returncode == 2
+    assert b"GPU_RUNTIME_REQUEST_ID: is not set" in errors
+
+
+async def started(*arguments: str) -> asyncio.subprocess.Process:
+    pipe, module = asyncio.subprocess.PIPE, ("-m", "serverless.worker")
+    environment = {key: text for key, text in os.environ.items() if "GPU_RUNTIME" not in key}
+    return await asyncio.create_subprocess_exec(
+        sys.executable, *module, *arguments, stdout=pipe, stderr=pipe, env=environment
+    )
+
+
+def inline(data: bytes) -> Body:
+    return Body(inline=data, size=len(data))
+
+
+async def now(value: T) -> T:
+    return value

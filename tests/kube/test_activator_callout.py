@@ -1,0 +1,219 @@
+"""What the credentials of a function's workers open at the real queue, and what they do not."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import nats
+import nats.errors
+import pytest
+from nats.aio.client import Client
+
+from controller.runtime.clock import SystemClock
+from controller.runtime.manager import Background
+from hack.cluster.queue import QueueServer
+from serverless.activator.callout import Callout, Gate
+from serverless.activator.config import NATSConfig
+from serverless.activator.credentials import WorkerUser
+from serverless.activator.signed_token import Signer
+from serverless.queue.config import QueueConfig
+from serverless.queue.connection import QueueConnection
+from shared.invocation.queue_names import QueueNames, consumer_of
+from shared.invocation.streams import StreamLimits, body_bucket, consumer, streams
+from tests.support.eventually import eventually
+from tests.support.queue_server import new_queue
+
+NAMES = QueueNames()
+MINE, OTHER = WorkerUser("mine", "uid-1"), WorkerUser("other", "uid-2")
+RECORDS, CALLS = f"KV_{NAMES.record_bucket}", NAMES.invocations_stream
+
+
+class Door:
+    """A queue whose callout is answered, and an administrator who looks at it."""
+
+    def __init__(self, queue: QueueServer, admin: Client) -> None:
+        self.queue = queue
+        self.admin = admin
+
+    def password(self, user: WorkerUser) -> str:
+        return user.password(self.queue.worker_key_file.read_text().strip().encode())
+
+    @asynccontextmanager
+    async def worker(self, user: WorkerUser, password: str = "") -> AsyncIterator[Client]:
+        """A connection with the credentials of a function's workers."""
+
+        async def ignore(_: Exception) -> None:
+            """Refusals also come as errors of the connection."""
+
+        client = Client()
+        try:
+            await client.connect(
+                self.queue.url,
+                user=user.name,
+                password=password or self.password(user),
+                inbox_prefix=user.inbox_prefix.encode(),
+                allow_reconnect=False,
+                error_cb=ignore,
+            )
+            yield client
+        finally:
+            await client.close()
+
+    async def install(self, user: WorkerUser) -> None:
+        """A function's consumer, bucket, one record and one message."""
+        config = consumer(NAMES, user.request_id, 1)
+        where = f"{CALLS}.{user.request_id}.{config['filter_subject']}"
+        body = {"stream_name": CALLS, "config": config}
+        await self.ask(f"CONSUMER.CREATE.{where}", body)
+        bucket = body_bucket(NAMES, StreamLimits(), user.request_id)
+        await self.ask(f"STREAM.CREATE.{bucket['name']}", bucket)
+        jetstream = self.admin.jetstream()
+        await jetstream.publish(NAMES.record_subject(f"{user.request_id}.i"), b"record")
+        await jetstream.publish(NAMES.call_subject(user.request_id, "i"), b"call")
+
+    async def ask(self, verb: str, body: object) -> None:
+        said = await self.admin.request(f"$JS.API.{verb}", json.dumps(body).encode())
+        assert "error" not in json.loads(said.data), said.data
+
+
+@pytest.fixture
+async def door(tmp_path: Path) -> AsyncIterator[Door]:
+    async with new_queue(tmp_path / "queue") as queue, asyncio.TaskGroup() as group:
+        admin = await nats.connect(queue.admin_url)
+        password_file = str(queue.password_file("callout"))
+        access = QueueConfig(url=queue.url, user="callout", password_file=password_file)
+        clock = SystemClock()
+        connections = [QueueConnection(access, "tests", clock) for _ in range(2)]
+        gate = Gate(
+            queue.worker_key_file.read_text().strip().encode(),
+            NATSConfig().worker_account,
+            NAMES,
+            lambda user: user in (MINE, OTHER),
+        )
+        signer = Signer(queue.issuer_seed_file.read_text().strip())
+        responders = [Callout(each, gate, signer, clock) for each in connections]
+        parts: list[Background] = [*connections, *responders]
+        tasks = [group.create_task(each.run()) for each in parts]
+        made = Door(queue, admin)
+        for wire in streams(NAMES, StreamLimits()):
+            await made.ask(f"STREAM.CREATE.{wire['name']}", wire)
+        for user in (MINE, OTHER):
+            await made.install(user)
+        await eventually(lambda: is_open(made), tolerate=nats.errors.Error)
+        yield made
+        for task in tasks:
+            task.cancel()
+        await admin.close()
+
+
+async def is_open(door: Door) -> bool:
+    async with door.worker(MINE):
+        return True
+
+
+async def answers(client: Client, subject: str, data: bytes = b"") -> bytes | None:
+    """What comes back; None where nothing does, as after a refusal."""
+    try:
+        return bytes((await client.request(subject, data, timeout=0.5)).data)
+    except nats.errors.TimeoutError:
+        return None
+
+
+async def test_a_worker_can_do_its_work(door: Door) -> None:
+    async with door.worker(MINE) as worker:
+        pulled = await worker.jetstream().pull_subscribe_bind(consumer_of("mine"), stream=CALLS)
+        (message,) = await pulled.fetch(1, timeout=5)
+        assert message.data == b"call"
+        await message.in_progress()
+        await message.ack_sync()
+        record = NAMES.record_subject("mine.i")
+        assert await answers(worker, f"$JS.API.DIRECT.GET.{RECORDS}.{record}") == b"record"
+        bodies = NAMES.bodies_of("mine")
+        for subject in (
+            record,
+            f"$KV.{NAMES.worker_bucket}.mine.w",
+            NAMES.result_subject("mine"),
+            NAMES.dead_letter_subject("mine"),
+            f"$O.{bodies}.C.x",
+            f"$O.{bodies}.M.x",
+        ):
+            said = await answers(worker, subject, b"data")
+            assert said, subject
+            assert "seq" in json.loads(said), subject
+        chunk = json.dumps({"seq": 1, "next_by_subj": f"$O.{bodies}.C.x"}).encode()
+        assert await answers(worker, f"$JS.API.DIRECT.GET.OBJ_{bodies}", chunk) == b"data"
+        nudges = await worker.subscribe(NAMES.nudge_subject("mine"))
+        await worker.flush()
+        await door.admin.publish(NAMES.nudge_subject("mine"), b"i")
+        assert (await nudges.next_msg(timeout=5)).data == b"i"
+
+
+FORBIDDEN = [
+    f"$JS.API.CONSUMER.MSG.NEXT.{CALLS}.other",
+    f"$JS.API.DIRECT.GET.{RECORDS}.{NAMES.record_subject('other.i')}",
+    f"$JS.API.DIRECT.GET.{RECORDS}",
+    f"$JS.API.STREAM.MSG.GET.{RECORDS}",
+    f"$JS.API.STREAM.INFO.{CALLS}",
+    f"$JS.API.STREAM.PURGE.{CALLS}",
+    f"$JS.API.STREAM.DELETE.{CALLS}",
+    f"$JS.API.STREAM.MSG.DELETE.{CALLS}",
+    "$JS.API.STREAM.NAMES",
+    "$JS.API.STREAM.CREATE.MINE",
+    f"$JS.API.CONSUMER.CREATE.{CALLS}",
+    f"$JS.API.CONSUMER.CREATE.OBJ_{NAMES.bodies_of('mine')}",
+    f"$JS.API.CONSUMER.DELETE.{CALLS}.mine",
+    f"$JS.ACK.{CALLS}.other.1.1.1.1.1",
+    NAMES.record_subject("other.i"),
+    f"$KV.{NAMES.worker_bucket}.other.w",
+    NAMES.result_subject("other"),
+    NAMES.dead_letter_subject("other"),
+    NAMES.call_subject("mine", "forged"),
+    NAMES.nudge_subject("mine"),
+    f"$O.{NAMES.bodies_of('other')}.C.x",
+    "$SYS.REQ.USER.AUTH",
+]
+
+
+async def test_a_worker_can_do_nothing_else(door: Door) -> None:
+    before = await contents(door)
+    async with door.worker(MINE) as worker:
+        async with asyncio.TaskGroup() as group:
+            asked = {each: group.create_task(answers(worker, each)) for each in FORBIDDEN}
+        assert {each: task.result() for each, task in asked.items() if task.result()} == {}
+        for subject in (">", "_INBOX.>", f"{OTHER.inbox_prefix}.>", "$KV.>", "$SYS.>"):
+            heard = await worker.subscribe(subject)
+            await worker.flush()
+            await door.admin.publish(subject.replace(">", "x"), b"secret")
+            await door.admin.flush()
+            with pytest.raises(nats.errors.TimeoutError):
+                await heard.next_msg(timeout=0.2)
+    assert await contents(door) == before
+
+
+async def contents(door: Door) -> dict[str, int]:
+    """How much was ever written to each stream."""
+    infos = await door.admin.jetstream().streams_info()
+    return {str(each.config.name): each.state.last_seq for each in infos}
+
+
+async def test_an_answer_cannot_be_sent_where_its_asker_may_not_write(door: Door) -> None:
+    """The server does not check where a request wants its answer to go; the account does."""
+    record = NAMES.record_subject("mine.i")
+    before = await contents(door)
+    async with door.worker(MINE) as worker:
+        forged = NAMES.record_subject("other.forged")
+        subject = f"$JS.API.DIRECT.GET.{RECORDS}.{record}"
+        await worker.publish(subject, b"", reply=forged)
+        await worker.publish(f"$JS.API.CONSUMER.MSG.NEXT.{CALLS}.mine", b"", reply=forged)
+        assert await answers(worker, subject) == b"record"  # the two before it are done
+    assert await contents(door) == before
+
+
+async def test_a_stranger_is_not_let_in(door: Door) -> None:
+    gone = WorkerUser("gone", "uid-3")
+    for user, proof in ((MINE, OTHER), (WorkerUser("mine", "uid-2"), MINE), (gone, gone)):
+        with pytest.raises(nats.errors.Error, match="Authorization"):
+            async with door.worker(user, door.password(proof)):
+                pass

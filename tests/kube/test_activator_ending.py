@@ -1,0 +1,119 @@
+"""A function that is deleted: what is queued gets its outcome before the object goes."""
+
+from pathlib import Path
+
+from hack.cluster.controlplane import ControlPlane
+from shared.invocation import transition
+from shared.invocation.record import Result
+from shared.invocation.state import FailureClass, State
+from shared.wellknown import ON_DELETE, QUEUE_FINALIZER
+from tests.support.activator import activated, configuration
+from tests.support.eventually import eventually
+from tests.support.functions import NAMES, Functions, functions_of, now_ms
+from tests.support.queue_server import new_queue
+from tests.support.site import Site, new_site
+
+NO_API = "http://127.0.0.1:9"
+
+
+async def installed_function(functions: Functions, **spec: object) -> str:
+    """A function that has its consumer."""
+    name = await functions.create("g1.1", **spec)
+    await functions.says(name, lambda status: status.get("phase"))
+    return name
+
+
+async def delete(site: Site, name: str, intent: str = "") -> None:
+    """As kubectl does it, or the API with an intent."""
+    if intent:
+        annotated = {"metadata": {"annotations": {ON_DELETE: intent}}}
+        await site.admin.patch(site.path("functions", name), annotated)
+    await site.admin.delete(site.path("functions", name))
+
+
+async def test_a_deleted_function_leaves_outcomes_and_nothing_else(
+    installed: ControlPlane, tmp_path: Path
+) -> None:
+    async with (
+        new_site(installed) as site,
+        new_queue(tmp_path / "queue") as queue,
+        activated(configuration(site, queue, NO_API)),
+        functions_of(site, queue) as functions,
+    ):
+        purged = await installed_function(functions)
+        drained = await installed_function(functions)
+        waiting = await functions.submit(purged, "waiting")
+        running = transition.begun(
+            waiting, "w", await functions.queue(purged, "running", waiting), now_ms()
+        )
+        await functions.write(purged, "running", running)
+        await functions.client.jetstream().publish(NAMES.call_subject(purged, "odd"), b"?")
+        await functions.submit(drained, "waiting")
+        assert QUEUE_FINALIZER in (await functions.get(purged))["metadata"]["finalizers"]
+
+        await delete(site, purged)
+        await delete(site, drained, "drain")
+        for name in ("waiting", "running"):
+            record = await functions.becomes(purged, name, lambda record: record.published)
+            assert record.state is State.CANCELLED
+            assert record.result
+            assert record.result.failure_class == FailureClass.FUNCTION_DELETED
+        await functions.submit(purged, "late", function_uid=waiting.function_uid)
+        await functions.becomes(purged, "late", lambda record: record.published)
+        await site.gone("functions", purged)
+        assert await functions.queued(purged) == {}
+        assert {each.invocation_id for each in await functions.told(purged)} == {
+            "waiting",
+            "running",
+            "late",
+        }
+        assert not await has_stream(functions, f"OBJ_{NAMES.bodies_of(purged)}")
+        info = await functions.client.jetstream().consumers_info(NAMES.invocations_stream)
+        assert [each.name for each in info] == [drained]
+
+        open_one = await functions.read(drained, "waiting")
+        assert open_one.state is State.QUEUED
+        assert await functions.work_off(drained) == 1
+        done = transition.finished(open_one, State.SUCCEEDED, Result(), now_ms())
+        await functions.write(drained, "waiting", transition.published(done))
+        await site.gone("functions", drained)
+        assert await functions.told(drained) == []
+
+
+async def has_stream(functions: Functions, name: str) -> bool:
+    infos = await functions.client.jetstream().streams_info()
+    return name in {each.config.name for each in infos}
+
+
+async def test_a_function_brings_its_consumer_bucket_and_secret(
+    installed: ControlPlane, tmp_path: Path
+) -> None:
+    async with (
+        new_site(installed) as site,
+        new_queue(tmp_path / "queue") as queue,
+        activated(configuration(site, queue, NO_API)) as metrics,
+        functions_of(site, queue) as functions,
+    ):
+        name = await installed_function(functions)
+        assert await has_stream(functions, f"OBJ_{NAMES.bodies_of(name)}")
+        secret = await site.admin.get(site.path("secrets", f"queue-{name}"))
+        assert set(secret["data"]) == {"url", "user", "password", "inboxPrefix"}
+        (owner,) = secret["metadata"]["ownerReferences"]
+        assert owner["uid"] == await functions.uid(name)
+        await functions.client.jetstream().delete_consumer(NAMES.invocations_stream, name)
+
+        async def is_back() -> bool:
+            infos = await functions.client.jetstream().consumers_info(NAMES.invocations_stream)
+            return name in {each.name for each in infos}
+
+        await eventually(is_back)
+        await functions.submit(name, "one")
+
+        async def depth() -> float | None:
+            return metrics.get_sample_value("gpuruntime_function_queue_depth", {"function": name})
+
+        await eventually(depth, lambda value: value == 1)
+        resting = await installed_function(functions)
+        before = await functions.get(resting)
+        await functions.says(name, lambda status: status.get("phase") in ("Degraded", "Scaling"))
+        assert await functions.get(resting) == before

@@ -1,0 +1,178 @@
+"""The sweep over real records: every case that nobody else can bring to its end."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from random import Random
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from controller.cache import Cache
+from controller.runtime.clock import SystemClock
+from controller.runtime.informer import Informer
+from controller.runtime.informer_metrics import InformerMetrics
+from controller.runtime.reflector import Scope
+from hack.cluster.controlplane import ControlPlane
+from hack.cluster.queue import QueueServer
+from serverless.activator.homes import Homes
+from serverless.activator.kinds import FUNCTIONS
+from serverless.activator.records import Records
+from serverless.activator.settling import Settling
+from serverless.activator.streams import Streams
+from serverless.activator.sweep import Sweep
+from serverless.queue.config import QueueConfig
+from serverless.queue.connection import QueueConnection
+from serverless.queue.jetstream import JetStream
+from shared.invocation import transition
+from shared.invocation.record import Result
+from shared.invocation.state import FailureClass, State
+from shared.invocation.streams import StreamLimits, streams
+from tests.support.functions import NAMES, Functions, functions_of, now_ms
+from tests.support.library import client_of
+from tests.support.loops import following
+from tests.support.queue_server import new_queue
+from tests.support.site import Site, new_site
+
+LATER = timedelta(seconds=31)
+FN = "fn"
+
+
+class LaterClock(SystemClock):
+    """Half a minute ahead: what has just been written has been quiet for long enough."""
+
+    def now(self) -> datetime:
+        return super().now() + LATER
+
+
+@dataclass(frozen=True)
+class Swept:
+    """A sweep that runs when it is told to."""
+
+    functions: Functions
+    sweep: Sweep
+    uid: str
+
+
+@pytest.fixture
+async def swept(installed: ControlPlane, tmp_path: Path) -> AsyncIterator[Swept]:
+    async with (
+        new_site(installed) as site,
+        new_queue(tmp_path / "queue") as queue,
+        functions_of(site, queue) as functions,
+        client_of(site.activator_kubeconfig) as client,
+        asyncio.TaskGroup() as group,
+    ):
+        clock, where = LaterClock(), site.namespaces.instance
+        connection = QueueConnection(access(queue), "tests", clock)
+        tasks = [group.create_task(connection.run())]
+        made = Streams(connection, streams(NAMES, StreamLimits()), clock)
+        tasks.append(group.create_task(made.run()))
+        await made.synced()
+        await site.create("functions", a_function(site))
+        uid = await functions.uid(FN)
+        metrics = InformerMetrics(CollectorRegistry())
+        informer = Informer(client, Scope(FUNCTIONS, where), metrics, clock, Random(7))
+        records = Records(JetStream(connection), NAMES)
+        homes = Homes(Cache({where: informer}), client, where)
+        async with following([informer]):
+            sweep = Sweep(records, Settling(records, clock), homes, clock)
+            yield Swept(functions, sweep, uid)
+        for task in tasks:
+            task.cancel()
+
+
+def access(queue: QueueServer) -> QueueConfig:
+    password_file = str(queue.password_file("activator"))
+    return QueueConfig(url=queue.url, user="activator", password_file=password_file)
+
+
+def a_function(site: Site) -> dict[str, object]:
+    return {
+        "apiVersion": FUNCTIONS.api_version,
+        "kind": "Function",
+        "metadata": {"name": FN},
+        "spec": {"specName": "g1.1", "image": "example/fn:1"},
+    }
+
+
+async def test_open_records_without_a_message_are_queued_again(swept: Swept) -> None:
+    functions = swept.functions
+    lost = await functions.submit(FN, "lost", queued=False)
+    queued = await functions.submit(FN, "queued")
+    await functions.write(FN, "dead-worker", transition.begun(lost, "fn-1", 999, now_ms()))
+    await functions.write(FN, "live-worker", transition.begun(lost, "fn-2", 999, now_ms()))
+    await functions.report(FN, "fn-2", 1, now_ms())
+    redriven = transition.redriven(transition.cancelled(queued, now_ms()), now_ms())
+    stale = await functions.queue(FN, "redriven", queued)
+    await functions.write(FN, "redriven", redriven)
+
+    await swept.sweep.round()
+
+    assert set(await functions.queued(FN)) == {"lost", "queued", "dead-worker", "redriven"}
+    released = await functions.read(FN, "dead-worker")
+    assert (released.state, released.attempts, released.worker) == (State.QUEUED, 1, "")
+    assert (await functions.read(FN, "live-worker")).state is State.RUNNING
+    assert await functions.read(FN, "queued") == queued
+    subject = NAMES.call_subject(FN, "redriven")
+    fresh = await functions.client.jetstream().get_last_msg(NAMES.invocations_stream, subject)
+    assert (fresh.seq or 0) > stale
+    assert await functions.told(FN) == []
+
+
+async def test_records_that_nobody_can_finish_get_their_outcome(swept: Swept) -> None:
+    functions = swept.functions
+    overdue = await functions.submit(FN, "overdue", ttl_seconds=5)
+    begun = transition.begun(overdue, "fn-1", 999, now_ms())
+    await functions.write(FN, "cancelling", transition.cancelling(begun))
+    await functions.submit(FN, "predecessors", function_uid="uid-of-nobody")
+    await functions.submit("gone", "orphan", function_uid="uid-of-nobody")
+    untold = transition.finished(begun, State.SUCCEEDED, Result(status_code=200), now_ms())
+    await functions.write(FN, "untold", untold)
+
+    await swept.sweep.round()
+
+    ended = {
+        "cancelling": State.CANCELLED,
+        "overdue": State.EXPIRED,
+        "predecessors": State.CANCELLED,
+        "untold": State.SUCCEEDED,
+    }
+    outcomes = {each.invocation_id: each for each in await functions.told(FN)}
+    assert {name: each.state for name, each in outcomes.items()} == ended
+    assert outcomes["predecessors"].result.failure_class == FailureClass.FUNCTION_DELETED
+    for name, state in ended.items():
+        record = await functions.read(FN, name)
+        assert (record.state, record.published) == (state, True)
+    orphan = await functions.read("gone", "orphan")
+    assert (orphan.state, orphan.published) == (State.CANCELLED, True)
+    assert await functions.queued(FN) | await functions.queued("gone") == {}
+
+
+async def test_a_second_sweep_changes_nothing_and_tells_nothing_twice(swept: Swept) -> None:
+    functions = swept.functions
+    await functions.submit(FN, "overdue", ttl_seconds=5)
+    await functions.submit(FN, "lost", queued=False)
+    for _ in range(3):
+        await swept.sweep.round()
+    assert len(await functions.told(FN)) == 1
+    assert await functions.queued(FN) == {"lost": 1}
+    assert swept.sweep.oldest().keys() == {FN}
+
+
+async def test_a_queue_that_has_lost_everything_is_followed_from_its_beginning(
+    swept: Swept,
+) -> None:
+    functions = swept.functions
+    await functions.submit(FN, "before")
+    await functions.submit(FN, "before-too")
+    await swept.sweep.round()
+    jetstream = functions.client.jetstream()
+    for wire in streams(NAMES, StreamLimits()):
+        await jetstream.delete_stream(wire["name"])
+        await functions.make(wire)
+    await functions.submit(FN, "after", ttl_seconds=5)
+    await swept.sweep.round()
+    assert (await functions.read(FN, "after")).state is State.EXPIRED

@@ -1,0 +1,160 @@
+"""Pods of local images have processes: started, asked, started again and ended in order."""
+
+import base64
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hack.cluster.admin import Admin, RefusedError
+from hack.cluster.controlplane import ControlPlane
+from hack.podrunner.runner import running_pods
+from tests.support.eventually import eventually
+
+COMMAND = ["python", "-m", "tests.support.pretend_container"]
+
+
+class Pods:
+    """The pods of one namespace, and the notebook of their containers."""
+
+    def __init__(self, admin: Admin, namespace: str, notebook: Path) -> None:
+        self._admin = admin
+        self._root = f"/api/v1/namespaces/{namespace}"
+        self._notebook = notebook
+
+    async def create(self, **changes: Any) -> None:
+        """A pod of a program and its sidecar, as the controller makes them."""
+        program = {
+            "name": "program",
+            "image": "local/pretend",
+            "command": COMMAND,
+            "env": self._environment("program", "/shared"),
+            "volumeMounts": [{"name": "shared", "mountPath": "/shared"}],
+            "lifecycle": {"preStop": {"httpGet": {"path": "/drain", "port": 9809}}},
+            **changes,
+        }
+        sidecar = {
+            "name": "sidecar",
+            "image": "example/sidecar:1",
+            "restartPolicy": "Always",
+            "command": COMMAND,
+            "env": [
+                *self._environment("sidecar", "/etc/secret"),
+                {"name": "HTTP_ADDR", "value": "0.0.0.0:9809"},
+            ],
+            "ports": [{"containerPort": 9809}],
+            "readinessProbe": {"httpGet": {"path": "/readyz", "port": 9809}},
+            "volumeMounts": [{"name": "secret", "mountPath": "/etc/secret"}],
+        }
+        volumes = [
+            {"name": "shared", "emptyDir": {}},
+            {"name": "secret", "secret": {"secretName": "keys"}},
+        ]
+        containers = {"initContainers": [sidecar], "containers": [program]}
+        body = {"metadata": {"name": "one"}, "spec": {**containers, "volumes": volumes}}
+        await self._admin.create(f"{self._root}/pods", body)
+
+    async def create_secret(self) -> None:
+        data = {"password": base64.b64encode(b"secret").decode()}
+        body = {"metadata": {"name": "keys"}, "data": data}
+        await self._admin.create(f"{self._root}/secrets", body)
+
+    async def get(self) -> dict[str, Any]:
+        found: dict[str, Any] = await self._admin.get(f"{self._root}/pods/one")
+        return found
+
+    async def ready(self) -> dict[str, Any]:
+        return await eventually(self.get, is_ready)
+
+    async def delete(self) -> None:
+        """Delete it, and wait until it is gone."""
+        await self._admin.delete(f"{self._root}/pods/one")
+
+        async def is_gone() -> bool:
+            try:
+                await self.get()
+            except RefusedError as error:
+                return error.status == 404
+            return False
+
+        await eventually(is_gone)
+
+    async def begun(self) -> list[list[str]]:
+        """What the two containers have noted, once both run."""
+
+        async def look() -> list[list[str]]:
+            return self.notes()
+
+        return await eventually(look, lambda notes: len(notes) == 2, tolerate=OSError)
+
+    def notes(self) -> list[list[str]]:
+        return [line.split() for line in self._notebook.read_text().splitlines()]
+
+    def _environment(self, name: str, folder: str) -> list[dict[str, str]]:
+        values = {"NAME": name, "NOTEBOOK": str(self._notebook), "FOLDER": folder}
+        return [{"name": key, "value": value} for key, value in values.items()]
+
+
+def is_ready(pod: dict[str, Any]) -> bool:
+    conditions = pod["status"].get("conditions", [])
+    return {"type": "Ready", "status": "True"} in [
+        {"type": each["type"], "status": each["status"]} for each in conditions
+    ]
+
+
+def program_of(pod: dict[str, Any]) -> dict[str, Any]:
+    (found,) = pod["status"].get("containerStatuses", [{}])
+    return dict(found)
+
+
+@pytest.fixture
+async def pods(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> AsyncIterator[Pods]:
+    """A namespace whose pods are run."""
+    kubeconfig = control_plane.layout.admin_kubeconfig
+    async with running_pods(kubeconfig, tmp_path / "home", namespace):
+        yield Pods(control_plane.admin, namespace, tmp_path / "notebook")
+
+
+async def test_a_pod_waits_for_its_secret_then_runs_and_ends_in_order(pods: Pods) -> None:
+    await pods.create()
+    waiting = await eventually(pods.get, program_of)
+    assert program_of(waiting)["state"]["waiting"]["reason"] == "ContainerCreating"
+
+    await pods.create_secret()
+    await pods.ready()
+    started = await pods.begun()
+    assert {tuple(note[:3]) for note in started} == {
+        ("sidecar", "sees", "password"),
+        ("program", "sees", "as"),
+    }
+    await pods.delete()
+    ended = pods.notes()[len(started) :]
+    assert ended == [["sidecar", "/drain"], ["program", "stops"], ["sidecar", "stops"]]
+
+
+async def test_a_killed_program_is_started_again(pods: Pods) -> None:
+    await pods.create_secret()
+    await pods.create()
+    await pods.ready()
+    (pid,) = (int(note[-1]) for note in await pods.begun() if note[0] == "program")
+    os.kill(pid, signal.SIGKILL)
+
+    again = await eventually(
+        pods.get, lambda pod: program_of(pod)["restartCount"] == 1 and is_ready(pod)
+    )
+    assert program_of(again)["lastState"]["terminated"]["exitCode"] == 128 + signal.SIGKILL
+
+
+async def test_an_image_that_nothing_stands_for_cannot_be_pulled(pods: Pods) -> None:
+    await pods.create_secret()
+    await pods.create(image="local/unknown", command=[])
+    pod = await eventually(
+        pods.get,
+        lambda pod: (
+            program_of(pod).get("state", {}).get("waiting", {}).get("reason") == "ErrImagePull"
+        ),
+    )
+    assert "local/unknown" in program_of(pod)["state"]["waiting"]["message"]

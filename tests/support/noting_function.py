@@ -1,0 +1,34 @@
+"""`python -m tests.support.noting_function`: a function that notes every call of its code.
+
+`NOTEBOOK` is the file; the attribute `sleepSeconds` says how long a call takes.
+"""
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Final
+
+from serverless.framework import Invocation, serve
+from serverless.worker.clock import SystemClock
+from tests.support.invocations import Execution
+
+NOTEBOOK: Final = "NOTEBOOK"
+
+
+async def note(given: Invocation) -> str:
+    """Answer with which attempt this is."""
+    line = json.dumps([given.id, given.run, given.attempt, SystemClock().now()])
+    with Path(os.environ[NOTEBOOK]).open("a") as notebook:  # noqa: ASYNC230 - one short line
+        notebook.write(f"{line}\n")
+    await asyncio.sleep(float(given.attributes.get("sleepSeconds", 0)))
+    return f"{given.id}/{given.run}/{given.attempt}"
+
+
+def executions(notebook: Path) -> list[Execution]:
+    """All calls that were noted."""
+    return [Execution(*json.loads(line)) for line in notebook.read_text().splitlines()]
+
+
+if __name__ == "__main__":
+    serve(note)

@@ -1,0 +1,57 @@
+"""A worker inside the test's process, from its start to its end or its death."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from prometheus_client import CollectorRegistry
+
+from serverless.worker.access import Access
+from serverless.worker.clock import Clock, SystemClock
+from serverless.worker.decision import Identity
+from serverless.worker.framework_socket import FrameworkPlace, framework_at
+from serverless.worker.pace import Pace
+from serverless.worker.queue import Queue
+from serverless.worker.worker import Surroundings, Worker
+from shared.invocation.queue_names import QueueNames
+
+QUICK: Final = Pace(heartbeat=0.5, report=1.0, retry=0.1, longest_retry=1.0, health=0.5, pull=5.0)
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What may be particular about a worker."""
+
+    name: str = "worker-1"
+    queue: Queue | None = None
+    clock: Clock = field(default_factory=SystemClock)
+    pace: Pace = QUICK
+
+
+USUAL: Final = Traits()
+
+
+@asynccontextmanager
+async def a_worker(
+    url: str,
+    request_id: str,
+    socket: Path,
+    *,
+    concurrency: int = 4,
+    traits: Traits = USUAL,
+) -> AsyncIterator[Worker]:
+    """A worker of that function for the length of the block."""
+    async with framework_at(FrameworkPlace(str(socket))) as framework:
+        around = Surroundings(
+            traits.queue or Queue(QueueNames()),
+            lambda: Access(url),
+            framework,
+            CollectorRegistry(),
+            traits.clock,
+            traits.pace,
+        )
+        worker = Worker(around, Identity(request_id, traits.name), concurrency)
+        async with worker.working():
+            yield worker
