@@ -1,8 +1,8 @@
 """The default overlay as it is applied, and our programs with its settings, accounts and roles."""
 
-import asyncio
 import re
 import sys
+from base64 import b64decode
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from functools import partial
@@ -11,22 +11,27 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+import yaml
+from prometheus_client import CollectorRegistry, generate_latest
 
-from apiserver.places import POOLS, STOCK, STORAGES, UNITS
+from apiserver.places import FUNCTIONS, INVOCATIONS, POOLS, STOCK, STORAGES, UNITS
 from hack.cluster.controlplane import ControlPlane
+from hack.cluster.files import write_private
 from hack.local import ours
 from hack.local.command import output_of
 from hack.local.home import ROOT
 from hack.local.identities import write_identity
 from serverless.credentials.secret import USERS
+from serverless.worker.metrics import WorkerMetrics
 from tests.support.caller import Caller
 from tests.support.eventually import eventually
 from tests.support.monitoring import asked_for, expressions, shown
 from tests.support.overlays import applied, rendered, shipped_settings
 from tests.support.products import Running, admin_kubectl, running
+from tests.support.shipped_queue import serving
 
 QUEUE_USERS = "/api/v1/namespaces/runtime-system/secrets/nats-users"
-AWAITED = ("gpuruntime_function_", "gpuruntime_invocations_", "gpuruntime_dead_letters")
+FOLDER, QUEUE, API = "/etc/nats-users", "nats://nats:4222", "http://runtime-api:8080"
 ADDRESSES = ("httpAddr", "probeAddr", "metricsAddr")
 
 
@@ -34,24 +39,43 @@ ADDRESSES = ("httpAddr", "probeAddr", "metricsAddr")
 async def deployed(
     installed: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[dict[str, Running]]:
-    """The shipped configuration, but for the way to the cluster and the ports."""
+    """The shipped configuration, but for the way to the cluster, folders and ports."""
     objects = await rendered(installed, "default")
     home = tmp_path_factory.mktemp("deployed")
-    async with applied(installed, "default"), AsyncExitStack() as processes:
-        found = {}
+    async with applied(installed, "default"), AsyncExitStack() as stack:
+        secret = await new_passwords(installed, home)
+        servers = await stack.enter_async_context(serving(objects, secret, home / "queue"))
+        changes = {FOLDER: str(home / "users"), QUEUE: servers[0][0].url}
+        found: dict[str, Running] = {}
         for program in ours.PROGRAMS:
-            changes = settings(objects, installed, program)
-            started = running(program, home / program.name, changes)
-            found[program.name] = await processes.enter_async_context(started)
+            shipped = moved(shipped_settings(objects, program.name), changes)
+            kubeconfig = str(installed.layout.kubeconfig(program.name))
+            started = running(program, home / program.name, {**shipped, "kubeconfig": kubeconfig})
+            found[program.name] = await stack.enter_async_context(started)
+            changes[API] = found.get("runtime-api", found["controller"]).url
         yield found
 
 
-def settings(
-    objects: list[dict[str, Any]], plane: ControlPlane, program: ours.Program
-) -> dict[str, Any]:
-    shipped = shipped_settings(objects, program.name)
-    kept = {key: value for key, value in shipped.items() if key not in (*ADDRESSES, "nats")}
-    return {**kept, "kubeconfig": str(plane.layout.kubeconfig(program.name))}
+async def new_passwords(plane: ControlPlane, home: Path) -> dict[str, str]:
+    """The Secret as the Job fills it with its own account, which finds it empty, then full."""
+    kubeconfig = await write_identity(admin_kubectl(plane), "credentials", home)
+    program = (sys.executable, "-m", "serverless.credentials", "--kubeconfig", str(kubeconfig))
+    assert "data" not in await plane.admin.get(QUEUE_USERS)
+    await output_of(*program)
+    secret: dict[str, str] = (await plane.admin.get(QUEUE_USERS))["data"]
+    await output_of(*program)
+    for key, value in secret.items():
+        write_private(home / "users" / key, b64decode(value).decode())
+    return secret
+
+
+def moved(shipped: dict[str, Any], changes: dict[str, str]) -> dict[str, Any]:
+    """The settings on this machine; ports are given to each process."""
+    text = yaml.safe_dump({key: value for key, value in shipped.items() if key not in ADDRESSES})
+    for there, here in changes.items():
+        text = text.replace(there, here)
+    settings: dict[str, Any] = yaml.safe_load(text)
+    return settings
 
 
 async def refused(product: Running) -> list[str]:
@@ -95,6 +119,7 @@ async def test_nothing_of_the_story_is_forbidden(deployed: dict[str, Running]) -
 
     await everything_is_deleted(api)
     assert {name: await refused(product) for name, product in deployed.items()} == {
+        "activator": [],
         "controller": [],
         "runtime-api": [],
     }
@@ -109,35 +134,52 @@ async def everything_is_deleted(api: Caller) -> None:
     await eventually(lambda: api.get(STOCK), lambda seen: seen.data == [])
 
 
-async def test_the_queues_passwords_are_made_once(
-    installed: ControlPlane, deployed: dict[str, Running], tmp_path: Path
+async def test_the_queues_passwords_stay_when_the_manifests_are_applied_again(
+    installed: ControlPlane, deployed: dict[str, Running]
 ) -> None:
-    """By the job's own account, which finds the Secret empty, then full."""
-    kubeconfig = await write_identity(admin_kubectl(installed), "credentials", tmp_path)
-    program = (sys.executable, "-m", "serverless.credentials", "--kubeconfig", str(kubeconfig))
-    assert "data" not in await installed.admin.get(QUEUE_USERS)
-    await output_of(*program)
-    first = (await installed.admin.get(QUEUE_USERS))["data"]
-    await asyncio.gather(output_of(*program), output_of(*program))
-    kubectl = admin_kubectl(installed)
-    await kubectl.run("apply", "--server-side", "-k", str(ROOT / "manifests/credentials"))
+    before = (await installed.admin.get(QUEUE_USERS))["data"]
+    place = str(ROOT / "manifests/credentials")
+    await admin_kubectl(installed).run("apply", "--server-side", "-k", place)
 
-    assert set(USERS) < set(first)
-    assert (await installed.admin.get(QUEUE_USERS))["data"] == first
+    assert set(USERS) < set(before)
+    assert (await installed.admin.get(QUEUE_USERS))["data"] == before
+
+
+async def test_the_processes_reach_the_queue_with_the_users_that_are_shipped(
+    deployed: dict[str, Running],
+) -> None:
+    api = Caller(deployed["runtime-api"].url)
+    await eventually(lambda: api.get("/api/v1/health"), lambda seen: seen.data["queueConnected"])
+    activator = Caller(deployed["activator"].url)
+    await eventually(lambda: activator.get("/readyz"), lambda seen: seen.status == 200)
 
 
 async def test_every_metric_that_dashboard_and_alerts_ask_for_is_there(
     deployed: dict[str, Running],
 ) -> None:
+    """With stock and a function that has work; what workers count is counted in users' pods."""
     api = Caller(deployed["runtime-api"].url)
     seed = {"operationID": "seen-seed", "replicas": 1, "specName": "seen", "memory": "64Mi"}
     assert (await api.post(STOCK, seed)).status == 202
     await eventually(lambda: api.get(f"{STOCK}?phase=Ready"), lambda seen: len(seen.data) == 1)
-    pages = [await Caller(product.url).text("/metrics") for product in deployed.values()]
-    there = {name: labels for page in pages for name, labels in shown(page).items()}
+    function = {"operationID": "seen-function", "name": "seen", "specName": "none"}
+    assert (await api.post(FUNCTIONS, {**function, "image": "example/echo:1"})).status == 201
+    assert (await api.post(INVOCATIONS, {"serverlessRequestID": "seen"})).status == 202
     asked = {each for expression in expressions() for each in asked_for(expression)}
-    asked = {each for each in asked if not each.metric.startswith(AWAITED)}
+    there = await eventually(
+        lambda: everything_shown(deployed),
+        lambda seen: all(each.labels <= seen.get(each.metric, set()) for each in asked),
+    )
+    assert {"function"} == there["gpuruntime_function_oldest_seconds"]
 
-    assert not {each.metric for each in asked} - set(there)
-    unlabelled = {each for each in asked if not each.labels <= there[each.metric]}
-    assert not unlabelled
+    gone = f"{FUNCTIONS}/seen?purge=true"
+    await eventually(partial(api.delete, gone), lambda seen: seen.status == 404)
+    await api.delete(f"{STOCK}/{(await api.get(STOCK)).data[0]['name']}")
+
+
+async def everything_shown(deployed: dict[str, Running]) -> dict[str, set[str]]:
+    pages = [await Caller(product.url).text("/metrics") for product in deployed.values()]
+    worker = CollectorRegistry()
+    WorkerMetrics(worker, "seen")
+    pages.append(generate_latest(worker).decode())
+    return {name: labels for page in pages for name, labels in shown(page).items()}

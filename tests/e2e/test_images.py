@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -62,12 +63,28 @@ def built(python: Path) -> Iterator[Path]:
     root.chmod(0o755)
     try:
         stage, _ = stages(ROOT / "Dockerfile.controller")
-        clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        Workshop(root, ROOT, python).carry_out(stage, clean)
+        Workshop(root, ROOT, python).carry_out(stage, clean_environment())
         make_read_only(root)
         yield root
     finally:
         shutil.rmtree(root)
+
+
+def clean_environment() -> dict[str, str]:
+    """Without the way to this checkout."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
+@contextmanager
+def copied(built: Path) -> Iterator[Path]:
+    """The tree once more, for the length of the block, and to be changed."""
+    with tempfile.TemporaryDirectory(prefix="gpu-runtime-image-") as folder:
+        Path(folder).chmod(0o755)
+        shutil.copytree(built / "venv", Path(folder) / "venv", symlinks=True)
+        for path in Path(folder).rglob("*"):
+            if not path.is_symlink():
+                path.chmod(path.stat().st_mode | 0o200)
+        yield Path(folder)
 
 
 def make_read_only(root: Path) -> None:
@@ -124,14 +141,19 @@ def test_the_images_are_built_in_the_same_way() -> None:
 
 
 @pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.suffix[1:])
-def test_an_entry_point_explains_itself(built: Path, dockerfile: Path) -> None:
-    _, final = stages(dockerfile)
-    before = files_of(built)
-    with started(built, final, "--help") as program:
-        said, _ = program.communicate(timeout=60)
+def test_an_entry_point_explains_itself(built: Path, dockerfile: Path, python: Path) -> None:
+    """On the tree of the image: what one Dockerfile does beyond the others is done to a copy."""
+    build, final = stages(dockerfile)
+    own = build[len(stages(ROOT / "Dockerfile.controller")[0]) :]
+    with copied(built) as tree:
+        Workshop(tree, ROOT, python).carry_out(own, clean_environment())
+        make_read_only(tree)
+        before = files_of(tree)
+        with started(tree, final, "--help") as program:
+            said, _ = program.communicate(timeout=60)
 
-    assert (program.returncode, said.split()[0]) == (0, "usage:"), said
-    assert files_of(built) == before
+        assert (program.returncode, said.split()[0]) == (0, "usage:"), said
+        assert files_of(tree) == before
 
 
 async def test_the_api_serves_and_stops_as_nobody_on_a_read_only_tree(built: Path) -> None:

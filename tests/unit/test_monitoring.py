@@ -39,4 +39,5 @@ def test_metrics_are_found_in_expressions() -> None:
 
 
 def test_series_are_found_on_a_page() -> None:
-    assert shown('# HELP a b\na{x="1",y="2"} 3\nb 4\n') == {"a": {"x", "y"}, "b": set()}
+    page = '# HELP a b\n# TYPE a gauge\na{x="1",y="2"} 3\nb 4\n# TYPE c_total counter\n'
+    assert shown(page) == {"a": {"x", "y"}, "b": set(), "c_total": set()}

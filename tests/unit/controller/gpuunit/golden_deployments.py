@@ -23,7 +23,7 @@ PATHS = sorted(FOLDER.glob("*.json"))
 
 def shipped_settings() -> UnitSettings:
     """Those of a controller that nobody has configured otherwise."""
-    return unit_settings(Config().units, namespaces(Config().namespaces))
+    return unit_settings(Config(), namespaces(Config().namespaces))
 
 
 def stored_unit(path: Path) -> GPUUnit:
