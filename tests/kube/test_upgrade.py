@@ -51,11 +51,11 @@ async def test_stored_objects_and_their_pods_outlive_a_new_release(
         await site.create("gpuunits", a_users_unit("plain"))
         for name in ("notebook", "plain"):
             await site.unit_with(name, "UnitReady", seconds=60)
-        await all_stock_is_ready(site)
-    kept, before = await stored(site), await pods(site)
-    assert len(before) == 4
+        await all_pools_are_full(site)
+    kept, before, units = await stored(site), await pods(site), await count_units(site)
+    assert len(before) == units
     async with applied(installed, "ha"), controlled(site) as registry:
-        for loop, count in (("gpuunit", len(kept) - 2), ("gpustorage", 1), ("stockpool", 1)):
+        for loop, count in (("gpuunit", units), ("gpustorage", 1), ("stockpool", 1)):
             await eventually(
                 lambda loop=loop: has_looked_at(registry, loop),  # type: ignore[misc]
                 lambda times, count=count: times >= count,  # type: ignore[misc]
@@ -70,9 +70,18 @@ async def test_stored_objects_and_their_pods_outlive_a_new_release(
         assert definition["status"]["storedVersions"] == [VERSION]
 
 
-async def all_stock_is_ready(site: Site) -> None:
-    async def phases() -> set[str]:
-        stock = await site.list("gpuunits", namespace=site.namespaces.stock)
-        return {each.get("status", {}).get("phase", "") for each in stock}
+async def all_pools_are_full(site: Site) -> None:
+    async def lacking() -> list[str]:
+        pools = await site.list("stockpools", namespace=site.namespaces.stock)
+        return [
+            each["metadata"]["name"]
+            for each in pools
+            if each.get("status", {}).get("available") != each["spec"]["replicas"]
+        ]
 
-    await eventually(phases, lambda seen: seen == {"Ready"})
+    await eventually(lacking, lambda seen: not seen)
+
+
+async def count_units(site: Site) -> int:
+    names = (site.namespaces.stock, site.namespaces.instance)
+    return sum([len(await site.list("gpuunits", namespace=name)) for name in names])
