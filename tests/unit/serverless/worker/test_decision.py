@@ -122,7 +122,7 @@ def test_an_unreadable_message_is_buried_whatever_else_there_is(record: Record |
     assert isinstance(decide(sent(), None, record, ME, ACCEPTED), Bury)
 
 
-@pytest.mark.parametrize("record", map(in_state, State))
+@pytest.mark.parametrize("record", [*map(in_state, State)])
 def test_a_message_of_the_function_that_had_the_name_before_is_dropped(record: Record) -> None:
     foreign = replace(CALL, function_uid="before")
     assert decide(sent(), foreign, record, ME, ACCEPTED) == Drop()
