@@ -28,9 +28,7 @@ def a_function(**spec: Any) -> Function:
     )
 
 
-def a_unit(
-    function: Function, number: int | None = 3, made_by: str = "", **status: Any
-) -> GPUUnit:
+def a_unit(function: Function, number: int | None = 3, made_by: str = "", **status: Any) -> GPUUnit:
     """The unit that the API makes of an order."""
     asked = order(function, number or 0)
     fields = ("specName", "image", "template", "storageMounts", "serverless")
