@@ -1,7 +1,7 @@
 """What the use cases need of the queue: the ports and their values."""
 
 from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -129,7 +129,7 @@ class History(Protocol):
 class Wakes(Protocol):
     """Hints that a record may have changed."""
 
-    def listening(self, key: str) -> AbstractContextManager["Hint"]:
+    def listening(self, key: str) -> AbstractAsyncContextManager["Hint"]:
         """Hear of a key for the length of the block."""
         ...
 

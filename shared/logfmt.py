@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, TextIO
 
@@ -65,6 +66,7 @@ def _failure(record: logging.LogRecord) -> dict[str, object]:
     }
 
 
+@lru_cache(maxsize=1024)
 def _key(name: str) -> str:
     key = _NOT_KEY.sub("_", name) or "_"
     return f"{key}_" if key in _OWN else key  # a field must not pass for the line's own

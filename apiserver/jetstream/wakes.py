@@ -3,8 +3,8 @@
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import nats.errors
 from nats.aio.client import Client
@@ -38,42 +38,57 @@ class Hint:
 
 
 class RecordWakes:
-    """Implements the port Wakes; rejected writes are heard too, so a wake is only a hint."""
+    """Implements the port Wakes; rejected writes are heard too, so a wake is only a hint.
+
+    It listens only while somebody waits: every record is on this subject, also those that this
+    process has just written.
+    """
 
     def __init__(self, connection: QueueConnection, names: QueueNames) -> None:
         self._connection = connection
         self._prefix = names.record_subject("")
         self._hints: defaultdict[str, set[Hint]] = defaultdict(set)
+        self._turn = asyncio.Lock()
+        self._client: Client | None = None
+        self._subscription: Subscription | None = None
 
-    @contextmanager
-    def listening(self, key: str) -> Iterator[Hint]:
+    @asynccontextmanager
+    async def listening(self, key: str) -> AsyncIterator[Hint]:
         """Hear of a key for the length of the block."""
         hint = Hint()
         self._hints[key].add(hint)
         try:
+            await self._adjust()
             yield hint
         finally:
             self._hints[key].discard(hint)
             if not self._hints[key]:
                 del self._hints[key]
+            await self._adjust()
 
     async def run(self) -> None:
-        """Listen for ever; at every new connection all look for themselves."""
-        number, client = 0, None
+        """At every new connection all look for themselves, for ever."""
+        number = 0
         while True:
             number = await self._connection.after(number)
-            if self._connection.client is not client:  # a client renews its own subscriptions
-                client = self._connection.client
-                await self._subscribe(client)
+            await self._adjust()
             for key in tuple(self._hints):
                 self._wake(key)
 
-    async def _subscribe(self, client: Client) -> Subscription | None:
-        try:
-            return await client.subscribe(f"{self._prefix}>", cb=self._heard)
-        except nats.errors.Error as error:
-            log.warning("queue_subscription_failed", extra={"queueError": str(error)})
-            return None  # the connection is gone again, and its successor will be told
+    async def _adjust(self) -> None:
+        """Listen on the client that there is, if anybody waits; who hears nothing looks anyway."""
+        async with self._turn:
+            client = self._connection.client
+            try:
+                if self._hints and (self._subscription is None or client is not self._client):
+                    subject = f"{self._prefix}>"
+                    self._subscription = await client.subscribe(subject, cb=self._heard)
+                    self._client = client  # which renews its own subscriptions
+                elif not self._hints and self._subscription is not None:
+                    subscription, self._subscription = self._subscription, None
+                    await subscription.unsubscribe()
+            except nats.errors.Error as error:
+                log.warning("queue_subscription_failed", extra={"queueError": str(error)})
 
     async def _heard(self, message: Msg) -> None:
         self._wake(message.subject.removeprefix(self._prefix))

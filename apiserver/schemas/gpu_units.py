@@ -1,6 +1,6 @@
 """How users' units look on the wire."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from marshmallow import ValidationError, validates_schema
@@ -23,6 +23,7 @@ from apiserver.schemas.serverless import ServerlessSchema
 from apiserver.schemas.strict import ListOf, Part, Text, matching
 from apiserver.schemas.template import TemplateSchema
 from shared.problem import Problem
+from shared.serverless_rules import serverless_problems
 from shared.unit_rules import access_problems, workload_problems
 from shared.v1alpha1.gpuunit import Access, GPUUnitSpec
 from shared.v1alpha1.template import Template
@@ -37,7 +38,18 @@ def _pull_secrets(names: tuple[str, ...]) -> Sequence[Problem]:
 def require_access(template: Template | None, access: Access | None) -> None:
     """Refuse an address that is of no port."""
     spec = GPUUnitSpec(spec_name="any", template=template, access=access)
-    found = request_details(access_problems(spec))
+    _refuse(access_problems(spec))
+
+
+def require_worker(data: Mapping[str, Any]) -> None:
+    """Refuse what the worker of a function cannot be together with."""
+    parts = ("template", "storage_mounts", "serverless")
+    given = {name: data[name] for name in parts if name in data}
+    _refuse(serverless_problems(GPUUnitSpec(spec_name="any", **given)))
+
+
+def _refuse(problems: Sequence[Problem]) -> None:
+    found = request_details(problems)
     if found:
         raise ValidationError({each.field: [each.message] for each in found})
 
@@ -73,6 +85,11 @@ class CreateUnitSchema(RequestSchema[CreateUnit]):
     def check_access(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse an address that is of no port."""
         require_access(data.get("template"), data.get("access"))
+
+    @validates_schema
+    def check_worker(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse what a worker cannot be together with."""
+        require_worker(data)
 
     def make(self, data: dict[str, Any]) -> CreateUnit:
         """The command, without the namespaces: there is one of each."""

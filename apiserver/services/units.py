@@ -21,6 +21,7 @@ from apiserver.services.requests import Requests
 from apiserver.services.unit_change import change_patch, changed_spec
 from shared.mount_rules import mount_problems
 from shared.phases import UnitPhase
+from shared.serverless_rules import serverless_problems
 from shared.unit_rules import access_problems, workload_problems
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.operation import Operation
@@ -162,7 +163,12 @@ def is_settled(unit: GPUUnit) -> bool:
 
 def require_valid(spec: GPUUnitSpec) -> None:
     """Refuse what Kubernetes would refuse later."""
-    problems = [*workload_problems(spec), *access_problems(spec), *mount_problems(spec)]
+    problems = [
+        *workload_problems(spec),
+        *access_problems(spec),
+        *mount_problems(spec),
+        *serverless_problems(spec),
+    ]
     if problems:
         raise InvalidRequestError("the unit would be invalid", details=request_details(problems))
 

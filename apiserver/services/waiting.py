@@ -23,10 +23,9 @@ class Waiting:
         key = record_key(invocation.request_id, invocation.invocation_id)
         seen = invocation.record
         try:
-            async with asyncio.timeout(seconds):
-                with self._queue.wakes.listening(key) as hint:
-                    while not (seen := await self._read(key, seen)).is_final:
-                        await hint.wait(REREAD_SECONDS)
+            async with asyncio.timeout(seconds), self._queue.wakes.listening(key) as hint:
+                while not (seen := await self._read(key, seen)).is_final:
+                    await hint.wait(REREAD_SECONDS)
         except TimeoutError:
             pass
         return Invocation(invocation.request_id, invocation.invocation_id, seen)

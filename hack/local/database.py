@@ -16,7 +16,8 @@ from hack.cluster.readiness import until
 from hack.local.command import output_of
 
 PROCESS: Final = "postgres"
-USER: Final = "runtime"
+OWNER: Final = "owner"
+READER: Final = "reader"
 DEBIAN: Final = Path("/usr/lib/postgresql")
 NOT_READY: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
@@ -29,59 +30,74 @@ def programs() -> Path | None:
     return next((each for each in found if (each / "postgres").exists()), None)
 
 
-def dsn_file(home: Path) -> Path:
-    """Where the address of the database is, with its password, once there is one."""
-    return home / "secrets" / "postgres-dsn"
+def dsn_file(home: Path, user: str) -> Path:
+    """Where a user finds the address of the database, with a password, once there is one."""
+    return home / "secrets" / f"postgres-{user}"
 
 
 class DatabaseServer:
-    """One server with one user; it never runs as root, so root lends it another user."""
+    """One server with an owner and a reader; never root's, so root lends it another user."""
 
     def __init__(self, binaries: Path, home: Path, port: int) -> None:
         self._binaries = binaries
+        self._home = home
         self._folder = home / "postgresql"
         self._port = port
-        self.dsn_file = dsn_file(home)
         listening = ("-h", HOST, "-p", str(port), "-c", "unix_socket_directories=")
         arguments = (str(binaries / "postgres"), "-D", str(self._folder / "data"), *listening)
         self.process = Process(Command(PROCESS, (*lent(), *arguments)), home)
 
     async def prepare(self) -> None:
         """Make the files of the database, unless they are there."""
-        if self.dsn_file.exists():
-            self._tell(self._password())
+        password = self._password(OWNER)
+        if (self._folder / "data" / "PG_VERSION").exists():
             return
         shutil.rmtree(self._folder, ignore_errors=True)
-        password, file = secrets.token_hex(24), self._folder / "password"
+        file = self._folder / "password"
         write_private(file, password)
         if os.getuid() == 0:
             for path in (self._folder, file):
                 shutil.chown(path, lent_user().pw_uid, lent_user().pw_gid)
         await output_of(
             *(*lent(), str(self._binaries / "initdb"), "-D", str(self._folder / "data")),
-            *("-U", USER, "--auth=scram-sha-256", f"--pwfile={file}"),
+            *("-U", OWNER, "--auth=scram-sha-256", f"--pwfile={file}"),
         )
         file.unlink()
-        self._tell(password)
 
     async def ready(self) -> None:
-        """Wait until it answers."""
+        """Wait until it answers, and has its reader."""
 
         async def answers() -> bool:
             try:
-                connection = await asyncpg.connect(self.dsn_file.read_text(), timeout=5)
+                connection = await asyncpg.connect(self._dsn(OWNER), timeout=5)
             except NOT_READY:
                 return False
-            await connection.close()
+            try:
+                await self._ensure_reader(connection)
+            finally:
+                await connection.close()
             return True
 
         await until(answers, self.process)
+        for user in (OWNER, READER):
+            write_private(dsn_file(self._home, user), self._dsn(user))
 
-    def _tell(self, password: str) -> None:
-        write_private(self.dsn_file, f"postgresql://{USER}:{password}@{HOST}:{self._port}/postgres")
+    async def _ensure_reader(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+        known = await connection.fetchval("SELECT 1 FROM pg_roles WHERE rolname = $1", READER)
+        if known is None:
+            await connection.execute(
+                f"CREATE ROLE {READER} LOGIN PASSWORD '{self._password(READER)}';"
+                f" GRANT pg_read_all_data TO {READER}"
+            )
 
-    def _password(self) -> str:
-        return self.dsn_file.read_text().partition(f"{USER}:")[2].partition("@")[0]
+    def _dsn(self, user: str) -> str:
+        return f"postgresql://{user}:{self._password(user)}@{HOST}:{self._port}/postgres"
+
+    def _password(self, user: str) -> str:
+        path = self._home / "secrets" / f"postgres-password-{user}"
+        if not path.exists():
+            write_private(path, secrets.token_hex(24))
+        return path.read_text()
 
 
 def lent_user() -> pwd.struct_passwd:

@@ -1,7 +1,7 @@
 """The result store of the local system: it runs where the machine has PostgreSQL."""
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from hack.cluster.errors import ClusterError
 from hack.cluster.ports import HOST
@@ -9,14 +9,14 @@ from hack.cluster.process import Process
 from hack.cluster.queue import QueueServer
 from hack.cluster.readiness import answers, ensure, until
 from hack.local import ours
-from hack.local.database import PROCESS, DatabaseServer, dsn_file, programs
+from hack.local.database import OWNER, PROCESS, READER, DatabaseServer, dsn_file, programs
 from hack.local.settings import Settings
 
 NAMES: Final = (PROCESS, ours.RESULT_STORE.name)
 
 
-async def start(home: Path, wanted: Settings, queue: QueueServer) -> tuple[Process, ...]:
-    """The database and the result store; neither where there is no PostgreSQL to be had."""
+async def start_database(home: Path, wanted: Settings) -> tuple[Process, ...]:
+    """The database, or nothing where there is no PostgreSQL to be had."""
     binaries = programs()
     if binaries is None:
         print(
@@ -31,11 +31,16 @@ async def start(home: Path, wanted: Settings, queue: QueueServer) -> tuple[Proce
         return ()
     await ensure(database.process)
     await database.ready()
+    return (database.process,)
+
+
+async def start_store(home: Path, wanted: Settings, queue: QueueServer) -> Process:
+    """The result store, ready."""
     store = process(home, wanted, queue)
     await ensure(store)
     readyz = f"{ours.url(wanted.ports, ours.RESULT_STORE)}/readyz"
     await until(lambda: answers(readyz), store)
-    return database.process, store
+    return store
 
 
 def process(home: Path, wanted: Settings, queue: QueueServer) -> Process:
@@ -45,11 +50,17 @@ def process(home: Path, wanted: Settings, queue: QueueServer) -> Process:
         "probeAddr": address,
         "metricsAddr": address,
         "nats": ours.queue_access(queue, ours.RESULT_STORE.name),
-        "dsnFile": str(dsn_file(home)),
+        "dsnFile": str(dsn_file(home, OWNER)),
     }
     return ours.process(home, ours.RESULT_STORE, changes)
 
 
+def api_settings(home: Path) -> dict[str, Any]:
+    """How the API reads what the result store has written, where there is one."""
+    path = dsn_file(home, READER)
+    return {"resultStore": {"dsnFile": str(path)}} if path.exists() else {}
+
+
 def expected(home: Path) -> tuple[str, ...]:
     """The processes that should run here."""
-    return NAMES if dsn_file(home).exists() else ()
+    return NAMES if dsn_file(home, OWNER).exists() else ()

@@ -53,8 +53,10 @@ async def bring_up(home: Path, wanted: Settings, binaries: dict[str, Binary]) ->
     say("installing the manifests")
     await install(cluster.kubectl)
     say(f"starting {', '.join(program.name for program in ours.PROGRAMS)}")
-    processes = await start_ours(home, wanted, cluster, queue)
-    processes = (*processes, *await results.start(home, wanted, queue))
+    stored = await results.start_database(home, wanted)
+    processes = (*stored, *await start_ours(home, wanted, cluster, queue))
+    if stored:
+        processes = (*processes, await results.start_store(home, wanted, queue))
     if wanted.cluster == "local":
         processes = (*processes, await pods.start(home, cluster.kubectl))
     write_private(home / "env", envfile.render(environment(wanted, cluster, queue)))
@@ -103,6 +105,7 @@ def runtime_api(home: Path, wanted: Settings, kubeconfig: str, queue: QueueServe
         "kubeconfig": kubeconfig,
         "httpAddr": f"{HOST}:{wanted.ports['runtime-api']}",
         "nats": ours.queue_access(queue, "runtime-api"),
+        **results.api_settings(home),
     }
     return ours.process(home, ours.RUNTIME_API, changes)
 

@@ -10,6 +10,7 @@ from nats.aio.client import Client
 from controller.runtime.clock import Clock
 from serverless.queue.config import QueueConfig, secret_of
 from serverless.queue.errors import UnavailableError
+from serverless.queue.pause import pause
 
 AGAIN_SECONDS: Final = 2.0
 PING_SECONDS: Final = 10  # two unanswered pings are a dead connection
@@ -65,7 +66,7 @@ class QueueConnection:
             finally:
                 self._client = None
                 await client.close()
-            await self._clock.sleep(AGAIN_SECONDS)
+            await pause(self._clock, AGAIN_SECONDS)
 
     async def _connect(self, client: Client) -> None:
         await client.connect(

@@ -11,6 +11,7 @@ from nats.aio.msg import Msg
 from controller.runtime.clock import Clock
 from serverless.queue.connection import QueueConnection
 from serverless.queue.errors import UnavailableError, unavailable
+from serverless.queue.pause import pause
 
 AGAIN_SECONDS: Final = 1.0
 
@@ -44,7 +45,7 @@ class Listening:
             except UnavailableError as error:
                 about = {"subject": self._subject, "queueError": str(error)}
                 log.warning("not_listening", extra=about)
-                await self._clock.sleep(AGAIN_SECONDS)
+                await pause(self._clock, AGAIN_SECONDS)
                 epoch -= 1
 
     async def _listen(self, heard_on: Client | None) -> Client:

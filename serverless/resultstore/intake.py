@@ -16,6 +16,7 @@ from serverless.queue.connection import QueueConnection
 from serverless.queue.ensuring import ensure_consumer
 from serverless.queue.errors import QueueError, unavailable
 from serverless.queue.jetstream import JetStream, Wire
+from serverless.queue.pause import pause
 from serverless.resultstore.metrics import IntakeMetrics
 from serverless.resultstore.row import Row, row
 from serverless.resultstore.store import NoStoreError, RefusedRowError, Store
@@ -74,7 +75,7 @@ class Intake:
                 await self._move(self._connection.client)
             except QueueError as error:
                 log.warning("no_outcomes", extra={"queueError": str(error)})
-            await self._clock.sleep(AGAIN_SECONDS)
+            await pause(self._clock, AGAIN_SECONDS)
 
     async def _move(self, client: Client) -> None:
         try:
@@ -106,7 +107,7 @@ class Intake:
                 await each.term()
         rows = {each.reply: (each, found) for each, found in read if found is not None}
         while rows and not await self._saved([found for _, found in rows.values()]):
-            await self._clock.sleep(AGAIN_SECONDS)
+            await pause(self._clock, AGAIN_SECONDS)
         for each, _ in rows.values():
             await each.ack()
 

@@ -42,10 +42,11 @@ class Workplace:
 
 
 class Attempt:
-    """Runs one message whose record is `running` by us, at the revision that we hold."""
+    """Runs one message, ours `since` then, whose record is `running` by us as we hold it."""
 
-    def __init__(self, place: Workplace, given: Delivery, held: Stored) -> None:
+    def __init__(self, place: Workplace, given: Delivery, held: Stored, since: float) -> None:
         self._place = place
+        self._since = since
         self._given = given
         self._held = held
         self._pulse = Pulse(place.queue, place.records, given, held, place.pace)
@@ -84,6 +85,7 @@ class Attempt:
             return BodyLost()
         except QueueError as error:
             return Gone(f"the payload cannot be read ({error})")
+        await self._pulse.assure(self._since, self._cancel)
         return await self._place.framework.invoke(request_headers(self._held.key, record), body)
 
     async def _heard(self, call: asyncio.Task[Heard]) -> Heard:

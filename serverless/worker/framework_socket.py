@@ -57,7 +57,7 @@ class FrameworkSocket:
         try:
             response = await self._session.post(
                 f"{_HOST}{self._place.invoke_path}",
-                data=BytesIO(body),
+                data=body if len(body) <= CHUNK_BYTES else BytesIO(body),
                 headers=headers,
                 timeout=_NO_LIMIT,
                 allow_redirects=False,

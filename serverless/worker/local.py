@@ -23,7 +23,7 @@ from shared.invocation.streams import StreamLimits, Wire, body_bucket, consumer,
 MOST_WORKERS: Final = 1
 ANYWHERE: Final = Address("127.0.0.1", 0)
 
-_IN_USE: Final = 10058  # a stream of that name is there, with other settings
+_THERE: Final = frozenset({10058, 10148})  # a stream or a consumer with other settings
 
 
 class LocalError(Exception):
@@ -36,11 +36,21 @@ async def framework(script: Path, place: FrameworkPlace) -> AsyncIterator[None]:
     environment = {**os.environ, "GPU_RUNTIME_SOCKET": place.socket}
     child = await asyncio.create_subprocess_exec(sys.executable, str(script), env=environment)
     try:
-        yield
+        async with asyncio.TaskGroup() as group:
+            watch = group.create_task(_crash_of(child, script))
+            yield
+            watch.cancel()
+    except* LocalError as errors:
+        raise LocalError(str(errors.exceptions[0])) from None
     finally:
         with suppress(ProcessLookupError):
             child.terminate()
         await child.wait()
+
+
+async def _crash_of(child: asyncio.subprocess.Process, script: Path) -> None:
+    if status := await child.wait():
+        raise LocalError(f"{script} has ended with status {status}")
 
 
 def settings(given: CommandLine, place: FrameworkPlace) -> Settings:
@@ -67,7 +77,7 @@ async def prepare(url: str, request_id: str) -> None:
         made = consumer(names, request_id, MOST_WORKERS)
         stream = names.invocations_stream
         subject = f"$JS.API.CONSUMER.CREATE.{stream}.{made['name']}.{made['filter_subject']}"
-        await _create(client, subject, {"stream_name": stream, "config": made})
+        await _create(client, subject, {"stream_name": stream, "config": made, "action": "create"})
     finally:
         await client.close()
 
@@ -78,7 +88,7 @@ async def _create(client: Client, subject: str, wire: Wire) -> None:
     except (nats.errors.Error, TimeoutError) as error:
         raise LocalError(f"the queue refuses {subject}: {error!r}") from error
     refusal = json.loads(answer.data).get("error")
-    if refusal and refusal.get("err_code") != _IN_USE:
+    if refusal and refusal.get("err_code") not in _THERE:
         raise LocalError(f"the queue refuses {subject}: {refusal.get('description')}")
 
 

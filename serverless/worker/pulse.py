@@ -41,6 +41,14 @@ class Pulse:
         """Only keep the message: from here on our own writes tell whose the run is."""
         self._judges = False
 
+    async def assure(self, since: float, on_cancel: Callable[[], None]) -> None:
+        """Beat now if what was done `since` then took longer than a heartbeat may.
+
+        The message may have gone to another worker meanwhile, who may be done with it.
+        """
+        if asyncio.get_running_loop().time() - since > self._pace.heartbeat:
+            await self._beat(on_cancel)
+
     async def run(self, on_cancel: Callable[[], None]) -> None:
         """For ever; SupersededError once the run is not ours."""
         while True:

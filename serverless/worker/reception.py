@@ -1,5 +1,6 @@
 """What becomes of every message: it is looked at, decided about, and dealt with."""
 
+import asyncio
 import logging
 
 from serverless.worker.attempt import Attempt, Workplace
@@ -19,6 +20,7 @@ from serverless.worker.metrics import WorkerMetrics
 from serverless.worker.queue_errors import QueueError
 from serverless.worker.records import OvertakenError, Stored, UnreadableRecordError
 from shared import logfmt
+from shared.invocation.limits import INLINE_BYTES
 from shared.invocation.message import Call, DeadLetter
 from shared.invocation.queue_names import record_key
 from shared.invocation.record import Record
@@ -92,10 +94,11 @@ class Reception:
         return await self._place.records.read(record_key(call.request_id, call.invocation_id))
 
     async def _begin(self, given: Delivery, stored: Stored, running: Record) -> None:
+        since = asyncio.get_running_loop().time()
         held = await self._place.records.change(stored, running)
         self._metrics.begun(running)
         log.info("attempt_begun", extra={"run": running.run, "attempt": running.attempts})
-        attempt = Attempt(self._place, given, held)
+        attempt = Attempt(self._place, given, held, since)
         invocation_id = held.key.partition(".")[2]
         self._attempts[invocation_id] = attempt
         try:
@@ -109,7 +112,7 @@ class Reception:
             reason=decision.why,
             failure_class=decision.failure_class,
             call=call,
-            original=given.data,
+            original=given.data[:INLINE_BYTES],  # as a letter it grows, and must still be taken
             headers=dict(given.headers),
             at=given.sent_at,
         )

@@ -26,8 +26,8 @@ from tests.support.eventually import eventually
 from tests.support.ingress import nats_settings, queue_connected
 from tests.support.queue_server import new_queue
 
-CALLERS = 32
-COUNT = 2_000
+CALLERS = 128
+COUNT = 3_840
 ROUNDS = 3
 FUNCTION = {"operationID": "bench", "name": "bench", "specName": "any", "image": "any"}
 PAYLOAD = {"prompt": "x" * 400, "temperature": 0.7, "tags": ["a", "b"]}

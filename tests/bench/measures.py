@@ -21,6 +21,8 @@ from tests.bench.load import drive
 from tests.bench.queues import queue_measures
 from tests.bench.reports import LatencyReport
 from tests.bench.rest import rest_measures
+from tests.bench.serverless_drain import drain_measures
+from tests.bench.serverless_echo import echo_measures
 from tests.bench.storages import storage_measures
 from tests.bench.table import Measure, measured
 from tests.bench.units import units_measures
@@ -183,6 +185,11 @@ async def rest(sizes: Sizes) -> list[Measure]:
     return await rest_measures(sizes.units)
 
 
+async def serverless(_: Sizes) -> list[Measure]:
+    """A queue with workers, and no cluster."""
+    return [*await echo_measures(), *await drain_measures()]
+
+
 ON_WIDGETS: dict[str, Callable[[Bench], Awaitable[list[Measure]]]] = {
     "floor": floor,
     "sync": sync,
@@ -201,4 +208,5 @@ ALONE: dict[str, Callable[[Sizes], Awaitable[list[Measure]]]] = {
     "listing": listing,
     "health": health,
     "ingest": ingest,
+    "serverless": serverless,
 }

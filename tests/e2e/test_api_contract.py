@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from apiserver import places
-from apiserver.examples import functions, invocations
+from apiserver.examples import functions, invocations, units
 from tests.support.caller import Caller
+from tests.support.eventually import eventually
 from tests.support.http import get
 from tests.support.ingress import nats_settings, queue_connected
 from tests.support.our_api import serving
@@ -66,8 +67,18 @@ async def api(site: Site, tmp_path: Path) -> AsyncIterator[Running]:
         controlled(site),
         serving(site, tmp_path, maxSeedReplicas=4, nats=nats_settings(queue)) as product,
     ):
+        await stocked(product)
         await an_invocation(product)
         yield product
+
+
+async def stocked(product: Running) -> None:
+    """Stock of the spec that the examples name, so that a unit can be made however slow it is."""
+    caller, spec = Caller(product.url), units.CREATE["specName"]
+    seed = {"operationID": "contract", "specName": spec, "replicas": 2, "memory": "64Mi"}
+    assert (await caller.post(places.STOCK, seed)).status == 202
+    ready = f"{places.STOCK}?specName={spec}&phase=Ready"
+    await eventually(lambda: caller.get(ready), lambda answer: len(answer.data) == 2)
 
 
 async def an_invocation(product: Running) -> None:

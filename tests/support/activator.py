@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import msgspec
@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 from controller.runtime.client import Client
 from controller.runtime.clock import SystemClock
 from controller.runtime.connect import connected
+from controller.runtime.rest import RestClient
 from hack.cluster.queue import QueueServer
 from serverless.activator.config import (
     ActivatorElectionConfig,
@@ -22,6 +23,7 @@ from serverless.activator.config import (
 from serverless.activator.parts import NAME, Assembly, keys
 from shared.address import Address
 from tests.support.eventually import eventually
+from tests.support.mortal import Mortal
 from tests.support.site import Site
 
 
@@ -68,17 +70,45 @@ async def activated(config: Config) -> AsyncIterator[CollectorRegistry]:
             stop.set()
 
 
+class MortalSession:
+    """Calls of the runtime API that count among the writes of a process, and die with it."""
+
+    def __init__(self, session: aiohttp.ClientSession, mortal: Mortal) -> None:
+        self._session = session
+        self._mortal = mortal
+
+    @asynccontextmanager
+    async def request(
+        self, method: str, url: str, **options: Any
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """One call, which has been answered whole."""
+
+        async def send() -> aiohttp.ClientResponse:
+            async with self._session.request(method, url, **options) as response:
+                await response.read()
+                return response
+
+        yield await self._mortal.write(f"{method} {url}", send)
+
+
 @asynccontextmanager
 async def doomed_activator(
-    config: Config, client: Client, session: aiohttp.ClientSession
-) -> AsyncIterator[None]:
-    """An activator without rivals that talks by `client` and `session`, and ends at once."""
+    config: Config, *, dies_at: int, after_sending: bool = True
+) -> AsyncIterator[Mortal]:
+    """An activator without rivals that dies at that write to Kubernetes or to the API."""
     registry, clock = CollectorRegistry(), SystemClock()
-    async with asyncio.TaskGroup() as group:
-        manager = Assembly(client, session, registry, clock).manager(config, keys(config))
+    async with (
+        connected(config.kubeconfig, NAME, registry, clock) as client,
+        aiohttp.ClientSession() as session,
+        asyncio.TaskGroup() as group,
+    ):
+        mortal = Mortal(client.rest, dies_at=dies_at, after_sending=after_sending)
+        dying = Client(cast(RestClient, mortal), NAME)
+        calls = cast(aiohttp.ClientSession, MortalSession(session, mortal))
+        manager = Assembly(dying, calls, registry, clock).manager(alone(config), keys(config))
         process = group.create_task(manager.run(asyncio.Event()))
         try:
-            yield
+            yield mortal
         finally:
             process.cancel()
 

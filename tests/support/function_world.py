@@ -12,7 +12,7 @@ import nats.errors
 import nats.js.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.js.api import ConsumerConfig, DeliverPolicy
+from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
 from hack.cluster.queue import QueueServer
 from serverless.worker.cancellation import honour_cancellation
@@ -60,6 +60,10 @@ class FunctionWorld:
 
     async def submit(self, invocation_id: str, **request: Any) -> None:
         """Accept an invocation as the API does: the record, then the message."""
+        await self.queue(invocation_id, await self.accept(invocation_id, **request))
+
+    async def accept(self, invocation_id: str, **request: Any) -> Record:
+        """Record an invocation, and leave it without a message."""
         record = transition.accepted(
             Request(**{"timeout_seconds": 60, **request}),
             self.function_uid,
@@ -67,8 +71,8 @@ class FunctionWorld:
             self.clock.now(),
         )
         await self.write(invocation_id, record, 0)
-        await self.queue(invocation_id, record)
         self.accepted.append(record_key(self.request_id, invocation_id))
+        return record
 
     async def queue(self, invocation_id: str, record: Record) -> None:
         """Publish the message of a record's present run."""
@@ -191,7 +195,9 @@ class FunctionWorld:
 
     async def _all(self, stream: str, subject: str) -> Sequence[Msg]:
         js = self.client.jetstream()
-        config = ConsumerConfig(deliver_policy=DeliverPolicy.ALL, inactive_threshold=5.0)
+        config = ConsumerConfig(
+            deliver_policy=DeliverPolicy.ALL, ack_policy=AckPolicy.NONE, inactive_threshold=5.0
+        )
         subscription = await js.pull_subscribe(subject, stream=stream, config=config)
         found: list[Msg] = []
         while (pending := (await subscription.consumer_info()).num_pending or 0) > 0:

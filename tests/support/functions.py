@@ -52,6 +52,10 @@ class Functions:
         found: dict[str, Any] = await self.site.admin.get(self.site.path("functions", name))
         return found
 
+    async def change(self, name: str, **spec: Any) -> None:
+        """What `kubectl edit` would do to the spec."""
+        await self.site.admin.patch(self.site.path("functions", name), {"spec": spec})
+
     async def uid(self, name: str) -> str:
         return str((await self.get(name))["metadata"]["uid"])
 

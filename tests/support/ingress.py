@@ -14,6 +14,7 @@ from apiserver.jetstream.gateway import JetStream
 from apiserver.places import FUNCTIONS, INVOCATIONS
 from apiserver.queue_gateway import Queue
 from hack.cluster.controlplane import ControlPlane
+from hack.cluster.process import Process
 from hack.cluster.queue import QueueServer
 from hack.local import ours
 from shared.invocation import transition
@@ -27,18 +28,20 @@ from tests.support.products import running
 from tests.support.queue_server import new_queue
 from tests.support.site import Site, new_site
 
-START = 1_700_000_000_000
-
 
 @dataclass(frozen=True)
 class Ingress:
-    """The site, the queue as its administrator sees it, and a caller for each replica."""
+    """The site, the queue as its administrator sees it, and a caller for each replica.
+
+    `process` is that of the second one.
+    """
 
     site: Site
     server: QueueServer
     queue: Queue
     api: Caller
     replica: Caller
+    process: Process
 
     async def function(self, **spec: Any) -> str:
         """The name of a new function."""
@@ -105,7 +108,8 @@ async def new_ingress(plane: ControlPlane, home: Path) -> AsyncIterator[Ingress]
         settings = {**api_settings(site), "nats": nats_settings(server)}
         starts = (running(ours.RUNTIME_API, home / each, settings) for each in ("one", "two"))
         one, two = await asyncio.gather(*map(processes.enter_async_context, starts))
-        made = Ingress(site, server, jetstream.queue, Caller(one.url), Caller(two.url))
+        callers = Caller(one.url), Caller(two.url)
+        made = Ingress(site, server, jetstream.queue, *callers, two.process)
         for caller in (made.api, made.replica):
             await queue_connected(caller)
         yield made

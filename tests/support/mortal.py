@@ -1,9 +1,9 @@
 """A connection that dies with its process: at the nth write, before it is sent or after."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import cast
+from typing import TypeVar, cast
 
 from prometheus_client import CollectorRegistry
 
@@ -15,6 +15,8 @@ from controller.runtime.errors import UnreachableError
 from controller.runtime.rest import Call, RestClient, Stream
 from tests.support.our_controller import FIELD_MANAGER, alone
 from tests.support.site import Site
+
+T = TypeVar("T")
 
 
 class Mortal:
@@ -40,18 +42,24 @@ class Mortal:
             raise UnreachableError("the process is dead")
         if call.method == "GET" or "/events" in call.path:
             return await self._rest.send(call, **options)
+        return await self.write(
+            f"{call.method} {call.path}", lambda: self._rest.send(call, **options)
+        )
+
+    async def write(self, what: str, send: Callable[[], Awaitable[T]]) -> T:
+        """One write of any kind, or the last."""
         self._left -= 1
         if self._left == 0:
-            await self._die(call)
-        return await self._rest.send(call, **options)
+            await self._die(what, send)
+        return await send()
 
     async def stream(self, call: Call, *, silence: float) -> Stream:
         return await self._rest.stream(call, silence=silence)
 
-    async def _die(self, call: Call) -> None:
-        self.last_call = f"{call.method} {call.path}"
+    async def _die(self, what: str, send: Callable[[], Awaitable[object]]) -> None:
+        self.last_call = what
         if self._after_sending:
-            await self._rest.send(call)
+            await send()
         self.died.set()
         await asyncio.Event().wait()  # the process goes no further than this
 

@@ -19,7 +19,7 @@ async def install(plane: ControlPlane) -> None:
     """Apply the manifests that `make up` applies, and write the accounts' kubeconfigs."""
     kubectl = admin_kubectl(plane)
     await up.install(kubectl)
-    for program in (*ours.PROGRAMS, ours.ACTIVATOR):
+    for program in ours.PROGRAMS:
         await write_identity(kubectl, program.name, plane.layout.home)
 
 

@@ -17,7 +17,7 @@ from tests.support.invocations import Execution
 class WorkerProcess:
     """`python -m serverless.worker` beside a framework, in a folder of their own."""
 
-    def __init__(self, home: Path, request_id: str, server: QueueServer) -> None:
+    def __init__(self, home: Path, request_id: str, server: QueueServer, concurrency: int) -> None:
         self._home = home
         self.executions_file = home / "executions"
         secret = home / "queue"
@@ -35,7 +35,7 @@ class WorkerProcess:
             "EXECUTIONS": str(self.executions_file),
             "GPU_RUNTIME_REQUEST_ID": request_id,
             "GPU_RUNTIME_WORKER": f"{request_id}-1",
-            "GPU_RUNTIME_CONCURRENCY": "4",
+            "GPU_RUNTIME_CONCURRENCY": str(concurrency),
             "GPU_RUNTIME_TIMEOUT_SECONDS": "60",
             "GPU_RUNTIME_SOCKET": str(home / "f.sock"),
             "GPU_RUNTIME_QUEUE_SECRET": str(secret),
@@ -68,10 +68,10 @@ class WorkerProcess:
 
 @asynccontextmanager
 async def worker_process(
-    home: Path, request_id: str, server: QueueServer
+    home: Path, request_id: str, server: QueueServer, concurrency: int = 4
 ) -> AsyncIterator[WorkerProcess]:
     """Both processes, running for the length of the block unless the test ends them."""
-    both = WorkerProcess(home, request_id, server)
+    both = WorkerProcess(home, request_id, server, concurrency)
     both.framework.start()
     both.worker.start()
     try:

@@ -39,10 +39,10 @@ def test_a_port_that_our_own_process_holds_is_kept(taken: set[int]) -> None:
     assert choose({"runtime-api", "nats-server"}).ports == PREFERRED_PORTS
 
 
-def test_settings_are_what_was_saved(tmp_path: Path) -> None:
-    saved = Settings("kind", Fleet(2, 3), {"etcd": 1})
-    settings.save(tmp_path, saved)
-    assert settings.load(tmp_path) == saved
+def test_settings_are_what_was_saved_and_have_every_port(tmp_path: Path) -> None:
+    settings.save(tmp_path, Settings("kind", Fleet(2, 3), {"etcd": 1}))
+    expected = Settings("kind", Fleet(2, 3), {**PREFERRED_PORTS, "etcd": 1})
+    assert settings.load(tmp_path) == expected
 
 
 def test_an_empty_folder_has_no_settings(tmp_path: Path) -> None:

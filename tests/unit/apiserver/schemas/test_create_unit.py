@@ -205,6 +205,10 @@ def test_a_field_that_is_wrong_is_named_with_what_is_accepted(
         ({"serverless": {"requestID": "a" * 49}},
          {"serverless.requestID": f'"{"a" * 49}" is not the name of a function: lower case '
                                   "letters, digits and -, at most 48"}),
+        ({"serverless": {"requestID": "fn", "framework": {"socketPath": "/proc/f"}}},
+         {"serverless.framework.socketPath": '"/proc/f" is in a folder of the system'}),
+        ({"serverless": {"requestID": "fn"}, "template": {"ports": [{"name": "a", "port": 9809}]}},
+         {"template.ports[0].port": '"9809" is the worker\'s'}),
     ],
 )  # fmt: skip
 def test_problems_inside_are_named_by_their_path(

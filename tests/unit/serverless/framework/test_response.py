@@ -1,0 +1,63 @@
+"""Whatever a handler gives back stands for an answer."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+import pytest
+
+from serverless.framework import Invocation, Response, Retryable
+from serverless.framework.handler import Handler, answer
+from serverless.framework.response import failure, response
+
+GIVEN = Invocation("i", "fn", 1, 1, datetime(2026, 1, 1, tzinfo=UTC), {}, {}, "text/plain", b"hi")
+
+
+@pytest.mark.parametrize(
+    ("value", "body", "content_type"),
+    [
+        (b"raw", b"raw", "application/octet-stream"),
+        (bytearray(b"raw"), b"raw", "application/octet-stream"),
+        ("text", b"text", "text/plain; charset=utf-8"),
+        ({"a": [1]}, b'{"a": [1]}', "application/json"),
+        (None, b"null", "application/json"),
+        (Response(b"x", content_type="a/b"), b"x", "a/b"),
+    ],
+)
+def test_values_become_answers(value: object, body: bytes, content_type: str) -> None:
+    given = response(value)
+    assert (given.body, given.content_type, given.status) == (body, content_type, 200)
+
+
+def test_a_value_that_stands_for_nothing_is_an_error() -> None:
+    with pytest.raises(TypeError):
+        response(object())
+
+
+@pytest.mark.parametrize(
+    ("error", "headers"), [(ValueError("no"), {}), (Retryable("later"), {"X-Retryable": "true"})]
+)
+def test_only_a_retryable_error_asks_for_another_attempt(
+    error: Exception, headers: dict[str, str]
+) -> None:
+    assert (failure(error).status, failure(error).headers) == (500, headers)
+
+
+async def asynchronous(given: Invocation) -> bytes:
+    await asyncio.sleep(0)
+    return given.body
+
+
+def plain(given: Invocation) -> bytes:
+    return given.body
+
+
+class Callable:
+    async def __call__(self, given: Invocation) -> bytes:
+        return given.body
+
+
+@pytest.mark.parametrize("handler", [asynchronous, plain, Callable()])
+async def test_handlers_may_be_asynchronous_or_plain(handler: Handler) -> None:
+    with ThreadPoolExecutor(1) as threads:
+        assert await answer(handler, GIVEN, threads) == b"hi"

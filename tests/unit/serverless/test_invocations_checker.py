@@ -1,0 +1,92 @@
+"""The checker of the promise sees every way of breaking it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from msgspec.structs import replace as changed
+
+from shared.invocation import transition
+from shared.invocation.message import DeadLetter, call_of, outcome_of
+from shared.invocation.record import Record, Request, Result
+from shared.invocation.state import FailureClass, State
+from tests.support.invocations import Execution, Seen, Version, is_over, violations
+
+KEY = "fn.i"
+
+
+def history(*records: Record) -> tuple[Version, ...]:
+    return tuple(Version(record, 1000 * number) for number, record in enumerate(records, 1))
+
+
+QUEUED = transition.accepted(Request(max_attempts=2), "uid", "h", 0)
+RUNNING = transition.begun(QUEUED, "w", 7, 1)
+DONE = transition.finished(RUNNING, State.SUCCEEDED, Result(status_code=200), 2)
+TOLD = transition.published(DONE)
+GOOD = Seen(
+    accepted=(KEY,),
+    versions={KEY: history(QUEUED, RUNNING, DONE, TOLD)},
+    outcomes=(outcome_of("fn", "i", DONE),),
+    dead_letters=(),
+    executions=(Execution("i", 1, 1, 2500),),
+)
+
+
+def with_history(*records: Record) -> Seen:
+    return replace(GOOD, versions={KEY: history(*records)})
+
+
+def test_an_invocation_that_went_well_breaks_nothing() -> None:
+    assert violations(GOOD) == []
+    assert is_over(GOOD)
+
+
+def test_a_second_run_breaks_nothing() -> None:
+    again = transition.redriven(TOLD, 3)
+    late = transition.dead_lettered(again, "why", FailureClass.ATTEMPTS_EXHAUSTED, 4)
+    letter = DeadLetter(
+        reason="why", failure_class="attempts_exhausted", call=call_of("fn", "i", late)
+    )
+    seen = replace(
+        with_history(QUEUED, RUNNING, DONE, TOLD, again, late, transition.published(late)),
+        outcomes=(*GOOD.outcomes, outcome_of("fn", "i", late)),
+        dead_letters=(letter,),
+    )
+    assert violations(seen) == []
+
+
+BREAKS: dict[str, Callable[[], Seen]] = {
+    "a record is lost": lambda: replace(GOOD, versions={}),
+    "it never ends": lambda: with_history(QUEUED, RUNNING),
+    "a message is left": lambda: replace(GOOD, queued=(KEY,)),
+    "it ends twice": lambda: with_history(QUEUED, RUNNING, DONE, changed(DONE, state="failed")),
+    "it runs on after its end": lambda: with_history(QUEUED, RUNNING, DONE, RUNNING, TOLD),
+    "it has too many attempts": lambda: with_history(
+        QUEUED, changed(RUNNING, attempts=3), changed(TOLD, attempts=3)
+    ),
+    "an attempt is not counted": lambda: with_history(
+        QUEUED, changed(RUNNING, attempts=2), changed(TOLD, attempts=2)
+    ),
+    "nobody is told": lambda: replace(GOOD, outcomes=()),
+    "two stories are told": lambda: replace(
+        GOOD, outcomes=(*GOOD.outcomes, changed(GOOD.outcomes[0], attempts=2))
+    ),
+    "another story is told": lambda: replace(
+        GOOD, outcomes=(changed(GOOD.outcomes[0], worker="x"),)
+    ),
+    "it is buried alive": lambda: replace(
+        GOOD, dead_letters=(DeadLetter(reason="", failure_class="", call=call_of("fn", "i", DONE)),)
+    ),
+    "an attempt is executed twice": lambda: replace(
+        GOOD, executions=(*GOOD.executions, *GOOD.executions)
+    ),
+    "an unknown attempt is executed": lambda: replace(
+        GOOD, executions=(Execution("i", 1, 2, 2500),)
+    ),
+    "it is executed after its end": lambda: replace(GOOD, executions=(Execution("i", 1, 1, 3999),)),
+}
+
+
+@pytest.mark.parametrize("how", BREAKS)
+def test_every_way_of_breaking_the_promise_is_seen(how: str) -> None:
+    assert violations(BREAKS[how]()) != []

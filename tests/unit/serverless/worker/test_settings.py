@@ -1,0 +1,54 @@
+"""The environment of a worker is read strictly, and every problem is told at once."""
+
+import pytest
+
+from serverless.worker.access import Access, shown
+from serverless.worker.pace import Pace
+from serverless.worker.settings import Settings, from_environment
+from shared.configuration import ConfigurationError
+from shared.invocation.queue_names import QueueNames
+
+LEAST = {
+    "GPU_RUNTIME_REQUEST_ID": "fn",
+    "GPU_RUNTIME_WORKER": "fn-1",
+    "GPU_RUNTIME_QUEUE_SECRET": "/etc/gpu-runtime/queue",
+}
+
+
+def test_three_variables_are_enough() -> None:
+    assert from_environment(LEAST) == Settings(request_id="fn", worker="fn-1")
+
+
+def test_names_may_differ() -> None:
+    given = LEAST | {"GPU_RUNTIME_QUEUE_NAMES": '{"prefix": "p"}'}
+    assert from_environment(given).names == QueueNames(prefix="p")
+
+
+def test_every_problem_is_told() -> None:
+    given = {
+        "GPU_RUNTIME_CONCURRENCY": "0",
+        "GPU_RUNTIME_TIMEOUT_SECONDS": "-1",
+        "GPU_RUNTIME_HTTP_ADDR": "nowhere",
+        "GPU_RUNTIME_QUEUE_NAMES": "[",
+    }
+    with pytest.raises(ConfigurationError) as raised:
+        from_environment(given)
+    names = [line.partition(":")[0] for line in str(raised.value).splitlines()]
+    assert sorted(names) == sorted([*given, *LEAST])
+
+
+@pytest.mark.parametrize(
+    ("user", "uid"),
+    [("worker.fn.3f2a-77", "3f2a-77"), ("admin", ""), ("", ""), ("worker.fn", "")],
+)
+def test_the_user_says_for_which_function_it_may_work(user: str, uid: str) -> None:
+    assert Access("nats://q", user).function_uid == uid
+
+
+def test_an_address_is_shown_without_its_secret() -> None:
+    assert shown("nats://admin:secret@q:4222") == "nats://q:4222"
+
+
+def test_what_goes_wrong_is_left_alone_longer_each_time_up_to_a_limit() -> None:
+    pace = Pace(retry=1.0, longest_retry=30.0)
+    assert [pace.again_in(times) for times in (0, 1, 2, 3, 6, 999)] == [1, 1, 2, 4, 30, 30]
