@@ -138,7 +138,10 @@ async def test_the_api_works_with_its_own_account(installed: ControlPlane, tmp_p
     assert seen["kubernetesVersion"].startswith("v1.36.")
 
 
-@pytest.mark.parametrize("program", ours.PROGRAMS, ids=lambda program: program.name)
+# The activator connects with the controller's library.
+@pytest.mark.parametrize(
+    "program", [ours.CONTROLLER, ours.RUNTIME_API], ids=lambda program: program.name
+)
 async def test_a_program_follows_its_renewed_token_without_a_restart(
     installed: ControlPlane, tmp_path: Path, program: ours.Program
 ) -> None:
