@@ -3,7 +3,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up down status logs test test-unit test-kube test-faults test-e2e soak bench lint fmt generate swagger lock clean
+.PHONY: help venv up down status logs test test-unit test-kube test-faults test-e2e test-kind soak bench lint fmt generate swagger lock images clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
@@ -39,6 +39,9 @@ test-faults: venv ## Tests that kill, pause and cut things
 test-e2e: venv ## Tests of the whole system as a user sees it
 	@$(PY) -m pytest tests/e2e
 
+test-kind: venv ## Tests on kind with real pods; needs docker and kind
+	@$(PY) -m pytest tests/kind
+
 soak: venv ## Ten thousand random schedules of operations on the model (N=10000 SEED=0)
 	@$(PY) -m tests.model $(if $(N),--schedules $(N)) $(if $(SEED),--seed $(SEED))
 
@@ -61,9 +64,13 @@ generate: venv ## Write the files that are made from code: manifests, docs/confi
 
 swagger: generate ## Write docs/openapi.json
 
-lock: venv ## Renew requirements.lock from setup.cfg
+lock: venv ## Renew requirements.lock, and of it requirements-runtime.lock, from setup.cfg
 	@$(PY) -m uv pip compile setup.cfg --extra dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --upgrade --quiet --output-file requirements.lock
-	@echo "requirements.lock renewed; the next make installs it"
+	@$(PY) -m uv pip compile setup.cfg --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --constraint requirements.lock --output-file requirements-runtime.lock
+	@echo "both locks renewed; the next make installs the whole one, the next image the runtime one"
+
+images: venv ## Build the container images with docker, podman or buildah
+	@$(PY) -m hack.images
 
 clean: down ## make down, and remove the virtualenv and tool caches
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis *.egg-info

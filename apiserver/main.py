@@ -24,6 +24,7 @@ from apiserver.breaker import Breaker
 from apiserver.clock import Clock, SystemClock
 from apiserver.config import Config, SpecConfig
 from apiserver.deadline import Allowance
+from apiserver.garbage import look_seldom
 from apiserver.gateway import Cluster
 from apiserver.jetstream.gateway import JetStream
 from apiserver.kube import kubeconfig
@@ -76,6 +77,7 @@ def main(arguments: Sequence[str]) -> ExitCode:
     try:
         config = configuration.load(Config, given.config, given.overrides)
         logfmt.configure(config.log_level, sys.stderr)
+        look_seldom()
         return asyncio.run(run(config))
     except ConfigurationError as error:
         sys.stderr.write(f"bad configuration:\n{error}\n")

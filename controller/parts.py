@@ -26,6 +26,7 @@ from controller.loops import Loops
 from controller.namespaces import Namespaces
 from controller.operation import setup as operation
 from controller.operation.reconciler import OperationReconciler
+from controller.operation.stalls import Stalls
 from controller.runtime.client import Client
 from controller.runtime.clock import Clock
 from controller.runtime.control_loop import ControlLoop
@@ -76,6 +77,7 @@ class Assembly:
         )
         is_leader = elector.is_leader if elector else lambda: True
         self._registry.register(Census(caches.units, where, is_leader))
+        self._registry.register(Stalls(caches.operations, self._clock, is_leader))
         return Manager(parts, self._clock)
 
     def _candidacy(self) -> Candidacy:

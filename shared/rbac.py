@@ -5,9 +5,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Verbs on resources of one API group, in one namespace or, without one, in the cluster."""
+    """Verbs on resources of one API group, in one namespace or, without one, in the cluster.
+
+    With `names`, on the objects of these names only.
+    """
 
     group: str
     resources: tuple[str, ...]
     verbs: tuple[str, ...]
     namespace: str = ""
+    names: tuple[str, ...] = ()

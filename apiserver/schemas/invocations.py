@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 from marshmallow import ValidationError, fields, validate, validates_schema
+from msgspec import UNSET
 
 from apiserver.invocation_commands import Invoke
 from apiserver.schemas.caller_headers import CallerHeaders
@@ -17,6 +18,7 @@ from apiserver.schemas.invocation_fields import (
     InvocationID,
     Mode,
 )
+from apiserver.schemas.plain_invocation import PlainInvocation, plain_invocation
 from apiserver.schemas.request import RequestSchema
 from apiserver.schemas.serverless import RequestID
 from apiserver.schemas.strict import Whole
@@ -62,6 +64,11 @@ class InvokeSchema(RequestSchema[Request]):
         if "payload" in data and "payload_base64" in data:
             raise ValidationError({"payloadBase64": ["cannot go with payload: give one of them"]})
 
+    def read(self, given: object) -> Request:
+        """The request; raises ValidationError."""
+        plain = plain_invocation(given)
+        return super().read(given) if plain is None else request_of(plain)
+
     def make(self, data: dict[str, Any]) -> Request:
         """The command, and the payload as the function will get it."""
         mode, wait = data.pop("mode"), data.pop("wait_seconds", DEFAULT_WAIT)
@@ -77,3 +84,15 @@ class InvokeSchema(RequestSchema[Request]):
             **{"content_type": JSON if is_json else BINARY, **data},
         )
         return Request(command, payload)
+
+
+def request_of(plain: PlainInvocation) -> Request:
+    """What a plain request asks for."""
+    seconds = DEFAULT_WAIT if plain.wait_seconds is UNSET else plain.wait_seconds
+    command = Invoke(
+        request_id=plain.request_id,
+        invocation_id=plain.invocation_id,
+        content_type=JSON,
+        wait_seconds=seconds if plain.mode == "sync" else None,
+    )
+    return Request(command, msgspec.json.encode(plain.payload, order="sorted"))

@@ -9,9 +9,11 @@ from controller.gpuunit.settings import QueueTarget, UnitSettings
 from controller.non_empty import non_empty
 from controller.runtime.kind import key_of
 from shared import names, wellknown
+from shared.serverless_rules import WORKER_PORT
 from shared.v1alpha1.gpuunit import GPUUnit
 
 NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
+MONITORING: Final = "monitoring"
 
 
 def network_policy(unit: GPUUnit, settings: UnitSettings) -> dict[str, Any]:
@@ -33,8 +35,15 @@ def _active_rules(unit: GPUUnit, settings: UnitSettings) -> dict[str, Any]:
     ingress = [{"ports": declared}] if declared else []  # a rule without ports allows them all
     egress = [dns(), public_addresses(settings.private_ranges)]
     if unit.spec.serverless is not None:
+        ingress.append(_metrics())
         egress.append(_queue(settings.queue))
     return non_empty({"ingress": ingress, "egress": egress})
+
+
+def _metrics() -> dict[str, Any]:
+    """What the worker has counted is collected from where the manifests expect Prometheus."""
+    collectors = {"namespaceSelector": {"matchLabels": {NAMESPACE_LABEL: MONITORING}}}
+    return {"from": [collectors], "ports": [{"protocol": "TCP", "port": WORKER_PORT}]}
 
 
 def _queue(target: QueueTarget) -> dict[str, Any]:

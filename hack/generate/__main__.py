@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from hack.cluster.files import write_whole
-from hack.generate import configuration, crd, openapi, rbac
+from hack.generate import configuration, crd, dashboard, openapi, rbac
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FILES: Mapping[str, Callable[[], str]] = {
@@ -14,7 +14,9 @@ FILES: Mapping[str, Callable[[], str]] = {
     "docs/openapi.json": openapi.document,
     **crd.FILES,
     "manifests/rbac/activator.yaml": rbac.activator,
+    "manifests/monitoring/dashboard.json": dashboard.document,
     "manifests/rbac/controller.yaml": rbac.controller,
+    "manifests/rbac/credentials.yaml": rbac.credentials,
     "manifests/rbac/runtime-api.yaml": rbac.runtime_api,
 }
 

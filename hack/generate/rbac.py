@@ -8,6 +8,7 @@ import yaml
 from apiserver.rbac import RULES as API_RULES
 from controller.rbac import RULES as CONTROLLER_RULES
 from serverless.activator.rbac import RULES as ACTIVATOR_RULES
+from serverless.credentials.rbac import RULES as CREDENTIALS_RULES
 from shared.rbac import Rule
 
 NAMESPACE = "runtime-system"
@@ -27,6 +28,10 @@ def activator() -> str:
     return manifest("activator", ACTIVATOR_RULES)
 
 
+def credentials() -> str:
+    return manifest("credentials", CREDENTIALS_RULES)
+
+
 def manifest(account: str, rules: Sequence[Rule]) -> str:
     documents = [service_account(account)]
     for namespace in sorted({rule.namespace for rule in rules}):
@@ -37,13 +42,14 @@ def manifest(account: str, rules: Sequence[Rule]) -> str:
 
 def merged(rules: Iterable[Rule]) -> list[Rule]:
     """One rule a resource: what several parts of a program need is listed once."""
-    verbs: dict[tuple[str, str, str], set[str]] = {}
+    verbs: dict[tuple[str, str, str, tuple[str, ...]], set[str]] = {}
     for rule in rules:
         for resource in rule.resources:
-            verbs.setdefault((rule.namespace, rule.group, resource), set()).update(rule.verbs)
+            what = (rule.namespace, rule.group, resource, rule.names)
+            verbs.setdefault(what, set()).update(rule.verbs)
     return [
-        Rule(group, (resource,), tuple(sorted(needed)), namespace)
-        for (namespace, group, resource), needed in sorted(verbs.items())
+        Rule(group, (resource,), tuple(sorted(needed)), namespace, names)
+        for (namespace, group, resource, names), needed in sorted(verbs.items())
     ]
 
 
@@ -61,14 +67,17 @@ def role(account: str, namespace: str, rules: Sequence[Rule]) -> dict[str, Any]:
         "apiVersion": f"{RBAC}/v1",
         "kind": role_kind(namespace),
         "metadata": metadata(role_name(account), namespace),
-        "rules": [
-            {
-                "apiGroups": [rule.group],
-                "resources": list(rule.resources),
-                "verbs": list(rule.verbs),
-            }
-            for rule in rules
-        ],
+        "rules": [policy_rule(rule) for rule in rules],
+    }
+
+
+def policy_rule(rule: Rule) -> dict[str, Any]:
+    named = {"resourceNames": list(rule.names)} if rule.names else {}
+    return {
+        "apiGroups": [rule.group],
+        "resources": list(rule.resources),
+        **named,
+        "verbs": list(rule.verbs),
     }
 
 

@@ -61,13 +61,17 @@ class WorkerSecrets:
         self._writer = writer
         self._url = url
         self._key = key
-        self._written: set[str] = set()
+        self._written: dict[str, str] = {}
 
     async def ensure_once(self, function: Function) -> None:
         """Look at the Secret of a function that was not looked at before."""
-        if function.metadata.uid not in self._written:
+        if self._written.get(function.metadata.name) != function.metadata.uid:
             await self.ensure(function)
-            self._written.add(function.metadata.uid)
+            self._written[function.metadata.name] = function.metadata.uid
+
+    def forget(self, request_id: str) -> None:
+        """Keep nothing of a function that is gone."""
+        self._written.pop(request_id, None)
 
     async def ensure(self, function: Function) -> None:
         """Make the Secret of a function what it shall be."""

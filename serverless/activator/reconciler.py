@@ -20,7 +20,7 @@ from serverless.activator.kinds import FUNCTIONS
 from serverless.activator.measures import Measures
 from serverless.activator.moment import now_ms
 from serverless.activator.outfit import Outfit, WorkerSecrets
-from serverless.activator.scaling import Plan, Scene, plan
+from serverless.activator.scaling import Plan, Scene, Why, plan
 from serverless.activator.sight import Memory, Sights, is_asking
 from serverless.activator.status import message_of, status
 from serverless.activator.units_api import UnitsAPI
@@ -109,7 +109,7 @@ class FunctionReconciler:
         await self._hands.secrets.ensure_once(function)
         if consumer is None:
             return LOOK_AGAIN
-        memory = self._memories.setdefault(function.metadata.uid, Memory())
+        memory = self._memories.setdefault(function.metadata.name, Memory())
         scene = self._sights.of(function, consumer.load, memory)
         self._measures.seen(function.metadata.name, scene, memory, self._clock.monotonic())
         wanted = plan(scene)
@@ -123,23 +123,22 @@ class FunctionReconciler:
     async def _act(self, function: Function, scene: Scene, wanted: Plan, memory: Memory) -> Settled:
         """The one thing to do now; whether the making of the last worker is over."""
         if wanted.remove is not None:
-            await self._remove(function, wanted, memory)
+            await self._remove(function, wanted.remove.name, wanted.why, memory)
         if is_asking(function) and not scene.is_asking:
             self._tell_made(function, memory)
             return Settled(is_over=True)
         if scene.is_asking or wanted.create:
+            await self._hands.secrets.ensure(function)  # a worker does not start without it
             is_needed = scene.count <= wanted.desired
             return await self._hands.asking.ask(function, is_needed, memory)
         memory.trouble = None
         return Settled(is_over=False)
 
-    async def _remove(self, function: Function, wanted: Plan, memory: Memory) -> None:
-        assert wanted.remove is not None  # noqa: S101 - the caller has looked
-        name = wanted.remove.name
+    async def _remove(self, function: Function, name: str, why: Why | None, memory: Memory) -> None:
         if await self._hands.api.delete(name):
             memory.removed.add(name)
-            said = f"removed worker {name}: {wanted.why}"
             about = reference(FUNCTIONS, function)
+            said = f"removed worker {name}: {why}"
             self._hands.recorder.normal(about, EventReason.SCALED_DOWN, said)
 
     def _tell_made(self, function: Function, memory: Memory) -> None:
@@ -188,4 +187,7 @@ class FunctionReconciler:
         await self._hands.writer.patch(FUNCTIONS, key_of(function), body)
 
     def _forget(self, request_id: str) -> None:
+        self._memories.pop(request_id, None)
+        self._sights.forget(request_id)
+        self._hands.secrets.forget(request_id)
         self._measures.forget(request_id)

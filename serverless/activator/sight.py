@@ -51,6 +51,10 @@ class Sights:
             is_asking=is_asking(function) and not is_there(function, workers),
         )
 
+    def forget(self, request_id: str) -> None:
+        """Keep nothing of a function that is gone."""
+        self._reports.forget(request_id)
+
     def _workers(self, function: Function) -> list[Worker]:
         meta, now = function.metadata, now_ms(self._clock)
         reports = self._reports.of(meta.name)

@@ -106,7 +106,7 @@ async def state_of(api: Caller, function: str, name: str) -> Any:
 
 
 async def test_the_story_of_a_function(system: LocalSystem) -> None:
-    calls, scaling, ends = blocks(ROOT / "docs" / "readme-serverless.md")
+    calls, scaling, ends = blocks(ROOT / "README.md", "A function from zero to many and back")
 
     told = await shell(system, calls)
     assert '"state": "queued"' in told

@@ -1,13 +1,12 @@
 """The activator dies at any write: the next one goes on, and no worker is made twice or lost."""
 
-import asyncio
-from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
 from hack.cluster.controlplane import ControlPlane
 from tests.support.activator import activated, configuration, doomed_activator
 from tests.support.caller import Caller
+from tests.support.first_of import first_of
 from tests.support.functions import Functions, functions_of
 from tests.support.installation import Installation
 from tests.support.our_api import serving
@@ -16,15 +15,6 @@ from tests.support.queue_server import new_queue
 from tests.support.site import new_site
 
 ENOUGH_WRITES = 16
-
-
-async def first_of(*endings: Coroutine[Any, Any, Any]) -> None:
-    """Wait until one of them has come."""
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(each) for each in endings]
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in tasks:
-            task.cancel()
 
 
 async def up_and_down(functions: Functions, name: str) -> None:

@@ -1,10 +1,7 @@
 """The controller dies at any write of a hand-off: the next one goes on where it was."""
 
-import asyncio
-from collections.abc import Coroutine
-from typing import Any
-
 from tests.support import played_api
+from tests.support.first_of import first_of
 from tests.support.full_cluster import fill, nobody_was_harmed, stock_units
 from tests.support.mortal import doomed
 from tests.support.our_controller import controlled
@@ -31,15 +28,6 @@ async def test_a_hand_off_survives_a_crash_at_every_write(site: Site) -> None:
     assert len(lines) < len(stock), f"the hand-off did not end within {ENOUGH_WRITES} writes"
     assert any("/pods/" in line and "/status" in line for line in lines), lines
     assert any(line.startswith("DELETE") for line in lines), lines
-
-
-async def first_of(*endings: Coroutine[Any, Any, Any]) -> None:
-    """Wait until one of them has come."""
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(each) for each in endings]
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in tasks:
-            task.cancel()
 
 
 async def handed_over_in_spite_of_a_crash(

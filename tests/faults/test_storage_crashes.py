@@ -10,6 +10,7 @@ from typing import Any
 from hack.cluster.controlplane import ControlPlane
 from shared.storage_lock import StorageLock
 from tests.support.eventually import eventually
+from tests.support.first_of import first_of
 from tests.support.gpu_storages import (
     a_storage,
     create,
@@ -57,15 +58,6 @@ async def survives(plane: ControlPlane, begin: Part, end: Part, number: int) -> 
         async with controlled(site):
             await end(site)
     return mortal.last_call
-
-
-async def first_of(*endings: Coroutine[Any, Any, Any]) -> None:
-    """Wait until one of them has come."""
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(each) for each in endings]
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in tasks:
-            task.cancel()
 
 
 async def is_filled_and_free(site: Site) -> None:

@@ -26,13 +26,14 @@ ANYTHING = (*FOLLOW, "update", "deletecollection")
 
 
 class Act(NamedTuple):
-    """Something that an account may do or not; without a namespace, everywhere."""
+    """Something that an account may do or not; without a namespace or name, to all."""
 
     account: str
     verb: str
     group: str
     resource: str
     namespace: str = ""
+    name: str = ""
 
 
 def acts(account: str, verbs: Iterable[str], group: str, resource: str, *where: str) -> list[Act]:
@@ -57,13 +58,21 @@ NEEDED = [
     *acts("controller", ("create", "patch"), "", "persistentvolumeclaims", INSTANCE),
     *acts("controller", ("create", "delete", "patch"), "batch", "jobs", INSTANCE),
     *acts("controller", ("list", "watch"), "storage.k8s.io", "storageclasses"),
+    *acts("activator", ("get", "list", "patch", "watch"), GROUP, "functions", INSTANCE),
+    *acts("activator", ("patch",), GROUP, "functions/status", INSTANCE),
+    *acts("activator", ("get", "list", "watch"), GROUP, "gpuunits", INSTANCE),
+    *acts("activator", ("create", "get", "patch"), "", "secrets", INSTANCE),
+    *acts("activator", ("create", "get", "patch"), "coordination.k8s.io", "leases", SYSTEM),
+    Act("credentials", "get", "", "secrets", SYSTEM, "nats-users"),
+    Act("credentials", "patch", "", "secrets", SYSTEM, "nats-users"),
 ]
-BOTH = ("runtime-api", "controller")
+ACCOUNTS_OF_OURS = ("runtime-api", "controller", "activator", "credentials")
 REFUSED = [
     act
-    for account in BOTH
+    for account in ACCOUNTS_OF_OURS
     for act in (
-        *acts(account, ANYTHING, "", "secrets", "", *OURS),
+        *acts(account, ANYTHING, "", "secrets", "", STOCK, SYSTEM),
+        *acts(account, ("list", "watch", "delete"), "", "secrets", INSTANCE),
         *acts(account, ("create", "get"), "", "pods/exec", "", *OURS),
         *acts(account, ("create", "patch"), "", "pods", "", *OURS),
         *acts(account, ("create", "delete", "patch", "update"), "", "nodes"),
@@ -76,6 +85,15 @@ REFUSED = [
         *acts(account, ("deletecollection",), GROUP, "gpuunits", *OURS),
     )
 ] + [
+    *acts("runtime-api", ANYTHING, "", "secrets", INSTANCE),
+    *acts("controller", ANYTHING, "", "secrets", INSTANCE),
+    *acts("credentials", ANYTHING, "", "secrets", INSTANCE),
+    *acts("activator", ("create", "delete", "patch", "update"), GROUP, "gpuunits", STOCK, INSTANCE),
+    *acts("activator", ("create", "delete", "update"), GROUP, "functions", INSTANCE),
+    *acts("activator", ("update",), "", "secrets", INSTANCE),
+    *acts("activator", ANYTHING, GROUP, "operations", "", *OURS),
+    *acts("activator", ANYTHING, "", "pods", "", *OURS),
+    *acts("activator", ANYTHING, "apps", "deployments", "", *OURS),
     *acts("runtime-api", ("patch", "update"), GROUP, "gpuunits/status", STOCK, INSTANCE),
     *acts("runtime-api", ("patch", "update"), GROUP, "gpustorages/status", INSTANCE),
     *acts("runtime-api", ("delete", "deletecollection"), GROUP, "operations", SYSTEM),
@@ -88,6 +106,14 @@ REFUSED = [
     *acts("controller", ("create", "delete"), GROUP, "gpustorages", INSTANCE),
     *acts("controller", ("delete", "deletecollection"), "", "persistentvolumeclaims", *OURS),
     *acts("controller", ANYTHING, "", "persistentvolumes"),
+    *acts("credentials", ANYTHING, GROUP, "gpuunits", "", *OURS),
+    *acts("credentials", ANYTHING, "", "configmaps", "", *OURS),
+    *(Act("credentials", verb, "", "secrets", SYSTEM, "other") for verb in ANYTHING),
+    *(
+        Act("credentials", verb, "", "secrets", SYSTEM, "nats-users")
+        for verb in ("delete", "update")
+    ),
+    *acts("credentials", ANYTHING, "coordination.k8s.io", "leases", "", *OURS),
 ]
 
 
@@ -99,6 +125,7 @@ async def is_allowed(admin: Admin, act: Act) -> bool:
         "resource": name,
         "subresource": part,
         "namespace": act.namespace,
+        "name": act.name,
     }
     user = f"system:serviceaccount:runtime-system:{act.account}"
     review = await admin.create(REVIEWS, {"spec": {"user": user, "resourceAttributes": attributes}})
@@ -110,7 +137,7 @@ async def allowed(admin: Admin, asked: list[Act]) -> list[Act]:
     return [act for act in asked if await is_allowed(admin, act)]
 
 
-@pytest.mark.parametrize("account", BOTH)
+@pytest.mark.parametrize("account", ACCOUNTS_OF_OURS)
 async def test_an_account_may_do_what_its_program_needs(
     installed: ControlPlane, account: str
 ) -> None:
@@ -118,7 +145,7 @@ async def test_an_account_may_do_what_its_program_needs(
     assert await allowed(installed.admin, needed) == needed
 
 
-@pytest.mark.parametrize("account", BOTH)
+@pytest.mark.parametrize("account", ACCOUNTS_OF_OURS)
 async def test_an_account_may_do_nothing_else(installed: ControlPlane, account: str) -> None:
     refused = [act for act in REFUSED if act.account == account]
     assert await allowed(installed.admin, refused) == []
@@ -138,7 +165,7 @@ async def test_the_api_works_with_its_own_account(installed: ControlPlane, tmp_p
     assert seen["kubernetesVersion"].startswith("v1.36.")
 
 
-# The activator connects with the controller's library.
+# The activator needs a queue to start, and has its way to the cluster from the controller.
 @pytest.mark.parametrize(
     "program", [ours.CONTROLLER, ours.RUNTIME_API], ids=lambda program: program.name
 )

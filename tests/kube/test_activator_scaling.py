@@ -2,14 +2,16 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from apiserver.places import UNITS
 from hack.cluster.controlplane import ControlPlane
 from tests.support.activator import activated, configuration
 from tests.support.caller import Caller
 from tests.support.functions import Functions, functions_of
-from tests.support.installation import Installation
+from tests.support.installation import Installation, an_order, new_name
 from tests.support.our_api import serving
 from tests.support.our_controller import controlled
 from tests.support.queue_server import new_queue
@@ -41,9 +43,67 @@ async def test_workers_follow_the_queue_from_none_to_all_and_back(
     await functions.says(name, lambda status: status.get("phase") == "Idle")
     for number in range(5):
         await functions.submit(name, f"i{number}")
-    status = await functions.says(name, lambda status: status.get("workers") == 3)
-    assert status["desiredWorkers"] == 3
+    status = await functions.says(name, lambda status: status.get("readyWorkers") == 3)
+    assert (status["phase"], status["desiredWorkers"], status["queued"]) == ("Ready", 3, 5)
+    owners = {
+        unit["metadata"]["ownerReferences"][0]["uid"] for unit in await functions.workers(name)
+    }
+    assert owners == {await functions.uid(name)}
     await functions.work_off(name)
     status = await functions.says(name, lambda status: status.get("phase") == "Idle")
-    assert "workers" not in status
+    assert not status.get("workers")
     assert status["workerCounter"] == status["settledCounter"] == 3
+
+
+async def test_a_broken_function_and_one_without_stock_hold_up_nobody(
+    world: tuple[Installation, Functions],
+) -> None:
+    installation, functions = world
+    spec, empty = await installation.stocked(4), new_name("spec")
+    broken = await functions.create(spec, minWorkers=1, image="no image: at all")
+    starved = await functions.create(empty, minWorkers=1)
+    good = await functions.create(spec, minWorkers=1)
+    await functions.says(good, lambda status: status.get("phase") == "Ready")
+    status = await functions.says(starved, lambda status: status.get("phase") == "Degraded")
+    assert condition_of(status)["reason"] == "InsufficientStock"
+    status = await functions.says(broken, lambda status: status.get("phase") == "Failed")
+    assert condition_of(status)["reason"] == "InvalidSpec"
+
+    await installation.stocked(1, empty, memory="64Mi")
+    status = await functions.says(starved, lambda status: status.get("phase") == "Ready")
+    assert status["workerCounter"] == 1
+
+    await functions.change(broken, image="example/mended:1")
+    status = await functions.says(broken, lambda status: status.get("phase") == "Ready")
+    assert (status["workers"], status["workerCounter"]) == (1, 1)
+
+    await functions.change(good, image="example/newer:1")
+    status = await functions.says(
+        good, lambda status: status.get("workerCounter") == 2 and status.get("phase") == "Ready"
+    )
+    (unit,) = await functions.workers(good)
+    assert unit["spec"]["image"] == "example/newer:1"
+
+
+async def test_a_worker_made_by_hand_counts_and_is_never_deleted(
+    world: tuple[Installation, Functions],
+) -> None:
+    installation, functions = world
+    spec = await installation.stocked(2)
+    name = await functions.create(spec, maxWorkers=2)
+    await functions.says(name, lambda status: status.get("phase") == "Idle")
+    order = an_order(spec, image="example/another:1", serverless={"requestID": name})
+    assert (await installation.api.post(UNITS, order)).status == 201
+    await functions.says(name, lambda status: status.get("readyWorkers") == 1)
+    await functions.submit(name, "one")
+    await functions.submit(name, "two")
+    await functions.says(name, lambda status: status.get("readyWorkers") == 2)
+    await functions.work_off(name)
+    status = await functions.says(name, lambda status: status.get("workers") == 1)
+    assert status["workerCounter"] == 1
+    assert [unit["metadata"]["name"] for unit in await functions.workers(name)] == [order["name"]]
+
+
+def condition_of(status: dict[str, Any]) -> dict[str, Any]:
+    """The condition Ready."""
+    return next(each for each in status["conditions"] if each["type"] == "Ready")

@@ -1,7 +1,8 @@
 """The sweep over real records: every case that nobody else can bring to its end."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -25,7 +26,7 @@ from serverless.activator.streams import Streams
 from serverless.activator.sweep import Sweep
 from serverless.queue.config import QueueConfig
 from serverless.queue.connection import QueueConnection
-from serverless.queue.jetstream import JetStream
+from serverless.queue.jetstream import JetStream, Wire
 from shared.invocation import transition
 from shared.invocation.record import Result
 from shared.invocation.state import FailureClass, State
@@ -47,13 +48,55 @@ class LaterClock(SystemClock):
         return super().now() + LATER
 
 
+class DeadError(Exception):
+    """The process is gone: whatever it does after this is not done."""
+
+
+class MortalJetStream(JetStream):
+    """Dies after its write of number `dies_at` was taken, and before the answer was heard."""
+
+    def __init__(self, connection: QueueConnection, dies_at: int) -> None:
+        super().__init__(connection)
+        self._left = dies_at
+        self.is_dead = False
+
+    async def publish(
+        self, subject: str, data: bytes, *, message_id: str = "", expected: int | None = None
+    ) -> int:
+        self._require_life()
+        made = await super().publish(subject, data, message_id=message_id, expected=expected)
+        self._live_on()
+        return made
+
+    async def change(self, verb: str, body: Wire | None = None) -> Wire:
+        self._require_life()
+        said = await super().change(verb, body)
+        self._live_on()
+        return said
+
+    def _require_life(self) -> None:
+        if self.is_dead:
+            raise DeadError
+
+    def _live_on(self) -> None:
+        self._left -= 1
+        self.is_dead = self._left <= 0
+        self._require_life()
+
+
 @dataclass(frozen=True)
 class Swept:
-    """A sweep that runs when it is told to."""
+    """A sweep that runs when it is told to, and how to make others."""
 
     functions: Functions
     sweep: Sweep
-    uid: str
+    connection: QueueConnection
+    make: Callable[[JetStream], Sweep]
+
+    def dying(self, dies_at: int) -> tuple[Sweep, MortalJetStream]:
+        """A sweep that dies, and what tells whether it has."""
+        mortal = MortalJetStream(self.connection, dies_at)
+        return self.make(mortal), mortal
 
 
 @pytest.fixture
@@ -72,14 +115,16 @@ async def swept(installed: ControlPlane, tmp_path: Path) -> AsyncIterator[Swept]
         tasks.append(group.create_task(made.run()))
         await made.synced()
         await site.create("functions", a_function(site))
-        uid = await functions.uid(FN)
         metrics = InformerMetrics(CollectorRegistry())
         informer = Informer(client, Scope(FUNCTIONS, where), metrics, clock, Random(7))
-        records = Records(JetStream(connection), NAMES)
         homes = Homes(Cache({where: informer}), client, where)
+
+        def make(jetstream: JetStream) -> Sweep:
+            records = Records(jetstream, NAMES)
+            return Sweep(records, Settling(records, clock), homes, clock)
+
         async with following([informer]):
-            sweep = Sweep(records, Settling(records, clock), homes, clock)
-            yield Swept(functions, sweep, uid)
+            yield Swept(functions, make(JetStream(connection)), connection, make)
         for task in tasks:
             task.cancel()
 
@@ -176,3 +221,28 @@ async def test_a_queue_that_has_lost_everything_is_followed_from_its_beginning(
     await functions.submit(FN, "after", ttl_seconds=5)
     await swept.sweep.round()
     assert (await functions.read(FN, "after")).state is State.EXPIRED
+
+
+async def test_a_sweep_that_dies_at_any_write_is_followed_by_one_that_ends_right(
+    swept: Swept,
+) -> None:
+    functions, turns = swept.functions, 0
+    for dies_at in range(1, 20):
+        turns = dies_at
+        await functions.submit(FN, f"overdue-{dies_at}", ttl_seconds=5)
+        made = await functions.submit(FN, f"released-{dies_at}", queued=False)
+        begun = transition.begun(made, "fn-1", 999, now_ms())
+        await functions.write(FN, f"released-{dies_at}", begun)
+        dying, mortal = swept.dying(dies_at)
+        with contextlib.suppress(ExceptionGroup):
+            await dying.round()
+        await swept.sweep.round()
+        record = await functions.read(FN, f"overdue-{dies_at}")
+        assert (record.state, record.published) == (State.EXPIRED, True)
+        assert (await functions.read(FN, f"released-{dies_at}")).state is State.QUEUED
+        if not mortal.is_dead:
+            break
+    told = [each.invocation_id for each in await functions.told(FN)]
+    assert sorted(told) == sorted(f"overdue-{turn}" for turn in range(1, turns + 1))
+    assert set(await functions.queued(FN)) == {f"released-{turn}" for turn in range(1, turns + 1)}
+    assert turns > 5  # else there was too little to die of

@@ -3,24 +3,21 @@
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.errors import ClusterError
-from hack.local.home import ROOT
 from tests.support.eventually import eventually
 from tests.support.gpu_storages import a_storage, create, storage
 from tests.support.our_controller import controlled
 from tests.support.products import admin_kubectl
+from tests.support.samples import SAMPLES, sample
 from tests.support.simulated_units import PORTS, a_users_unit, change, simulated
 from tests.support.site import Site, a_unit, ready_of
 
 AsKubectl = Callable[..., Awaitable[str]]
-
-SAMPLES = sorted((ROOT / "manifests" / "samples").glob("*.yaml"))
 
 
 @pytest.fixture
@@ -121,12 +118,12 @@ async def test_a_template_is_explained(kubectl: AsKubectl) -> None:
     assert {"command", "args", "envs", "ports"} <= set(explained.split())
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.stem)
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 async def test_a_sample_is_accepted_as_it_is_shipped(
-    installed: ControlPlane, sample: Path, tmp_path: Path
+    installed: ControlPlane, path: Path, tmp_path: Path
 ) -> None:
     said = await admin_kubectl(installed).run(
-        "apply", f"--cache-dir={tmp_path}", "--dry-run=server", "-f", str(sample)
+        "apply", f"--cache-dir={tmp_path}", "--dry-run=server", "-f", str(path)
     )
 
     assert "created (server dry run)" in said
@@ -134,12 +131,9 @@ async def test_a_sample_is_accepted_as_it_is_shipped(
 
 async def test_the_samples_run(site: Site, kubectl: AsKubectl, tmp_path: Path) -> None:
     async with controlled(site):
-        for sample in SAMPLES:
-            body = moved(yaml.safe_load(sample.read_text()), site)
-            if body["kind"] == "GPUStorage":
-                # A simulated program ends only if it is told to.
-                body["metadata"]["labels"] = {"sim.local/mode": "exit", "sim.local/exit-code": "0"}
-            copy = tmp_path / sample.name
+        for path in SAMPLES:
+            body = sample(path, site)
+            copy = tmp_path / path.name
             copy.write_text(yaml.safe_dump(body))
             await kubectl("apply", "-n", body["metadata"]["namespace"], "-f", str(copy))
         await site.unit_with("notebook", "StorageNotReady")
@@ -155,11 +149,3 @@ async def test_the_samples_run(site: Site, kubectl: AsKubectl, tmp_path: Path) -
     assert browsed["status"]["accessor"]["accessURL"].endswith(":8080")
     assert shown[0] == ["NAME", "SIZE", "CAPACITY", "PHASE", "MOUNTED", "BY", "AGE"]
     assert shown[1][:5] == ["datasets", "10Gi", "10Gi", "Ready", "notebook"]
-
-
-def moved(body: dict[str, Any], site: Site) -> dict[str, Any]:
-    """The sample in the namespaces of the test's own site."""
-    names = site.namespaces
-    here = {"runtime-stock": names.stock, "runtime-instance": names.instance}
-    meta = body["metadata"]
-    return {**body, "metadata": {**meta, "namespace": here[meta["namespace"]]}}

@@ -35,7 +35,7 @@ USUAL: Final = Traits()
 
 @asynccontextmanager
 async def a_worker(
-    url: str,
+    access: str | Access,
     request_id: str,
     socket: Path,
     *,
@@ -46,12 +46,13 @@ async def a_worker(
     async with framework_at(FrameworkPlace(str(socket))) as framework:
         around = Surroundings(
             traits.queue or Queue(QueueNames()),
-            lambda: Access(url),
+            lambda: access if isinstance(access, Access) else Access(access),
             framework,
             CollectorRegistry(),
             traits.clock,
             traits.pace,
         )
-        worker = Worker(around, Identity(request_id, traits.name), concurrency)
+        identity = Identity(request_id, traits.name, around.source().function_uid)
+        worker = Worker(around, identity, concurrency)
         async with worker.working():
             yield worker

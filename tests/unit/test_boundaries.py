@@ -30,7 +30,9 @@ def test_the_controller_library_never_says_gpu() -> None:
     assert [path.name for path, text in texts.items() if "gpu" in text] == []
 
 
-@pytest.mark.parametrize("package", ["apiserver", "controller", "hack", "shared", "tests"])
+@pytest.mark.parametrize(
+    "package", ["apiserver", "controller", "hack", "serverless", "shared", "tests"]
+)
 def test_every_file_is_named_for_what_it_holds(package: str) -> None:
     names = {path.stem for path in (ROOT / package).rglob("*.py")}
     assert names & NAMES_THAT_SAY_NOTHING == set()

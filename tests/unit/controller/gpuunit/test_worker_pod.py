@@ -171,6 +171,15 @@ def test_other_names_at_the_queue_are_told_to_the_worker() -> None:
     assert msgspec.json.decode(told, type=QueueNames) == queue_names
 
 
-def test_a_worker_may_also_reach_the_queue() -> None:
+def test_a_worker_may_also_reach_the_queue_and_be_asked_for_its_metrics() -> None:
     alone, worker = (network_policy(a_unit(**spec), settings())["spec"] for spec in ({}, WORKER))
-    assert worker == {**alone, "egress": [*alone["egress"], QUEUE_POLICY]}
+    collectors = {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}
+    metrics = {
+        "from": [{"namespaceSelector": collectors}],
+        "ports": [{"protocol": "TCP", "port": 9809}],
+    }
+    assert worker == {
+        **alone,
+        "ingress": [metrics],
+        "egress": [*alone["egress"], QUEUE_POLICY],
+    }

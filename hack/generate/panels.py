@@ -1,0 +1,173 @@
+"""What an operator looks at, row by row."""
+
+from dataclasses import dataclass
+
+OURS = 'namespace="runtime-system"'
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One graph: its title, its unit, and an expression with the legend of its lines."""
+
+    title: str
+    unit: str
+    expression: str
+    legend: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Graphs that belong together."""
+
+    title: str
+    panels: tuple[Panel, ...]
+
+
+def quantile(metric: str, by: str, more: str = "") -> str:
+    """What one in a hundred takes."""
+    return f"histogram_quantile(0.99, sum by (le, {by}) (rate({metric}_bucket{more}[5m])))"
+
+
+ROWS = (
+    Row(
+        "Machines",
+        (
+            Panel(
+                "Stock that is ready",
+                "short",
+                'sum by (spec) (gpuruntime_units{role="stock", phase="Ready"})',
+                "{{spec}}",
+            ),
+            Panel(
+                "Stock by phase",
+                "short",
+                'sum by (phase) (gpuruntime_units{role="stock"})',
+                "{{phase}}",
+            ),
+            Panel(
+                "Users' units by phase",
+                "short",
+                'sum by (phase) (gpuruntime_units{role="active"})',
+                "{{phase}}",
+            ),
+        ),
+    ),
+    Row(
+        "Operations",
+        (
+            Panel(
+                "Ended, by outcome",
+                "ops",
+                "sum by (type, outcome) (rate(gpuruntime_operations_total[5m]))",
+                "{{type}} {{outcome}}",
+            ),
+            Panel(
+                "Time of one in a hundred",
+                "s",
+                quantile("gpuruntime_operation_duration_seconds", "type"),
+                "{{type}}",
+            ),
+            Panel(
+                "Longest without progress",
+                "s",
+                "max by (type) (gpuruntime_operation_stalled_seconds)",
+                "{{type}}",
+            ),
+        ),
+    ),
+    Row(
+        "Runtime API",
+        (
+            Panel(
+                "Requests by status",
+                "reqps",
+                "sum by (status) (rate(gpuruntime_http_requests_total[5m]))",
+                "{{status}}",
+            ),
+            Panel(
+                "Time of one in a hundred writes",
+                "s",
+                quantile("gpuruntime_http_request_duration_seconds", "route", '{method!="GET"}'),
+                "{{route}}",
+            ),
+            Panel("In flight", "short", "sum(gpuruntime_http_in_flight)", "requests"),
+        ),
+    ),
+    Row(
+        "Controller",
+        (
+            Panel(
+                "Leaders",
+                "short",
+                f"sum by (name) (leader_election_master_status{{{OURS}}})",
+                "{{name}}",
+            ),
+            Panel(
+                "Reconciles by result",
+                "ops",
+                "sum by (controller, result) "
+                f"(rate(controller_runtime_reconcile_total{{{OURS}}}[5m]))",
+                "{{controller}} {{result}}",
+            ),
+            Panel(
+                "Time of one in a hundred reconciles",
+                "s",
+                quantile("controller_runtime_reconcile_time_seconds", "controller", f"{{{OURS}}}"),
+                "{{controller}}",
+            ),
+            Panel(
+                "Waiting in work queues",
+                "short",
+                f"sum by (name) (workqueue_depth{{{OURS}}})",
+                "{{name}}",
+            ),
+            Panel(
+                "Calls to Kubernetes by code",
+                "reqps",
+                f"sum by (code) (rate(rest_client_requests_total{{{OURS}}}[5m]))",
+                "{{code}}",
+            ),
+            Panel(
+                "Memory",
+                "bytes",
+                f"process_resident_memory_bytes{{{OURS}}}",
+                "{{pod}}",
+            ),
+        ),
+    ),
+    Row(
+        "Functions",
+        (
+            Panel(
+                "Invocations that wait",
+                "short",
+                "max by (function) (gpuruntime_function_queue_depth)",
+                "{{function}}",
+            ),
+            Panel(
+                "Oldest that waits",
+                "s",
+                "max by (function) (gpuruntime_function_oldest_seconds)",
+                "{{function}}",
+            ),
+            Panel(
+                "Workers by state",
+                "short",
+                "max by (function, state) (gpuruntime_function_workers)",
+                "{{function}} {{state}}",
+            ),
+            Panel(
+                "Finished by outcome",
+                "ops",
+                "sum by (function, outcome) (rate(gpuruntime_invocations_finished_total[5m]))",
+                "{{function}} {{outcome}}",
+            ),
+            Panel(
+                "Dead letters",
+                "short",
+                "max by (function) (gpuruntime_dead_letters)",
+                "{{function}}",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Makes the passwords of the queue's users, once a cluster."""

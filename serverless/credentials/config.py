@@ -1,0 +1,24 @@
+"""Every key that the making of credentials reads, with its default."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The whole configuration; in a cluster none of it is needed."""
+
+    kubeconfig: Annotated[
+        str,
+        Meta(
+            description="The kubeconfig file; empty: the pod's service account, or else "
+            "$KUBECONFIG or ~/.kube/config."
+        ),
+    ] = ""
+    namespace: Annotated[str, Meta(description="Where the Secret is.")] = "runtime-system"
+    log_level: Annotated[LogLevel, Meta(description="The least severe lines that are logged.")] = (
+        "info"
+    )

@@ -1,0 +1,64 @@
+"""The process that fills the Secret of the queue's users and ends."""
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from prometheus_client import CollectorRegistry
+
+from controller.runtime.client import Client
+from controller.runtime.clock import SystemClock
+from controller.runtime.connect import connected
+from controller.runtime.errors import AccessError, ApiError
+from controller.runtime.key import ObjectKey
+from serverless.credentials.config import Config
+from serverless.credentials.secret import NAME, SECRETS, RandomBytes, missing
+from shared import command_line, configuration, logfmt
+from shared.configuration import ConfigurationError
+from shared.exitcode import ExitCode
+
+FIELD_MANAGER: Final = "gpu-runtime-credentials"
+PROGRAM: Final = command_line.Program(
+    name="serverless.credentials",
+    purpose="Makes the passwords of the queue's users where they are missing, and ends.",
+    config=Config,
+    overridable=("kubeconfig", "namespace", "logLevel"),
+)
+
+log = logging.getLogger(__name__)
+
+
+def main(arguments: Sequence[str]) -> ExitCode:
+    """Fill what is missing; a failure is worth another try, and says why."""
+    given = command_line.parse(PROGRAM, arguments)
+    try:
+        config = configuration.load(Config, given.config, given.overrides)
+        logfmt.configure(config.log_level, sys.stderr)
+        asyncio.run(run(config))
+    except (ConfigurationError, AccessError) as error:
+        sys.stderr.write(f"bad configuration:\n{error}\n")
+        return ExitCode.BAD_CONFIGURATION
+    except ApiError as error:
+        log.error("failed", extra={"error": str(error)})  # noqa: TRY400 - no bug
+        return ExitCode.FAILURE
+    return ExitCode.CLEAN
+
+
+async def run(config: Config) -> None:
+    registry, clock = CollectorRegistry(), SystemClock()
+    async with connected(config.kubeconfig, FIELD_MANAGER, registry, clock) as client:
+        made = await fill(client, ObjectKey(config.namespace, NAME), os.urandom)
+    log.info("filled", extra={"keys": ",".join(made) or "none"})
+
+
+async def fill(client: Client, key: ObjectKey, random_bytes: RandomBytes) -> list[str]:
+    """The keys that were made; the write fails if somebody else was quicker."""
+    secret = await client.get(SECRETS, key)
+    made = missing(secret.data, random_bytes)
+    if made:
+        seen = {"resourceVersion": secret.metadata.resource_version}
+        await client.patch(SECRETS, key, {"metadata": seen, "data": made})
+    return sorted(made)

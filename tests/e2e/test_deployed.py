@@ -1,0 +1,186 @@
+"""The default overlay as it is applied, and our programs with its settings, accounts and roles."""
+
+import re
+import sys
+from base64 import b64decode
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import yaml
+from prometheus_client import CollectorRegistry, generate_latest
+
+from apiserver.places import FUNCTIONS, INVOCATIONS, POOLS, STOCK, STORAGES, UNITS
+from hack.cluster.controlplane import ControlPlane
+from hack.cluster.files import write_private
+from hack.local import ours
+from hack.local.command import output_of
+from hack.local.home import ROOT
+from hack.local.identities import write_identity
+from serverless.credentials.secret import USERS
+from serverless.worker.metrics import WorkerMetrics
+from tests.support.caller import Caller
+from tests.support.eventually import eventually
+from tests.support.monitoring import asked_for, expressions, shown
+from tests.support.overlays import applied, rendered, shipped_settings
+from tests.support.products import Running, admin_kubectl, running
+from tests.support.shipped_queue import serving
+
+QUEUE_USERS = "/api/v1/namespaces/runtime-system/secrets/nats-users"
+FOLDER, QUEUE, API = "/etc/nats-users", "nats://nats:4222", "http://runtime-api:8080"
+ADDRESSES = ("httpAddr", "probeAddr", "metricsAddr")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def deployed(
+    installed: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[dict[str, Running]]:
+    """The shipped configuration, but for the way to the cluster, folders and ports."""
+    objects = await rendered(installed, "default")
+    home = tmp_path_factory.mktemp("deployed")
+    async with applied(installed, "default"), AsyncExitStack() as stack:
+        secret = await new_passwords(installed, home)
+        servers = await stack.enter_async_context(serving(objects, secret, home / "queue"))
+        changes = {FOLDER: str(home / "users"), QUEUE: servers[0][0].url}
+        found: dict[str, Running] = {}
+        for program in ours.PROGRAMS:
+            shipped = moved(shipped_settings(objects, program.name), changes)
+            kubeconfig = str(installed.layout.kubeconfig(program.name))
+            started = running(program, home / program.name, {**shipped, "kubeconfig": kubeconfig})
+            found[program.name] = await stack.enter_async_context(started)
+            changes[API] = found.get("runtime-api", found["controller"]).url
+        yield found
+
+
+async def new_passwords(plane: ControlPlane, home: Path) -> dict[str, str]:
+    """The Secret as the Job fills it with its own account, which finds it empty, then full."""
+    kubeconfig = await write_identity(admin_kubectl(plane), "credentials", home)
+    program = (sys.executable, "-m", "serverless.credentials", "--kubeconfig", str(kubeconfig))
+    assert "data" not in await plane.admin.get(QUEUE_USERS)
+    await output_of(*program)
+    secret: dict[str, str] = (await plane.admin.get(QUEUE_USERS))["data"]
+    await output_of(*program)
+    for key, value in secret.items():
+        write_private(home / "users" / key, b64decode(value).decode())
+    return secret
+
+
+def moved(shipped: dict[str, Any], changes: dict[str, str]) -> dict[str, Any]:
+    """The settings on this machine; ports are given to each process."""
+    text = yaml.safe_dump({key: value for key, value in shipped.items() if key not in ADDRESSES})
+    for there, here in changes.items():
+        text = text.replace(there, here)
+    settings: dict[str, Any] = yaml.safe_load(text)
+    return settings
+
+
+async def refused(product: Running) -> list[str]:
+    """The requests that Kubernetes has forbidden this program."""
+    text = await Caller(product.url).text("/metrics")
+    return re.findall(r'^rest_client_requests_total\{code="403".*$', text, re.MULTILINE)
+
+
+async def test_nothing_of_the_story_is_forbidden(deployed: dict[str, Running]) -> None:
+    api = Caller(deployed["runtime-api"].url)
+    envelope = {"specName": "story", "memory": "64Mi", "gpu": 1}
+    seed = {"operationID": "story-seed", "replicas": 2, **envelope}
+    assert (await api.post(STOCK, seed)).status == 202
+    pool = {"operationID": "story-pool", "name": "story", "replicas": 1, **envelope}
+    assert (await api.post(POOLS, pool)).status == 201
+    storage = {"operationID": "story-storage", "name": "story", "size": "1Gi"}
+    made = await api.post(STORAGES, {**storage, "accessor": {"enabled": True}})
+    assert made.status == 201, made.body
+    await eventually(lambda: api.get(f"{STOCK}?phase=Ready"), lambda seen: len(seen.data) == 3)
+
+    order = {
+        "operationID": "story-unit",
+        "name": "story",
+        "specName": "story",
+        "image": "example/app:1",
+        "template": {"ports": [{"name": "web", "port": 8888}]},
+        "storageMounts": [{"name": "story", "mountPath": "/data"}],
+    }
+    assert (await api.post(UNITS, order)).status == 201
+    unit = await eventually(
+        lambda: api.get(f"{UNITS}/story?wait=Ready"), lambda seen: seen.data["phase"] == "Ready"
+    )
+    assert unit.data["accessURL"].endswith(":8888")
+    grown = await api.put(f"{STORAGES}/story", {"size": "2Gi", "accessor": {"enabled": False}})
+    assert grown.status == 200, grown.body
+    changed = await api.put(f"{UNITS}/story", {"image": "example/app:2"})
+    assert changed.status == 200, changed.body
+    await eventually(
+        lambda: api.get(f"{STORAGES}/story"), lambda seen: seen.data.get("capacity") == "2Gi"
+    )
+
+    await everything_is_deleted(api)
+    assert {name: await refused(product) for name, product in deployed.items()} == {
+        "activator": [],
+        "controller": [],
+        "runtime-api": [],
+    }
+
+
+async def everything_is_deleted(api: Caller) -> None:
+    """A storage can be deleted once the unit that held it is gone."""
+    for place in (f"{UNITS}/story", f"{POOLS}/story", f"{STORAGES}/story"):
+        await eventually(partial(api.delete, place), lambda seen: seen.status == 404)
+    for stock in (await api.get(STOCK)).data:
+        assert (await api.delete(f"{STOCK}/{stock['name']}")).status == 204
+    await eventually(lambda: api.get(STOCK), lambda seen: seen.data == [])
+
+
+async def test_the_queues_passwords_stay_when_the_manifests_are_applied_again(
+    installed: ControlPlane, deployed: dict[str, Running]
+) -> None:
+    before = (await installed.admin.get(QUEUE_USERS))["data"]
+    place = str(ROOT / "manifests/credentials")
+    await admin_kubectl(installed).run("apply", "--server-side", "-k", place)
+
+    assert set(USERS) < set(before)
+    assert (await installed.admin.get(QUEUE_USERS))["data"] == before
+
+
+async def test_the_processes_reach_the_queue_with_the_users_that_are_shipped(
+    deployed: dict[str, Running],
+) -> None:
+    api = Caller(deployed["runtime-api"].url)
+    await eventually(lambda: api.get("/api/v1/health"), lambda seen: seen.data["queueConnected"])
+    activator = Caller(deployed["activator"].url)
+    await eventually(lambda: activator.get("/readyz"), lambda seen: seen.status == 200)
+
+
+async def test_every_metric_that_dashboard_and_alerts_ask_for_is_there(
+    deployed: dict[str, Running],
+) -> None:
+    """With stock and a function that has work; what workers count is counted in users' pods."""
+    api = Caller(deployed["runtime-api"].url)
+    seed = {"operationID": "seen-seed", "replicas": 1, "specName": "seen", "memory": "64Mi"}
+    assert (await api.post(STOCK, seed)).status == 202
+    await eventually(lambda: api.get(f"{STOCK}?phase=Ready"), lambda seen: len(seen.data) == 1)
+    function = {"operationID": "seen-function", "name": "seen", "specName": "none"}
+    assert (await api.post(FUNCTIONS, {**function, "image": "example/echo:1"})).status == 201
+    assert (await api.post(INVOCATIONS, {"serverlessRequestID": "seen"})).status == 202
+    there = await eventually(
+        lambda: everything_shown(deployed),
+        lambda seen: "function" in seen["gpuruntime_function_oldest_seconds"],
+    )
+    asked = {each for expression in expressions() for each in asked_for(expression)}
+    assert not {each.metric for each in asked} - set(there)
+    assert not {each for each in asked if not each.labels <= there[each.metric]}
+
+    gone = f"{FUNCTIONS}/seen?purge=true"
+    await eventually(partial(api.delete, gone), lambda seen: seen.status == 404)
+    await api.delete(f"{STOCK}/{(await api.get(STOCK)).data[0]['name']}")
+
+
+async def everything_shown(deployed: dict[str, Running]) -> dict[str, set[str]]:
+    pages = [await Caller(product.url).text("/metrics") for product in deployed.values()]
+    worker = CollectorRegistry()
+    WorkerMetrics(worker, "seen")
+    pages.append(generate_latest(worker).decode())
+    return {name: labels for page in pages for name, labels in shown(page).items()}

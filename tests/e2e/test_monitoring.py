@@ -1,0 +1,49 @@
+"""Prometheus takes the alerts, and they fire when they should."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hack.local.home import ROOT
+from tests.support.monitoring import rule_groups
+
+CASES = ROOT / "tests" / "e2e" / "alerts.yaml"
+
+
+@pytest.fixture(scope="module")
+def promtool() -> str:
+    found = shutil.which("promtool")
+    if found is None:
+        pytest.skip("promtool is not installed; on Debian it is in the package prometheus")
+    return found
+
+
+def said_by(*command: str, folder: Path) -> str:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_prometheus_takes_the_rules(promtool: str, tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rule_groups()))
+    assert "rules found" in said_by(promtool, "check", "rules", "rules.yaml", folder=tmp_path)
+
+
+def test_alerts_fire_when_they_should_and_only_then(promtool: str, tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rule_groups()))
+    shutil.copy(CASES, tmp_path)
+    assert "SUCCESS" in said_by(promtool, "test", "rules", CASES.name, folder=tmp_path)
+
+
+def test_every_alert_has_a_case_in_which_it_fires() -> None:
+    groups = rule_groups()["groups"]
+    fired = {
+        case["alertname"]
+        for test in yaml.safe_load(CASES.read_text())["tests"]
+        for case in test["alert_rule_test"]
+        if case.get("exp_alerts")
+    }
+    assert fired == {rule["alert"] for group in groups for rule in group["rules"]}

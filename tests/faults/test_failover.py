@@ -1,0 +1,170 @@
+"""Two of each, with the settings that the manifests ship: losing one costs nobody a unit."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apiserver.places import UNITS
+from hack.cluster.controlplane import ControlPlane
+from hack.cluster.readiness import answers, until
+from hack.local import ours
+from tests.support.api_gateway import gateway_of
+from tests.support.eventually import eventually
+from tests.support.http import get
+from tests.support.installation import namespaces
+from tests.support.invariants import Answer, check, everybody_is_served
+from tests.support.overlays import rendered, shipped_settings
+from tests.support.products import Running, running
+from tests.support.real_world import RealWorld
+from tests.support.rotation import Rotation
+from tests.support.site import Site
+from tests.support.snapshot import rest_of
+
+SPEC = "g"
+BATCH = 6
+READERS = 3
+LEASE = "gpu-runtime-controller"
+LEADS = f'leader_election_master_status{{name="{LEASE}"}} 1.0'
+SEE_TO_ADDRESSES = ("httpAddr", "probeAddr", "metricsAddr", "nats")
+
+
+@dataclass(frozen=True)
+class System:
+    """Two controllers and two APIs on one site, and the callers' way to them."""
+
+    site: Site
+    world: RealWorld
+    controllers: tuple[Running, Running]
+    replicas: tuple[Running, Running]
+    rotation: Rotation
+    told: list[Answer]
+
+    async def create(self, first: int) -> None:
+        """A batch of units at once; each caller is told of a new one."""
+        names = [f"u{number}" for number in range(first, first + BATCH)]
+        await asyncio.gather(*map(self._create, names))
+
+    async def _create(self, name: str) -> None:
+        order = {"operationID": name, "name": name, "specName": SPEC, "image": "example/image:1"}
+        made = await self.rotation.ask("POST", UNITS, order)
+        self.told.append(Answer(name, is_new=True, uid=made["data"]["uid"]))
+
+    async def lease(self) -> dict[str, Any]:
+        root = f"/apis/coordination.k8s.io/v1/namespaces/{self.site.namespaces.system}"
+        spec: dict[str, Any] = (await self.site.admin.get(f"{root}/leases/{LEASE}"))["spec"]
+        return spec
+
+
+@pytest.fixture
+async def system(installed: ControlPlane, site: Site, tmp_path: Path) -> AsyncIterator[System]:
+    objects = await rendered(installed, "default")
+    async with gateway_of(site.api_kubeconfig) as gateway, AsyncExitStack() as processes:
+
+        async def start(program: ours.Program, name: str) -> Running:
+            changes = shipped(objects, program, site)
+            return await processes.enter_async_context(running(program, tmp_path / name, changes))
+
+        leading, standby, one, two = await asyncio.gather(
+            start(ours.CONTROLLER, "controller-one"),
+            start(ours.CONTROLLER, "controller-two"),
+            start(ours.RUNTIME_API, "one"),
+            start(ours.RUNTIME_API, "two"),
+        )
+        world, rotation = RealWorld(site, gateway), Rotation(one.url, two.url)
+        yield System(site, world, (leading, standby), (one, two), rotation, [])
+
+
+def shipped(objects: list[dict[str, Any]], program: ours.Program, site: Site) -> dict[str, Any]:
+    """The manifests' settings, in the namespaces of the test."""
+    settings = shipped_settings(objects, program.name)
+    kept = {key: value for key, value in settings.items() if key not in SEE_TO_ADDRESSES}
+    if program is ours.RUNTIME_API:
+        return {**kept, "namespaces": namespaces(site), "kubeconfig": str(site.api_kubeconfig)}
+    election = {**kept.get("leaderElection", {}), "namespace": site.namespaces.system}
+    where = {"namespaces": namespaces(site), "kubeconfig": str(site.kubeconfig)}
+    return {**kept, **where, "leaderElection": election}
+
+
+async def leader(system: System) -> Running:
+    async def leading() -> list[Running]:
+        metrics = [(await get(f"{each.url}/metrics"))[1] for each in system.controllers]
+        pairs = zip(system.controllers, metrics, strict=True)
+        return [each for each, text in pairs if LEADS in text]
+
+    return (await eventually(leading))[0]
+
+
+def moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+async def test_the_standby_goes_on_where_a_killed_leader_was(system: System) -> None:
+    by_hand = await system.world.put_all(3 * BATCH, SPEC)
+    killed = await leader(system)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(system.create(0))
+        await killed.process.kill()
+        last = await system.lease()
+        group.create_task(system.create(BATCH))
+        after = await eventually(
+            system.lease, lambda seen: seen["holderIdentity"] != last["holderIdentity"]
+        )
+        group.create_task(system.create(2 * BATCH))
+    rest = rest_of(await system.world.left(), system.told, by_hand=by_hand)
+
+    check(rest)
+    everybody_is_served(rest)
+    assert len(rest.units) == 3 * BATCH
+    assert set(system.rotation.statuses) == {201}, "nobody noticed"
+    assert {unit.status.phase for unit in rest.units} == {"Ready"}
+    assert after["leaseTransitions"] == last["leaseTransitions"] + 1
+    lease, gap = (
+        last["leaseDurationSeconds"],
+        moment(after["acquireTime"]) - moment(last["renewTime"]),
+    )
+    assert lease <= gap.total_seconds() < 2 * lease, "after the lease had ended, and not much later"
+
+
+async def test_replicas_are_restarted_one_after_the_other_and_no_request_fails(
+    system: System,
+) -> None:
+    by_hand = await system.world.put_all(4 * BATCH, SPEC)
+    codes: list[int | None] = []
+    async with asyncio.TaskGroup() as group:
+        readers = [group.create_task(read_for_ever(system.rotation)) for _ in range(READERS)]
+        for number, replica in enumerate(system.replicas):
+            _, code = await asyncio.gather(
+                system.create(2 * BATCH * number), stopped(system.rotation, replica)
+            )
+            codes.append(code)
+            replica.process.start()
+            await system.create(2 * BATCH * number + BATCH)
+            await until(lambda url=replica.url: answers(f"{url}/readyz"), replica.process)  # type: ignore[misc]
+            system.rotation.put_back(replica.url)
+        for reader in readers:
+            reader.cancel()
+    rest = rest_of(await system.world.left(), system.told, by_hand=by_hand)
+
+    check(rest)
+    everybody_is_served(rest)
+    assert codes == [0, 0]
+    assert len(rest.units) == system.rotation.statuses[201] == 4 * BATCH
+    assert set(system.rotation.statuses) == {200, 201}
+
+
+async def stopped(rotation: Rotation, replica: Running) -> int | None:
+    """As Kubernetes does it: out of the Service, and told to stop when nobody comes any more."""
+    await rotation.take_out(replica.url)
+    return await replica.process.end(signal.SIGTERM)
+
+
+async def read_for_ever(rotation: Rotation) -> None:
+    while True:
+        await rotation.ask("GET", f"{UNITS}?limit=10")

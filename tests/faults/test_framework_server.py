@@ -1,0 +1,85 @@
+"""A framework on its socket: who may connect, what it takes, and an echo that does as told."""
+
+import stat
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from serverless.framework.echo import echo
+from serverless.framework.server import application, serving
+from serverless.worker.framework_request import request_headers
+from serverless.worker.framework_socket import FrameworkPlace, framework_at
+from serverless.worker.heard import Answer, Gone, Heard
+from shared.invocation.record import Record, Request
+from shared.invocation.state import State
+
+
+@pytest.fixture
+async def socket() -> AsyncIterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="framework-") as folder:
+        yield Path(folder) / "shared" / "framework.sock"
+
+
+async def asked(socket: Path, attempt: int = 1, **attributes: Any) -> Heard:
+    """What the echo says to a worker."""
+    record = Record(
+        function_uid="uid",
+        hash="h",
+        accepted_at=0,
+        request=Request(content_type="text/plain", attributes=attributes),
+        state=State.RUNNING,
+        attempts=attempt,
+    )
+    async with framework_at(FrameworkPlace(str(socket))) as framework:
+        return await framework.invoke(request_headers("fn.i", record), b"hello")
+
+
+async def test_only_the_owner_and_the_group_may_connect(socket: Path) -> None:
+    async with serving(application(echo, {}), socket):
+        assert mode(socket) == 0o660
+        assert mode(socket.parent) & 0o007 == 0
+
+
+async def test_a_socket_that_a_crash_left_behind_is_replaced(socket: Path) -> None:
+    for _ in range(2):
+        async with serving(application(echo, {}), socket):
+            assert isinstance(await asked(socket), Answer)
+    assert isinstance(await asked(socket), Gone)
+
+
+async def test_the_echo_does_as_it_is_told(socket: Path) -> None:
+    async with serving(application(echo, {}), socket):
+        plain = await asked(socket)
+        assert plain == Answer(200, "text/plain", {}, b"hello")
+        assert await asked(socket, statusCode=418) == Answer(418, "text/plain", {}, b"hello")
+        assert await asked(socket, answerBytes=3) == Answer(200, "text/plain", {}, b"xxx")
+        assert await asked(socket, attempt=2, failAttempts=1, sleepSeconds=0.01) == plain
+        for told in ({"failRetryably": "so"}, {"failAttempts": 1}):
+            failed = await asked(socket, **told)
+            assert isinstance(failed, Answer)
+            assert (failed.status, failed.retryable) == (500, True)
+        failed = await asked(socket, fail="so")
+        assert isinstance(failed, Answer)
+        assert (failed.retryable, failed.body) == (False, b'{"error": "ToldToFailError: so"}')
+
+
+async def test_paths_are_those_of_the_environment_and_strangers_are_refused(socket: Path) -> None:
+    paths = {"GPU_RUNTIME_INVOKE_PATH": "/run", "GPU_RUNTIME_HEALTH_PATH": "/up"}
+    async with (
+        serving(application(echo, paths), socket),
+        aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(socket))) as session,
+    ):
+        async with session.get("http://framework/up") as answer:
+            assert answer.status == 200
+        async with session.post("http://framework/run", data=b"x") as answer:
+            assert answer.status == 400
+        async with session.post("http://framework/invoke", data=b"x") as answer:
+            assert answer.status == 404
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)

@@ -1,0 +1,46 @@
+"""The queue of the ha overlay goes on when one of its servers is lost."""
+
+import os
+from base64 import b64decode
+from pathlib import Path
+
+import nats
+from nats.js.api import StreamConfig
+from nats.js.errors import APIError, NoStreamResponseError
+
+from hack.cluster.controlplane import ControlPlane
+from serverless.credentials.secret import missing
+from tests.support.eventually import eventually
+from tests.support.overlays import rendered
+from tests.support.shipped_queue import serving
+
+FOR_NOW = (APIError, NoStreamResponseError, nats.errors.Error, TimeoutError)
+
+
+async def test_a_message_outlives_the_server_that_took_it(
+    control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    objects = await rendered(control_plane, "ha")
+    secret = missing({}, os.urandom)
+    async with serving(objects, secret, tmp_path) as servers:
+        urls = [place.url for place, _ in servers]
+        client = await nats.connect(urls, user="admin", password=password(secret))
+        stream = client.jetstream()
+        await eventually(
+            lambda: stream.add_stream(StreamConfig(name="kept", subjects=["kept"], num_replicas=3)),
+            tolerate=FOR_NOW,
+        )
+        await eventually(lambda: stream.publish("kept", b"before"), tolerate=FOR_NOW)
+        leader = (await stream.stream_info("kept")).cluster
+        assert leader is not None
+        (lost,) = [process for place, process in servers if place.name == leader.leader]
+        await lost.kill()
+        await eventually(lambda: stream.publish("kept", b"after"), tolerate=FOR_NOW)
+        first = await eventually(lambda: stream.get_msg("kept", 1), tolerate=FOR_NOW)
+        await client.close()
+
+    assert first.data == b"before"
+
+
+def password(secret: dict[str, str]) -> str:
+    return b64decode(secret["admin"]).decode()

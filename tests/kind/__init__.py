@@ -1,0 +1,1 @@
+"""Tests on a real kubelet, where there is a Docker engine."""

@@ -1,0 +1,49 @@
+"""A kind cluster with our images in it and the default overlay installed."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hack import images
+from hack.local.home import ROOT
+from shared.version import version
+
+CLUSTER = "gpu-runtime-tests"
+PROGRAMS = ("docker", "kind", "kubectl")
+ROLLED_OUT = "--timeout=300s"
+
+
+@pytest.fixture(scope="session")
+def kind_cluster() -> Iterator[Any]:
+    """A new cluster of the installed kind; the plugin's own would be a very old Kubernetes."""
+    absent = [program for program in PROGRAMS if shutil.which(program) is None]
+    if absent:
+        pytest.skip(f"not installed: {', '.join(absent)}")
+    if not images.works("docker"):
+        pytest.skip("there is no Docker engine: docker info fails")
+    from pytest_kind.cluster import KindCluster  # noqa: PLC0415 - it warns when it is imported
+
+    paths = {program: Path(shutil.which(program) or program) for program in PROGRAMS}
+    cluster = KindCluster(CLUSTER, kind_path=paths["kind"], kubectl_path=paths["kubectl"])
+    cluster.create()
+    yield cluster
+    cluster.delete()
+
+
+@pytest.fixture(scope="session")
+def deployed(kind_cluster: Any) -> Any:
+    """The cluster once every part of the default overlay is ready."""
+    for command in images.commands("docker", images.names(), version()):
+        subprocess.run(command, cwd=ROOT, check=True)
+    for name in images.names():
+        kind_cluster.load_docker_image(images.tag(name, version()))
+    overlay = str(ROOT / "manifests" / "overlays" / "default")
+    kind_cluster.kubectl("apply", "--server-side", "-k", overlay)
+    for kind in ("statefulset", "deployment"):
+        for name in kind_cluster.kubectl("get", kind, "-n", "runtime-system", "-o", "name").split():
+            kind_cluster.kubectl("rollout", "status", name, "-n", "runtime-system", ROLLED_OUT)
+    return kind_cluster

@@ -1,0 +1,81 @@
+"""The story of a unit with real pods: our images, a real kubelet, real volumes."""
+
+import json
+from typing import Any
+
+import pytest
+
+from apiserver.places import STOCK, STORAGES, UNITS
+from tests.support.caller import Caller
+from tests.support.eventually import eventually
+
+pytestmark = pytest.mark.timeout(1800)
+
+IMAGE = "registry.k8s.io/e2e-test-images/agnhost:2.47"
+SERVE = {"args": ["netexec", "--http-port=8080"], "ports": [{"name": "web", "port": 8080}]}
+PATIENCE = 300.0
+SPEC = {"specName": "trial", "memory": "64Mi", "cpu": "50m"}
+
+
+async def test_stock_becomes_a_machine_with_files_and_goes_again(deployed: Any) -> None:
+    with deployed.port_forward("service/runtime-api", 8080, "-n", "runtime-system") as port:
+        api = Caller(f"http://127.0.0.1:{port}")
+        seed = {"operationID": "kind-seed", "replicas": 1, **SPEC}
+        assert (await api.post(STOCK, seed)).status in (200, 202)
+        storage = {"operationID": "kind-storage", "name": "files", "size": "64Mi"}
+        assert (await api.post(STORAGES, storage)).status == 201
+        await eventually(
+            lambda: api.get(f"{STOCK}?phase=Ready"), lambda seen: seen.data, seconds=PATIENCE
+        )
+        order = {
+            "operationID": "kind-unit",
+            "name": "machine",
+            "specName": SPEC["specName"],
+            "image": IMAGE,
+            "template": SERVE,
+            "storageMounts": [{"name": "files", "mountPath": "/data"}],
+        }
+        assert (await api.post(UNITS, order)).status == 201
+        await eventually(
+            lambda: api.get(f"{UNITS}/machine"),
+            lambda seen: seen.data["phase"] == "Ready",
+            seconds=PATIENCE,
+        )
+        assert "/data" in mounts_in(deployed)
+        await gone(api, f"{UNITS}/machine")
+        await gone(api, f"{STORAGES}/files")
+
+
+def mounts_in(cluster: Any) -> str:
+    """What the user's own program sees."""
+    seen: str = cluster.kubectl(
+        "exec", "-n", "runtime-instance", "deployment/unit-machine", "--", "cat", "/proc/mounts"
+    )
+    return seen
+
+
+async def gone(api: Caller, place: str) -> None:
+    await eventually(lambda: api.delete(place), lambda seen: seen.status == 404, seconds=PATIENCE)
+
+
+def test_our_processes_run_as_nobody_on_a_read_only_root(deployed: Any) -> None:
+    listed = deployed.kubectl("get", "pods", "-n", "runtime-system", "-o", "json")
+    for pod in json.loads(listed)["items"]:
+        for container in pod["spec"]["containers"]:
+            assert container["securityContext"]["readOnlyRootFilesystem"], pod["metadata"]["name"]
+    uid = deployed.kubectl(
+        "exec",
+        "-n",
+        "runtime-system",
+        "deployment/runtime-api",
+        "--",
+        "python",
+        "-c",
+        "import os; print(os.getuid(), os.getpid())",
+    )
+    assert uid.split()[0] == "65532"
+
+
+async def test_passwords_were_made_in_the_cluster(deployed: Any) -> None:
+    secret = deployed.kubectl("get", "secret", "nats-users", "-n", "runtime-system", "-o", "json")
+    assert {"admin", "runtime-api", "worker-key"} <= set(json.loads(secret)["data"])

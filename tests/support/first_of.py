@@ -1,0 +1,14 @@
+"""Waiting for one of several things."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+
+async def first_of(*endings: Coroutine[Any, Any, Any]) -> None:
+    """Wait until one of them has come."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(each) for each in endings]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()

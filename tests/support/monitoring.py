@@ -1,0 +1,66 @@
+"""The shipped rules and dashboard, and which metrics their expressions ask for."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from hack.local.home import ROOT
+
+FOLDER = ROOT / "manifests" / "monitoring"
+NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
+WORDS = {"and", "or", "unless", "by", "without", "on", "ignoring", "absent"}
+# Prometheus and its operator add these to whatever they collect.
+TARGET_LABELS = {"namespace", "pod", "instance", "job"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A metric of an expression, and the labels that must be on it."""
+
+    metric: str
+    labels: frozenset[str]
+
+
+def rule_groups() -> dict[str, Any]:
+    """The rules in the form that Prometheus itself reads."""
+    groups: dict[str, Any] = yaml.safe_load((FOLDER / "rules.yaml").read_text())["spec"]
+    return groups
+
+
+def alerts() -> list[dict[str, Any]]:
+    return [rule for group in rule_groups()["groups"] for rule in group["rules"]]
+
+
+def expressions() -> Iterator[str]:
+    """Of all alerts and all graphs."""
+    yield from (alert["expr"] for alert in alerts())
+    for panel in json.loads((FOLDER / "dashboard.json").read_text())["panels"]:
+        yield from (target["expr"] for target in panel.get("targets", ()))
+
+
+def asked_for(expression: str) -> set[Asked]:
+    """Every metric of one expression with the labels that it is selected by."""
+    bare = re.sub(r'"[^"]*"', '""', re.sub(r"\[\w+\]", "", expression))
+    grouped = re.sub(r"\b(by|without)\s*\([^)]*\)", "", bare)
+    found = re.finditer(rf"({NAME})\s*(?:\{{([^}}]*)\}})?(?!\w*\s*\()", grouped)
+    return {
+        Asked(
+            match[1], frozenset(re.findall(NAME + r"(?=\s*[=!])", match[2] or "")) - TARGET_LABELS
+        )
+        for match in found
+        if match[1] not in WORDS
+    }
+
+
+def shown(text: str) -> dict[str, set[str]]:
+    """What is on a /metrics page, also if there is nothing to tell yet: the labels of each name."""
+    found: dict[str, set[str]] = {
+        name: set() for name in re.findall(rf"^# TYPE ({NAME}) ", text, re.MULTILINE)
+    }
+    for name, labels in re.findall(rf"^({NAME})(?:\{{(.*)\}})? ", text, re.MULTILINE):
+        found.setdefault(name, set()).update(re.findall(rf'({NAME})="', labels))
+    return found

@@ -1,0 +1,47 @@
+"""Deployments as released controllers have left them, each beside the unit that it is of.
+
+`python -m tests.unit.controller.gpuunit.golden_deployments` writes down what the present code makes
+of the stored units. Do that only where users' pods may restart, and say so in the changelog.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from controller.config import Config
+from controller.gpuunit.children import asked_for
+from controller.gpuunit.settings import UnitSettings
+from controller.parts import namespaces, unit_settings
+from controller.runtime.digest import digest
+from shared.v1alpha1.gpuunit import GPUUnit
+
+FOLDER = Path(__file__).parent / "golden"
+PATHS = sorted(FOLDER.glob("*.json"))
+
+
+def shipped_settings() -> UnitSettings:
+    """Those of a controller that nobody has configured otherwise."""
+    return unit_settings(Config(), namespaces(Config().namespaces))
+
+
+def stored_unit(path: Path) -> GPUUnit:
+    return msgspec.convert(json.loads(path.read_text())["unit"], GPUUnit)
+
+
+def made_of(unit: GPUUnit) -> dict[str, Any]:
+    """What the present code applies for a unit that has nothing yet, and the hash of it."""
+    body = asked_for(unit, shipped_settings(), None)
+    return {"deployment": body, "hash": digest(body)}
+
+
+def main() -> None:
+    for path in PATHS:
+        stored = json.loads(path.read_text())["unit"]
+        whole = {"unit": stored, **made_of(stored_unit(path))}
+        path.write_text(json.dumps(whole, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

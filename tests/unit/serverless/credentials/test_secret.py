@@ -1,0 +1,56 @@
+"""What is missing of the queue's secrets is made, and what is there never changes."""
+
+from base64 import b64decode
+
+import nkeys
+
+from serverless.credentials.secret import (
+    CALLOUT_ISSUER,
+    CALLOUT_SEED,
+    USERS,
+    WORKER_KEY,
+    missing,
+)
+
+
+class Bytes:
+    """Other bytes at each call, the same in each test."""
+
+    def __init__(self) -> None:
+        self._calls = 0
+
+    def __call__(self, count: int) -> bytes:
+        self._calls += 1
+        return bytes([self._calls]) * count
+
+
+def test_an_empty_secret_gets_every_key_and_no_value_twice() -> None:
+    made = missing({}, Bytes())
+
+    assert set(made) == {*USERS, WORKER_KEY, CALLOUT_SEED, CALLOUT_ISSUER}
+    assert len(set(made.values())) == len(made)
+
+
+def test_what_is_there_is_left_alone() -> None:
+    made = missing({}, Bytes())
+
+    assert missing(made, Bytes()) == {}
+    del made["runtime-api"]
+    assert list(missing(made, Bytes())) == ["runtime-api"]
+
+
+def test_the_issuer_is_the_public_half_of_the_seed() -> None:
+    made = missing({}, Bytes())
+
+    issuer = b64decode(made[CALLOUT_ISSUER])
+    assert issuer == nkeys.from_seed(bytearray(b64decode(made[CALLOUT_SEED]))).public_key
+    assert missing({**made, CALLOUT_ISSUER: "bm9uZQ=="}, Bytes()) == {
+        CALLOUT_ISSUER: made[CALLOUT_ISSUER]
+    }
+
+
+def test_a_password_is_no_number_to_the_queue_and_a_key_is_32_bytes() -> None:
+    made = missing({}, Bytes())
+
+    assert all(b64decode(made[user]).startswith(b"p") for user in USERS)
+    assert len(b64decode(b64decode(made[WORKER_KEY]))) == 32

@@ -1,0 +1,58 @@
+"""Outcomes as rows: whole, and without what PostgreSQL cannot hold."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from serverless.resultstore.row import Row, row
+from shared.invocation.message import Outcome
+from shared.invocation.record import Body, Result
+from shared.invocation.state import State
+
+texts = st.text(max_size=20)
+outcomes = st.builds(
+    Outcome,
+    function_uid=texts,
+    request_id=texts,
+    invocation_id=texts,
+    run=st.integers(1, 9),
+    state=st.sampled_from(State),
+    attempts=st.integers(0, 9),
+    worker=texts,
+    accepted_at=st.integers(0, 4_000_000_000_000),
+    started_at=st.integers(0, 4_000_000_000_000),
+    finished_at=st.integers(0, 4_000_000_000_000),
+    result=st.builds(
+        Result,
+        headers=st.dictionaries(texts, texts, max_size=3),
+        error=texts,
+        body=st.builds(Body, inline=st.binary(max_size=9)),
+    ),
+)
+
+
+@given(outcomes)
+def test_a_row_is_always_the_same_and_never_has_the_null_character(outcome: Outcome) -> None:
+    made = row(outcome)
+    assert made == row(outcome)
+    assert "\0" not in made.worker
+    assert "\\u0000" not in json.dumps(json.loads(made.result)).replace("\\\\", "")
+    assert (made.started_at is None) == (outcome.started_at == 0)
+    assert made.finished_at.timestamp() * 1000 - outcome.finished_at < 1
+
+
+def test_the_columns_are_those_that_the_api_reads() -> None:
+    assert Row._fields == (
+        "function_uid",
+        "request_id",
+        "invocation_id",
+        "run",
+        "state",
+        "attempts",
+        "worker",
+        "accepted_at",
+        "started_at",
+        "finished_at",
+        "result",
+    )
