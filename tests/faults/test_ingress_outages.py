@@ -13,6 +13,7 @@ from apiserver.places import FUNCTIONS, INVOCATIONS, function, invocation
 from apiserver.queue_gateway import Queue
 from hack.cluster.queue import QueueServer
 from shared.invocation.queue_names import record_key
+from shared.invocation.streams import StreamLimits
 from tests.support.caller import Answer, Caller
 from tests.support.eventually import eventually
 from tests.support.ingress import connected, nats_settings, queue_connected
@@ -22,7 +23,7 @@ from tests.support.site import Site
 from tests.support.tcp_proxy import TCPProxy
 
 NAME = "echo"
-LIMITS = {"maxQueuedMessages": 40}
+LIMITS = StreamLimits(max_queued_messages=40)
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,11 @@ async def scene(site: Site, tmp_path: Path) -> AsyncIterator[Scene]:
         target = urlsplit(server.url)
         proxy = TCPProxy(target.hostname or "", target.port or 0)
         async with proxy.serving():
-            settings = nats_settings(server, f"nats://127.0.0.1:{proxy.port}") | {"limits": LIMITS}
+            reached = nats_settings(server, f"nats://127.0.0.1:{proxy.port}")
+            settings = {**reached, "limits": {"maxQueuedMessages": LIMITS.max_queued_messages}}
             async with (
                 serving(site, tmp_path / "api", nats=settings) as product,
-                connected(NATSConfig(url=server.admin_url)) as jetstream,
+                connected(NATSConfig(url=server.admin_url, limits=LIMITS)) as jetstream,
             ):
                 api = Caller(product.url)
                 await queue_connected(api)
