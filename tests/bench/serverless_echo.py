@@ -4,10 +4,10 @@ import asyncio
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-import nats
 import nats.errors
 from nats.aio.msg import Msg
 
@@ -27,17 +27,23 @@ WARM = 50
 
 
 async def echo_measures() -> list[Measure]:
-    """From the message in the queue to the outcome that a waiter sees."""
+    """From the message in the queue to the outcome that a waiter sees.
+
+    All three are asked in turn, so that whatever else the machine does slows all of them.
+    """
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        async with new_queue(Path(folder) / "queue") as server:
-            replies = summary(await replied(server))
-            async with (
-                new_world(server) as world,
-                worker_process(Path(folder) / "worker", world.request_id, server) as both,
-            ):
-                await both.ready()
-                echoes = summary(await repeated(lambda number: echoed(world, number)))
-                writes = summary(await repeated(lambda number: stored(world, number)))
+        async with (
+            new_queue(Path(folder) / "queue") as server,
+            new_world(server) as world,
+            replying(server, world),
+            worker_process(Path(folder) / "worker", world.request_id, server) as both,
+        ):
+            await both.ready()
+            rounds = [
+                (await echoed(world, number), await asked(world), await stored(world))
+                for number in range(WARM + COUNT)
+            ]
+    echoes, replies, writes = (summary(each) for each in zip(*rounds[WARM:], strict=True))
     what = "echo on a warm worker, from queue to outcome"
     return [
         measured(f"{what}, p50, against request-reply", echoes.p50, replies.p50, "<= 10x"),
@@ -66,33 +72,28 @@ async def echoed(world: FunctionWorld, number: int) -> float:
     return seconds
 
 
-async def stored(world: FunctionWorld, number: int) -> float:
+async def stored(world: FunctionWorld) -> float:
     """One message into a stream."""
     began = time.perf_counter()
-    await world.client.jetstream().publish(world.names.result_subject("bench"), b"%d" % number)
+    await world.client.jetstream().publish(world.names.result_subject("bench"), b"x")
     return time.perf_counter() - began
 
 
-async def replied(server: QueueServer) -> list[float]:
-    """Seconds of requests to another process that answers at once."""
+async def asked(world: FunctionWorld) -> float:
+    """One request to another process, and its reply."""
+    began = time.perf_counter()
+    await world.client.request(SUBJECT, b"x", timeout=5)
+    return time.perf_counter() - began
+
+
+@asynccontextmanager
+async def replying(server: QueueServer, world: FunctionWorld) -> AsyncIterator[None]:
+    """A process that answers requests at once, for the length of the block."""
     command = (sys.executable, "-m", "tests.bench.replier", server.admin_url)
     process = await asyncio.create_subprocess_exec(*command)
-    client = await nats.connect(server.admin_url)
-
-    async def asked(_: int) -> float:
-        began = time.perf_counter()
-        await client.request(SUBJECT, b"x", timeout=5)
-        return time.perf_counter() - began
-
     try:
-        await eventually(lambda: asked(0), tolerate=nats.errors.Error)
-        return await repeated(asked)
+        await eventually(lambda: asked(world), tolerate=nats.errors.Error)
+        yield
     finally:
-        await client.close()
         process.kill()
         await process.wait()
-
-
-async def repeated(call: Callable[[int], Awaitable[float]]) -> list[float]:
-    """Seconds of one call after the other, once it is warm."""
-    return [await call(number) for number in range(WARM + COUNT)][WARM:]
