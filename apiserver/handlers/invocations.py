@@ -30,8 +30,8 @@ from apiserver.schemas.invocation_views import (
     invocation_view,
 )
 from apiserver.schemas.invocations import BINARY, InvokeSchema
-from apiserver.services.ingress import Submission
 from apiserver.services.invocations import once
+from apiserver.services.submission import Submission
 from shared.invocation.limits import MAX_PAYLOAD_BYTES
 
 LARGEST: Final = 1024 * 1024

@@ -6,8 +6,8 @@ from typing import Protocol
 from apiserver.gateway import Page
 from apiserver.invocation_commands import Invocation, Invoke, ListDeadLetters, ListInvocations
 from apiserver.queue_gateway import Letter
-from apiserver.services.ingress import Acceptance, Submission
 from apiserver.services.invocations import BodyOf
+from apiserver.services.submission import Acceptance, Submission
 
 
 class Invocations(Protocol):

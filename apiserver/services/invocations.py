@@ -12,8 +12,9 @@ from apiserver.queue_errors import QueueError, RecordStaleError
 from apiserver.queue_gateway import Queue
 from apiserver.services.archive_lists import ArchiveLists
 from apiserver.services.function_lookup import FunctionLookup
-from apiserver.services.ingress import Acceptance, Ingress, Submission
+from apiserver.services.ingress import Ingress
 from apiserver.services.settlement import Settlement
+from apiserver.services.submission import Acceptance, Submission
 from apiserver.services.waiting import Waiting
 from shared.invocation import transition
 from shared.invocation.message import call_of

@@ -74,7 +74,7 @@ def decide(
     if call is None:
         return Bury("the message cannot be read", FailureClass.UNREADABLE)
     if me.function_uid and call.function_uid != me.function_uid:
-        return Drop()
+        return _of_a_namesake(given, call, record, now)
     if record is None or record.function_uid != call.function_uid or record.run < call.run:
         return _without_record(given, now)
     if record.run > call.run:
@@ -90,6 +90,17 @@ def last_moment(record: Record) -> int:
 def deadline(record: Record) -> int:
     """When the attempt that has begun must have ended, in milliseconds since 1970."""
     return min(record.started_at + record.request.timeout_seconds * 1000, last_moment(record))
+
+
+def _of_a_namesake(given: Delivery, call: Call, record: Record | None, now: int) -> Decision:
+    """A message of another function that has, or had, the name of ours.
+
+    If its run is on record, that function is the newer one, and its own workers must have it.
+    """
+    if record is None:
+        return _without_record(given, now)
+    is_theirs = record.function_uid == call.function_uid
+    return Postpone(RECORD_RETRY_SECONDS) if is_theirs else Drop()
 
 
 def _without_record(given: Delivery, now: int) -> Decision:

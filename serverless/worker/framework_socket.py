@@ -16,6 +16,7 @@ from shared.invocation.limits import MAX_PAYLOAD_BYTES
 
 HEALTH_SECONDS: Final = 5.0
 CHUNK_BYTES: Final = 256 * 1024
+KEPT_SECONDS: Final = 1.0  # servers close an idle connection after five and more
 
 _HOST: Final = "http://framework"
 _NO_LIMIT: Final = aiohttp.ClientTimeout(total=None, sock_connect=5.0)
@@ -32,9 +33,9 @@ class FrameworkPlace:
 
 
 class FrameworkSocket:
-    """Calls the framework; every call has a connection of its own.
+    """Calls the framework; a connection is used again only at once.
 
-    A kept connection may be closed by the other side just when it is used again, and nobody
+    One that was kept for longer may be closed by the other side just when it is used, and nobody
     could tell that from a framework that has died of the invocation.
     """
 
@@ -92,7 +93,7 @@ async def _read(response: aiohttp.ClientResponse) -> Heard:
 @asynccontextmanager
 async def framework_at(place: FrameworkPlace) -> AsyncIterator[FrameworkSocket]:
     """The framework of a socket, which need not be there yet."""
-    connector = aiohttp.UnixConnector(place.socket, limit=0, force_close=True)
+    connector = aiohttp.UnixConnector(place.socket, limit=0, keepalive_timeout=KEPT_SECONDS)
     jar = aiohttp.DummyCookieJar()
     async with aiohttp.ClientSession(
         connector=connector, cookie_jar=jar, auto_decompress=False

@@ -18,9 +18,10 @@ from apiserver.jetstream.bodies import BodyBuckets
 from apiserver.jetstream.gateway import JetStream, queue_on
 from apiserver.queue_errors import QueueError
 from apiserver.services.function_lookup import FunctionLookup
-from apiserver.services.ingress import Ingress, UnknownOutcomeError
+from apiserver.services.ingress import Ingress
 from apiserver.services.ingress_metrics import IngressMetrics
 from apiserver.services.invocations import InvocationService, once
+from apiserver.services.submission import UnknownOutcomeError
 from hack.cluster.controlplane import ControlPlane
 from shared.invocation.message import call_of, decode_outcome
 from shared.invocation.queue_names import QueueNames, record_key

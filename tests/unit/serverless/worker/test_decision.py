@@ -122,10 +122,19 @@ def test_an_unreadable_message_is_buried_whatever_else_there_is(record: Record |
     assert isinstance(decide(sent(), None, record, ME, ACCEPTED), Bury)
 
 
-@pytest.mark.parametrize("record", [None, *map(in_state, State)])
-def test_a_message_of_another_function_of_that_name_is_dropped(record: Record | None) -> None:
+@pytest.mark.parametrize("record", [*map(in_state, State)])
+def test_a_message_of_the_function_that_had_the_name_before_is_dropped(record: Record) -> None:
     foreign = replace(CALL, function_uid="before")
     assert decide(sent(), foreign, record, ME, ACCEPTED) == Drop()
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_message_of_the_function_that_has_the_name_now_is_left_to_its_workers(
+    state: State,
+) -> None:
+    newer = replace(CALL, function_uid="after")
+    record = replace(in_state(state), function_uid="after")
+    assert isinstance(decide(sent(), newer, record, ME, ACCEPTED), Postpone)
 
 
 def test_a_worker_that_knows_no_uid_takes_what_its_consumer_gives() -> None:
