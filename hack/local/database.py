@@ -1,5 +1,6 @@
 """A PostgreSQL server for outcomes, of the programs that the machine has, if it has them."""
 
+import asyncio
 import os
 import pwd
 import secrets
@@ -8,10 +9,11 @@ from pathlib import Path
 from typing import Final
 
 import asyncpg
+import psutil
 
 from hack.cluster.files import write_private
 from hack.cluster.ports import HOST
-from hack.cluster.process import Command, Process
+from hack.cluster.process import POLL_SECONDS, Command, Process
 from hack.cluster.readiness import until
 from hack.local.command import output_of
 
@@ -47,6 +49,11 @@ class DatabaseServer:
         arguments = (str(binaries / "postgres"), "-D", str(self._folder / "data"), *listening)
         self.process = Process(Command(PROCESS, (*lent(), *arguments)), home)
 
+    @property
+    def dsn(self) -> str:
+        """Its address, with the password of its owner."""
+        return self._dsn(OWNER)
+
     async def prepare(self) -> None:
         """Make the files of the database, unless they are there."""
         password = self._password(OWNER)
@@ -64,12 +71,21 @@ class DatabaseServer:
         )
         file.unlink()
 
+    async def start(self) -> None:
+        """Start it, unless it runs; one that was killed has helpers which end a little later."""
+        if self.process.is_current():
+            return
+        await self.process.stop()
+        while is_in_use(self._folder / "data"):  # noqa: ASYNC110 - they are not our children
+            await asyncio.sleep(POLL_SECONDS)
+        self.process.start()
+
     async def ready(self) -> None:
         """Wait until it answers, and has its reader."""
 
         async def answers() -> bool:
             try:
-                connection = await asyncpg.connect(self._dsn(OWNER), timeout=5)
+                connection = await asyncpg.connect(self.dsn, timeout=5)
             except NOT_READY:
                 return False
             try:
@@ -98,6 +114,18 @@ class DatabaseServer:
         if not path.exists():
             write_private(path, secrets.token_hex(24))
         return path.read_text()
+
+
+def is_in_use(data: Path) -> bool:
+    """Whether a process of PostgreSQL works on these files; each of them is at home there."""
+    return any(folder_of(found) == data for found in psutil.process_iter())
+
+
+def folder_of(found: psutil.Process) -> Path | None:
+    try:
+        return Path(found.cwd())
+    except psutil.Error:
+        return None
 
 
 def lent_user() -> pwd.struct_passwd:

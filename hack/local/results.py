@@ -29,7 +29,7 @@ async def start_database(home: Path, wanted: Settings) -> tuple[Process, ...]:
     except ClusterError as error:
         print(f"- no result store: PostgreSQL cannot be set up here: {error}")
         return ()
-    await ensure(database.process)
+    await database.start()
     await database.ready()
     return (database.process,)
 

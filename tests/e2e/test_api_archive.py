@@ -16,7 +16,7 @@ from tests.support.caller import Caller
 from tests.support.eventually import eventually
 from tests.support.ingress import nats_settings, queue_connected
 from tests.support.our_api import serving
-from tests.support.postgres import MISSING, PostgresServer, new_postgres, programs
+from tests.support.postgres import MISSING, DatabaseServer, new_postgres, programs
 from tests.support.queue_server import new_queue
 from tests.support.site import Site
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(PROGRAMS is None, reason=MISSING)
 
 
 @pytest.fixture
-async def database() -> AsyncIterator[PostgresServer]:
+async def database() -> AsyncIterator[DatabaseServer]:
     """A database with the table of outcomes, which is empty."""
     assert PROGRAMS is not None
     async with new_postgres(PROGRAMS) as server:
@@ -38,7 +38,7 @@ async def database() -> AsyncIterator[PostgresServer]:
 
 
 @pytest.fixture
-async def api(site: Site, tmp_path: Path, database: PostgresServer) -> AsyncIterator[Caller]:
+async def api(site: Site, tmp_path: Path, database: DatabaseServer) -> AsyncIterator[Caller]:
     """An API that may read the database."""
     (tmp_path / "dsn").write_text(database.dsn)
     async with new_queue(tmp_path / "queue") as queue:
@@ -67,7 +67,7 @@ def outcome(uid: str, number: int, run: int = 1) -> Outcome:
 
 
 async def test_what_the_queue_has_forgotten_is_still_found(
-    api: Caller, database: PostgresServer
+    api: Caller, database: DatabaseServer
 ) -> None:
     made = {"operationID": "1", "name": "echo", "specName": "g1.1", "image": "a"}
     uid = (await api.post(FUNCTIONS, made)).data["uid"]
@@ -117,7 +117,7 @@ async def listed(api: Caller, query: str) -> list[tuple[str, int]]:
 
 
 async def test_a_database_that_is_down_hides_nothing_of_the_queue(
-    api: Caller, database: PostgresServer
+    api: Caller, database: DatabaseServer
 ) -> None:
     made = {"operationID": "1", "name": "echo", "specName": "g1.1", "image": "a"}
     await api.post(FUNCTIONS, made)

@@ -32,7 +32,7 @@ from shared.invocation.record import Body, Result
 from shared.invocation.state import State
 from shared.invocation.streams import StreamLimits, streams
 from tests.support.eventually import eventually
-from tests.support.postgres import MISSING, NOT_READY, PostgresServer, new_postgres, programs
+from tests.support.postgres import MISSING, NOT_READY, DatabaseServer, new_postgres, programs
 from tests.support.queue_server import new_queue
 
 BINARIES = programs()
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.skipif(BINARIES is None, reason=MISSING)
 class Scene:
     """A queue, a database, and replicas of the result store between them."""
 
-    def __init__(self, queue: QueueServer, client: Client, postgres: PostgresServer) -> None:
+    def __init__(self, queue: QueueServer, client: Client, postgres: DatabaseServer) -> None:
         self.client = client
         self.postgres = postgres
         self.dsn_file = Path(postgres.process.log).parent / "dsn"
@@ -164,7 +164,7 @@ async def test_nothing_is_lost_while_postgresql_or_the_store_is_down(scene: Scen
 
         await eventually(reasons)
         assert not await scene.is_empty()
-        scene.postgres.process.start()
+        await scene.postgres.start()
         await scene.has("a", "b")
     await scene.tell(an_outcome("c"))
     async with scene.replica():
