@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any, Final, TypeVar
 
-from controller.cache import Cache
 from controller.kinds import (
     DEPLOYMENTS,
     FUNCTIONS,
@@ -22,6 +21,7 @@ from controller.kinds import (
     VOLUME_CLAIMS,
 )
 from controller.namespaces import Namespaces
+from controller.runtime.cache import Cache
 from controller.runtime.clock import Clock
 from controller.runtime.informer import Informer
 from controller.runtime.informer_metrics import InformerMetrics

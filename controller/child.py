@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 from typing import Any, Protocol
 
-from controller.ownership import is_controlled_by
 from controller.runtime.covering import covers
 from controller.runtime.digest import digest
 from controller.runtime.kind import Kind
+from controller.runtime.ownership import is_controlled_by
 from shared.meta import ObjectMeta
 from shared.wellknown import APPLIED_HASH
 

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from controller.leadership import LeaderElectionConfig
 from shared.address import Address
 from shared.duration import Duration
 from shared.invocation.queue_names import QueueNames
+from shared.leader_election import LeaderElectionConfig
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 

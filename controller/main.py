@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from controller.config import Config
-from controller.connection import NoClusterError
 from controller.parts import NAME, Assembly
-from controller.process import first, new_registry, stop_event
 from controller.runtime.clock import SystemClock
 from controller.runtime.connect import connected
-from controller.runtime.election import LeadershipLostError
+from controller.runtime.connection import NoClusterError
+from controller.runtime.election import ElectionSettingsError, LeadershipLostError
 from controller.runtime.errors import AccessError, CannotListenError
 from controller.runtime.manager import StopTimeoutError
+from controller.runtime.process import first, new_registry, stop_event
 from shared import command_line, configuration, logfmt
 from shared.configuration import ConfigurationError
 from shared.exitcode import ExitCode
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> ExitCode:
         config = configuration.load(Config, given.config, given.overrides)
         logfmt.configure(config.log_level, sys.stderr)
         return asyncio.run(run(config))
-    except (ConfigurationError, AccessError) as error:
+    except (ConfigurationError, ElectionSettingsError, AccessError) as error:
         sys.stderr.write(f"bad configuration:\n{error}\n")
         return ExitCode.BAD_CONFIGURATION
     except Exception:

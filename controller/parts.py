@@ -7,7 +7,6 @@ from random import Random
 
 from prometheus_client import CollectorRegistry
 
-from controller import leadership
 from controller.caches import Caches
 from controller.config import (
     Config,
@@ -15,29 +14,31 @@ from controller.config import (
     SidecarConfig,
     StorageConfig,
 )
-from controller.connection import Connection
 from controller.gpustorage import setup as gpustorage
 from controller.gpustorage.settings import StorageSettings
 from controller.gpuunit import setup as gpuunit
 from controller.gpuunit.census import Census
 from controller.gpuunit.settings import QueueTarget, SidecarSettings, UnitSettings
-from controller.leadership import Candidacy
-from controller.loops import Loops
 from controller.namespaces import Namespaces
 from controller.operation import setup as operation
 from controller.operation.reconciler import OperationReconciler
 from controller.operation.stalls import Stalls
+from controller.runtime import leadership
 from controller.runtime.client import Client
 from controller.runtime.clock import Clock
+from controller.runtime.connection import Connection
 from controller.runtime.control_loop import ControlLoop
 from controller.runtime.events import EventRecorder
 from controller.runtime.informer_metrics import InformerMetrics
 from controller.runtime.leader import LeaderElector
+from controller.runtime.leadership import Candidacy
+from controller.runtime.loops import Loops
 from controller.runtime.manager import Cache, Manager, Parts
 from controller.runtime.probes import Probes
 from controller.runtime.writer import Writer
 from controller.stockpool import setup as stockpool
 from controller.stockpool.reconciler import StockPoolReconciler
+from shared import server_version
 from shared.address import Address
 from shared.configuration import ConfigurationError
 from shared.invocation.queue_names import QueueNames
@@ -59,7 +60,7 @@ class Assembly:
 
     def manager(self, config: Config) -> Manager:
         """Everything that `config` asks for, not yet started."""
-        connection = Connection(self._client.rest, self._clock)
+        connection = Connection(self._client.rest, self._clock, server_version.refusal)
         elector = leadership.elector(config.leader_election, self._candidacy())
         where = namespaces(config.namespaces)
         metrics = InformerMetrics(self._registry)

@@ -5,7 +5,6 @@ from enum import Enum, auto
 from typing import Any, Generic, TypeVar
 
 from controller.child import Child, Live, Step, next_step, was_accepted
-from controller.ownership import is_controlled_by
 from controller.runtime.client import Condition
 from controller.runtime.errors import (
     ApiError,
@@ -19,6 +18,7 @@ from controller.runtime.events import EventRecorder
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import Kind, key_of
 from controller.runtime.objects import Object
+from controller.runtime.ownership import is_controlled_by
 from controller.runtime.writer import Writer
 from shared.reasons import EventReason
 

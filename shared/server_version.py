@@ -30,6 +30,15 @@ def unsupported(server: str, version: ServerVersion) -> str:
     )
 
 
+def refusal(server: str, body: bytes) -> str | None:
+    """Why a server with this answer to GET /version cannot be used; None if it can.
+
+    Raises msgspec.DecodeError, a ValueError, where that is no such answer.
+    """
+    version = msgspec.json.decode(body, type=ServerVersion)
+    return None if version.is_supported else unsupported(server, version)
+
+
 def _number(text: str) -> int:
     digits = re.match(r"\d+", text)
     return int(digits.group()) if digits else 0

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from controller.conditions import condition_of
+from shared.conditions import condition_of
 from shared.phases import PreparePhase, StoragePhase
 from shared.quantity import Quantity
 from shared.reasons import ConditionType, EventReason, StorageReason

@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Any
 
 from controller.kinds import GPU_STORAGES
-from controller.ownership import controlled_by
+from controller.runtime.ownership import controlled_by
 from shared import wellknown
 from shared.meta import ObjectMeta
 from shared.own_labels import callers

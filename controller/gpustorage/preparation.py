@@ -10,11 +10,11 @@ from controller.gpustorage.prepare_job import has_outcome_pending, is_of_a_stora
 from controller.gpustorage.start import Start
 from controller.kinds import JOBS, NETWORK_POLICIES
 from controller.lookup import Lookup
-from controller.ownership import is_controlled_by
 from controller.runtime.client import Condition
 from controller.runtime.errors import ConflictError, NotFoundError
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
+from controller.runtime.ownership import is_controlled_by
 from controller.runtime.writer import Writer
 from controller.sync import Sync
 from shared import wellknown

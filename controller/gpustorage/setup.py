@@ -14,7 +14,6 @@ from controller.gpustorage.triggers import Wakes
 from controller.gpustorage.volumes import Volumes
 from controller.kinds import GPU_STORAGES
 from controller.lookup import Lookup
-from controller.loops import Loops
 from controller.namespaces import Namespaces
 from controller.runtime.client import Client
 from controller.runtime.clock import Clock
@@ -22,6 +21,7 @@ from controller.runtime.control_loop import ControlLoop
 from controller.runtime.events import EventRecorder
 from controller.runtime.feed import feed
 from controller.runtime.key import ObjectKey
+from controller.runtime.loops import Loops
 from controller.runtime.priority import Priority
 from controller.runtime.triggers import itself, mapped, owner
 from controller.runtime.unreadable import by_event

@@ -4,11 +4,11 @@ from datetime import datetime
 
 import msgspec
 
-from controller.conditions import timestamp, with_condition
 from controller.gpustorage.outcome import Outcome
 from controller.gpustorage.prepare import DONE
 from controller.runtime.event import cut
 from shared import names
+from shared.conditions import timestamp, with_condition
 from shared.meta import Condition
 from shared.phases import AccessorPhase, PreparePhase
 from shared.reasons import ConditionType

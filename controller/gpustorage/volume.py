@@ -1,8 +1,8 @@
 """How the volume of a storage is, apart from what is in it."""
 
-from controller.conditions import condition_of
 from controller.gpustorage.size import can_grow, is_growing, wants_less, wants_more
 from controller.gpustorage.verdict import Verdict
+from shared.conditions import condition_of
 from shared.reasons import ConditionType, StorageReason
 from shared.storage_class import StorageClass
 from shared.storage_lock import lock_of

@@ -6,9 +6,9 @@ from controller.gpustorage.hitch import Hitch, hitch_of
 from controller.gpustorage.settings import StorageSettings
 from controller.gpustorage.verdict import Verdict
 from controller.gpustorage.volume import lost, volume_verdict, was_used
-from controller.ownership import is_controlled_by
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
+from controller.runtime.ownership import is_controlled_by
 from controller.sync import Sync
 from shared.storage_class import StorageClass
 from shared.v1alpha1.gpustorage import GPUStorage

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from controller.conditions import condition_of
+from shared.conditions import condition_of
 from shared.meta import Condition
 from shared.phases import UnitPhase
 from shared.reasons import ConditionType, EventReason, UnitReason

@@ -7,8 +7,8 @@ from typing import Final
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from controller.cache import Cache
 from controller.namespaces import Namespaces
+from controller.runtime.cache import Cache
 from controller.runtime.kind import key_of
 from shared.phases import UnitPhase
 from shared.v1alpha1.gpuunit import GPUUnit

@@ -3,7 +3,7 @@
 from typing import Any
 
 from controller.kinds import STOCK_POOLS
-from controller.ownership import controlled_by
+from controller.runtime.ownership import controlled_by
 from shared import wellknown
 from shared.phases import OperationPhase
 from shared.v1alpha1.gpuunit import GPUUnit

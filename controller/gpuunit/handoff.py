@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import TypeVar
 
 from controller.caches import BY_OWNER, Caches
-from controller.conditions import timestamp
 from controller.gpuunit.admission import Admission, Entry, Source, is_held_for, judge
 from controller.gpuunit.place import asks_no_more
 from controller.gpuunit.workload import Workload, observe
@@ -24,6 +23,7 @@ from controller.runtime.kind import Kind, key_of
 from controller.runtime.objects import Object
 from controller.runtime.writer import Writer
 from shared import wellknown
+from shared.conditions import timestamp
 from shared.phases import OperationPhase
 from shared.pod import Pod
 from shared.reasons import EventReason

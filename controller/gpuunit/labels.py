@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from controller.kinds import GPU_UNITS
-from controller.ownership import controlled_by
+from controller.runtime.ownership import controlled_by
 from shared import wellknown
 from shared.own_labels import callers
 from shared.v1alpha1.gpuunit import GPUUnit

@@ -6,11 +6,11 @@ from datetime import datetime
 
 import msgspec
 
-from controller.conditions import condition_of, timestamp, with_condition
 from controller.gpuunit.trouble import node_trouble, progress, trouble
 from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.worker import WorkerVerdict
 from controller.gpuunit.workload import Workload
+from shared.conditions import condition_of, timestamp, with_condition
 from shared.meta import Condition
 from shared.node import Node
 from shared.phases import UnitPhase, WorkerPhase

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from controller.caches import BY_OWNER, BY_UNIT, Caches
-from controller.ownership import is_controlled_by
 from controller.runtime.key import ObjectKey
+from controller.runtime.ownership import is_controlled_by
 from shared import names
 from shared.deployment import REVISION, Deployment, ReplicaSet
 from shared.pod import Pod

@@ -3,10 +3,10 @@
 from typing import Final
 
 from controller.caches import Caches
-from controller.loops import Loops
 from controller.operation.reconciler import OperationReconciler
 from controller.runtime.control_loop import ControlLoop
 from controller.runtime.feed import feed
+from controller.runtime.loops import Loops
 from controller.runtime.triggers import itself
 
 NAME: Final = "operation"

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from controller.caches import Caches
-from controller.loops import Loops
 from controller.namespaces import Namespaces
 from controller.runtime.control_loop import ControlLoop
 from controller.runtime.feed import feed
 from controller.runtime.key import ObjectKey
+from controller.runtime.loops import Loops
 from controller.runtime.priority import Priority
 from controller.runtime.triggers import itself, mapped
 from controller.stockpool.reconciler import StockPoolReconciler

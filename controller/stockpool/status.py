@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from controller.conditions import condition_of, timestamp, with_condition
 from controller.runtime.event import cut
 from controller.stockpool import claims
 from controller.stockpool.stock import is_outdated, is_ready, ready_condition, unclaimed
 from controller.stockpool.trouble import Trouble
 from controller.stockpool.view import View
+from shared.conditions import condition_of, timestamp, with_condition
 from shared.meta import Condition
 from shared.phases import PoolPhase, UnitPhase
 from shared.reasons import ConditionType, PoolReason, UnitReason

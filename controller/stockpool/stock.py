@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import Final
 
-from controller.conditions import condition_of
 from shared import wellknown
+from shared.conditions import condition_of
 from shared.meta import Condition
 from shared.phases import UnitPhase
 from shared.reasons import ConditionType

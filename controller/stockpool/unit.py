@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from controller.kinds import STOCK_POOLS
-from controller.ownership import controlled_by
+from controller.runtime.ownership import controlled_by
 from shared import wellknown
 from shared.v1alpha1.envelope import Envelope
 from shared.v1alpha1.stockpool import StockPool

@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from controller.conditions import timestamp
 from controller.runtime.clock import Clock
 from hack.podrunner.images import UnknownImageError
 from hack.podrunner.pod import Container, HTTPGet, Probe
 from hack.podrunner.probing import answers
 from hack.podrunner.status import Seen
+from shared.conditions import timestamp
 
 FIRST_READY_SECONDS: Final = 0.2
 FIRST_BACKOFF_SECONDS: Final = 1.0

@@ -6,7 +6,6 @@ from typing import Final
 
 import msgspec
 
-from controller.conditions import timestamp
 from controller.runtime.client import Client
 from controller.runtime.clock import Clock
 from controller.runtime.errors import ApiError, NotFoundError
@@ -14,6 +13,7 @@ from controller.runtime.kind import key_of
 from controller.runtime.rest import Call
 from hack.podrunner.pod import PODS, Pod
 from hack.podrunner.status import Seen, conditions, is_ready, pod_status
+from shared.conditions import timestamp
 
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 RETRY_SECONDS: Final = 0.5

@@ -5,11 +5,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from controller.leadership import LeaderElectionConfig
 from serverless.queue.config import QueueConfig
 from shared.address import Address
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits
+from shared.leader_election import LeaderElectionConfig
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 

@@ -1,6 +1,6 @@
 """Whether the functions that records are of still stand."""
 
-from controller.cache import Cache
+from controller.runtime.cache import Cache
 from controller.runtime.client import Client
 from controller.runtime.errors import ApiError, NotFoundError
 from controller.runtime.key import ObjectKey

@@ -1,4 +1,4 @@
-"""The kinds that the activator reads and writes beside GPUUnits."""
+"""The kinds that the activator reads and writes."""
 
 from typing import Final
 
@@ -6,8 +6,9 @@ import msgspec
 
 from controller.runtime.kind import Kind
 from shared.meta import ObjectMeta
-from shared.v1alpha1 import function
+from shared.v1alpha1 import function, gpuunit
 from shared.v1alpha1.function import Function
+from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.group import GROUP, VERSION
 
 
@@ -19,4 +20,5 @@ class Secret(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FUNCTIONS: Final = Kind(GROUP, VERSION, function.PLURAL, function.KIND, Function)
+GPU_UNITS: Final = Kind(GROUP, VERSION, gpuunit.PLURAL, gpuunit.KIND, GPUUnit)
 SECRETS: Final = Kind("", "v1", "secrets", "Secret", Secret)

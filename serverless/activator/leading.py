@@ -6,14 +6,14 @@ from typing import Any, Final
 
 import aiohttp
 
-from controller.cache import Cache
-from controller.loops import Loops
+from controller.runtime.cache import Cache
 from controller.runtime.client import Client
 from controller.runtime.clock import Clock
 from controller.runtime.events import EventRecorder
 from controller.runtime.feed import feed
 from controller.runtime.informer import Informer
 from controller.runtime.key import ObjectKey
+from controller.runtime.loops import Loops
 from controller.runtime.manager import Loop
 from controller.runtime.priority import Priority
 from controller.runtime.triggers import itself, mapped

@@ -10,19 +10,18 @@ from typing import Final
 import aiohttp
 from prometheus_client import CollectorRegistry
 
-from controller import leadership
-from controller.cache import Cache
-from controller.connection import Connection
-from controller.kinds import GPU_UNITS
-from controller.leadership import Candidacy
-from controller.loops import Loops
+from controller.runtime import leadership
+from controller.runtime.cache import Cache
 from controller.runtime.client import Client
 from controller.runtime.clock import Clock
+from controller.runtime.connection import Connection
 from controller.runtime.events import EventRecorder
 from controller.runtime.informer import Informer
 from controller.runtime.informer_metrics import InformerMetrics
 from controller.runtime.key import ObjectKey
 from controller.runtime.leader import LeaderElector
+from controller.runtime.leadership import Candidacy
+from controller.runtime.loops import Loops
 from controller.runtime.manager import Cache as Needed
 from controller.runtime.manager import Manager, Parts
 from controller.runtime.probes import Probes
@@ -30,7 +29,7 @@ from controller.runtime.reflector import Scope
 from serverless.activator.callout import Callout, Gate
 from serverless.activator.config import Config
 from serverless.activator.credentials import WorkerUser
-from serverless.activator.kinds import FUNCTIONS
+from serverless.activator.kinds import FUNCTIONS, GPU_UNITS
 from serverless.activator.leading import Leading, Surroundings, request_ids
 from serverless.activator.measures import FunctionCensus, Measures
 from serverless.activator.reports import Reports
@@ -39,6 +38,7 @@ from serverless.activator.signed_token import Signer
 from serverless.activator.streams import Streams
 from serverless.queue.config import QueueConfig, secret_of
 from serverless.queue.connection import QueueConnection
+from shared import server_version
 from shared.address import Address
 from shared.configuration import ConfigurationError
 from shared.invocation.streams import streams
@@ -95,7 +95,7 @@ class Assembly:
         door = QueueConnection(callout_access(config), f"{NAME}-callout", clock)
         wanted = streams(config.nats.names, config.nats.limits)
         needed: list[Needed] = [
-            Connection(self._client.rest, clock),
+            Connection(self._client.rest, clock, server_version.refusal),
             *functions.informers,
             *units.informers,
             queue,

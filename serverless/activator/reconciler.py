@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from controller.cache import Cache
+from controller.runtime.cache import Cache
 from controller.runtime.clock import Clock
 from controller.runtime.errors import ConflictError, NotFoundError
 from controller.runtime.event import reference

@@ -7,12 +7,12 @@ from typing import Final
 
 import msgspec
 
-from controller.conditions import condition_of, timestamp, with_condition
 from controller.runtime.event import cut
 from serverless.activator.moment import ms_of
 from serverless.activator.scaling import Load, Scene
 from serverless.activator.trouble import Trouble
 from serverless.activator.worker import Worker, WorkerState
+from shared.conditions import condition_of, timestamp, with_condition
 from shared.meta import Condition
 from shared.phases import FunctionPhase
 from shared.reasons import ConditionType, FunctionReason

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from controller.conditions import condition_of
 from serverless.activator.moment import ms_of
 from serverless.activator.order import PREFIX, number_of, serverless_of
+from shared.conditions import condition_of
 from shared.invocation.worker_report import WorkerReport
 from shared.meta import Condition
 from shared.phases import UnitPhase

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 from prometheus_client import CollectorRegistry
 
-from controller.cache import Cache
+from controller.runtime.cache import Cache
 from controller.runtime.clock import SystemClock
 from controller.runtime.informer import Informer
 from controller.runtime.informer_metrics import InformerMetrics

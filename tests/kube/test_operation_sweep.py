@@ -10,9 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from controller.caches import Caches
-from controller.conditions import timestamp
 from controller.kinds import OPERATIONS
-from controller.loops import Loops
 from controller.namespaces import Namespaces
 from controller.operation.reconciler import OperationReconciler
 from controller.operation.setup import control_loop
@@ -20,8 +18,10 @@ from controller.runtime.client import Client
 from controller.runtime.clock import SystemClock
 from controller.runtime.informer_metrics import InformerMetrics
 from controller.runtime.key import ObjectKey
+from controller.runtime.loops import Loops
 from controller.runtime.writer import Writer
 from hack.cluster.controlplane import ControlPlane
+from shared.conditions import timestamp
 from shared.v1alpha1.operation import Operation
 from tests.support.eventually import eventually
 from tests.support.library import client_of

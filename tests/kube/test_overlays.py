@@ -10,7 +10,7 @@ import pytest
 from apiserver.config import Config as APIConfig
 from apiserver.main import surroundings
 from controller.config import Config as ControllerConfig
-from controller.leadership import settings as election_settings
+from controller.runtime.leadership import settings as election_settings
 from hack.cluster.controlplane import ControlPlane
 from hack.local.home import ROOT
 from serverless.activator.config import Config as ActivatorConfig

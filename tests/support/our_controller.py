@@ -9,11 +9,11 @@ import msgspec
 from prometheus_client import CollectorRegistry
 
 from controller.config import Config, NamespacesConfig
-from controller.leadership import LeaderElectionConfig
 from controller.parts import Assembly
 from controller.runtime.clock import SystemClock
 from controller.runtime.connect import connected
 from shared.address import Address
+from shared.leader_election import LeaderElectionConfig
 from tests.support.eventually import eventually
 from tests.support.site import Site
 

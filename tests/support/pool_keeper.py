@@ -8,13 +8,13 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from controller.caches import Caches
-from controller.loops import Loops
 from controller.namespaces import Namespaces
 from controller.runtime.client import Client
 from controller.runtime.clock import SystemClock
 from controller.runtime.events import EventRecorder
 from controller.runtime.informer import Informer
 from controller.runtime.informer_metrics import InformerMetrics
+from controller.runtime.loops import Loops
 from controller.runtime.manager import running as background
 from controller.runtime.reflector import Source
 from controller.runtime.writer import Writer

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 import msgspec
 import pytest
 
-from controller.connection import START_SECONDS, Connection, NoClusterError
+from controller.runtime.connection import START_SECONDS, Connection, NoClusterError
 from controller.runtime.errors import UnreachableError
 from controller.runtime.rest import Call
-from shared.server_version import ServerVersion
+from shared.server_version import ServerVersion, refusal
 from tests.support.virtual_clock import VirtualClock
 
 SUPPORTED = ServerVersion(major="1", minor="36", git_version="v1.36.3")
@@ -48,7 +48,7 @@ def client() -> ScriptedClient:
 async def test_it_is_ready_once_the_cluster_has_answered(
     client: ScriptedClient, clock: VirtualClock
 ) -> None:
-    connection = Connection(client, clock)
+    connection = Connection(client, clock, refusal)
     assert connection.not_ready()
     await connection.require()
     assert connection.not_ready() == []
@@ -59,7 +59,7 @@ async def test_a_cluster_that_never_answers_is_given_up(
 ) -> None:
     client.answer = unreachable
     async with asyncio.TaskGroup() as group:
-        requiring = group.create_task(failure(Connection(client, clock).require()))
+        requiring = group.create_task(failure(Connection(client, clock, refusal).require()))
         await clock.advance(START_SECONDS - 1)
         assert not requiring.done()
         await clock.advance(3)
@@ -70,13 +70,13 @@ async def test_a_cluster_that_is_too_old_is_refused_at_once(
     client: ScriptedClient, clock: VirtualClock
 ) -> None:
     client.answer = lambda: OLD
-    assert "v1.32.9-vendor" in await failure(Connection(client, clock).require())
+    assert "v1.32.9-vendor" in await failure(Connection(client, clock, refusal).require())
 
 
 async def test_a_lost_cluster_is_told_and_ends_nothing(
     client: ScriptedClient, clock: VirtualClock
 ) -> None:
-    connection = Connection(client, clock)
+    connection = Connection(client, clock, refusal)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(connection.run())
         await clock.advance(1)

@@ -2,9 +2,10 @@
 
 import pytest
 
-from controller.leadership import LeaderElectionConfig, settings
-from shared.configuration import ConfigurationError
+from controller.runtime.election import ElectionSettingsError
+from controller.runtime.leadership import settings
 from shared.duration import Duration
+from shared.leader_election import LeaderElectionConfig
 
 
 def test_the_defaults_are_those_of_client_go() -> None:
@@ -28,5 +29,5 @@ def test_durations_that_let_two_lead_are_refused_with_the_reason(
         renew_deadline=Duration(renew),
         retry_period=Duration(retry),
     )
-    with pytest.raises(ConfigurationError, match=f"leaderElection.*{message}"):
+    with pytest.raises(ElectionSettingsError, match=f"leaderElection.*{message}"):
         settings(config)

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from controller.kinds import STOCK_POOLS
-from controller.ownership import controlled_by
+from controller.runtime.ownership import controlled_by
 from shared.meta import Condition, ObjectMeta, OwnerReference
 from shared.phases import UnitPhase
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec, GPUUnitStatus

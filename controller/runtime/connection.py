@@ -2,18 +2,19 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Final, Protocol
-
-import msgspec
 
 from controller.runtime.clock import Clock
 from controller.runtime.errors import ApiError, UnreadableError
 from controller.runtime.rest import Call
-from shared.server_version import ServerVersion, unsupported
 
 PROBE_SECONDS: Final = 2.0
 START_SECONDS: Final = 30.0
 NOT_ASKED: Final = "the cluster has not been asked yet"
+
+# Why a server that tells this of itself cannot be used; None if it can. ValueError: it is none.
+Refusal = Callable[[str, bytes], str | None]
 
 log = logging.getLogger(__name__)
 
@@ -38,9 +39,10 @@ class Server(Protocol):
 class Connection:
     """Asks the API server every two seconds whether it is there."""
 
-    def __init__(self, client: Server, clock: Clock) -> None:
+    def __init__(self, client: Server, clock: Clock, refusal: Refusal) -> None:
         self._client = client
         self._clock = clock
+        self._refusal = refusal
         self._error: str | None = NOT_ASKED
         self._required = asyncio.Event()
 
@@ -70,22 +72,23 @@ class Connection:
         deadline = self._clock.monotonic() + START_SECONDS
         while True:
             try:
-                version = await self._ask()
+                refusal = await self._ask()
             except ApiError as error:
                 if self._clock.monotonic() >= deadline:
                     raise NoClusterError(f"gave up after {START_SECONDS:g} s: {error}") from error
                 log.warning("waiting_for_cluster", extra={"kubeError": str(error)})
                 await self._clock.sleep(PROBE_SECONDS)
                 continue
-            if not version.is_supported:
-                raise NoClusterError(unsupported(self._client.server, version))
+            if refusal is not None:
+                raise NoClusterError(refusal)
             return self._become(None)
 
-    async def _ask(self) -> ServerVersion:
+    async def _ask(self) -> str | None:
+        """Why the server cannot be used, if it answers."""
         body = await self._client.send(Call("GET", "/version"), within=PROBE_SECONDS)
         try:
-            return msgspec.json.decode(body, type=ServerVersion)
-        except msgspec.DecodeError as error:
+            return self._refusal(self._client.server, body)
+        except ValueError as error:
             raise UnreadableError(f"{self._client.server} is no API server: {error}") from error
 
     def _become(self, error: str | None) -> None:

@@ -3,10 +3,8 @@
 import logging
 from dataclasses import dataclass
 from random import Random
-from typing import Annotated
+from typing import Protocol
 
-import msgspec
-from msgspec import Meta
 from prometheus_client import CollectorRegistry
 
 from controller.runtime.client import Client
@@ -18,31 +16,32 @@ from controller.runtime.key import ObjectKey
 from controller.runtime.leader import Callbacks, LeaderElector
 from controller.runtime.leader_metrics import LeaderMetrics
 from controller.runtime.lease import LEASES, LeaseLock
-from shared.configuration import ConfigurationError
-from shared.duration import Duration
 
 log = logging.getLogger(__name__)
 
 
-class LeaderElectionConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Which of several processes works."""
+class Seconds(Protocol):
+    """A length of time."""
 
-    enabled: Annotated[bool, Meta(description="Off only where there is certainly one process.")] = (
-        True
-    )
-    name: Annotated[str, Meta(description="The Lease that the working process holds.")] = (
-        "gpu-runtime-controller"
-    )
-    namespace: Annotated[str, Meta(description="Where that Lease is.")] = "runtime-system"
-    lease_duration: Annotated[
-        Duration, Meta(description="How long a Lease holds that is not renewed; whole seconds.")
-    ] = Duration(15)
-    renew_deadline: Annotated[
-        Duration, Meta(description="How long the holder tries to renew before it stops working.")
-    ] = Duration(10)
-    retry_period: Annotated[
-        Duration, Meta(description="How often the Lease is tried or renewed.")
-    ] = Duration(2)
+    @property
+    def seconds(self) -> float: ...
+
+
+class Choice(Protocol):
+    """What a process is configured for."""
+
+    @property
+    def enabled(self) -> bool: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def lease_duration(self) -> Seconds: ...
+    @property
+    def renew_deadline(self) -> Seconds: ...
+    @property
+    def retry_period(self) -> Seconds: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class Candidacy:
     identity: str
 
 
-def elector(config: LeaderElectionConfig, who: Candidacy) -> LeaderElector | None:
+def elector(config: Choice, who: Candidacy) -> LeaderElector | None:
     """The elector that `config` asks for; None where there is no election."""
     if not config.enabled:
         log.warning("no_leader_election", extra={"risk": "a second process would work too"})
@@ -71,19 +70,19 @@ def elector(config: LeaderElectionConfig, who: Candidacy) -> LeaderElector | Non
     return LeaderElector(lock, settings(config), who.clock, who.randomness, metrics, callbacks)
 
 
-def settings(config: LeaderElectionConfig) -> ElectionSettings:
-    """The durations of the election, checked against each other."""
+def settings(config: Choice) -> ElectionSettings:
+    """The durations of the election, checked against each other; ElectionSettingsError."""
     lease = config.lease_duration.seconds
     if lease != int(lease):
-        raise ConfigurationError("leaderElection.leaseDuration: must be whole seconds")
+        raise ElectionSettingsError("leaderElection.leaseDuration: must be whole seconds")
     try:
         return ElectionSettings(
             config.name, int(lease), config.renew_deadline.seconds, config.retry_period.seconds
         )
     except ElectionSettingsError as error:
-        raise ConfigurationError(f"leaderElection: {error}") from error
+        raise ElectionSettingsError(f"leaderElection: {error}") from error
 
 
-def about(config: LeaderElectionConfig) -> Reference:
+def about(config: Choice) -> Reference:
     """The Lease, for Events about it."""
     return Reference(LEASES.api_version, LEASES.name, config.namespace, config.name, uid="")
