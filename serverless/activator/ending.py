@@ -51,9 +51,24 @@ class Ending:
         left = await self._pass(function)
         if left or not is_last:
             return False
-        await self._records.bury(function.metadata.name)
-        await self._outfit.remove(function)
+        await self._take_away(function.metadata.name)
         return True
+
+    async def clean_up(self, request_id: str) -> bool:
+        """Take away what a function has left that went without its finalizer; whether all is gone.
+
+        Its records are the sweep's, which also takes their messages away.
+        """
+        if not self._outfit.is_left(request_id):
+            return True
+        if await self._records.queued(request_id):
+            return False
+        await self._take_away(request_id)
+        return True
+
+    async def _take_away(self, request_id: str) -> None:
+        await self._records.bury(request_id)
+        await self._outfit.remove(request_id)
 
     async def _pass(self, function: Function) -> int:
         """Settle what is open if it shall not be finished; how many records stay open."""

@@ -39,6 +39,10 @@ class Homes:
         is_same = self._live[request_id] == record.function_uid
         return Home.STANDS if is_same else Home.GONE
 
+    async def stands(self, request_id: str) -> bool:
+        """Whether the server has a function of that name, or cannot tell."""
+        return bool(await self._uid(request_id, "unknown"))
+
     async def _uid(self, request_id: str, otherwise: str) -> str:
         """The uid of the function at the server; `otherwise` while the server cannot tell."""
         try:

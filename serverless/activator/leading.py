@@ -74,8 +74,8 @@ class Leading:
         self._keys = loops.queue(LOOP)
         self.depths = Depths(self._jetstream, names.invocations_stream, self._wake)
         where = around.config.namespaces.instance
-        homes = Homes(around.functions, around.client, where)
-        self.sweep = Sweep(self._records, self._settling, homes, clock)
+        self._homes = Homes(around.functions, around.client, where)
+        self.sweep = Sweep(self._records, self._settling, self._homes, clock)
 
     def loops(self) -> list[Loop]:
         """All that a leader runs, not yet started."""
@@ -105,6 +105,7 @@ class Leading:
             api=api,
             asking=Asking(api, writer, around.clock),
             ending=Ending(self._records, self._settling, outfit, around.clock),
+            homes=self._homes,
             writer=writer,
             recorder=around.recorder,
         )

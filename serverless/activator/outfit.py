@@ -30,7 +30,7 @@ class Outfit:
         self._names = names
         self._limits = limits
         self._depths = depths
-        self._bucketed: set[str] = set()
+        self._bucketed: dict[str, str] = {}
 
     async def ensure(self, function: Function) -> Consumer | None:
         """Make what is missing at the queue; the consumer, once the next look has seen it."""
@@ -38,19 +38,22 @@ class Outfit:
         wanted = consumer(self._names, request_id, function.spec.max_workers)
         if seen is None or seen.max_waiting != wanted["max_waiting"]:
             await ensure_consumer(self._jetstream, self._names.invocations_stream, wanted)
-        if function.metadata.uid not in self._bucketed:
+        if self._bucketed.get(request_id) != function.metadata.uid:
             bucket = body_bucket(self._names, self._limits, request_id)
             await create_stream(self._jetstream, bucket)
-            self._bucketed.add(function.metadata.uid)
+            self._bucketed[request_id] = function.metadata.uid
         return seen
 
-    async def remove(self, function: Function) -> None:
-        """Take away what it has at the queue; only once nothing of it is open."""
-        request_id = function.metadata.name
+    async def remove(self, request_id: str) -> None:
+        """Take away what a function has at the queue; only once nothing of it is open."""
         stream = self._names.invocations_stream
         await delete_consumer(self._jetstream, stream, consumer_of(request_id))
         await delete_stream(self._jetstream, f"OBJ_{self._names.bodies_of(request_id)}")
-        self._bucketed.discard(function.metadata.uid)
+        self._bucketed.pop(request_id, None)
+
+    def is_left(self, request_id: str) -> bool:
+        """Whether the last look has shown a consumer of that name."""
+        return self._depths.of(request_id) is not None
 
 
 class WorkerSecrets:

@@ -16,6 +16,7 @@ from controller.runtime.reconcile import ReconcileError, Result
 from controller.runtime.writer import Writer
 from serverless.activator.asking import Asking, Settled
 from serverless.activator.ending import Ending, Intent, intent_of, wait_ms
+from serverless.activator.homes import Homes
 from serverless.activator.kinds import FUNCTIONS
 from serverless.activator.measures import Measures
 from serverless.activator.moment import now_ms
@@ -47,6 +48,7 @@ class Hands:
     api: UnitsAPI
     asking: Asking
     ending: Ending
+    homes: Homes
     writer: Writer
     recorder: EventRecorder
 
@@ -72,10 +74,9 @@ class FunctionReconciler:
     async def reconcile(self, key: ObjectKey) -> Result:
         """One step; what the queue and the units do brings the next."""
         function = self._functions.get(key)
-        if function is None:
-            self._forget(key.name)
-            return Result()
         try:
+            if function is None:
+                return await self._clean_up(key)
             if function.metadata.deletion_timestamp is not None:
                 return await self._end(function)
             if QUEUE_FINALIZER not in function.metadata.finalizers:
@@ -88,6 +89,14 @@ class FunctionReconciler:
             raise ReconcileError(str(error)) from error
         except (ConflictError, NotFoundError):
             return LOOK_AGAIN
+
+    async def _clean_up(self, key: ObjectKey) -> Result:
+        """What is left of a function that is gone; the server knows whether it is."""
+        self._forget(key.name)
+        if await self._hands.homes.stands(key.name):
+            return LOOK_AGAIN
+        is_clean = await self._hands.ending.clean_up(key.name)
+        return Result() if is_clean else Result(requeue_after=UNREADY_SECONDS)
 
     async def _end(self, function: Function) -> Result:
         if QUEUE_FINALIZER not in function.metadata.finalizers:

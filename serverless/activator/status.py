@@ -69,7 +69,7 @@ def verdict(staying: Sequence[Worker], desired: int, trouble: Trouble | None) ->
 def progress(staying: Sequence[Worker], desired: int, trouble: Trouble | None) -> Verdict:
     """How far the workers are from what is needed."""
     number, outdated = len(ready(staying)), sum(not each.is_current for each in staying)
-    text = f"{number} of {desired} needed workers are ready"
+    text = f"{number} of {len(staying)} workers are ready, {desired} needed"
     if number == len(staying) >= desired and not outdated:
         return Verdict(FunctionPhase.READY, FunctionReason.READY, text)
     more = f", {outdated} to be replaced" if outdated else ""

@@ -85,7 +85,7 @@ async def has_stream(functions: Functions, name: str) -> bool:
     return name in {each.config.name for each in infos}
 
 
-async def test_a_function_brings_its_consumer_bucket_and_secret(
+async def test_a_function_brings_its_consumer_bucket_and_secret_and_leaves_none_behind(
     installed: ControlPlane, tmp_path: Path
 ) -> None:
     async with (
@@ -117,3 +117,14 @@ async def test_a_function_brings_its_consumer_bucket_and_secret(
         before = await functions.get(resting)
         await functions.says(name, lambda status: status.get("phase") in ("Degraded", "Scaling"))
         assert await functions.get(resting) == before
+        await site.admin.delete(site.path("functions", resting))
+        unguarded = {"metadata": {"finalizers": None}}
+        await site.admin.patch(site.path("functions", resting), unguarded)
+
+        async def is_cleaned() -> bool:
+            infos = await functions.client.jetstream().consumers_info(NAMES.invocations_stream)
+            has_consumer = resting in {each.name for each in infos}
+            bodies = f"OBJ_{NAMES.bodies_of(resting)}"
+            return not has_consumer and not await has_stream(functions, bodies)
+
+        await eventually(is_cleaned)
