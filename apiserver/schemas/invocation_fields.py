@@ -9,6 +9,7 @@ import msgspec
 from marshmallow import ValidationError, fields, validate
 
 from apiserver.schemas.strict import AnyMap, Text, matching
+from apiserver.strict_json import UnreadableError, value_of
 from shared.invocation.limits import MAX_ATTRIBUTE_BYTES
 from shared.request_id import INVOCATION_PATTERN, is_invocation_id
 
@@ -77,6 +78,30 @@ class Attributes(AnyMap):
                 "additionalProperties": True,
             },
         )
+
+
+class AttributesText(Text):
+    """Attributes in a query, where everything is text: as JSON."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            validate=small,
+            metadata={
+                "description": "Any values for the function: a JSON object as text, "
+                f"at most {MAX_ATTRIBUTE_BYTES} bytes.",
+                "x-example": '{"language": "en"}',
+            },
+        )
+
+    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> Any:
+        text = super()._deserialize(value, *rest, **more)
+        try:
+            found = value_of(text)
+        except UnreadableError as error:
+            raise ValidationError(f"is not JSON that can be read: {error}") from None
+        if not isinstance(found, dict):
+            raise ValidationError("is not an object")
+        return found
 
 
 def small(attributes: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from marshmallow import ValidationError, validate, validates_schema
 
 from apiserver.invocation_commands import Invoke, ListDeadLetters, ListInvocations
 from apiserver.schemas.envelope import MOST
-from apiserver.schemas.invocation_fields import WAIT, InvocationID, Mode
+from apiserver.schemas.invocation_fields import WAIT, AttributesText, InvocationID, Mode
 from apiserver.schemas.invocations import DEFAULT_WAIT
 from apiserver.schemas.queries import PagedQuerySchema, QuerySchema
 from apiserver.schemas.serverless import RequestID
@@ -51,6 +51,7 @@ class InvokeQuerySchema(QuerySchema[Invoke]):
 
     invocation_id = InvocationID()
     mode = Mode()
+    attributes = AttributesText()
     ttl_seconds = Count(validate=validate.Range(1, MOST, error="must be from {min} to {max}"))
     wait_seconds = Count(load_default=DEFAULT_WAIT, validate=WAIT)
 

@@ -5,6 +5,7 @@ import hashlib
 import io
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import urlencode
 
 import aiohttp
 import pytest
@@ -18,6 +19,8 @@ from shared.invocation.state import FailureClass, State
 from tests.support.caller import Answer
 from tests.support.eventually import eventually
 from tests.support.ingress import Ingress, begin, new_ingress, succeeded_with
+
+COLOURS = ('{"n": 1, "colour": "blue"}', '{"n": 1, "colour": "red"}')
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -197,6 +200,18 @@ async def test_a_raw_body_of_any_size_arrives_as_it_was(ingress: Ingress, size: 
     assert (await raw(ingress, name, sent + b".", "?invocationID=raw")).status == 409
     if request.body.object_name:  # what was refused has not replaced what was accepted
         assert await body_of(ingress, name, request.body.object_name) == sent
+
+
+async def test_a_raw_body_takes_its_attributes_along_in_the_query(ingress: Ingress) -> None:
+    name = await ingress.function()
+    blue, red = ("?" + urlencode({"invocationID": "a", "attributes": each}) for each in COLOURS)
+    assert (await raw(ingress, name, b"x", blue)).status == 202
+    assert (await ingress.record(name, "a")).request.attributes == {"colour": "blue", "n": 1}
+    assert (await raw(ingress, name, b"x", blue.replace("+", ""))).status == 200
+    assert (await raw(ingress, name, b"x", red)).refusal == (409, "conflict")
+    assert (await raw(ingress, name, b"x", "?invocationID=a")).refusal == (409, "conflict")
+    refused = await raw(ingress, name, b"x", "?attributes=blue")
+    assert (refused.status, list(refused.details)) == (400, ["query.attributes"])
 
 
 async def test_a_large_result_is_streamed_and_a_small_one_is_in_the_record(

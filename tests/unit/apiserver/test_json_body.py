@@ -3,7 +3,8 @@
 import pytest
 
 from apiserver.errors import InvalidRequestError
-from apiserver.json_body import DEEPEST, decoded
+from apiserver.json_body import decoded
+from apiserver.strict_json import DEEPEST
 
 MALFORMED = "the body is not JSON that can be read: "
 

@@ -7,7 +7,9 @@ from aiohttp.test_utils import make_mocked_request
 
 from apiserver.commands import ListUnits
 from apiserver.errors import Detail, InvalidRequestError
+from apiserver.invocation_commands import Invoke
 from apiserver.query import read_query, require_known
+from apiserver.schemas.invocation_queries import InvokeQuerySchema
 from apiserver.schemas.queries import (
     JobsQuery,
     JobsQuerySchema,
@@ -21,6 +23,7 @@ from apiserver.schemas.queries import (
 from shared.phases import OperationPhase
 from shared.v1alpha1.operation import OperationType
 
+UNREADABLE = "is not JSON that can be read"
 PHASES = "is not one of Progressing, Ready, Failed"
 
 
@@ -51,6 +54,12 @@ def details(schema: QuerySchema[Any], query: str) -> list[tuple[str, str]]:
         (WaitQuerySchema(), "timeoutSeconds=5", None),
         (WaitQuerySchema(), "wait=Ready", 60),
         (WaitQuerySchema(), "wait=Ready&timeoutSeconds=300", 300),
+        (InvokeQuerySchema(), "attributes={}", Invoke(request_id="")),
+        (
+            InvokeQuerySchema(),
+            "attributes=%7B%22a%22:%20[1,%20null,%20%22%C3%A9+%26%22]%7D&mode=sync",
+            Invoke(request_id="", attributes={"a": [1, None, "é &"]}, wait_seconds=30),
+        ),
     ],
 )
 def test_parameters_are_read(schema: QuerySchema[Any], query: str, value: object) -> None:
@@ -98,6 +107,22 @@ def test_parameters_are_read(schema: QuerySchema[Any], query: str, value: object
             WaitQuerySchema(),
             "wait=Ready&timeoutSeconds=301",
             [("query.timeoutSeconds", "must be from 1 to 300")],
+        ),
+        (InvokeQuerySchema(), "attributes=[1]", [("query.attributes", "is not an object")]),
+        (
+            InvokeQuerySchema(),
+            'attributes={"a":1,"a":2}',
+            [("query.attributes", f'{UNREADABLE}: the key "a" is there twice')],
+        ),
+        (
+            InvokeQuerySchema(),
+            "attributes=",
+            [("query.attributes", f"{UNREADABLE}: Expecting value at line 1 column 1")],
+        ),
+        (
+            InvokeQuerySchema(),
+            f'attributes={{"a":"{"x" * 4096}"}}',
+            [("query.attributes", "is larger than 4096 bytes as JSON")],
         ),
         (JobsQuerySchema(), "phase=Failed", [("query.phase", "there is no such parameter")]),
     ],
