@@ -8,6 +8,7 @@ from hack.cluster.controlplane import ControlPlane
 from tests.support.eventually import eventually
 from tests.support.gpu_storages import a_storage, create
 from tests.support.gpu_storages import simulated as simulated_storage
+from tests.support.nodes import lost_node
 from tests.support.our_controller import controlled
 from tests.support.pods import waiting_reason
 from tests.support.products import admin_kubectl
@@ -127,28 +128,16 @@ async def test_a_container_that_never_becomes_ready_is_told_from_one_that_is_not
 
 
 async def test_a_lost_node_is_named_and_its_return_noticed(site: Site) -> None:
-    node = "/api/v1/nodes/gpu-3"
     async with controlled(site):
         pinned = a_users_unit("mine", nodeSelector={"kubernetes.io/hostname": "gpu-3"})
         await site.create("gpuunits", pinned)
         await site.unit_with("mine", "UnitReady")
-        try:
-            await label(site, node, "not-ready")
+        async with lost_node(site.admin, "gpu-3"):
             unit = await unit_saying(site, "mine", "node gpu-3 is not ready")
-        finally:
-            await label(site, node, None)
-            await eventually(
-                lambda: site.admin.get(node),
-                lambda found: ready_of(found)["status"] == "True" and "taints" not in found["spec"],
-            )
         await site.unit_with("mine", "UnitReady")
 
     assert phase_of(unit) == "Progressing"
     assert ready_of(unit)["status"] == "False"
-
-
-async def label(site: Site, node: str, value: str | None) -> None:
-    await site.admin.patch(node, {"metadata": {"labels": {"sim.local/node": value}}})
 
 
 @pytest.mark.parametrize(

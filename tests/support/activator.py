@@ -10,7 +10,7 @@ import msgspec
 from prometheus_client import CollectorRegistry
 
 from controller.runtime.client import Client
-from controller.runtime.clock import SystemClock
+from controller.runtime.clock import Clock, SystemClock
 from controller.runtime.connect import connected
 from controller.runtime.rest import RestClient
 from hack.cluster.queue import QueueServer
@@ -53,9 +53,9 @@ def configuration(site: Site, queue: QueueServer, api_url: str, **changes: Any) 
 
 
 @asynccontextmanager
-async def activated(config: Config) -> AsyncIterator[CollectorRegistry]:
+async def activated(config: Config, clock: Clock | None = None) -> AsyncIterator[CollectorRegistry]:
     """A leading activator for the length of the block; its metrics."""
-    registry, clock, stop = CollectorRegistry(), SystemClock(), asyncio.Event()
+    registry, clock, stop = CollectorRegistry(), clock or SystemClock(), asyncio.Event()
     async with (
         connected(config.kubeconfig, NAME, registry, clock) as client,
         aiohttp.ClientSession() as session,
