@@ -23,6 +23,7 @@ from tests.bench.reports import LatencyReport
 from tests.bench.rest import rest_measures
 from tests.bench.serverless_drain import drain_measures
 from tests.bench.serverless_echo import echo_measures
+from tests.bench.serverless_isolation import isolation_measures
 from tests.bench.storages import storage_measures
 from tests.bench.table import Measure, measured
 from tests.bench.units import units_measures
@@ -190,6 +191,11 @@ async def serverless(_: Sizes) -> list[Measure]:
     return [*await echo_measures(), *await drain_measures()]
 
 
+async def isolation(_: Sizes) -> list[Measure]:
+    """All that `make up` starts."""
+    return await isolation_measures()
+
+
 ON_WIDGETS: dict[str, Callable[[Bench], Awaitable[list[Measure]]]] = {
     "floor": floor,
     "sync": sync,
@@ -209,4 +215,5 @@ ALONE: dict[str, Callable[[Sizes], Awaitable[list[Measure]]]] = {
     "health": health,
     "ingest": ingest,
     "serverless": serverless,
+    "isolation": isolation,
 }
