@@ -16,8 +16,8 @@ from tests.support.eventually import eventually
 from tests.support.local_system import LocalSystem
 
 COUNT = 100
-ROUNDS = 3
-STARTS = 3
+ROUNDS = 2
+STARTS = 2
 WAITING = 20
 SPEC = "c1.1"
 SPARE = 4  # what the pool of the local system keeps ready

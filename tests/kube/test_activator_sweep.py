@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
 
@@ -12,7 +11,6 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from controller.runtime.cache import Cache
-from controller.runtime.clock import SystemClock
 from controller.runtime.informer import Informer
 from controller.runtime.informer_metrics import InformerMetrics
 from controller.runtime.reflector import Scope
@@ -31,21 +29,16 @@ from shared.invocation import transition
 from shared.invocation.record import Result
 from shared.invocation.state import FailureClass, State
 from shared.invocation.streams import StreamLimits, streams
+from tests.support.clock_ahead import ClockAhead
 from tests.support.functions import NAMES, Functions, functions_of, now_ms
 from tests.support.library import client_of
 from tests.support.loops import following
 from tests.support.queue_server import new_queue
 from tests.support.site import Site, new_site
 
-LATER = timedelta(seconds=31)
+# What has just been written has been quiet for long enough.
+LATER = ClockAhead(31)
 FN = "fn"
-
-
-class LaterClock(SystemClock):
-    """Half a minute ahead: what has just been written has been quiet for long enough."""
-
-    def now(self) -> datetime:
-        return super().now() + LATER
 
 
 class DeadError(Exception):
@@ -108,7 +101,7 @@ async def swept(installed: ControlPlane, tmp_path: Path) -> AsyncIterator[Swept]
         client_of(site.activator_kubeconfig) as client,
         asyncio.TaskGroup() as group,
     ):
-        clock, where = LaterClock(), site.namespaces.instance
+        clock, where = LATER, site.namespaces.instance
         connection = QueueConnection(access(queue), "tests", clock)
         tasks = [group.create_task(connection.run())]
         made = Streams(connection, streams(NAMES, StreamLimits()), clock)

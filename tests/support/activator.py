@@ -24,6 +24,7 @@ from serverless.activator.parts import NAME, Assembly, keys
 from shared.address import Address
 from tests.support.eventually import eventually
 from tests.support.mortal import Mortal
+from tests.support.mortal_queue import MortalAssembly
 from tests.support.site import Site
 
 
@@ -93,10 +94,18 @@ class MortalSession:
 
 @asynccontextmanager
 async def doomed_activator(
-    config: Config, *, dies_at: int, after_sending: bool = True
+    config: Config,
+    *,
+    dies_at: int,
+    after_sending: bool = True,
+    is_queue_mortal: bool = False,
+    clock: Clock | None = None,
 ) -> AsyncIterator[Mortal]:
-    """An activator without rivals that dies at that write to Kubernetes or to the API."""
-    registry, clock = CollectorRegistry(), SystemClock()
+    """An activator without rivals that dies at that write to Kubernetes or to the API.
+
+    Where its queue is mortal, what it writes there counts, too.
+    """
+    registry, clock = CollectorRegistry(), clock or SystemClock()
     async with (
         connected(config.kubeconfig, NAME, registry, clock) as client,
         aiohttp.ClientSession() as session,
@@ -105,7 +114,9 @@ async def doomed_activator(
         mortal = Mortal(client.rest, dies_at=dies_at, after_sending=after_sending)
         dying = Client(cast(RestClient, mortal), NAME)
         calls = cast(aiohttp.ClientSession, MortalSession(session, mortal))
-        manager = Assembly(dying, calls, registry, clock).manager(alone(config), keys(config))
+        parts = (dying, calls, registry, clock)
+        made = MortalAssembly(mortal, *parts) if is_queue_mortal else Assembly(*parts)
+        manager = made.manager(alone(config), keys(config))
         process = group.create_task(manager.run(asyncio.Event()))
         try:
             yield mortal
