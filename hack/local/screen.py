@@ -33,7 +33,7 @@ def render(
     api = ours.url(settings.ports, ours.RUNTIME_API)
     kubectl = f"{cluster.kubectl.program} --kubeconfig {quoted(shown(home / 'kubeconfigs/admin'))}"
     rows = [
-        f"  {process.name:<24}{address(process.name, settings):<28}pid {process.pid}"
+        f"  {process.name:<24}{address(process.name, settings):<32}pid {process.pid}"
         for process in processes
     ]
     size = f"{settings.fleet.nodes} nodes with {settings.fleet.gpus} GPUs each, simulated"
@@ -52,7 +52,7 @@ def render(
             f"  curl -s {api}/api/v1/health",
             f"  {kubectl} get nodes",
             *invitation(api, settings),
-            f"  {api}/swagger   in a browser",
+            f"  {api}/swagger and {api}/ui   in a browser",
             "",
             "make status | make logs | make down",
         ]

@@ -24,7 +24,7 @@ async def report(home: Path) -> bool:
     for name, answer in zip(expected, ready, strict=True):
         state = "stopped" if name not in running else answer
         pid = f"pid {running[name]}" if name in running else ""
-        print(f"  {name:<24}{state:<12}{screen.address(name, stored):<28}{pid}")
+        print(f"  {name:<24}{state:<12}{screen.address(name, stored):<32}{pid}")
     extra = sorted(str(name) for name in running.keys() - set(expected))
     print(f"  also running: {', '.join(extra)}" if extra else "", end="\n" if extra else "")
     healthy = all(name in running for name in expected) and "not ready" not in ready

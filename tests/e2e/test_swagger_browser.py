@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 
 from tests.support.browser import MISSING, PROGRAM, Page, browsing
+from tests.support.caller import Caller
 from tests.support.eventually import eventually
 from tests.support.http import get
+from tests.support.ingress import nats_settings, queue_connected
 from tests.support.our_api import serving
 from tests.support.our_controller import controlled
 from tests.support.products import Running
+from tests.support.queue_server import new_queue
 from tests.support.site import Site
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason=MISSING)
@@ -20,14 +23,26 @@ pytestmark = pytest.mark.skipif(PROGRAM is None, reason=MISSING)
 UNITS, STORAGES = "/api/v1/gpu-units", "/api/v1/gpu-storages"
 OPERATOR = "/api/v1/operator"
 STOCK, POOLS, JOBS = f"{OPERATOR}/stock-units", f"{OPERATOR}/stock-pools", f"{OPERATOR}/jobs"
+FUNCTIONS, INVOCATIONS = "/api/v1/serverless/functions", "/api/v1/serverless/invocations"
+INVOCATION = f"{INVOCATIONS}/{{requestID}}/{{invocationID}}"
 # What a reader gets who tries out one after the other, with the forms as the page fills them in.
-WRITES = [("POST", POOLS, "201"), ("POST", UNITS, "201"), ("POST", STORAGES, "201")]
+WRITES = [
+    *(("POST", path, "201") for path in (POOLS, UNITS, STORAGES, FUNCTIONS)),
+    ("POST", INVOCATIONS, "202"),
+    ("POST", f"{FUNCTIONS}/{{requestID}}/invoke", "202"),
+]
 READS = [
     *(("GET", path, "200") for path in ("/healthz", "/readyz", "/metrics", "/api/v1/health")),
     *(("GET", path, "200") for path in (STOCK, POOLS, f"{POOLS}/{{name}}", f"{OPERATOR}/specs")),
     *(("GET", path, "200") for path in (JOBS, f"{JOBS}/{{operationID}}")),
     *(("GET", path, "200") for path in (UNITS, f"{UNITS}/{{name}}")),
     *(("GET", path, "200") for path in (STORAGES, f"{STORAGES}/{{name}}")),
+    *(("GET", path, "200") for path in (FUNCTIONS, f"{FUNCTIONS}/{{name}}")),
+    *(
+        ("GET", path, "200")
+        for path in (INVOCATIONS, INVOCATION, "/api/v1/serverless/dead-letters")
+    ),
+    ("GET", f"{INVOCATION}/body", "404"),  # nobody works, so there is no result
 ]
 CHANGES = [
     ("PUT", f"{POOLS}/{{name}}", "200"),
@@ -38,6 +53,10 @@ CHANGES = [
     ("DELETE", f"{POOLS}/{{name}}", "204"),
     ("DELETE", f"{UNITS}/{{name}}", "204"),
     ("DELETE", f"{STOCK}/{{name}}", "404"),
+    ("PUT", f"{FUNCTIONS}/{{name}}", "200"),
+    ("DELETE", INVOCATION, "200"),
+    ("POST", f"{INVOCATION}/redrive", "202"),
+    ("DELETE", f"{FUNCTIONS}/{{name}}", "409"),  # work is queued
 ]
 BLOCKS = """[...document.querySelectorAll('.opblock')].map(block => [
     block.querySelector('.opblock-summary-method').textContent,
@@ -49,7 +68,12 @@ BLOCKS_NAMED = f"{BLOCKS}.findIndex(([method, path]) => method === {{method}} &&
 
 @pytest.fixture
 async def api(site: Site, tmp_path: Path) -> AsyncIterator[Running]:
-    async with controlled(site), serving(site, tmp_path) as product:
+    async with (
+        controlled(site),
+        new_queue(tmp_path / "queue") as queue,
+        serving(site, tmp_path, nats=nats_settings(queue)) as product,
+    ):
+        await queue_connected(Caller(product.url))
         yield product
 
 
