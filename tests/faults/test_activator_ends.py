@@ -107,7 +107,7 @@ async def test_a_function_gets_its_outfit_whatever_write_was_the_last(town: Town
             await town.ended(name)
         if not mortal.last_call:
             break
-        lines.append(mortal.last_call.replace(name, "NAME"))
+        lines.append(mortal.last_call)
     require(lines, "PATCH ", "/secrets/", "CONSUMER.CREATE.", "STREAM.CREATE.OBJ_", "/status")
 
 
@@ -125,9 +125,9 @@ async def test_a_function_ends_in_order_whatever_write_was_the_last(town: Town) 
         async with town.healthy():
             await town.ended(name)
         await require_settled(town, name, mortal.last_call)
-        if not mortal.last_call:
-            break
         lines.append(mortal.last_call)
+        if mortal.last_call.startswith("PATCH "):
+            break  # the finalizer is gone, and what follows only looks for leftovers
     require(
         lines,
         "$KV.",
