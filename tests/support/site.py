@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -128,8 +128,23 @@ async def new_site(plane: ControlPlane) -> AsyncIterator[Site]:
         accounts = ("controller", "runtime-api", "activator")
         yield Site(admin, names, *map(plane.layout.kubeconfig, accounts))
     finally:
-        for each in (names.stock, names.instance, names.system):
-            await admin.delete(f"/api/v1/namespaces/{each}")
+        await remove(admin, names)
+
+
+async def remove(admin: Admin, names: Namespaces) -> None:
+    """Delete the namespaces, and what would keep them: nobody else ends pods of local images.
+
+    A namespace that cannot go is tried again and again, which other tests would count as writes.
+    """
+    for each in (names.stock, names.instance, names.system):
+        await admin.delete(f"/api/v1/namespaces/{each}")
+    pods = f"/api/v1/namespaces/{names.instance}/pods"
+    await admin.request("DELETE", pods, query={"gracePeriodSeconds": "0"})
+    functions = f"{OURS}/namespaces/{names.instance}/functions"
+    for each in (await admin.get(functions))["items"]:
+        path = f"{functions}/{each['metadata']['name']}"
+        with suppress(RefusedError):  # it may have gone meanwhile
+            await admin.patch(path, {"metadata": {"finalizers": None}})
 
 
 async def grant(admin: Admin, names: Namespaces) -> None:
