@@ -37,6 +37,8 @@ def configure(level: str, stream: TextIO) -> None:
     handler = logging.StreamHandler(stream)
     handler.setFormatter(LogfmtFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    # No line tells them, and every record would look them up.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
 
 
 class LogfmtFormatter(logging.Formatter):
