@@ -9,10 +9,10 @@ from shared.address import Address
 from shared.duration import Duration
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits
+from shared.process_settings import Kubeconfig, LogLevel
 from shared.v1alpha1.envelope import GPU_RESOURCE, Toleration
 
 KubeMode = Literal["auto", "off", "required"]
-LogLevel = Literal["debug", "info", "warning", "error"]
 
 
 class NATSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -81,19 +81,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             "health; off: never connect."
         ),
     ] = "required"
-    kubeconfig: Annotated[
-        str,
-        Meta(
-            description="The kubeconfig file; empty: the pod's service account, or else "
-            "$KUBECONFIG or ~/.kube/config."
-        ),
-    ] = ""
+    kubeconfig: Kubeconfig = ""
     report_interval: Annotated[
         Duration, Meta(description="How often the status report is logged.")
     ] = Duration(60)
-    log_level: Annotated[LogLevel, Meta(description="The least severe lines that are logged.")] = (
-        "info"
-    )
+    log_level: LogLevel = "info"
     request_timeout: Annotated[
         Duration, Meta(description="How long a request may take once it was received.")
     ] = Duration(30)

@@ -1,6 +1,6 @@
 """Every key that the activator reads, with its default."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -10,8 +10,7 @@ from shared.address import Address
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits
 from shared.leader_election import LeaderElectionConfig
-
-LogLevel = Literal["debug", "info", "warning", "error"]
+from shared.process_settings import Kubeconfig, LogLevel, MetricsAddr, ProbeAddr
 
 
 class ActivatorElectionConfig(LeaderElectionConfig, frozen=True, kw_only=True, rename="camel"):
@@ -46,23 +45,10 @@ class NATSConfig(QueueConfig, frozen=True, kw_only=True, rename="camel"):
 class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The whole configuration of one activator process."""
 
-    probe_addr: Annotated[Address, Meta(description="Where /healthz and /readyz are served.")] = (
-        Address("127.0.0.1", 8082)
-    )
-    metrics_addr: Annotated[
-        Address,
-        Meta(description="Where /metrics is served; may be the same as probeAddr."),
-    ] = Address("127.0.0.1", 8082)
-    kubeconfig: Annotated[
-        str,
-        Meta(
-            description="The kubeconfig file; empty: the pod's service account, or else "
-            "$KUBECONFIG or ~/.kube/config."
-        ),
-    ] = ""
-    log_level: Annotated[LogLevel, Meta(description="The least severe lines that are logged.")] = (
-        "info"
-    )
+    probe_addr: ProbeAddr = Address("127.0.0.1", 8082)
+    metrics_addr: MetricsAddr = Address("127.0.0.1", 8082)
+    kubeconfig: Kubeconfig = ""
+    log_level: LogLevel = "info"
     namespaces: NamespacesConfig = NamespacesConfig()
     leader_election: ActivatorElectionConfig = ActivatorElectionConfig()
     runtime_api_url: Annotated[

@@ -1,6 +1,6 @@
 """Every key that the result store reads, with its default."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -9,8 +9,7 @@ from serverless.queue.config import QueueConfig
 from shared.address import Address
 from shared.duration import Duration
 from shared.invocation.queue_names import QueueNames
-
-LogLevel = Literal["debug", "info", "warning", "error"]
+from shared.process_settings import LogLevel, MetricsAddr, ProbeAddr
 
 
 class NATSConfig(QueueConfig, frozen=True, kw_only=True, rename="camel"):
@@ -22,16 +21,9 @@ class NATSConfig(QueueConfig, frozen=True, kw_only=True, rename="camel"):
 class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The whole configuration of one process of the result store."""
 
-    probe_addr: Annotated[Address, Meta(description="Where /healthz and /readyz are served.")] = (
-        Address("127.0.0.1", 8083)
-    )
-    metrics_addr: Annotated[
-        Address,
-        Meta(description="Where /metrics is served; may be the same as probeAddr."),
-    ] = Address("127.0.0.1", 8083)
-    log_level: Annotated[LogLevel, Meta(description="The least severe lines that are logged.")] = (
-        "info"
-    )
+    probe_addr: ProbeAddr = Address("127.0.0.1", 8083)
+    metrics_addr: MetricsAddr = Address("127.0.0.1", 8083)
+    log_level: LogLevel = "info"
     nats: NATSConfig = NATSConfig()
     dsn_file: Annotated[
         str, Meta(description="File that holds the address of PostgreSQL, with user and password.")
