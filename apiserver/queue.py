@@ -10,6 +10,7 @@ from typing import Final
 import nats.errors
 from nats.aio.client import Client
 
+from apiserver.cancellation import heeding_cancellation
 from apiserver.clock import Clock
 from apiserver.config import NATSConfig
 from apiserver.gateway import Link
@@ -65,18 +66,19 @@ class QueueConnection:
             closed.set()
 
         try:
-            await self.client.connect(
-                self._config.url,
-                name="gpu-runtime-api",
-                user=self._config.user or None,
-                password=self._password if self._config.password_file else None,
-                max_reconnect_attempts=-1,
-                ping_interval=_PING_INTERVAL,
-                error_cb=self._on_error,
-                disconnected_cb=self._on_disconnected,
-                reconnected_cb=self._on_connected,
-                closed_cb=on_closed,
-            )
+            with heeding_cancellation():
+                await self.client.connect(
+                    self._config.url,
+                    name="gpu-runtime-api",
+                    user=self._config.user or None,
+                    password=self._password if self._config.password_file else None,
+                    max_reconnect_attempts=-1,
+                    ping_interval=_PING_INTERVAL,
+                    error_cb=self._on_error,
+                    disconnected_cb=self._on_disconnected,
+                    reconnected_cb=self._on_connected,
+                    closed_cb=on_closed,
+                )
             await self._on_connected()
             await closed.wait()
         except (nats.errors.Error, OSError, TimeoutError) as error:

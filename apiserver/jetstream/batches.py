@@ -9,6 +9,7 @@ import nats.errors
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
+from apiserver.cancellation import heeding_cancellation
 from apiserver.jetstream.caller import CALL_SECONDS, Caller, failure_of
 from apiserver.jetstream.records import SEQUENCE, STATUS
 from apiserver.queue_errors import QueueTimeoutError, StreamAbsentError
@@ -93,7 +94,8 @@ async def _received(answers: Subscription) -> Batch:
 
 async def _next(answers: Subscription) -> Msg:
     try:
-        return await answers.next_msg(timeout=CALL_SECONDS)
+        with heeding_cancellation():
+            return await answers.next_msg(timeout=CALL_SECONDS)
     except (TimeoutError, nats.errors.TimeoutError):
         raise QueueTimeoutError("the queue did not answer in time") from None
 

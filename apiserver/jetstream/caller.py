@@ -8,6 +8,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from apiserver.breaker import Breaker, Outcome
+from apiserver.cancellation import heeding_cancellation
 from apiserver.queue import QueueConnection, reason
 from apiserver.queue_errors import (
     QueueError,
@@ -50,9 +51,9 @@ class Caller:
             raise QueueNotAskedError("the queue does not answer", self._breaker.retry_after)
         outcome = Outcome.UNKNOWN
         try:
-            answer = await client.request(
-                subject, payload, timeout=CALL_SECONDS, headers=dict(headers) if headers else None
-            )
+            sent = dict(headers) if headers else None
+            with heeding_cancellation():
+                answer = await client.request(subject, payload, timeout=CALL_SECONDS, headers=sent)
             outcome = Outcome.ANSWERED
         except (nats.errors.Error, OSError, TimeoutError) as error:
             failure = failure_of(error)
@@ -68,7 +69,8 @@ class Caller:
         """Send something to whoever listens; QueueError."""
         client = self.client
         try:
-            await client.publish(subject, payload, reply)
+            with heeding_cancellation():
+                await client.publish(subject, payload, reply)
         except (nats.errors.Error, OSError, TimeoutError) as error:
             raise failure_of(error) from error
 

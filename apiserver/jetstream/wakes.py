@@ -11,6 +11,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
+from apiserver.cancellation import heeding_cancellation
 from apiserver.queue import QueueConnection
 from shared.invocation.queue_names import QueueNames
 
@@ -78,17 +79,19 @@ class RecordWakes:
     async def _adjust(self) -> None:
         """Listen on the client that there is, if anybody waits; who hears nothing looks anyway."""
         async with self._turn:
-            client = self._connection.client
             try:
-                if self._hints and (self._subscription is None or client is not self._client):
-                    subject = f"{self._prefix}>"
-                    self._subscription = await client.subscribe(subject, cb=self._heard)
-                    self._client = client  # which renews its own subscriptions
-                elif not self._hints and self._subscription is not None:
-                    subscription, self._subscription = self._subscription, None
-                    await subscription.unsubscribe()
+                with heeding_cancellation():
+                    await self._follow(self._connection.client)
             except nats.errors.Error as error:
                 log.warning("queue_subscription_failed", extra={"queueError": str(error)})
+
+    async def _follow(self, client: Client) -> None:
+        if self._hints and (self._subscription is None or client is not self._client):
+            self._subscription = await client.subscribe(f"{self._prefix}>", cb=self._heard)
+            self._client = client  # which renews its own subscriptions
+        elif not self._hints and self._subscription is not None:
+            subscription, self._subscription = self._subscription, None
+            await subscription.unsubscribe()
 
     async def _heard(self, message: Msg) -> None:
         self._wake(message.subject.removeprefix(self._prefix))

@@ -8,7 +8,6 @@ from controller.runtime.clock import Clock
 from controller.runtime.election import LeadershipLostError
 from controller.runtime.errors import ApiError
 from serverless.queue.errors import QueueError
-from serverless.queue.pause import pause
 
 log = logging.getLogger(__name__)
 
@@ -37,4 +36,4 @@ class Rounds:
                 await self._work()
             except (QueueError, ApiError, LeadershipLostError) as error:
                 log.warning("round_failed", extra={"round": self._name, "error": str(error)})
-            await pause(self._clock, self._seconds)
+            await self._clock.sleep(self._seconds)

@@ -9,7 +9,6 @@ from serverless.queue.connection import QueueConnection
 from serverless.queue.ensuring import ensure_stream
 from serverless.queue.errors import QueueError
 from serverless.queue.jetstream import JetStream, Wire
-from serverless.queue.pause import pause
 
 AGAIN_SECONDS: Final = 2.0
 
@@ -46,7 +45,7 @@ class Streams:
             except QueueError as error:
                 self._trouble = str(error)
                 log.warning("streams_not_ensured", extra={"queueError": str(error)})
-                await pause(self._clock, AGAIN_SECONDS)
+                await self._clock.sleep(AGAIN_SECONDS)
                 epoch -= 1
             else:
                 self._there.set()

@@ -8,9 +8,9 @@ import nats.errors
 from nats.aio.client import Client
 
 from controller.runtime.clock import Clock
+from serverless.cancellation import heeding_cancellation
 from serverless.queue.config import QueueConfig, secret_of
 from serverless.queue.errors import UnavailableError
-from serverless.queue.pause import pause
 
 AGAIN_SECONDS: Final = 2.0
 PING_SECONDS: Final = 10  # two unanswered pings are a dead connection
@@ -59,14 +59,15 @@ class QueueConnection:
             self._closed.clear()
             client = Client()
             try:
-                await self._connect(client)
+                with heeding_cancellation():
+                    await self._connect(client)
                 await self._closed.wait()
             except (nats.errors.Error, OSError, TimeoutError) as error:
                 await self._noted(error)
             finally:
                 self._client = None
                 await client.close()
-            await pause(self._clock, AGAIN_SECONDS)
+            await self._clock.sleep(AGAIN_SECONDS)
 
     async def _connect(self, client: Client) -> None:
         await client.connect(

@@ -1,9 +1,6 @@
 """What can go wrong between us and the queue, by what the caller can do about it."""
 
-import asyncio
 from typing import Final
-
-from controller.runtime.cancellation import is_being_cancelled
 
 SUBJECT_FULL: Final = 10077
 WRONG_SEQUENCE: Final = frozenset({10071, 10164})
@@ -48,11 +45,6 @@ def refusal(code: int, text: str) -> RefusedError:
 
 
 def unavailable(error: Exception, about: str) -> UnavailableError:
-    """The error of a request that was not answered; or our own cancellation.
-
-    The client tells a cancelled waiter that the connection is closed, if it is.
-    """
-    if is_being_cancelled():
-        raise asyncio.CancelledError from error
+    """The error of a request that was not answered."""
     why = "no answer in time" if isinstance(error, TimeoutError) else str(error)
     return UnavailableError(f"{about}: {why or type(error).__name__}")

@@ -9,6 +9,7 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
+from serverless.cancellation import heeding_cancellation
 from serverless.queue.connection import QueueConnection
 from serverless.queue.errors import AbsentError, QueueError, refusal, unavailable
 from serverless.queue.stored import REMOVED, Stored, milliseconds, stored
@@ -77,13 +78,14 @@ class JetStream:
         client = self._connection.client
         inbox = client.new_inbox()
         try:
-            waiting = await client.subscribe(inbox)
-            try:
-                data = msgspec.json.encode(asked)
-                await client.publish(f"$JS.API.DIRECT.GET.{stream}", data, reply=inbox)
-                return [each async for each in batch(waiting.next_msg)]
-            finally:
-                await waiting.unsubscribe()
+            with heeding_cancellation():
+                waiting = await client.subscribe(inbox)
+                try:
+                    data = msgspec.json.encode(asked)
+                    await client.publish(f"$JS.API.DIRECT.GET.{stream}", data, reply=inbox)
+                    return [each async for each in batch(waiting.next_msg)]
+                finally:
+                    await waiting.unsubscribe()
         except (nats.errors.Error, OSError) as error:
             raise unavailable(error, stream) from error
 
@@ -114,9 +116,10 @@ class JetStream:
     ) -> Msg:
         client: Client = self._connection.client
         try:
-            return await client.request(
-                subject, data, timeout=ANSWER_SECONDS, headers=headers or None
-            )
+            with heeding_cancellation():
+                return await client.request(
+                    subject, data, timeout=ANSWER_SECONDS, headers=headers or None
+                )
         except (nats.errors.Error, OSError, TimeoutError) as error:
             raise unavailable(error, subject) from error
 

@@ -9,9 +9,9 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from controller.runtime.clock import Clock
+from serverless.cancellation import heeding_cancellation
 from serverless.queue.connection import QueueConnection
 from serverless.queue.errors import UnavailableError, unavailable
-from serverless.queue.pause import pause
 
 AGAIN_SECONDS: Final = 1.0
 
@@ -45,14 +45,15 @@ class Listening:
             except UnavailableError as error:
                 about = {"subject": self._subject, "queueError": str(error)}
                 log.warning("not_listening", extra=about)
-                await pause(self._clock, AGAIN_SECONDS)
+                await self._clock.sleep(AGAIN_SECONDS)
                 epoch -= 1
 
     async def _listen(self, heard_on: Client | None) -> Client:
         client = self._connection.client
         if client is not heard_on:
             try:
-                await client.subscribe(self._subject, queue=self._group, cb=self._hear)
+                with heeding_cancellation():
+                    await client.subscribe(self._subject, queue=self._group, cb=self._hear)
             except (nats.errors.Error, OSError) as error:
                 raise unavailable(error, self._subject) from error
         return client

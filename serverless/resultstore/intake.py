@@ -12,11 +12,11 @@ from nats.aio.msg import Msg
 from nats.js.client import JetStreamContext
 
 from controller.runtime.clock import Clock
+from serverless.cancellation import heeding_cancellation
 from serverless.queue.connection import QueueConnection
 from serverless.queue.ensuring import ensure_consumer
 from serverless.queue.errors import QueueError, unavailable
 from serverless.queue.jetstream import JetStream, Wire
-from serverless.queue.pause import pause
 from serverless.resultstore.metrics import IntakeMetrics
 from serverless.resultstore.row import Row, row
 from serverless.resultstore.store import NoStoreError, RefusedRowError, Store
@@ -75,7 +75,7 @@ class Intake:
                 await self._move(self._connection.client)
             except QueueError as error:
                 log.warning("no_outcomes", extra={"queueError": str(error)})
-            await pause(self._clock, AGAIN_SECONDS)
+            await self._clock.sleep(AGAIN_SECONDS)
 
     async def _move(self, client: Client) -> None:
         try:
@@ -88,9 +88,10 @@ class Intake:
             CONSUMER, stream=self._names.results_stream
         )
         while client.is_connected:
-            messages = await self._fetched(pulled)
-            if messages:
-                await self._stored(messages)
+            with heeding_cancellation():
+                messages = await self._fetched(pulled)
+                if messages:
+                    await self._stored(messages)
         await pulled.unsubscribe()
 
     async def _fetched(self, pulled: JetStreamContext.PullSubscription) -> list[Msg]:
@@ -107,7 +108,7 @@ class Intake:
                 await each.term()
         rows = {each.reply: (each, found) for each, found in read if found is not None}
         while rows and not await self._saved([found for _, found in rows.values()]):
-            await pause(self._clock, AGAIN_SECONDS)
+            await self._clock.sleep(AGAIN_SECONDS)
         for each, _ in rows.values():
             await each.ack()
 

@@ -9,8 +9,8 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
+from serverless.cancellation import heeding_cancellation
 from serverless.worker.access import Access, AccessSource, shown
-from serverless.worker.cancellation import honour_cancellation
 from serverless.worker.pace import Pace
 from serverless.worker.queue import Queue
 
@@ -57,23 +57,23 @@ class Connection:
             on_connected()
 
         try:
-            await client.connect(
-                access.url,
-                name="gpu-runtime-worker",
-                user=access.user or None,
-                password=access.password or None,
-                inbox_prefix=access.inbox_prefix.encode(),
-                max_reconnect_attempts=-1,
-                reconnect_time_wait=RECONNECT_SECONDS,
-                ping_interval=PING_SECONDS,
-                error_cb=_told_error,
-                disconnected_cb=_told_lost,
-                reconnected_cb=told_connected,
-                closed_cb=told_closed,
-            )
-            for subject, listener in listeners.items():
-                await client.subscribe(subject, cb=listener)
-            honour_cancellation()
+            with heeding_cancellation():
+                await client.connect(
+                    access.url,
+                    name="gpu-runtime-worker",
+                    user=access.user or None,
+                    password=access.password or None,
+                    inbox_prefix=access.inbox_prefix.encode(),
+                    max_reconnect_attempts=-1,
+                    reconnect_time_wait=RECONNECT_SECONDS,
+                    ping_interval=PING_SECONDS,
+                    error_cb=_told_error,
+                    disconnected_cb=_told_lost,
+                    reconnected_cb=told_connected,
+                    closed_cb=told_closed,
+                )
+                for subject, listener in listeners.items():
+                    await client.subscribe(subject, cb=listener)
             self._queue.use(client)
             await told_connected()
             await closed.wait()

@@ -9,7 +9,7 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from serverless.worker.cancellation import honour_cancellation
+from serverless.cancellation import heeding_cancellation
 from serverless.worker.queue_errors import QueueError, WrongRevisionError
 from shared.invocation.queue_names import QueueNames, consumer_of
 
@@ -95,11 +95,10 @@ class Queue:
 
     async def _send(self, subject: str, data: bytes, reply: str = "") -> None:
         try:
-            await self._connection().publish(subject, data, reply=reply)
+            with heeding_cancellation():
+                await self._connection().publish(subject, data, reply=reply)
         except (nats.errors.Error, OSError) as error:
             raise QueueError(f"{subject}: {error!r}") from error
-        finally:
-            honour_cancellation()
 
     async def _store(self, subject: str, data: bytes, headers: Mapping[str, str]) -> int:
         answer = await self._ask(subject, data, headers)
@@ -118,11 +117,10 @@ class Queue:
     ) -> Msg:
         client, sent = self._connection(), dict(headers) if headers else None
         try:
-            return await client.request(subject, data, timeout=ANSWER_SECONDS, headers=sent)
+            with heeding_cancellation():
+                return await client.request(subject, data, timeout=ANSWER_SECONDS, headers=sent)
         except (nats.errors.Error, OSError, TimeoutError) as error:
             raise QueueError(f"{subject}: {error!r}") from error
-        finally:
-            honour_cancellation()
 
     def _connection(self) -> Client:
         """Nothing is sent while we are cut off: the library would keep it and send it later."""

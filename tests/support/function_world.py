@@ -15,7 +15,7 @@ from nats.aio.msg import Msg
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
 from hack.cluster.queue import QueueServer
-from serverless.worker.cancellation import honour_cancellation
+from serverless.cancellation import heeding_cancellation
 from serverless.worker.clock import Clock, SystemClock
 from shared.invocation import message, transition, worker_report
 from shared.invocation import record as codec
@@ -206,8 +206,9 @@ class FunctionWorld:
         return found
 
     async def _api(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        answer = await self.client.request(f"$JS.API.{path}", json.dumps(body).encode(), timeout=10)
-        honour_cancellation()
+        asked = json.dumps(body).encode()
+        with heeding_cancellation():
+            answer = await self.client.request(f"$JS.API.{path}", asked, timeout=10)
         decoded: dict[str, Any] = json.loads(answer.data)
         assert "error" not in decoded, decoded
         return decoded
