@@ -12,6 +12,7 @@ from typing import Final
 import nats.errors
 from nats.aio.client import Client
 
+from serverless.farewell import leave
 from serverless.worker.access import shown
 from serverless.worker.command_line import CommandLine
 from serverless.worker.framework_socket import FrameworkPlace
@@ -79,7 +80,7 @@ async def prepare(url: str, request_id: str) -> None:
         subject = f"$JS.API.CONSUMER.CREATE.{stream}.{made['name']}.{made['filter_subject']}"
         await _create(client, subject, {"stream_name": stream, "config": made, "action": "create"})
     finally:
-        await client.close()
+        await leave(client)
 
 
 async def _create(client: Client, subject: str, wire: Wire) -> None:
