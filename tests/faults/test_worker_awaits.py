@@ -1,8 +1,7 @@
 """A worker may die, or be told to end, at every single wait of an invocation."""
 
 import asyncio
-import itertools
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -13,19 +12,17 @@ from hack.cluster.queue import QueueServer
 from serverless.worker.puller import Puller
 from shared.invocation.state import State
 from tests.support.eventually import eventually
+from tests.support.every_wait import at_every_wait
 from tests.support.first_of import first_of
 from tests.support.function_world import FunctionWorld, new_world
-from tests.support.mortal_program import Moment, MortalProgram, mortality
+from tests.support.mortal_program import Moment, MortalProgram
 from tests.support.recording_framework import RecordingFramework, recording
 from tests.support.stories import STORIES
 from tests.support.worker_life import STEADY, Traits, a_worker
 
-AT_ONCE: Final = 20
 INVOCATION: Final = Puller._run
 PATIENT: Final = 60.0
 ATTEMPTS: Final = {"it answers": 1, "it is tried again": 2}
-
-Life = Callable[[int, Moment], Coroutine[Any, Any, MortalProgram]]
 
 
 class Place:
@@ -63,12 +60,6 @@ async def place_of(server: QueueServer, request: dict[str, Any]) -> AsyncIterato
     async with new_world(server) as world, recording(world.executions) as (framework, socket):
         await world.submit("it", **request)
         yield Place(server.admin_url, world, framework, socket)
-
-
-@pytest.fixture(autouse=True)
-async def _mortality() -> AsyncIterator[None]:
-    with mortality(asyncio.get_running_loop()):
-        yield
 
 
 @pytest.mark.parametrize("story", STORIES)
@@ -138,18 +129,3 @@ async def require_nothing_runs(world: FunctionWorld) -> None:
     """What is not over waits for another worker, and not for the end of its message's ack wait."""
     record, _ = await world.read("it")
     assert record.is_final or record.state is State.QUEUED, record
-
-
-async def at_every_wait(life: Life) -> None:
-    """One life for each wait and for each side of it, until one ends before its wait has come."""
-    for first in itertools.count(1, AT_ONCE):
-        async with asyncio.TaskGroup() as group:
-            lives = [
-                group.create_task(life(at, moment))
-                for at in range(first, first + AT_ONCE)
-                for moment in Moment
-            ]
-        came = [each.result().struck.is_set() for each in lives]
-        assert any(came) or first > 1, "nothing waits any more: this test finds nothing"
-        if not all(came):
-            return

@@ -43,7 +43,7 @@ class FunctionWorld:
         self.accepted: list[str] = []
         self.executions: list[Execution] = []
 
-    async def install(self, ack_wait: float = ACK_WAIT_SECONDS) -> None:
+    async def install(self, ack_wait: float = ACK_WAIT_SECONDS, history: int = HISTORY) -> None:
         """Streams, with every version of a record kept, and the consumer of the function."""
         limits = StreamLimits()
         for wire in (
@@ -51,7 +51,7 @@ class FunctionWorld:
             body_bucket(self.names, limits, self.request_id),
         ):
             if wire["name"] == f"KV_{self.names.record_bucket}":
-                wire |= {"max_msgs_per_subject": HISTORY, "discard": "old"}
+                wire |= {"max_msgs_per_subject": history, "discard": "old"}
             await self._api(f"STREAM.CREATE.{wire['name']}", wire)
         config = consumer(self.names, self.request_id, 4) | {"ack_wait": int(ack_wait * 1e9)}
         stream = self.names.invocations_stream
@@ -216,7 +216,7 @@ class FunctionWorld:
 
 @asynccontextmanager
 async def new_world(
-    server: QueueServer, clock: Clock | None = None
+    server: QueueServer, clock: Clock | None = None, history: int = HISTORY
 ) -> AsyncIterator[FunctionWorld]:
     """A function of its own on a server that others may use too."""
     client = await nats.connect(
@@ -224,7 +224,7 @@ async def new_world(
     )
     try:
         world = FunctionWorld(client, f"fn-{random.randbytes(4).hex()}", clock)
-        await world.install()
+        await world.install(history=history)
         yield world
     finally:
         await client.close()
