@@ -16,8 +16,8 @@ from tests.support.noting_function import NOTEBOOK, executions
 from tests.support.simulated_units import pods_of
 
 SECONDS = 120.0
-# Longer than a pod is given that has no time left at all.
-LAST_SECONDS = 3.0
+# Some more than any pod is given, however short its grace period is.
+LAST_SECONDS = 5.0
 
 
 class HeldFunction:
