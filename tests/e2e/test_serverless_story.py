@@ -147,16 +147,16 @@ async def test_the_story_of_a_function(system: LocalSystem) -> None:
 async def test_the_promise_holds_whoever_is_killed(
     system: LocalSystem, tmp_path: Path, seed: int
 ) -> None:
-    notebook, randomness = tmp_path / "notebook", random.Random(seed)
-    first = system.environment()["BASE_URL"]
+    notebook, first = tmp_path / "notebook", system.environment()["BASE_URL"]
     function = await a_noting_function(Caller(first), notebook)
     async with (
         more_replicas(system, tmp_path) as replicas,
         looking_at(system, function) as world,
     ):
         urls = [first, *(each.url for each in replicas.values())]
-        callers = Callers(urls, world, randomness)
-        kills = Kills(system, {name: each.process for name, each in replicas.items()}, randomness)
+        callers = Callers(urls, world, random.Random(seed))
+        processes = {name: each.process for name, each in replicas.items()}
+        kills = Kills(system, processes, random.Random(seed))  # whatever the callers do meanwhile
         async with asyncio.TaskGroup() as calls:
             for number in range(40):
                 calls.create_task(callers.submit(f"early-{number}"))

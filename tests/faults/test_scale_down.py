@@ -76,7 +76,7 @@ async def test_a_worker_of_a_changed_function_finishes_what_it_runs_beside_the_n
     await held.invoke("before")
     old = await held.runner_of("before")
 
-    await held.change(timeoutSeconds=40)
+    await held.change(timeoutSeconds=270)
     assert await held.removed({old}) == old
     await held.drains(old)
     await held.invoke("after")

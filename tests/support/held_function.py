@@ -105,7 +105,7 @@ async def held_function(
         "command": ["python", "-m", "tests.support.noting_function"],
         "envs": [{"name": NOTEBOOK, "value": str(folder / "notebook")}],
     }
-    asked = {"image": "local/noting", "template": template, "timeoutSeconds": 60, **spec}
+    asked = {"image": "local/noting", "template": template, "timeoutSeconds": 280, **spec}
     name = await functions.create(spec_name, **asked)
     made = HeldFunction(functions, api, name, folder)
     await made.world.remember()
