@@ -14,7 +14,7 @@ from shared.invocation.state import State
 from tests.support.eventually import eventually
 from tests.support.every_wait import at_every_wait
 from tests.support.first_of import first_of
-from tests.support.function_world import FunctionWorld, new_world
+from tests.support.function_world import ACK_WAIT_SECONDS, FunctionWorld, new_world
 from tests.support.mortal_program import Moment, MortalProgram
 from tests.support.recording_framework import RecordingFramework, recording
 from tests.support.stories import STORIES
@@ -22,6 +22,8 @@ from tests.support.worker_life import STEADY, Traits, a_worker
 
 INVOCATION: Final = Puller._run
 PATIENT: Final = 60.0
+# What is given back comes again without it, and a slow machine is no reason for an attempt.
+LONGER_THAN_ANYTHING: Final = 600.0
 ATTEMPTS: Final = {"it answers": 1, "it is tried again": 2}
 
 
@@ -56,8 +58,13 @@ class Place:
 
 
 @asynccontextmanager
-async def place_of(server: QueueServer, request: dict[str, Any]) -> AsyncIterator[Place]:
-    async with new_world(server) as world, recording(world.executions) as (framework, socket):
+async def place_of(
+    server: QueueServer, request: dict[str, Any], ack_wait: float = ACK_WAIT_SECONDS
+) -> AsyncIterator[Place]:
+    async with (
+        new_world(server, ack_wait=ack_wait) as world,
+        recording(world.executions) as (framework, socket),
+    ):
         await world.submit("it", **request)
         yield Place(server.admin_url, world, framework, socket)
 
@@ -84,7 +91,7 @@ async def test_no_attempt_is_lost_wherever_the_worker_is_told_to_end(
     queue_server: QueueServer, story: str
 ) -> None:
     async def drained(at: int, moment: Moment) -> MortalProgram:
-        async with place_of(queue_server, STORIES[story]) as place:
+        async with place_of(queue_server, STORIES[story], LONGER_THAN_ANYTHING) as place:
             idle = eventually(place.world.nothing_is_queued)
             program = await told_to_end(place, at, moment, PATIENT, idle)
             await require_nothing_runs(place.world)
@@ -100,7 +107,8 @@ async def test_an_attempt_is_given_back_wherever_the_worker_has_no_time_for_it(
     queue_server: QueueServer,
 ) -> None:
     async def hurried(at: int, moment: Moment) -> MortalProgram:
-        async with place_of(queue_server, {"attributes": {"wait": True}}) as place:
+        request = {"attributes": {"wait": True}}
+        async with place_of(queue_server, request, LONGER_THAN_ANYTHING) as place:
             program = await told_to_end(place, at, moment, 0, eventually(place.is_running))
             await require_nothing_runs(place.world)
             place.framework.let_go.set()

@@ -231,7 +231,10 @@ class FunctionWorld:
 
 @asynccontextmanager
 async def new_world(
-    server: QueueServer, clock: Clock | None = None, history: int = HISTORY
+    server: QueueServer,
+    clock: Clock | None = None,
+    history: int = HISTORY,
+    ack_wait: float = ACK_WAIT_SECONDS,
 ) -> AsyncIterator[FunctionWorld]:
     """A function of its own on a server that others may use too."""
     client = await nats.connect(
@@ -239,7 +242,7 @@ async def new_world(
     )
     try:
         world = FunctionWorld(client, f"fn-{random.randbytes(4).hex()}", clock, history)
-        await world.install()
+        await world.install(ack_wait)
         yield world
     finally:
         await client.close()
