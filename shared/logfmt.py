@@ -80,6 +80,8 @@ def _value(value: object) -> str:
 
 
 def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):
