@@ -1,7 +1,9 @@
 """The story of serverless on the system that `make up` makes, and its promise under kills."""
 
 import asyncio
+import random
 import re
+import secrets
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import Any
 
 import aiohttp
 import nats
-import psutil
+import nats.errors
 import pytest
 
 from apiserver.places import FUNCTIONS, INVOCATIONS
@@ -18,11 +20,14 @@ from tests.support.caller import Caller
 from tests.support.eventually import eventually
 from tests.support.function_world import FunctionWorld, ignored
 from tests.support.invocations import is_over
+from tests.support.kills import Kills
 from tests.support.local_system import LocalSystem
 from tests.support.noting_function import NOTEBOOK, executions
+from tests.support.products import Running
 from tests.support.shell import blocks, shell
 
 SECONDS = 240.0
+UNREACHABLE = (aiohttp.ClientError, TimeoutError, OSError)
 
 
 @pytest.fixture(scope="module")
@@ -70,39 +75,52 @@ async def a_noting_function(api: Caller, notebook: Path) -> str:
     return str(answer.data["name"])
 
 
-async def submitted(system: LocalSystem, world: FunctionWorld, name: str) -> None:
-    """Ask until it is accepted, whoever is down meanwhile: the id makes it one invocation."""
-    body = {
-        "serverlessRequestID": world.request_id,
-        "invocationID": name,
-        "attributes": {"sleepSeconds": 0.5},
-    }
+class Callers:
+    """Ask any replica until they are answered: the id makes it one invocation."""
 
-    async def ask() -> int:
-        api = Caller(system.environment()["BASE_URL"], seconds=10)
-        return (await api.post(INVOCATIONS, body)).status
+    def __init__(self, urls: list[str], world: FunctionWorld, randomness: random.Random) -> None:
+        self._replicas = [Caller(url, seconds=10) for url in urls]
+        self._world = world
+        self._randomness = randomness
 
-    unreachable = (aiohttp.ClientError, TimeoutError, OSError)
-    status = await eventually(
-        ask, lambda found: found in (200, 202), seconds=SECONDS, tolerate=unreachable
-    )
-    assert status in (200, 202)
-    world.accepted.append(f"{world.request_id}.{name}")
+    async def submit(self, name: str) -> None:
+        """Until it is accepted, or has its outcome, whoever is down meanwhile."""
+        body = {
+            "serverlessRequestID": self._world.request_id,
+            "invocationID": name,
+            "mode": self._randomness.choice(["async", "sync"]),
+            "waitSeconds": 5,
+            "attributes": {"sleepSeconds": 0.5},
+        }
+        await eventually(
+            lambda: self._any().post(INVOCATIONS, body),
+            lambda answer: answer.status in (200, 202),
+            seconds=SECONDS,
+            tolerate=UNREACHABLE,
+        )
+        self._world.accepted.append(f"{self._world.request_id}.{name}")
+
+    async def state_of(self, name: str) -> Any:
+        path = f"{INVOCATIONS}/{self._world.request_id}/{name}"
+        answer = await eventually(
+            lambda: self._any().get(path),
+            lambda answer: answer.status == 200,
+            tolerate=UNREACHABLE,
+        )
+        return answer.data["state"]
+
+    def _any(self) -> Caller:
+        return self._randomness.choice(self._replicas)
 
 
-async def processes_of(system: LocalSystem, container: str) -> dict[str, int]:
-    """Processes of pods, by the names of pod and container."""
-    return {name: pid for name, pid in system.running().items() if name.endswith(container)}
-
-
-def kill(system: LocalSystem, *names: str) -> None:
-    for name, pid in system.running().items():
-        if name in names:
-            psutil.Process(pid).kill()
-
-
-async def state_of(api: Caller, function: str, name: str) -> Any:
-    return (await api.get(f"{INVOCATIONS}/{function}/{name}")).data["state"]
+@asynccontextmanager
+async def more_replicas(system: LocalSystem, home: Path) -> AsyncIterator[dict[str, Running]]:
+    """Two replicas of the API beside that of the system, by name."""
+    async with (
+        system.another_api(home / "second") as second,
+        system.another_api(home / "third") as third,
+    ):
+        yield {"second": second, "third": third}
 
 
 async def test_the_story_of_a_function(system: LocalSystem) -> None:
@@ -125,26 +143,34 @@ async def test_the_story_of_a_function(system: LocalSystem) -> None:
     assert re.search(r'"invocationID": "unlucky".*"state": "dead_lettered", "run": 2', told), told
 
 
-async def test_the_promise_holds_whoever_is_killed(system: LocalSystem, tmp_path: Path) -> None:
-    notebook = tmp_path / "notebook"
-    api = Caller(system.environment()["BASE_URL"])
-    function = await a_noting_function(api, notebook)
-    async with looking_at(system, function) as world, asyncio.TaskGroup() as callers:
-        for number in range(60):
-            callers.create_task(submitted(system, world, f"early-{number}"))
-        workers = await eventually(lambda: processes_of(system, "/worker"), seconds=SECONDS)
-        await eventually(lambda: asyncio.sleep(0, notebook.exists()), seconds=SECONDS)
-        kill(system, next(iter(workers)))
-        for name in ("activator", "runtime-api", "nats-server"):
-            kill(system, name)
-            for number in range(10):
-                callers.create_task(submitted(system, world, f"while-{name}-{number}"))
-            await system.up()
-    async with looking_at(system, function) as after:
-        after.accepted = world.accepted
-        await eventually(after.seen, is_over, seconds=SECONDS)
-        after.executions = executions(notebook)
-        await after.over(seconds=SECONDS)
-    states = {await state_of(api, function, key.partition(".")[2]) for key in world.accepted}
+@pytest.mark.parametrize("seed", [secrets.randbits(32)])
+async def test_the_promise_holds_whoever_is_killed(
+    system: LocalSystem, tmp_path: Path, seed: int
+) -> None:
+    notebook, first = tmp_path / "notebook", system.environment()["BASE_URL"]
+    function = await a_noting_function(Caller(first), notebook)
+    async with (
+        more_replicas(system, tmp_path) as replicas,
+        looking_at(system, function) as world,
+    ):
+        urls = [first, *(each.url for each in replicas.values())]
+        callers = Callers(urls, world, random.Random(seed))
+        processes = {name: each.process for name, each in replicas.items()}
+        kills = Kills(system, processes, random.Random(seed))  # whatever the callers do meanwhile
+        async with asyncio.TaskGroup() as calls:
+            for number in range(40):
+                calls.create_task(callers.submit(f"early-{number}"))
+            await eventually(lambda: asyncio.sleep(0, notebook.exists()), seconds=SECONDS)
+            for turn, victim in enumerate(kills.order()):
+                for number in range(4):
+                    calls.create_task(callers.submit(f"before-{turn}-{number}"))
+                await kills.kill(victim)
+                for number in range(4):
+                    calls.create_task(callers.submit(f"after-{turn}-{number}"))
+                await kills.bring_back(victim)
+        await eventually(world.seen, is_over, seconds=SECONDS, tolerate=nats.errors.Error)
+        world.executions = executions(notebook)
+        await world.over(seconds=SECONDS)
+        states = {await callers.state_of(key.partition(".")[2]) for key in world.accepted}
     assert states == {"succeeded"}
-    assert len(world.accepted) == 90
+    assert len(world.accepted) == len(set(world.accepted)) == 104

@@ -22,7 +22,7 @@ from shared.invocation import record as codec
 from shared.invocation.message import call_of
 from shared.invocation.queue_names import QueueNames, consumer_of, record_key, worker_key
 from shared.invocation.record import Body, Record, Request
-from shared.invocation.streams import StreamLimits, body_bucket, consumer, streams
+from shared.invocation.streams import StreamLimits, Wire, body_bucket, consumer, streams
 from shared.invocation.worker_report import WorkerReport
 from tests.support.eventually import eventually
 from tests.support.invocations import Execution, Seen, Version, is_over, violations
@@ -50,13 +50,20 @@ class FunctionWorld:
             *streams(self.names, limits),
             body_bucket(self.names, limits, self.request_id),
         ):
-            if wire["name"] == f"KV_{self.names.record_bucket}":
-                wire |= {"max_msgs_per_subject": HISTORY, "discard": "old"}
-            await self._api(f"STREAM.CREATE.{wire['name']}", wire)
+            await self._api(f"STREAM.CREATE.{wire['name']}", self._remembering(wire))
         config = consumer(self.names, self.request_id, 4) | {"ack_wait": int(ack_wait * 1e9)}
         stream = self.names.invocations_stream
         where = f"{stream}.{consumer_of(self.request_id)}.{config['filter_subject']}"
         await self._api(f"CONSUMER.CREATE.{where}", {"stream_name": stream, "config": config})
+
+    async def remember(self) -> None:
+        """Keep every version of a record from now on, in the streams that others have made."""
+        for wire in map(self._remembering, streams(self.names, StreamLimits())):
+            await self._api(f"STREAM.UPDATE.{wire['name']}", wire)
+
+    def _remembering(self, wire: Wire) -> Wire:
+        is_of_records = wire["name"] == f"KV_{self.names.record_bucket}"
+        return wire | {"max_msgs_per_subject": HISTORY, "discard": "old"} if is_of_records else wire
 
     async def submit(self, invocation_id: str, **request: Any) -> None:
         """Accept an invocation as the API does: the record, then the message."""

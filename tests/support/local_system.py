@@ -5,10 +5,15 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+import yaml
+
 from hack.cluster.process import NAME, mark, marked
+from hack.local import ours
 from hack.local.home import ROOT
+from tests.support.products import Running, running
 
 
 class LocalSystem:
@@ -60,3 +65,10 @@ class LocalSystem:
         lines = (self.home / "env").read_text().splitlines()
         pairs = [line.split("=", 1) for line in lines if not line.startswith("export ")]
         return {name: shlex.split(value)[0] for name, value in pairs}
+
+    def another_api(self, home: Path) -> AbstractAsyncContextManager[Running]:
+        """One more replica of the API for the length of the block; `down` does not know it."""
+        path = ours.configuration_path(self.home, ours.RUNTIME_API)
+        settings = yaml.safe_load(path.read_text())
+        del settings["httpAddr"]
+        return running(ours.RUNTIME_API, home, settings)

@@ -1,6 +1,7 @@
 """`python -m tests.support.noting_function`: a function that notes every call of its code.
 
-`NOTEBOOK` is the file; the attribute `sleepSeconds` says how long a call takes.
+`NOTEBOOK` is the file; the attribute `sleepSeconds` says how long a call takes, once there is the
+file that `until` names.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ from typing import Final
 
 from serverless.framework import Invocation, serve
 from serverless.worker.clock import SystemClock
+from tests.support.eventually import POLL_SECONDS
 from tests.support.invocations import Execution
 
 NOTEBOOK: Final = "NOTEBOOK"
@@ -21,6 +23,9 @@ async def note(given: Invocation) -> str:
     line = json.dumps([given.id, given.run, given.attempt, SystemClock().now()])
     with Path(os.environ[NOTEBOOK]).open("a") as notebook:  # noqa: ASYNC230 - one short line
         notebook.write(f"{line}\n")
+    gate = Path(given.attributes.get("until", "/"))
+    while not gate.exists():  # noqa: ASYNC110, ASYNC240 - another process makes it
+        await asyncio.sleep(POLL_SECONDS)
     await asyncio.sleep(float(given.attributes.get("sleepSeconds", 0)))
     return f"{given.id}/{given.run}/{given.attempt}"
 

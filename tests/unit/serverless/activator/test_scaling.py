@@ -174,6 +174,15 @@ def test_a_needed_current_worker_with_a_place_is_never_removed(scene: Scene) -> 
         assert not wanted.remove.is_current
 
 
+@given(st.lists(workers.map(lambda each: replace(each, state=READY, is_current=True)), min_size=1))
+def test_a_busy_worker_is_a_surplus_only_where_nobody_is_idle(ready: list[Worker]) -> None:
+    scene = a_scene(*ready, surplus_since=0)
+    wanted = plan(scene)
+    assert (wanted.remove is None) == (not scene.removable)
+    if wanted.remove and wanted.remove.is_busy:
+        assert all(each.is_busy for each in scene.removable)
+
+
 @given(scenes)
 def test_steps_lead_to_what_is_desired_and_then_end(scene: Scene) -> None:
     """Units start and go as they are told; those made by hand may be too many for ever."""
