@@ -27,7 +27,7 @@ _IF_MATCH: Final = {
     "in": "header",
     "name": hdrs.IF_MATCH,
     "type": "string",
-    "description": "Change the object only while it has one of these ETags.",
+    "description": "Do it only while the object has one of these ETags.",
 }
 _JSON: Final = "application/json"
 

@@ -111,6 +111,13 @@ class TooLargeError(ServiceError):
     status = 413
 
 
+class AddressTooLongError(ServiceError):
+    """The path with its query is longer than the server reads."""
+
+    code = "too_large"
+    status = 414
+
+
 class UnsupportedMediaTypeError(ServiceError):
     """The body is not of a type that the route reads."""
 
@@ -123,6 +130,13 @@ class QueueFullError(ServiceError):
 
     code = "queue_full"
     status = 429
+
+
+class HeaderTooLongError(ServiceError):
+    """A header is longer than the server reads."""
+
+    code = "too_large"
+    status = 431
 
 
 class InternalError(ServiceError):

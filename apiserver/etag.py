@@ -1,4 +1,4 @@
-"""Revisions of objects as HTTP writes them."""
+"""Revisions of objects as callers name them."""
 
 import re
 from typing import Final
@@ -6,19 +6,12 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from apiserver.errors import Detail, InvalidRequestError
-from apiserver.revision import Revision, revision_of
-from shared.meta import ObjectMeta
+from apiserver.revision import Revision
 
 _TAG: Final = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
 _TAGS: Final = re.compile(rf"{_TAG}(?:[ \t]*,[ \t]*{_TAG})*")
 _EACH: Final = re.compile(_TAG)
 _OURS: Final = re.compile(r'"([^."]+)\.([0-9]{1,18})"', re.ASCII)
-
-
-def etag(metadata: ObjectMeta) -> str:
-    """The tag of an object; a change of its status does not change it."""
-    uid, generation = revision_of(metadata)
-    return f'"{uid}.{generation}"'
 
 
 def if_match(request: web.Request) -> tuple[Revision, ...] | None:

@@ -8,17 +8,30 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 from aiohttp.typedefs import Handler
 
 from apiserver.access import UNMATCHED, AccessRecorder, Exchange
 from apiserver.envelope import failure
-from apiserver.errors import DeadlineError, InternalError, InvalidRequestError, ServiceError
+from apiserver.errors import (
+    AddressTooLongError,
+    DeadlineError,
+    HeaderTooLongError,
+    InternalError,
+    InvalidRequestError,
+    ServiceError,
+)
 from apiserver.request_id import HEADER
+from shared.invocation.limits import MAX_ATTRIBUTE_BYTES, MAX_HEADER_BYTES
 from shared.logfmt import bound
+
+LONGEST_HEADER: Final = 8190
+# What a raw invocation may carry in its query: percent-encoded JSON has at most four times the
+# bytes of what it says, and the names, the signs between headers and the path come on top.
+LONGEST_ADDRESS: Final = 4 * (MAX_HEADER_BYTES + MAX_ATTRIBUTE_BYTES) + LONGEST_HEADER
 
 log = logging.getLogger(__name__)
 
@@ -140,8 +153,17 @@ def _covered(handler: Handler, fallback: Fallback) -> Handler:
 
 def reason(status: int, error: BaseException | None) -> ServiceError:
     """Say what is wrong with a request without repeating what it sent."""
+    if isinstance(error, LineTooLong):
+        return too_long(error)
     if isinstance(error, HttpProcessingError):
         return InvalidRequestError(f"malformed HTTP: {type(error).__name__}")
     if status == 504:
         return DeadlineError("the request took too long")
     return InternalError()
+
+
+def too_long(error: LineTooLong) -> ServiceError:
+    """The parser tells only by its limit what it was reading."""
+    if LONGEST_ADDRESS in error.args:
+        return AddressTooLongError(f"the path with its query has more than {LONGEST_ADDRESS} bytes")
+    return HeaderTooLongError(f"a header has more than {LONGEST_HEADER} bytes")

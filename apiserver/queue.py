@@ -13,6 +13,7 @@ from nats.aio.client import Client
 from apiserver.cancellation import heeding_cancellation
 from apiserver.clock import Clock
 from apiserver.config import NATSConfig
+from apiserver.farewell import leave
 from apiserver.gateway import Link
 from shared.configuration import ConfigurationError
 
@@ -84,7 +85,7 @@ class QueueConnection:
         except (nats.errors.Error, OSError, TimeoutError) as error:
             await self._on_error(error)
         finally:
-            await self.client.close()
+            await leave(self.client)
 
     def _password(self) -> str:
         return Path(self._config.password_file).read_text().strip()

@@ -32,7 +32,11 @@ class QueueRefusedError(QueueError):
     is_uncertain = False
 
 
-class StreamAbsentError(QueueRefusedError):
+class NotInQueueError(QueueRefusedError):
+    """There is no such message or consumer."""
+
+
+class StreamAbsentError(NotInQueueError):
     """There is no stream for this."""
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from aiohttp import web
 
-from apiserver.malformed import EnvelopeRunner, Fallback
+from apiserver.malformed import LONGEST_ADDRESS, LONGEST_HEADER, EnvelopeRunner, Fallback
 from shared.address import Address
 
 # aiohttp waits this long twice, for the handler and then for its connection, and rounds up:
@@ -31,7 +31,13 @@ async def listening(
 ) -> AsyncIterator[None]:
     """Serve `app` for the length of the block, then finish the requests in flight."""
     runner = EnvelopeRunner(
-        app, fallback, access_log=None, keepalive_timeout=KEEPALIVE, shutdown_timeout=DRAIN
+        app,
+        fallback,
+        access_log=None,
+        keepalive_timeout=KEEPALIVE,
+        shutdown_timeout=DRAIN,
+        max_line_size=LONGEST_ADDRESS,
+        max_field_size=LONGEST_HEADER,
     )
     await runner.setup()
     try:

@@ -4,6 +4,7 @@ from typing import Final
 
 from apiserver.document import failed
 from apiserver.errors import (
+    AddressTooLongError,
     AlreadyExistsError,
     ConflictError,
     ContinueExpiredError,
@@ -54,6 +55,7 @@ PRECONDITION_FAILED: Final = failed(
 
 RAW_BODY: Final = (
     BAD_QUERY,
+    failed(AddressTooLongError("the path with its query has more than 40958 bytes")),
     failed(SlowBodyError("the body did not come in time")),
     failed(TooLargeError("the body is larger than 65536 KiB")),
 )

@@ -8,7 +8,7 @@ from aiohttp import hdrs, web
 from apiserver import acceptance, envelope, keys, places
 from apiserver.body import read_body
 from apiserver.document import Answer, Body, documented
-from apiserver.etag import etag, if_match
+from apiserver.etag import if_match
 from apiserver.examples import failures, functions
 from apiserver.handlers.path_name import named, path_name
 from apiserver.query import read_query, require_known
@@ -23,6 +23,7 @@ from apiserver.schemas.functions import (
 from apiserver.schemas.invocation_queries import DeleteFunctionQuerySchema
 from apiserver.schemas.jobs import JobAnswerSchema
 from apiserver.schemas.queries import FunctionsQuerySchema
+from shared.etag import etag
 from shared.v1alpha1.function import Function
 
 _TAG: Final = "functions"

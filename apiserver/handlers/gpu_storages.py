@@ -8,7 +8,7 @@ from aiohttp import hdrs, web
 from apiserver import acceptance, envelope, keys, places
 from apiserver.body import read_body
 from apiserver.document import Answer, Body, documented
-from apiserver.etag import etag, if_match
+from apiserver.etag import if_match
 from apiserver.examples import failures, storages
 from apiserver.handlers.path_name import named, path_name
 from apiserver.query import read_query, require_known
@@ -22,6 +22,7 @@ from apiserver.schemas.gpu_storages import (
 )
 from apiserver.schemas.jobs import JobAnswerSchema
 from apiserver.schemas.queries import StoragesQuerySchema
+from shared.etag import etag
 from shared.v1alpha1.gpustorage import GPUStorage
 
 _TAG: Final = "gpu storages"

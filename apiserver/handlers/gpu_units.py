@@ -10,7 +10,7 @@ from apiserver import acceptance, envelope, keys, places
 from apiserver.body import read_body
 from apiserver.deadline import DEADLINE
 from apiserver.document import Answer, Body, documented
-from apiserver.etag import etag, if_match
+from apiserver.etag import if_match
 from apiserver.examples import failures, units
 from apiserver.handlers.path_name import named, path_name
 from apiserver.query import read_query, require_known
@@ -24,6 +24,7 @@ from apiserver.schemas.gpu_units import ChangeUnitSchema, CreateUnitSchema
 from apiserver.schemas.jobs import JobAnswerSchema
 from apiserver.schemas.listed_unit import listed_unit
 from apiserver.schemas.queries import UnitsQuerySchema, WaitQuerySchema
+from shared.etag import etag
 from shared.v1alpha1.gpuunit import GPUUnit
 
 _TAG: Final = "gpu units"
@@ -129,14 +130,16 @@ async def change(request: web.Request) -> web.Response:
     Answer(204, "It is gone, or on its way."),
     failures.BAD_QUERY,
     failures.NOT_FOUND,
+    failures.PRECONDITION_FAILED,
     *failures.CLUSTER,
     path=_NAME,
+    conditional=True,
 )
 async def delete(request: web.Request) -> web.Response:
     """Delete a unit."""
     service, name = keys.service(request, keys.UNITS), path_name(request)
     require_known(request)
-    await request.app[keys.DETACHED].finish(service.delete(name))
+    await request.app[keys.DETACHED].finish(service.delete(name, if_match(request)))
     return envelope.nothing()
 
 

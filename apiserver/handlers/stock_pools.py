@@ -7,7 +7,7 @@ from aiohttp import hdrs, web
 from apiserver import acceptance, envelope, keys, places
 from apiserver.body import read_body
 from apiserver.document import Answer, Body, documented
-from apiserver.etag import etag, if_match
+from apiserver.etag import if_match
 from apiserver.examples import failures, pools
 from apiserver.handlers.path_name import named, path_name
 from apiserver.query import read_query, require_known
@@ -21,6 +21,7 @@ from apiserver.schemas.stock_pools import (
     StockPoolListAnswerSchema,
     StockPoolViewSchema,
 )
+from shared.etag import etag
 from shared.v1alpha1.stockpool import StockPool
 
 _TAG: Final = "stock pools"

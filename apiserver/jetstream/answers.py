@@ -5,6 +5,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from apiserver.queue_errors import (
+    NotInQueueError,
     QueueError,
     QueueRefusedError,
     RecordStaleError,
@@ -14,7 +15,8 @@ from apiserver.queue_errors import (
 STORE_FAILED: Final = 10077
 WRONG_LAST_SEQUENCE: Final = frozenset({10071, 10164})
 NAME_IN_USE: Final = 10058
-ABSENT: Final = frozenset({10014, 10037, 10043, 10059})  # consumer, message, sequence, stream
+STREAM_ABSENT: Final = 10059
+ABSENT: Final = frozenset({10014, 10037, 10043})  # consumer, message, sequence
 
 _PER_SUBJECT: Final = "per subject"
 
@@ -37,6 +39,12 @@ class Stored(Answer, frozen=True):
     """What became of a published message."""
 
     seq: int = 0
+
+
+class Made(Answer, frozen=True):
+    """What became of the wish for a stream."""
+
+    did_create: bool = False
 
 
 class State(msgspec.Struct, frozen=True):
@@ -95,8 +103,10 @@ def refusal(trouble: Trouble) -> QueueRefusedError:
     text = f"{trouble.description} ({trouble.err_code})"
     if trouble.err_code in WRONG_LAST_SEQUENCE:
         return RecordStaleError(text)
-    if trouble.err_code in ABSENT:
+    if trouble.err_code == STREAM_ABSENT:
         return StreamAbsentError(text)
+    if trouble.err_code in ABSENT:
+        return NotInQueueError(text)
     if trouble.err_code == STORE_FAILED and _PER_SUBJECT in trouble.description:
         return AlreadyStoredError(text)
     return QueueRefusedError(text)

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from apiserver.jetstream.answers import Answer, Stored, read
+from apiserver.jetstream.answers import Answer, Stored
 from apiserver.jetstream.batches import BatchReader
 from apiserver.jetstream.caller import Caller
 from apiserver.jetstream.records import NOT_FOUND, STATUS
@@ -126,15 +126,12 @@ class BodyBuckets:
     async def _publish(self, request_id: str, subject: str, data: bytes) -> None:
         """Once more after the bucket was made, where there was none."""
         try:
-            answer = await self._caller.ask(subject, data)
+            await self._caller.answer(Stored, subject, data)
         except StreamAbsentError:
             wire = body_bucket(self._names, self._limits, request_id)
-            made = await self._caller.ask(
-                f"$JS.API.STREAM.CREATE.{wire['name']}", msgspec.json.encode(wire)
-            )
-            read(made.data, Answer)
-            answer = await self._caller.ask(subject, data)
-        read(answer.data, Stored)
+            wanted = msgspec.json.encode(wire)
+            await self._caller.answer(Answer, f"$JS.API.STREAM.CREATE.{wire['name']}", wanted)
+            await self._caller.answer(Stored, subject, data)
 
     async def _info(self, bucket: str, name: str) -> ObjectInfo:
         subject = info_subject(bucket, name)
@@ -160,8 +157,7 @@ class BodyBuckets:
 
     async def _purge_subject(self, bucket: str, subject: str) -> None:
         wanted = msgspec.json.encode({"filter": subject})
-        answer = await self._caller.ask(f"$JS.API.STREAM.PURGE.OBJ_{bucket}", wanted)
-        read(answer.data, Answer)
+        await self._caller.answer(Answer, f"$JS.API.STREAM.PURGE.OBJ_{bucket}", wanted)
 
 
 def chunk_subject(bucket: str, nuid: str) -> str:

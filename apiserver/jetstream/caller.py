@@ -1,5 +1,6 @@
 """One call to JetStream: an answer, a refusal, or silence."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Final
 
@@ -9,6 +10,7 @@ from nats.aio.msg import Msg
 
 from apiserver.breaker import Breaker, Outcome
 from apiserver.cancellation import heeding_cancellation
+from apiserver.jetstream.answers import A, read
 from apiserver.jetstream.inbox import Inbox
 from apiserver.queue import QueueConnection, reason
 from apiserver.queue_errors import (
@@ -23,13 +25,17 @@ CALL_SECONDS: Final = 5.0
 
 
 class Caller:
-    """Asks while the queue answers, and fails at once while it does not."""
+    """Asks while the queue answers, and fails at once while it does not.
+
+    `absence` is set whenever there was no stream for what was asked.
+    """
 
     def __init__(self, connection: QueueConnection, breaker: Breaker) -> None:
         self._connection = connection
         self._breaker = breaker
         self._number = 0
         self._inbox: Inbox | None = None
+        self.absence = asyncio.Event()
 
     @property
     def client(self) -> Client:
@@ -41,6 +47,21 @@ class Caller:
         if not client.is_connected:
             raise QueueNotAskedError(self._connection.link.error or "not connected")
         return client
+
+    async def answer(
+        self,
+        kind: type[A],
+        subject: str,
+        payload: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> A:
+        """What JetStream says to a request; QueueError."""
+        message = await self.ask(subject, payload, headers)
+        try:
+            return read(message.data, kind)
+        except StreamAbsentError:
+            self.absence.set()
+            raise
 
     async def ask(
         self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None
@@ -61,6 +82,8 @@ class Caller:
             failure = failure_of(error)
             is_answer = isinstance(failure, QueueRefusedError)
             outcome = Outcome.ANSWERED if is_answer else Outcome.FAILED
+            if isinstance(failure, StreamAbsentError):
+                self.absence.set()
             raise failure from error
         else:
             return answer

@@ -9,10 +9,9 @@ from apiserver.jetstream.answers import (
     Found,
     Stored,
     StreamInfo,
-    read,
 )
 from apiserver.jetstream.caller import Caller
-from apiserver.queue_errors import StreamAbsentError
+from apiserver.queue_errors import NotInQueueError
 from shared.invocation import message as messages
 from shared.invocation.announcement import announcements
 from shared.invocation.message import Call
@@ -32,9 +31,8 @@ class CallStream:
     async def publish(self, call: Call) -> None:
         """Queue a call; one that is there already is this one, or keeps this one from running."""
         subject = self._names.call_subject(call.request_id, call.invocation_id)
-        answer = await self._caller.ask(subject, messages.encode(call))
         try:
-            read(answer.data, Stored)
+            await self._caller.answer(Stored, subject, messages.encode(call))
         except AlreadyStoredError:
             return
 
@@ -43,33 +41,30 @@ class CallStream:
         stream = self._names.invocations_stream
         subject = self._names.call_subject(call.request_id, call.invocation_id)
         wanted = msgspec.json.encode({"last_by_subj": subject})
-        answer = await self._caller.ask(f"$JS.API.STREAM.MSG.GET.{stream}", wanted)
         try:
-            found = read(answer.data, Found).message
+            answer = await self._caller.answer(Found, f"$JS.API.STREAM.MSG.GET.{stream}", wanted)
+            found = answer.message
             if found is None or found.data != messages.encode(call):
                 return
             unwanted = msgspec.json.encode({"seq": found.seq, "no_erase": True})
-            answer = await self._caller.ask(f"$JS.API.STREAM.MSG.DELETE.{stream}", unwanted)
-            read(answer.data, Answer)
-        except StreamAbsentError:
+            await self._caller.answer(Answer, f"$JS.API.STREAM.MSG.DELETE.{stream}", unwanted)
+        except NotInQueueError:
             return  # somebody has acknowledged it
 
     async def queued(self, request_id: str) -> int:
         """How many calls no worker has taken; before there is a consumer, all of them."""
         stream = self._names.invocations_stream
         subject = f"$JS.API.CONSUMER.INFO.{stream}.{consumer_of(request_id)}"
-        answer = await self._caller.ask(subject)
         try:
-            return read(answer.data, ConsumerInfo).num_pending
-        except StreamAbsentError:
+            return (await self._caller.answer(ConsumerInfo, subject)).num_pending
+        except NotInQueueError:
             return await self.held(request_id)
 
     async def held(self, request_id: str) -> int:
         """How many calls are queued or running: each has a message until it is final."""
         wanted = {"subjects_filter": self._names.calls_of(request_id), "offset": _BEYOND}
         subject = f"$JS.API.STREAM.INFO.{self._names.invocations_stream}"
-        answer = await self._caller.ask(subject, msgspec.json.encode(wanted))
-        return read(answer.data, StreamInfo).total
+        return (await self._caller.answer(StreamInfo, subject, msgspec.json.encode(wanted))).total
 
     async def nudge(self, request_id: str, invocation_id: str) -> None:
         """Tell the workers at once; they would see it at their next heartbeat anyway."""
@@ -88,5 +83,4 @@ class OutcomeStreams:
         """Tell how a final record has ended; the streams drop second copies by their id."""
         for each in announcements(self._names, key, record):
             headers = {"Nats-Msg-Id": each.message_id}
-            answer = await self._caller.ask(each.subject, each.data, headers)
-            read(answer.data, Stored)
+            await self._caller.answer(Stored, each.subject, each.data, headers)

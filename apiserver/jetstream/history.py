@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 from nats.aio.msg import Msg
 
-from apiserver.jetstream.answers import State, StreamInfo, read
+from apiserver.jetstream.answers import State, StreamInfo
 from apiserver.jetstream.batches import BatchReader, sequence_of
 from apiserver.jetstream.caller import Caller
 from apiserver.jetstream.records import kept_record
@@ -77,8 +77,7 @@ class StreamHistory:
         return found[::-1], None if is_end else first
 
     async def _span(self, stream: str) -> State:
-        answer = await self._caller.ask(f"$JS.API.STREAM.INFO.{stream}")
-        return read(answer.data, StreamInfo).state
+        return (await self._caller.answer(StreamInfo, f"$JS.API.STREAM.INFO.{stream}")).state
 
     def _entry(self, message: Msg) -> Entry | None:
         record = kept_record(message)

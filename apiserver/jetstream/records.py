@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 from nats.aio.msg import Msg
 
-from apiserver.jetstream.answers import Stored, read
+from apiserver.jetstream.answers import Stored
 from apiserver.jetstream.caller import Caller
 from apiserver.queue_errors import QueueError
 from apiserver.queue_gateway import Kept
@@ -49,8 +49,7 @@ class RecordBucket:
 
     async def _publish(self, key: str, value: bytes, headers: Mapping[str, str]) -> int:
         subject = self._names.record_subject(key)
-        answer = await self._caller.ask(subject, value, headers)
-        return read(answer.data, Stored).seq
+        return (await self._caller.answer(Stored, subject, value, headers)).seq
 
 
 def kept_record(message: Msg) -> Record | None:

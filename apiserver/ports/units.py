@@ -5,6 +5,7 @@ from typing import Protocol
 from apiserver.accepted import Accepted, DeletedObject
 from apiserver.commands import ChangeUnit, CreateUnit, ListUnits
 from apiserver.gateway import Page
+from apiserver.revision import Revision
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
 
@@ -35,6 +36,6 @@ class Units(Protocol):
         """Change a unit; NotFoundError, PreconditionFailedError, InvalidRequestError."""
         ...
 
-    async def delete(self, name: str) -> None:
-        """Delete a unit; NotFoundError."""
+    async def delete(self, name: str, if_match: tuple[Revision, ...] | None = None) -> None:
+        """Delete a unit, whatever it is at or only so; NotFoundError, PreconditionFailedError."""
         ...

@@ -11,6 +11,7 @@ import asyncpg
 import msgspec
 
 from apiserver.archive import Archived, ArchiveError, ArchiveQuery
+from apiserver.cancellation import heeding_cancellation
 from apiserver.clock import Clock
 from shared.configuration import ConfigurationError
 from shared.invocation.record import Record, Request, Result
@@ -18,6 +19,7 @@ from shared.invocation.state import State
 
 CONNECTIONS: Final = 4
 ANSWER_SECONDS: Final = 5.0
+LEAVE_SECONDS: Final = 3.0
 AGAIN_SECONDS: Final = 2.0
 TROUBLE: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
@@ -48,17 +50,25 @@ class PostgresArchive:
         """Connect, then keep the connections until cancelled."""
         while True:
             try:
-                async with asyncpg.create_pool(
-                    dsn(self._dsn_file),
-                    min_size=0,
-                    max_size=CONNECTIONS,
-                    command_timeout=ANSWER_SECONDS,
-                    timeout=ANSWER_SECONDS,
-                ) as self._pool:
-                    await asyncio.Event().wait()
+                with heeding_cancellation():  # what fails at the end comes in its place
+                    await self._keep_connected()
             except TROUBLE as error:
                 log.warning("archive_not_ready", extra={"error": str(error)})
             await self._clock.sleep(AGAIN_SECONDS)
+
+    async def _keep_connected(self) -> None:
+        self._pool = pool = await asyncpg.create_pool(
+            dsn(self._dsn_file),
+            min_size=0,
+            max_size=CONNECTIONS,
+            command_timeout=ANSWER_SECONDS,
+            timeout=ANSWER_SECONDS,
+        )
+        try:
+            await asyncio.Event().wait()
+        finally:
+            async with asyncio.timeout(LEAVE_SECONDS):  # then the connections are cut
+                await pool.close()
 
     async def find(self, function_uid: str, invocation_id: str) -> Archived | None:
         """The outcome of the last run of an invocation."""

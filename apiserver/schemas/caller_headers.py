@@ -7,9 +7,10 @@ from typing import Any, Final
 from marshmallow import ValidationError
 
 from apiserver.errors import Detail
-from apiserver.schemas.strict import TextMap
+from apiserver.schemas.json_text import object_in
+from apiserver.schemas.strict import Text, TextMap
 from shared.invocation import framework
-from shared.invocation.limits import MAX_HEADER_BYTES
+from shared.invocation.limits import MAX_HEADER_BYTES, MAX_HEADERS
 from shared.problem import cut
 
 OURS: Final = frozenset(
@@ -55,7 +56,7 @@ class CallerHeaders(TextMap):
             validate=check,
             metadata={
                 "description": "Headers for the function: names are tokens, values printable "
-                f"ASCII, at most {MAX_HEADER_BYTES} bytes together."
+                f"ASCII, at most {MAX_HEADERS} and {MAX_HEADER_BYTES} bytes together."
             },
         )
 
@@ -67,13 +68,33 @@ class CallerHeaders(TextMap):
         return lower
 
 
+class HeadersText(Text):
+    """The same in a query, where everything is text: as JSON."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            metadata={
+                "description": "Headers for the function: a JSON object of texts, as text.",
+                "x-example": '{"x-tenant": "blue"}',
+            },
+        )
+
+    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> Any:
+        return _HEADERS.deserialize(object_in(super()._deserialize(value, *rest, **more)))
+
+
 def check(headers: dict[str, str]) -> None:
     """Refuse what would be read as something else on its way."""
     problems: list[Any] = list(_problems(headers))
+    if len(headers) > MAX_HEADERS:
+        problems.append(f"has more than {MAX_HEADERS} headers")
     if sum(len(name) + len(value) for name, value in headers.items()) > MAX_HEADER_BYTES:
         problems.append(f"is larger than {MAX_HEADER_BYTES} bytes")
     if problems:
         raise ValidationError(problems)
+
+
+_HEADERS: Final = CallerHeaders()
 
 
 def _problems(headers: dict[str, str]) -> Iterator[Detail]:

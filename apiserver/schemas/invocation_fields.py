@@ -8,8 +8,8 @@ from typing import Any, Final
 import msgspec
 from marshmallow import ValidationError, fields, validate
 
+from apiserver.schemas.json_text import object_in
 from apiserver.schemas.strict import AnyMap, Text, matching
-from apiserver.strict_json import UnreadableError, value_of
 from shared.invocation.limits import MAX_ATTRIBUTE_BYTES
 from shared.request_id import INVOCATION_PATTERN, is_invocation_id
 
@@ -94,14 +94,7 @@ class AttributesText(Text):
         )
 
     def _deserialize(self, value: Any, *rest: Any, **more: Any) -> Any:
-        text = super()._deserialize(value, *rest, **more)
-        try:
-            found = value_of(text)
-        except UnreadableError as error:
-            raise ValidationError(f"is not JSON that can be read: {error}") from None
-        if not isinstance(found, dict):
-            raise ValidationError("is not an object")
-        return found
+        return object_in(super()._deserialize(value, *rest, **more))
 
 
 def small(attributes: dict[str, Any]) -> None:

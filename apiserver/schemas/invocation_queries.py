@@ -6,6 +6,7 @@ from typing import Any, Final
 from marshmallow import ValidationError, validate, validates_schema
 
 from apiserver.invocation_commands import Invoke, ListDeadLetters, ListInvocations
+from apiserver.schemas.caller_headers import HeadersText
 from apiserver.schemas.envelope import MOST
 from apiserver.schemas.invocation_fields import WAIT, AttributesText, InvocationID, Mode
 from apiserver.schemas.invocations import DEFAULT_WAIT
@@ -51,6 +52,7 @@ class InvokeQuerySchema(QuerySchema[Invoke]):
 
     invocation_id = InvocationID()
     mode = Mode()
+    headers = HeadersText()
     attributes = AttributesText()
     ttl_seconds = Count(validate=validate.Range(1, MOST, error="must be from {min} to {max}"))
     wait_seconds = Count(load_default=DEFAULT_WAIT, validate=WAIT)

@@ -11,7 +11,8 @@ DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
 def is_fixed(class_name: str | None, classes: Iterable[StorageClass]) -> bool:
     """Whether volumes of the class are known not to grow; empty is the cluster's default.
 
-    Without a name the controller's configuration decides, which nobody here knows.
+    Without a name the controller's configuration decides, which nobody here knows before the
+    storage has its claim.
     """
     if class_name is None:
         return False

@@ -111,7 +111,7 @@ class StorageService:
             raise absent(name) from None
 
     async def _require_expansion(self, storage: GPUStorage) -> None:
-        name = storage.spec.storage_class_name
+        name = storage.status.storage_class_name or storage.spec.storage_class_name
         if is_fixed(name, await self._cluster.storage_classes()):
             chosen = f"its class {name!r}" if name else "the default class of the cluster"
             raise ConflictError(f"the storage cannot grow: {chosen} does not allow it")

@@ -14,7 +14,7 @@ from apiserver.errors import (
 )
 from apiserver.gateway import AbsentError, Objects, Page, Selection, StaleError
 from apiserver.resources import GPU_UNITS
-from apiserver.revision import revision_of
+from apiserver.revision import Revision, revision_of
 from apiserver.services.creation import Creation, Start
 from apiserver.services.mount_locks import MountLocks
 from apiserver.services.requests import Requests
@@ -85,8 +85,7 @@ class UnitService:
         """Write what was given, if the unit is still the one that the caller has seen."""
         while True:
             unit = await self.get(command.name)
-            if command.if_match is not None and revision_of(unit.metadata) not in command.if_match:
-                raise PreconditionFailedError("the unit has changed since it was read")
+            require_seen(unit, command.if_match)
             spec = changed_spec(unit, command)
             require_valid(spec)
             await self._locks.require_free(unit, spec.storage_mounts)
@@ -98,12 +97,21 @@ class UnitService:
             except AbsentError:
                 raise absent(command.name) from None
 
-    async def delete(self, name: str) -> None:
-        """Ask for the deletion; the children go with it."""
-        try:
-            await self._objects.delete(GPU_UNITS, self._namespace, name)
-        except AbsentError:
-            raise absent(name) from None
+    async def delete(self, name: str, if_match: tuple[Revision, ...] | None = None) -> None:
+        """Ask for the deletion of what the caller has seen; the children go with it."""
+        while True:
+            seen = {} if if_match is None else await self._seen(name, if_match)
+            try:
+                return await self._objects.delete(GPU_UNITS, self._namespace, name, **seen)
+            except StaleError:
+                continue  # a status was written in between, or another unit has the name
+            except AbsentError:
+                raise absent(name) from None
+
+    async def _seen(self, name: str, if_match: tuple[Revision, ...]) -> dict[str, str]:
+        """The version of the unit that the caller means; Kubernetes compares no generations."""
+        meta = require_seen(await self.get(name), if_match).metadata
+        return {"uid": meta.uid, "resource_version": meta.resource_version}
 
     async def _outcome(
         self, command: CreateUnit, start: Start
@@ -159,6 +167,13 @@ def is_settled(unit: GPUUnit) -> bool:
     status = unit.status
     is_current = status.observed_generation == unit.metadata.generation
     return is_current and status.phase in SETTLED
+
+
+def require_seen(unit: GPUUnit, if_match: tuple[Revision, ...] | None) -> GPUUnit:
+    """The unit, if it is at one of these revisions; None is whatever it is at."""
+    if if_match is not None and revision_of(unit.metadata) not in if_match:
+        raise PreconditionFailedError("the unit has changed since it was read")
+    return unit
 
 
 def require_valid(spec: GPUUnitSpec) -> None:

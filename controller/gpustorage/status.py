@@ -30,6 +30,8 @@ def next_status(storage: GPUStorage, outcome: Outcome, now: datetime) -> GPUStor
     seen = GPUStorageStatus(
         phase=outcome.verdict.phase.value,
         claim_name=storage.metadata.name,
+        storage_class_name=(claim.class_name if claim is not None else "")
+        or known.storage_class_name,
         capacity=(claim.capacity if claim is not None else "") or known.capacity,
         prepare=outcome.prepare,
         accessor=outcome.browsed.status,

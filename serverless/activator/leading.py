@@ -19,7 +19,7 @@ from controller.runtime.priority import Priority
 from controller.runtime.triggers import itself, mapped
 from controller.runtime.workqueue import WorkQueue
 from controller.runtime.writer import Writer
-from serverless.activator import depths, sweep
+from serverless.activator import depths, sweep, upkeep
 from serverless.activator.asking import Asking
 from serverless.activator.config import Config
 from serverless.activator.depths import Depths
@@ -35,8 +35,10 @@ from serverless.activator.settling import Settling
 from serverless.activator.sight import Sights
 from serverless.activator.sweep import Sweep
 from serverless.activator.units_api import UnitsAPI
+from serverless.activator.upkeep import Upkeep
 from serverless.queue.connection import QueueConnection
 from serverless.queue.jetstream import JetStream
+from shared.invocation.streams import streams
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpuunit import GPUUnit
 
@@ -75,6 +77,7 @@ class Leading:
         self.depths = Depths(self._jetstream, names.invocations_stream, self._wake)
         where = around.config.namespaces.instance
         self._homes = Homes(around.functions, around.client, where)
+        self._outfit = Outfit(self._jetstream, names, around.config.nats.limits, self.depths)
         self.sweep = Sweep(self._records, self._settling, self._homes, clock)
 
     def loops(self) -> list[Loop]:
@@ -87,6 +90,7 @@ class Leading:
             self._loops.loop(LOOP, around.config.workers, self._keys, subject),
             Rounds("depths", depths.ROUND_SECONDS, self.depths.look, clock),
             Rounds("sweep", sweep.ROUND_SECONDS, self.sweep.round, clock),
+            Rounds("upkeep", upkeep.ROUND_SECONDS, self._upkeep().round, clock),
         ]
 
     def _hands(self) -> Hands:
@@ -97,18 +101,22 @@ class Leading:
         )
         writer = Writer(around.client, informers, around.fence)
         api = UnitsAPI(around.session, around.config.runtime_api_url, around.fence)
-        outfit = Outfit(self._jetstream, nats.names, nats.limits, self.depths)
         url = nats.worker_url or nats.url
         return Hands(
-            outfit=outfit,
+            outfit=self._outfit,
             secrets=WorkerSecrets(around.client, writer, url, around.worker_key),
             api=api,
             asking=Asking(api, writer, around.clock),
-            ending=Ending(self._records, self._settling, outfit, around.clock),
+            ending=Ending(self._records, self._settling, self._outfit, around.clock),
             homes=self._homes,
             writer=writer,
             recorder=around.recorder,
         )
+
+    def _upkeep(self) -> Upkeep:
+        nats = self._around.config.nats
+        wanted = streams(nats.names, nats.limits)
+        return Upkeep(self._jetstream, wanted, self._outfit, self._wake)
 
     def _wake(self, request_id: str) -> None:
         self._keys.add(ObjectKey(self._around.config.namespaces.instance, request_id))

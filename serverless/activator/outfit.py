@@ -1,5 +1,7 @@
 """What a function has at the queue and beside it before its first worker starts."""
 
+from collections.abc import Set
+
 from controller.runtime.client import Client
 from controller.runtime.errors import NotFoundError
 from controller.runtime.key import ObjectKey
@@ -48,12 +50,23 @@ class Outfit:
         """Take away what a function has at the queue; only once nothing of it is open."""
         stream = self._names.invocations_stream
         await delete_consumer(self._jetstream, stream, consumer_of(request_id))
-        await delete_stream(self._jetstream, f"OBJ_{self._names.bodies_of(request_id)}")
+        await delete_stream(self._jetstream, self._bucket_stream(request_id))
         self._bucketed.pop(request_id, None)
+
+    def bereft(self, there: Set[str]) -> list[str]:
+        """The functions whose bucket is not among the streams; it is made at their next turn."""
+        known = tuple(self._bucketed)
+        lost = [each for each in known if self._bucket_stream(each) not in there]
+        for request_id in lost:
+            del self._bucketed[request_id]
+        return lost
 
     def is_left(self, request_id: str) -> bool:
         """Whether the last look has shown a consumer of that name."""
         return self._depths.of(request_id) is not None
+
+    def _bucket_stream(self, request_id: str) -> str:
+        return f"OBJ_{self._names.bodies_of(request_id)}"
 
 
 class WorkerSecrets:

@@ -25,7 +25,7 @@ from serverless.activator.scaling import Plan, Scene, Why, plan
 from serverless.activator.sight import Memory, Sights, is_asking
 from serverless.activator.status import message_of, status
 from serverless.activator.units_api import UnitsAPI
-from serverless.activator.worker import WorkerState
+from serverless.activator.worker import Worker, WorkerState
 from serverless.queue.errors import QueueError
 from shared import merge_patch
 from shared.phases import FunctionPhase
@@ -132,7 +132,7 @@ class FunctionReconciler:
     async def _act(self, function: Function, scene: Scene, wanted: Plan, memory: Memory) -> Settled:
         """The one thing to do now; whether the making of the last worker is over."""
         if wanted.remove is not None:
-            await self._remove(function, wanted.remove.name, wanted.why, memory)
+            await self._remove(function, wanted.remove, wanted.why, memory)
         if is_asking(function) and not scene.is_asking:
             self._tell_made(function, memory)
             return Settled(is_over=True)
@@ -143,11 +143,13 @@ class FunctionReconciler:
         memory.trouble = None
         return Settled(is_over=False)
 
-    async def _remove(self, function: Function, name: str, why: Why | None, memory: Memory) -> None:
-        if await self._hands.api.delete(name):
-            memory.removed.add(name)
+    async def _remove(
+        self, function: Function, worker: Worker, why: Why | None, memory: Memory
+    ) -> None:
+        if await self._hands.api.delete(worker.name, worker.tag):
+            memory.removed.add(worker.tag)
             about = reference(FUNCTIONS, function)
-            said = f"removed worker {name}: {why}"
+            said = f"removed worker {worker.name}: {why}"
             self._hands.recorder.normal(about, EventReason.SCALED_DOWN, said)
 
     def _tell_made(self, function: Function, memory: Memory) -> None:

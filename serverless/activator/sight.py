@@ -18,7 +18,10 @@ BY_REQUEST: Final = "request"  # units by the function that they work for
 
 @dataclass(slots=True)
 class Memory:
-    """What one leader remembers of a function; lost with it, and then only late."""
+    """What one leader remembers of a function; lost with it, and then only late.
+
+    `removed`: the tags of the workers that were given back.
+    """
 
     trouble: Trouble | None = None
     surplus_since: int | None = None
@@ -37,9 +40,9 @@ class Sights:
     def of(self, function: Function, load: Load, memory: Memory) -> Scene:
         """The scene of a function; whom we have given back is going, whatever the cache says."""
         workers, now = self._workers(function), now_ms(self._clock)
-        memory.removed &= {each.name for each in workers}
+        memory.removed &= {each.tag for each in workers}
         seen = tuple(
-            replace(each, state=WorkerState.GOING) if each.name in memory.removed else each
+            replace(each, state=WorkerState.GOING) if each.tag in memory.removed else each
             for each in workers
         )
         return Scene(

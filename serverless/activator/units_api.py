@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import aiohttp
 import msgspec
+from aiohttp import hdrs
 
 from serverless.activator.order import Order
 
@@ -63,12 +64,16 @@ class UnitsAPI:
             return Made(is_gone=bool(data.get("deleted")))
         return Unfinished("it is being made") if status == HTTPStatus.ACCEPTED else no(status, data)
 
-    async def delete(self, name: str) -> bool:
-        """Give a worker back; whether it is on its way out or gone."""
+    async def delete(self, name: str, tag: str) -> bool:
+        """Give back the worker of that tag; whether it is on its way out or gone.
+
+        Where the unit has changed since, or another has its name, nothing is done: the next look
+        shows what is there now.
+        """
         self._fence()
-        status, data = await self._call("DELETE", f"{UNITS}/{name}")
+        status, data = await self._call("DELETE", f"{UNITS}/{name}", if_match=tag)
         is_done = status in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_FOUND)
-        if not is_done:
+        if not is_done and status != HTTPStatus.PRECONDITION_FAILED:
             log.warning("worker_not_deleted", extra={"worker": name, "answer": str(data)[:200]})
         return is_done
 
@@ -77,12 +82,15 @@ class UnitsAPI:
         status, data = await self._call("GET", f"{JOBS}/{quote(order.operation_id, safe='')}")
         return status == HTTPStatus.OK and data.get("status") in OVER
 
-    async def _call(self, method: str, path: str, body: Any = None) -> tuple[int, dict[str, Any]]:
+    async def _call(
+        self, method: str, path: str, body: Any = None, if_match: str = ""
+    ) -> tuple[int, dict[str, Any]]:
         """The status and what the envelope holds; 0 where there was no answer."""
         timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
+        headers = {hdrs.IF_MATCH: if_match} if if_match else None
         try:
             async with self._session.request(
-                method, f"{self._url}{path}", json=body, timeout=timeout
+                method, f"{self._url}{path}", json=body, headers=headers, timeout=timeout
             ) as response:
                 return response.status, content(await response.read())
         except (aiohttp.ClientError, TimeoutError) as error:

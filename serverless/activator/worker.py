@@ -8,6 +8,7 @@ from typing import Final
 from serverless.activator.moment import ms_of
 from serverless.activator.order import PREFIX, number_of, serverless_of
 from shared.conditions import condition_of
+from shared.etag import etag
 from shared.invocation.worker_report import WorkerReport
 from shared.meta import Condition
 from shared.phases import UnitPhase
@@ -32,11 +33,15 @@ class WorkerState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """`number` is None for one that somebody made by hand; times are milliseconds since 1970."""
+    """`number` is None for one that somebody made by hand; times are milliseconds since 1970.
+
+    `tag` is of the unit as it was seen: only that one is deleted.
+    """
 
     name: str
     number: int | None
     state: WorkerState
+    tag: str = ""
     is_current: bool = True
     is_busy: bool = False
     idle_since: int = 0
@@ -62,6 +67,7 @@ def worker(
         name=meta.name,
         number=number,
         state=state_of(unit, now),
+        tag=etag(meta),
         is_current=is_current(function, unit),
         is_busy=report is not None and report.running > 0,
         idle_since=ms_of(meta.creation_timestamp) if report is None else report.last_active,

@@ -18,13 +18,15 @@ from serverless.framework.invocation import Invocation, invocation
 from serverless.framework.response import failure, response
 from shared import logfmt
 from shared.invocation import framework
-from shared.invocation.limits import MAX_PAYLOAD_BYTES
+from shared.invocation.limits import MAX_ATTRIBUTE_BYTES, MAX_PAYLOAD_BYTES
 
 FOLDER_MODE: Final = 0o770
 SOCKET_MODE: Final = 0o660
 MOST_THREADS: Final = 1000
 # The pod's grace period ends before this; a handler may use all of it.
 FINISH_SECONDS: Final = 3600.0
+# Attributes come as ASCII, in which a character takes three times its bytes, and with blanks.
+LONGEST_HEADER: Final = 4 * MAX_ATTRIBUTE_BYTES
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +64,11 @@ async def serving(app: web.Application, path: Path) -> AsyncIterator[None]:
     path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     # A caller that hangs up has no use for the answer: its handler is cancelled.
     runner = web.AppRunner(
-        app, access_log=None, handler_cancellation=True, shutdown_timeout=FINISH_SECONDS
+        app,
+        access_log=None,
+        handler_cancellation=True,
+        shutdown_timeout=FINISH_SECONDS,
+        max_field_size=LONGEST_HEADER,
     )
     await runner.setup()
     try:

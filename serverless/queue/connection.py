@@ -9,6 +9,7 @@ from nats.aio.client import Client
 
 from controller.runtime.clock import Clock
 from serverless.cancellation import heeding_cancellation
+from serverless.farewell import leave
 from serverless.queue.config import QueueConfig, secret_of
 from serverless.queue.errors import UnavailableError
 
@@ -66,7 +67,7 @@ class QueueConnection:
                 await self._noted(error)
             finally:
                 self._client = None
-                await client.close()
+                await leave(client)
             await self._clock.sleep(AGAIN_SECONDS)
 
     async def _connect(self, client: Client) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 import asyncpg
 
 from controller.runtime.clock import Clock
+from serverless.cancellation import heeding_cancellation
 from serverless.queue.config import secret_of
 from serverless.resultstore.row import Row
 from serverless.resultstore.table import LOCK, MIGRATION, PRUNE, UPSERT
@@ -16,6 +17,7 @@ from shared.configuration import ConfigurationError
 
 CONNECTIONS: Final = 4
 ANSWER_SECONDS: Final = 30.0
+LEAVE_SECONDS: Final = 3.0
 AGAIN_SECONDS: Final = 2.0
 # What a server that is down, starting, full or going away answers.
 TROUBLE: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
@@ -54,19 +56,27 @@ class Store:
         while True:
             dsn = secret_of(self._dsn_file, "dsnFile")
             try:
-                async with asyncpg.create_pool(
-                    dsn, min_size=1, max_size=CONNECTIONS, command_timeout=ANSWER_SECONDS
-                ) as pool:
-                    await migrate(pool)
-                    self._pool, self._trouble = pool, ""
-                    self._there.set()
-                    log.info("store_connected")
-                    await asyncio.Event().wait()
+                with heeding_cancellation():  # what fails at the end comes in its place
+                    await self._keep_connected(dsn)
             except TROUBLE as error:
                 self._note(error)
             except ValueError as error:
                 raise ConfigurationError(f"dsnFile: {error}") from error
             await self._clock.sleep(AGAIN_SECONDS)
+
+    async def _keep_connected(self, dsn: str) -> None:
+        pool = await asyncpg.create_pool(
+            dsn, min_size=1, max_size=CONNECTIONS, command_timeout=ANSWER_SECONDS
+        )
+        try:
+            await migrate(pool)
+            self._pool, self._trouble = pool, ""
+            self._there.set()
+            log.info("store_connected")
+            await asyncio.Event().wait()
+        finally:
+            async with asyncio.timeout(LEAVE_SECONDS):  # then the connections are cut
+                await pool.close()
 
     async def save(self, rows: Sequence[Row]) -> None:
         """Store them all, or none; NoStoreError where that has to be tried again."""

@@ -10,6 +10,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from serverless.cancellation import heeding_cancellation
+from serverless.farewell import leave
 from serverless.worker.access import Access, AccessSource, shown
 from serverless.worker.pace import Pace
 from serverless.worker.queue import Queue
@@ -79,7 +80,7 @@ class Connection:
             await closed.wait()
         finally:
             self._queue.use(None)
-            await client.close()
+            await leave(client)
 
 
 async def _told_error(error: Exception) -> None:

@@ -12,6 +12,7 @@ from typing import Final
 import nats.errors
 from nats.aio.client import Client
 
+from serverless.farewell import leave
 from serverless.worker.access import shown
 from serverless.worker.command_line import CommandLine
 from serverless.worker.framework_socket import FrameworkPlace
@@ -21,6 +22,7 @@ from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits, Wire, body_bucket, consumer, streams
 
 MOST_WORKERS: Final = 1
+END_SECONDS: Final = 5.0
 ANYWHERE: Final = Address("127.0.0.1", 0)
 
 _THERE: Final = frozenset({10058, 10148})  # a stream or a consumer with other settings
@@ -43,8 +45,18 @@ async def framework(script: Path, place: FrameworkPlace) -> AsyncIterator[None]:
     except* LocalError as errors:
         raise LocalError(str(errors.exceptions[0])) from None
     finally:
-        with suppress(ProcessLookupError):
-            child.terminate()
+        await _end(child)
+
+
+async def _end(child: asyncio.subprocess.Process) -> None:
+    """Ask it to end; a program that does not is killed."""
+    with suppress(ProcessLookupError):
+        child.terminate()
+    try:
+        async with asyncio.timeout(END_SECONDS):
+            await child.wait()
+    except TimeoutError:
+        child.kill()
         await child.wait()
 
 
@@ -79,7 +91,7 @@ async def prepare(url: str, request_id: str) -> None:
         subject = f"$JS.API.CONSUMER.CREATE.{stream}.{made['name']}.{made['filter_subject']}"
         await _create(client, subject, {"stream_name": stream, "config": made, "action": "create"})
     finally:
-        await client.close()
+        await leave(client)
 
 
 async def _create(client: Client, subject: str, wire: Wire) -> None:

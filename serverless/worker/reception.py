@@ -37,6 +37,7 @@ class Reception:
         self._me = me
         self._metrics = metrics
         self._attempts: dict[str, Attempt] = {}
+        self._is_abandoned = False
 
     async def receive(self, given: Delivery) -> None:
         """Deal with one message to the end."""
@@ -56,7 +57,8 @@ class Reception:
             attempt.nudge()
 
     def abandon(self) -> None:
-        """Break off every attempt, and leave the runs to others."""
+        """Break off every attempt, also those about to begin, and leave the runs to others."""
+        self._is_abandoned = True
         for attempt in self._attempts.values():
             attempt.abandon()
 
@@ -85,6 +87,8 @@ class Reception:
                 await self._place.outlet.publish(given, stored)
             case Settle(record):
                 await self._place.outlet.settle(given, stored, record)
+            case Begin() if self._is_abandoned:
+                await self._place.queue.answer(given.reply, refused(self._place.pace.retry))
             case Begin(record):
                 await self._begin(given, stored, record)
 
@@ -101,6 +105,8 @@ class Reception:
         attempt = Attempt(self._place, given, held, since)
         invocation_id = held.key.partition(".")[2]
         self._attempts[invocation_id] = attempt
+        if self._is_abandoned:
+            attempt.abandon()
         try:
             await attempt.run()
         finally:

@@ -4,6 +4,7 @@ from typing import Final
 
 INLINE_BYTES: Final = 256 * 1024
 MAX_PAYLOAD_BYTES: Final = 64 * 1024 * 1024
+MAX_HEADERS: Final = 100
 MAX_HEADER_BYTES: Final = 4 * 1024
 MAX_ATTRIBUTE_BYTES: Final = 4 * 1024
 CLOCK_SKEW_SECONDS: Final = 5

@@ -97,6 +97,9 @@ class GPUStorageStatus(
         Meta(description="How far along the storage is.", extra_json_schema=one_of(StoragePhase)),
     ] = ""
     claim_name: Annotated[str, Meta(description="The PersistentVolumeClaim.")] = ""
+    storage_class_name: Annotated[
+        str, Meta(description="The StorageClass that the claim has got.")
+    ] = ""
     capacity: Annotated[str, Meta(description="How much the volume holds now.")] = ""
     prepare: Annotated[PrepareStatus | None, Meta(description="How far along the filling is.")] = (
         None

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import aiohttp
 import pytest
 
 from apiserver.places import UNITS
+from serverless.activator.units_api import UnitsAPI
 from tests.support.eventually import eventually
 from tests.support.installation import Installation
+from tests.support.site import a_unit
 
 TEMPLATE = {
     "command": ["serve"],
@@ -180,3 +183,22 @@ async def test_a_change_of_what_has_changed_since_is_refused(product: Installati
 
     assert answer.refusal == (412, "precondition_failed")
     assert (await product.api.get(place)).data["image"] == "example/app:2"
+
+
+async def test_the_activator_deletes_the_unit_that_it_has_seen_and_no_other_of_its_name(
+    product: Installation,
+) -> None:
+    name = await product.a_ready_unit()
+    place = f"{UNITS}/{name}"
+    seen = (await product.api.get(place)).headers["ETag"]
+    assert (await product.api.delete(place)).status == 204
+    await eventually(lambda: product.api.get(place), lambda answer: answer.status == 404)
+    await product.site.create("gpuunits", a_unit(name, image="example/somebody-elses:1"))
+
+    async with aiohttp.ClientSession() as session:
+        api = UnitsAPI(session, product.api.url)
+        assert not await api.delete(name, seen)
+        theirs = await product.site.admin.get(product.site.path("gpuunits", name))
+        assert "deletionTimestamp" not in theirs["metadata"]
+        assert await api.delete(name, (await product.api.get(place)).headers["ETag"])
+    await eventually(lambda: product.api.get(place), lambda answer: answer.status == 404)

@@ -3,11 +3,13 @@
 import asyncio
 import hashlib
 import io
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
+import msgspec
 import pytest
 import pytest_asyncio
 
@@ -297,6 +299,28 @@ async def test_what_an_earlier_function_of_the_name_had_counts_as_absent(
     assert (await ingress.api.get(invocation(name, "old"))).status == 404
     fresh = await ingress.invoke(name, invocationID="old", payload=2)
     assert (fresh.status, fresh.data["state"]) == (202, "queued")
+
+
+@pytest.mark.parametrize("is_ascii", [True, False])
+async def test_a_raw_body_takes_as_much_along_as_any_other(
+    ingress: Ingress, is_ascii: bool
+) -> None:
+    name = await ingress.function()
+    headers = {f"x-{number}": "%" * 35 for number in range(100)}
+    attributes = {"text": "é" * 2040}
+    assert len(msgspec.json.encode(attributes)) > 4090
+    given = {
+        "headers": json.dumps(headers),
+        "attributes": json.dumps(attributes, ensure_ascii=is_ascii),
+    }
+    path = f"?invocationID=full&{urlencode(given)}"
+    answer = await raw(ingress, name, b"x", path)
+    assert answer.status == 202, answer.body
+    request = (await ingress.record(name, "full")).request
+    assert (request.headers, request.attributes) == (headers, attributes)
+    again: dict[str, Any] = {"headers": headers, "attributes": attributes, "payloadBase64": "eA=="}
+    same = await ingress.invoke(name, invocationID="full", contentType="image/png", **again)
+    assert same.status == 200, same.body
 
 
 @pytest.mark.parametrize(

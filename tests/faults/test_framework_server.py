@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import msgspec
 import pytest
 
 from serverless.framework.echo import echo
@@ -14,6 +15,7 @@ from serverless.framework.server import application, serving
 from serverless.worker.framework_request import request_headers
 from serverless.worker.framework_socket import FrameworkPlace, framework_at
 from serverless.worker.heard import Answer, Gone, Heard
+from shared.invocation.limits import MAX_ATTRIBUTE_BYTES
 from shared.invocation.record import Record, Request
 from shared.invocation.state import State
 
@@ -49,6 +51,13 @@ async def test_a_socket_that_a_crash_left_behind_is_replaced(socket: Path) -> No
         async with serving(application(echo, {}), socket):
             assert isinstance(await asked(socket), Answer)
     assert isinstance(await asked(socket), Gone)
+
+
+async def test_the_largest_attributes_arrive(socket: Path) -> None:
+    attributes: dict[str, Any] = {"a": "😀" * 1020}
+    assert MAX_ATTRIBUTE_BYTES - 20 < len(msgspec.json.encode(attributes)) <= MAX_ATTRIBUTE_BYTES
+    async with serving(application(echo, {}), socket):
+        assert await asked(socket, **attributes) == Answer(200, "text/plain", {}, b"hello")
 
 
 async def test_the_echo_does_as_it_is_told(socket: Path) -> None:

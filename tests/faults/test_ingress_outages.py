@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import nats
 import pytest
 
 from apiserver.config import NATSConfig
@@ -94,6 +95,20 @@ async def test_a_silent_queue_accepts_nothing_and_is_used_again_when_it_speaks(
     scene.proxy.cut()
     await eventually(lambda: scene.invoke("after"), lambda answer: answer.status in (200, 202))
     assert not await scene.has_record("late")
+
+
+@pytest.mark.parametrize("stream", ["RUNTIME_INVOCATIONS", "KV_runtime-invocations"])
+async def test_a_stream_that_somebody_deletes_is_made_again_without_a_new_connection(
+    scene: Scene, stream: str
+) -> None:
+    assert (await scene.invoke("before")).status == 202
+    admin = await nats.connect(scene.server.admin_url)
+    try:
+        await admin.jetstream().delete_stream(stream)
+    finally:
+        await admin.close()
+    assert (await scene.invoke("missed")).refusal == (503, "service_unavailable")
+    await eventually(lambda: scene.invoke("after"), lambda answer: answer.status == 202)
 
 
 async def test_a_full_stream_is_429_and_leaves_no_record(scene: Scene) -> None:

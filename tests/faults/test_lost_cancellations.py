@@ -2,87 +2,17 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 import pytest
 
-from apiserver.breaker import Breaker
-from apiserver.clock import SystemClock as ApiClock
-from apiserver.config import NATSConfig
-from apiserver.jetstream.batches import BatchReader
-from apiserver.jetstream.caller import Caller
-from apiserver.queue import QueueConnection as ApiConnection
-from controller.runtime.clock import SystemClock
 from hack.cluster.queue import QueueServer
-from serverless.queue.config import QueueConfig
-from serverless.queue.connection import QueueConnection
-from serverless.queue.jetstream import JetStream
-from serverless.worker.access import Access
-from serverless.worker.connection import Connection
-from serverless.worker.pace import Pace
-from serverless.worker.queue import Queue
-from shared.invocation.queue_names import QueueNames
+from tests.support.desks import DESKS, Step
 from tests.support.eventually import eventually
 from tests.support.function_world import new_world
 
-Step = Callable[[], Coroutine[Any, Any, object]]
-
-RECORDS: Final = f"KV_{QueueNames().record_bucket}"
 PATIENCE: Final = 20.0
-
-
-class Desk:
-    """One program's way to the queue: what keeps its connection, and what asks on it."""
-
-    def __init__(self, connect: Step, is_connected: Callable[[], bool], **asking: Step) -> None:
-        self.connect = connect
-        self.is_connected = is_connected
-        self.asking = asking
-
-    @asynccontextmanager
-    async def connected(self) -> AsyncIterator[None]:
-        async with asyncio.TaskGroup() as group:
-            keeping = group.create_task(self.connect())
-            await eventually(lambda: asyncio.sleep(0, self.is_connected()))
-            yield
-            keeping.cancel()
-
-
-def of_the_api(url: str) -> Desk:
-    connection = ApiConnection(NATSConfig(url=url), ApiClock())
-    caller = Caller(connection, Breaker(ApiClock()))
-    return Desk(
-        connection.run,
-        lambda: connection.link.connected,
-        ask=lambda: caller.ask(f"$JS.API.STREAM.INFO.{RECORDS}"),
-        read=lambda: BatchReader(caller).read(RECORDS, ">", 1, 1),
-    )
-
-
-def of_the_activator(url: str) -> Desk:
-    connection = QueueConnection(QueueConfig(url=url), "tests", SystemClock())
-    jetstream = JetStream(connection)
-    return Desk(
-        connection.run,
-        lambda: not connection.not_ready(),
-        ask=lambda: jetstream.ask(f"STREAM.INFO.{RECORDS}"),
-        read=lambda: jetstream.page(RECORDS, ">", 1, 1, 1024),
-    )
-
-
-def of_a_worker(url: str) -> Desk:
-    queue = Queue(QueueNames())
-    connection = Connection(queue, lambda: Access(url), Pace())
-    return Desk(
-        lambda: connection.run({}, lambda: None),
-        lambda: queue.is_connected,
-        ask=lambda: queue.read_next(RECORDS, ">", 1),
-    )
-
-
-DESKS: Final = {"api": of_the_api, "activator": of_the_activator, "worker": of_a_worker}
 
 
 class Misfortune:

@@ -1,8 +1,6 @@
 """A worker may die at every single call that it makes: nothing is lost, nothing is told twice."""
 
 import asyncio
-from dataclasses import replace
-from typing import Any, Final
 
 import pytest
 
@@ -12,18 +10,8 @@ from tests.support.eventually import eventually
 from tests.support.faulty_queue import FAULTS, Fault, FaultyQueue, Killed
 from tests.support.function_world import new_world
 from tests.support.recording_framework import recording
-from tests.support.worker_life import QUICK, Traits, a_worker
-
-# Without heartbeats an invocation always makes the same calls.
-STEADY: Final = replace(QUICK, heartbeat=60.0)
-
-STORIES: Final[dict[str, dict[str, Any]]] = {
-    "it answers": {},
-    "it is tried again": {"attributes": {"failAttempts": 1}},
-    "it is given up": {"attributes": {"failAttempts": 9}, "max_attempts": 1},
-    "it expires": {"ttl_seconds": -60},
-    "it answers at length": {"attributes": {"answerBytes": 300_000}},
-}
+from tests.support.stories import STORIES
+from tests.support.worker_life import STEADY, Traits, a_worker
 
 
 @pytest.mark.parametrize("story", STORIES)

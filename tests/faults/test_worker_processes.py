@@ -32,6 +32,10 @@ def handle(invocation: Invocation) -> object:
 
 serve(handle)
 """
+STUBBORN = """\
+import atexit, time
+atexit.register(time.sleep, 3600)
+"""
 
 
 @pytest.fixture
@@ -138,6 +142,19 @@ async def test_a_function_runs_once_without_any_queue(tmp_path: Path) -> None:
     output, errors = await desk.communicate()
     assert desk.returncode == 1
     assert b"failed: the function answered with status 500" in errors
+
+
+async def test_a_program_on_a_desk_that_does_not_end_is_killed(
+    queue_server: QueueServer, world: FunctionWorld, tmp_path: Path
+) -> None:
+    script = tmp_path / "my_function.py"
+    script.write_text(STUBBORN + FUNCTION)
+    told = ("--local", str(script), "--request-id", world.request_id)
+    desk = await started(*told, "--nats-url", queue_server.admin_url)
+    await world.submit("it", content_type="application/json", body=inline(b"[1, 2]"))
+    await world.over()
+    desk.send_signal(signal.SIGTERM)
+    assert await desk.wait() == 0
 
 
 async def test_a_worker_without_an_environment_says_what_is_missing() -> None:

@@ -107,6 +107,12 @@ async def test_a_function_brings_its_consumer_bucket_and_secret_and_leaves_none_
             return name in {each.name for each in infos}
 
         await eventually(is_back)
+        lost = (f"OBJ_{NAMES.bodies_of(name)}", NAMES.results_stream, NAMES.invocations_stream)
+        for each in lost:
+            await functions.client.jetstream().delete_stream(each)
+        for each in lost:
+            await eventually(lambda each=each: has_stream(functions, each))  # type: ignore[misc]
+        await eventually(is_back)
         await functions.submit(name, "one")
 
         async def depth() -> float | None:

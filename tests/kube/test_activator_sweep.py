@@ -1,7 +1,7 @@
 """The sweep over real records: every case that nobody else can bring to its end."""
 
 import asyncio
-import contextlib
+import itertools
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,15 +24,17 @@ from serverless.activator.streams import Streams
 from serverless.activator.sweep import Sweep
 from serverless.queue.config import QueueConfig
 from serverless.queue.connection import QueueConnection
-from serverless.queue.jetstream import JetStream, Wire
+from serverless.queue.jetstream import JetStream
 from shared.invocation import transition
 from shared.invocation.record import Result
 from shared.invocation.state import FailureClass, State
 from shared.invocation.streams import StreamLimits, streams
 from tests.support.clock_ahead import ClockAhead
+from tests.support.first_of import first_of
 from tests.support.functions import NAMES, Functions, functions_of, now_ms
 from tests.support.library import client_of
 from tests.support.loops import following
+from tests.support.mortal_program import Moment, MortalProgram, mortality
 from tests.support.queue_server import new_queue
 from tests.support.site import Site, new_site
 
@@ -41,62 +43,34 @@ LATER = ClockAhead(31)
 FN = "fn"
 
 
-class DeadError(Exception):
-    """The process is gone: whatever it does after this is not done."""
-
-
-class MortalJetStream(JetStream):
-    """Dies after its write of number `dies_at` was taken, and before the answer was heard."""
-
-    def __init__(self, connection: QueueConnection, dies_at: int) -> None:
-        super().__init__(connection)
-        self._left = dies_at
-        self.is_dead = False
-
-    async def publish(
-        self, subject: str, data: bytes, *, message_id: str = "", expected: int | None = None
-    ) -> int:
-        self._require_life()
-        made = await super().publish(subject, data, message_id=message_id, expected=expected)
-        self._live_on()
-        return made
-
-    async def change(self, verb: str, body: Wire | None = None) -> Wire:
-        self._require_life()
-        said = await super().change(verb, body)
-        self._live_on()
-        return said
-
-    def _require_life(self) -> None:
-        if self.is_dead:
-            raise DeadError
-
-    def _live_on(self) -> None:
-        self._left -= 1
-        self.is_dead = self._left <= 0
-        self._require_life()
-
-
 @dataclass(frozen=True)
 class Swept:
     """A sweep that runs when it is told to, and how to make others."""
 
     functions: Functions
     sweep: Sweep
-    connection: QueueConnection
     make: Callable[[JetStream], Sweep]
 
-    def dying(self, dies_at: int) -> tuple[Sweep, MortalJetStream]:
-        """A sweep that dies, and what tells whether it has."""
-        mortal = MortalJetStream(self.connection, dies_at)
-        return self.make(mortal), mortal
+    async def round_of_another(self, connection: QueueConnection, ended: asyncio.Event) -> None:
+        """A round in a process with its own connection."""
+        async with asyncio.TaskGroup() as group:
+            keeping = group.create_task(connection.run())
+            await connection.synced()
+            await group.create_task(self.make(JetStream(connection)).round())
+            ended.set()
+            keeping.cancel()
 
 
 @pytest.fixture
-async def swept(installed: ControlPlane, tmp_path: Path) -> AsyncIterator[Swept]:
+async def queue(tmp_path: Path) -> AsyncIterator[QueueServer]:
+    async with new_queue(tmp_path / "queue") as server:
+        yield server
+
+
+@pytest.fixture
+async def swept(installed: ControlPlane, queue: QueueServer) -> AsyncIterator[Swept]:
     async with (
         new_site(installed) as site,
-        new_queue(tmp_path / "queue") as queue,
         functions_of(site, queue) as functions,
         client_of(site.activator_kubeconfig) as client,
         asyncio.TaskGroup() as group,
@@ -117,7 +91,7 @@ async def swept(installed: ControlPlane, tmp_path: Path) -> AsyncIterator[Swept]
             return Sweep(records, Settling(records, clock), homes, clock)
 
         async with following([informer]):
-            yield Swept(functions, make(JetStream(connection)), connection, make)
+            yield Swept(functions, make(JetStream(connection)), make)
         for task in tasks:
             task.cancel()
 
@@ -216,26 +190,30 @@ async def test_a_queue_that_has_lost_everything_is_followed_from_its_beginning(
     assert (await functions.read(FN, "after")).state is State.EXPIRED
 
 
-async def test_a_sweep_that_dies_at_any_write_is_followed_by_one_that_ends_right(
-    swept: Swept,
+@pytest.mark.parametrize("moment", Moment)
+async def test_a_sweep_that_dies_at_any_wait_is_followed_by_one_that_ends_right(
+    swept: Swept, queue: QueueServer, moment: Moment
 ) -> None:
     functions, turns = swept.functions, 0
-    for dies_at in range(1, 20):
-        turns = dies_at
-        await functions.submit(FN, f"overdue-{dies_at}", ttl_seconds=5)
-        made = await functions.submit(FN, f"released-{dies_at}", queued=False)
-        begun = transition.begun(made, "fn-1", 999, now_ms())
-        await functions.write(FN, f"released-{dies_at}", begun)
-        dying, mortal = swept.dying(dies_at)
-        with contextlib.suppress(ExceptionGroup):
-            await dying.round()
-        await swept.sweep.round()
-        record = await functions.read(FN, f"overdue-{dies_at}")
-        assert (record.state, record.published) == (State.EXPIRED, True)
-        assert (await functions.read(FN, f"released-{dies_at}")).state is State.QUEUED
-        if not mortal.is_dead:
-            break
+    with mortality(asyncio.get_running_loop()):
+        for at in itertools.count(1):
+            turns = at
+            await functions.submit(FN, f"overdue-{at}", ttl_seconds=5)
+            made = await functions.submit(FN, f"released-{at}", queued=False)
+            begun = transition.begun(made, "fn-1", 999, now_ms())
+            await functions.write(FN, f"released-{at}", begun)
+            program, ended = MortalProgram(Sweep.round, at, moment), asyncio.Event()
+            connection = QueueConnection(access(queue), "dying", LATER)
+            async with program.running(swept.round_of_another(connection, ended)):
+                await first_of(program.struck.wait(), ended.wait())
+                await swept.sweep.round()
+            record = await functions.read(FN, f"overdue-{at}")
+            assert (record.state, record.published) == (State.EXPIRED, True)
+            assert (await functions.read(FN, f"released-{at}")).state is State.QUEUED
+            if not program.is_dead:
+                break
+            await functions.client.jetstream().purge_stream(f"KV_{NAMES.record_bucket}")
     told = [each.invocation_id for each in await functions.told(FN)]
     assert sorted(told) == sorted(f"overdue-{turn}" for turn in range(1, turns + 1))
     assert set(await functions.queued(FN)) == {f"released-{turn}" for turn in range(1, turns + 1)}
-    assert turns > 5  # else there was too little to die of
+    assert turns > 10  # else there was too little to die of

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from controller.config import StorageConfig
 from shared.wellknown import MOUNT_FINALIZER, MOUNTED_BY, RECOVER
 from tests.support.caller import Caller
+from tests.support.gpu_storages import storage_with
 from tests.support.our_api import serving
+from tests.support.our_controller import controlled
 from tests.support.site import Site, a_unit
 
 STORAGES = "/api/v1/gpu-storages"
@@ -133,6 +136,17 @@ async def test_a_class_that_cannot_expand_is_known(
     answer = await api.put(f"{STORAGES}/data", {"size": "2Gi"})
     assert answer.status == status
     assert (await api.put(f"{STORAGES}/data", {"size": "1Gi"})).status == 200
+
+
+async def test_without_a_name_the_class_that_the_volume_has_got_decides(
+    api: Caller, site: Site
+) -> None:
+    await api.post(STORAGES, a_storage("data"))
+    async with controlled(site, storage=StorageConfig(default_class="sim-fixed")):
+        await storage_with(site, "data", "StorageReady")
+    refused = await api.put(f"{STORAGES}/data", {"size": "2Gi"})
+    assert refused.refusal == (409, "conflict")
+    assert "'sim-fixed'" in refused.error["message"]
 
 
 async def test_a_storage_is_deleted_when_nobody_has_it(api: Caller, site: Site) -> None:

@@ -50,9 +50,10 @@ async def test_without_a_class_the_clusters_default_is_taken(site: Site) -> None
     del body["spec"]["storageClassName"]
     async with controlled(site):
         await create(site, body)
-        await storage_with(site, "models", "StorageReady")
+        found = await storage_with(site, "models", "StorageReady")
 
     assert (await claim(site, "models"))["spec"]["storageClassName"] == "sim-now"
+    assert found["status"]["storageClassName"] == "sim-now"
 
 
 async def test_a_missing_class_is_named_and_picked_up_when_it_appears(site: Site) -> None:

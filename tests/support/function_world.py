@@ -34,12 +34,19 @@ ACK_WAIT_SECONDS = 2.0
 class FunctionWorld:
     """What callers, and whoever looks on, do at the queue; keeps what was accepted."""
 
-    def __init__(self, client: Client, request_id: str, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        request_id: str,
+        clock: Clock | None = None,
+        history: int = HISTORY,
+    ) -> None:
         self.client = client
         self.request_id = request_id
         self.function_uid = f"uid-of-{request_id}"
         self.names = QueueNames()
         self.clock = clock or SystemClock()
+        self._history = history
         self.accepted: list[str] = []
         self.executions: list[Execution] = []
 
@@ -63,7 +70,8 @@ class FunctionWorld:
 
     def _remembering(self, wire: Wire) -> Wire:
         is_of_records = wire["name"] == f"KV_{self.names.record_bucket}"
-        return wire | {"max_msgs_per_subject": HISTORY, "discard": "old"} if is_of_records else wire
+        kept = {"max_msgs_per_subject": self._history, "discard": "old"}
+        return wire | kept if is_of_records else wire
 
     async def submit(self, invocation_id: str, **request: Any) -> None:
         """Accept an invocation as the API does: the record, then the message."""
@@ -223,15 +231,18 @@ class FunctionWorld:
 
 @asynccontextmanager
 async def new_world(
-    server: QueueServer, clock: Clock | None = None
+    server: QueueServer,
+    clock: Clock | None = None,
+    history: int = HISTORY,
+    ack_wait: float = ACK_WAIT_SECONDS,
 ) -> AsyncIterator[FunctionWorld]:
     """A function of its own on a server that others may use too."""
     client = await nats.connect(
         server.admin_url, max_reconnect_attempts=-1, reconnect_time_wait=0.1, error_cb=ignored
     )
     try:
-        world = FunctionWorld(client, f"fn-{random.randbytes(4).hex()}", clock)
-        await world.install()
+        world = FunctionWorld(client, f"fn-{random.randbytes(4).hex()}", clock, history)
+        await world.install(ack_wait)
         yield world
     finally:
         await client.close()

@@ -141,7 +141,9 @@ async def remove(admin: Admin, names: Namespaces) -> None:
     pods = f"/api/v1/namespaces/{names.instance}/pods"
     await admin.request("DELETE", pods, query={"gracePeriodSeconds": "0"})
     functions = f"{OURS}/namespaces/{names.instance}/functions"
-    for each in (await admin.get(functions))["items"]:
+    # A server that nobody has asked for functions before answers 429 first.
+    found = await eventually(lambda: admin.get(functions), tolerate=RefusedError)
+    for each in found["items"]:
         path = f"{functions}/{each['metadata']['name']}"
         with suppress(RefusedError):  # it may have gone meanwhile
             await admin.patch(path, {"metadata": {"finalizers": None}})

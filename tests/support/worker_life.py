@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +18,8 @@ from serverless.worker.worker import Surroundings, Worker
 from shared.invocation.queue_names import QueueNames
 
 QUICK: Final = Pace(heartbeat=0.5, report=1.0, retry=0.1, longest_retry=1.0, health=0.5, pull=5.0)
+# Without heartbeats an invocation always makes the same calls.
+STEADY: Final = replace(QUICK, heartbeat=60.0)
 
 
 @dataclass(frozen=True)

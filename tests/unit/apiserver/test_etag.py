@@ -5,8 +5,9 @@ from aiohttp.test_utils import make_mocked_request
 from multidict import CIMultiDict
 
 from apiserver.errors import InvalidRequestError
-from apiserver.etag import etag, if_match
+from apiserver.etag import if_match
 from apiserver.revision import Revision
+from shared.etag import etag
 from shared.meta import ObjectMeta
 
 

@@ -1,5 +1,6 @@
 """Query parameters are read strictly."""
 
+from json import dumps
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from shared.phases import OperationPhase
 from shared.v1alpha1.operation import OperationType
 
 UNREADABLE = "is not JSON that can be read"
+NO_VALUE = "Expecting value at line 1 column 1"
 PHASES = "is not one of Progressing, Ready, Failed"
 
 
@@ -59,6 +61,11 @@ def details(schema: QuerySchema[Any], query: str) -> list[tuple[str, str]]:
             InvokeQuerySchema(),
             "attributes=%7B%22a%22:%20[1,%20null,%20%22%C3%A9+%26%22]%7D&mode=sync",
             Invoke(request_id="", attributes={"a": [1, None, "é &"]}, wait_seconds=30),
+        ),
+        (
+            InvokeQuerySchema(),
+            "headers=%7B%22X-Tenant%22:%20%22blue%22%7D",
+            Invoke(request_id="", headers={"x-tenant": "blue"}),
         ),
     ],
 )
@@ -117,12 +124,30 @@ def test_parameters_are_read(schema: QuerySchema[Any], query: str, value: object
         (
             InvokeQuerySchema(),
             "attributes=",
-            [("query.attributes", f"{UNREADABLE}: Expecting value at line 1 column 1")],
+            [("query.attributes", f"{UNREADABLE}: {NO_VALUE}")],
         ),
         (
             InvokeQuerySchema(),
             f'attributes={{"a":"{"x" * 4096}"}}',
             [("query.attributes", "is larger than 4096 bytes as JSON")],
+        ),
+        (InvokeQuerySchema(), "headers=a:b", [("query.headers", f"{UNREADABLE}: {NO_VALUE}")]),
+        (
+            InvokeQuerySchema(),
+            'headers={"Host":"b","X-Run":"9","x":"a%5Cr%5Cnb:c"}',
+            [
+                ("query.headers['host']", "is a header of the connection or of the body"),
+                ("query.headers['x-run']", "is a header that only this service sets"),
+                (
+                    "query.headers['x']",
+                    "has a value that is not printable ASCII without blanks around it",
+                ),
+            ],
+        ),
+        (
+            InvokeQuerySchema(),
+            f"headers={dumps({f'x-{number}': '' for number in range(101)})}",
+            [("query.headers", "has more than 100 headers")],
         ),
         (JobsQuerySchema(), "phase=Failed", [("query.phase", "there is no such parameter")]),
     ],

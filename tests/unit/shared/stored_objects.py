@@ -85,6 +85,7 @@ STORAGE: dict[str, Any] = {
     "status": {
         "phase": "Ready",
         "claimName": "a",
+        "storageClassName": "fast",
         "capacity": "1Gi",
         "prepare": {"phase": "Succeeded", "jobName": "prepare-a", "observedDigest": "d"},
         "accessor": {"phase": "Ready", "serviceName": "accessor-a", "accessURL": "http://a"},

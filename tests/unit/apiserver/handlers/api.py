@@ -50,8 +50,8 @@ class API:
     async def get(self, path: str, **headers: str) -> Answer:
         return await self.call("GET", path, b"", **headers)
 
-    async def delete(self, path: str) -> Answer:
-        return await self.call("DELETE", path)
+    async def delete(self, path: str, **headers: str) -> Answer:
+        return await self.call("DELETE", path, b"", **headers)
 
     async def post(self, path: str, body: object, **headers: str) -> Answer:
         return await self.call("POST", path, json.dumps(body).encode(), **headers)

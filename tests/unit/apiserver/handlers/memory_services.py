@@ -128,14 +128,17 @@ class MemoryUnits:
 
     async def change(self, command: ChangeUnit) -> GPUUnit:
         self.calls.append(command)
-        unit = await self.get(command.name)
-        if command.if_match is not None and revision_of(unit.metadata) not in command.if_match:
+        return await self._seen(command.name, command.if_match)
+
+    async def delete(self, name: str, if_match: tuple[Revision, ...] | None = None) -> None:
+        await self._seen(name, if_match)
+        del self.units[name]
+
+    async def _seen(self, name: str, if_match: tuple[Revision, ...] | None) -> GPUUnit:
+        unit = await self.get(name)
+        if if_match is not None and revision_of(unit.metadata) not in if_match:
             raise PreconditionFailedError("the unit was changed since")
         return unit
-
-    async def delete(self, name: str) -> None:
-        await self.get(name)
-        del self.units[name]
 
 
 @dataclass

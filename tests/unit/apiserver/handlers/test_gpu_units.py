@@ -113,6 +113,16 @@ async def test_a_unit_is_deleted() -> None:
         assert (await api.delete(f"{PLACE}/trainer")).status == 404
 
 
+@pytest.mark.parametrize(
+    ("header", "status"), [('"uid-trainer.2"', 204), ('"uid-other.2"', 412), ("uid-trainer.2", 400)]
+)
+async def test_a_unit_is_deleted_only_where_it_matches(header: str, status: int) -> None:
+    units = MemoryUnits({"trainer": a_unit()})
+    async with running(units=units) as api:
+        assert (await api.delete(f"{PLACE}/trainer", If_Match=header)).status == status
+    assert ("trainer" in units.units) is (status != 204)
+
+
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
 async def test_a_name_that_nothing_can_have_is_not_found(method: str) -> None:
     async with running(units=MemoryUnits()) as api:

@@ -4,6 +4,7 @@ import pytest
 
 from apiserver.jetstream.answers import AlreadyStoredError, Stored, read
 from apiserver.queue_errors import (
+    NotInQueueError,
     QueueError,
     QueueRefusedError,
     RecordStaleError,
@@ -25,7 +26,8 @@ def refused(code: int, description: str) -> bytes:
         (10077, "maximum messages per subject exceeded", AlreadyStoredError),
         (10077, "maximum messages exceeded", QueueRefusedError),
         (10077, "maximum bytes exceeded", QueueRefusedError),
-        (10014, "consumer not found", StreamAbsentError),
+        (10014, "consumer not found", NotInQueueError),
+        (10037, "no message found", NotInQueueError),
         (10059, "stream not found", StreamAbsentError),
         (10023, "insufficient resources", QueueRefusedError),
     ],

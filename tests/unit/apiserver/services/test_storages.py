@@ -149,24 +149,28 @@ async def test_a_storage_never_shrinks_below_its_capacity() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "size", "is_refused"),
+    ("name", "given", "size", "is_refused"),
     [
-        ("fixed", "3Gi", True),
-        ("fixed", "2Gi", False),
-        ("fixed", "2048Mi", False),
-        ("flexible", "3Gi", False),
-        ("", "3Gi", True),
-        (None, "3Gi", False),
-        ("unknown", "3Gi", False),
+        ("fixed", "", "3Gi", True),
+        ("fixed", "fixed", "2Gi", False),
+        ("fixed", "fixed", "2048Mi", False),
+        ("flexible", "", "3Gi", False),
+        ("", "", "3Gi", True),
+        ("", "flexible", "3Gi", False),
+        (None, "", "3Gi", False),
+        (None, "fixed", "3Gi", True),
+        (None, "flexible", "3Gi", False),
+        ("unknown", "", "3Gi", False),
     ],
 )
 async def test_a_class_that_is_known_not_to_expand(
-    name: str | None, size: str, is_refused: bool
+    name: str | None, given: str, size: str, is_refused: bool
 ) -> None:
     api = ModelAPI()
     api.know(a_class("fixed", grows=False, default=True), a_class("flexible", grows=True))
-    given = {} if name is None else {"storageClassName": name}
-    api.add_storage("data", {"capacity": "2Gi"}, size="2Gi", **given)
+    asked = {} if name is None else {"storageClassName": name}
+    status = {"capacity": "2Gi", "storageClassName": given}
+    api.add_storage("data", status, size="2Gi", **asked)
     change = api.replicas[0].storages.change(ChangeStorage("data", size))
     if is_refused:
         with pytest.raises(ConflictError, match="cannot grow"):

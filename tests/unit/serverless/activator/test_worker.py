@@ -134,6 +134,12 @@ def test_a_unit_of_another_spec_is_outdated(change: dict[str, Any]) -> None:
     assert seen(unit, a_function(maxWorkers=7, idleTimeoutSeconds=1)).is_current
 
 
+def test_the_tag_is_the_one_that_the_api_gives() -> None:
+    unit = a_unit(a_function())
+    meta = msgspec.structs.replace(unit.metadata, uid="u-7", generation=2)
+    assert seen(msgspec.structs.replace(unit, metadata=meta)).tag == '"u-7.2"'
+
+
 def test_a_report_tells_how_busy_it_is() -> None:
     unit = a_unit(a_function())
     assert (seen(unit).is_busy, seen(unit).idle_since) == (False, ms_of(BORN))

@@ -1,0 +1,8 @@
+"""The tag by which HTTP names one state of an object."""
+
+from shared.meta import ObjectMeta
+
+
+def etag(metadata: ObjectMeta) -> str:
+    """The tag of an object; a change of its status does not change it."""
+    return f'"{metadata.uid}.{metadata.generation}"'

@@ -1,0 +1,99 @@
+"""The activator may die at every single wait while it settles what a function leaves."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from controller.runtime.clock import SystemClock
+from hack.cluster.queue import QueueServer
+from serverless.activator.depths import Depths
+from serverless.activator.ending import LAST_PASS_MS, Ending
+from serverless.activator.outfit import Outfit
+from serverless.activator.records import Records
+from serverless.activator.settling import Settling
+from serverless.activator.sweep_decision import QUIET_MS
+from serverless.queue.config import QueueConfig
+from serverless.queue.connection import QueueConnection
+from serverless.queue.jetstream import JetStream
+from shared.conditions import timestamp
+from shared.invocation import transition
+from shared.invocation.queue_names import QueueNames
+from shared.invocation.state import State
+from shared.invocation.streams import StreamLimits
+from shared.meta import ObjectMeta
+from shared.v1alpha1.function import Function, FunctionSpec
+from tests.support.clock_ahead import ClockAhead
+from tests.support.eventually import eventually
+from tests.support.every_wait import at_every_wait
+from tests.support.first_of import first_of
+from tests.support.function_world import FunctionWorld, new_world
+from tests.support.mortal_program import Moment, MortalProgram
+from tests.support.queue_server import new_queue
+
+NAMES: Final = QueueNames()
+LATER: Final = ClockAhead(max(QUIET_MS, LAST_PASS_MS) / 1000 + 1)
+
+
+@pytest.fixture
+async def queue(tmp_path: Path) -> AsyncIterator[QueueServer]:
+    async with new_queue(tmp_path / "queue") as server:
+        yield server
+
+
+async def test_a_function_ends_in_order_wherever_the_activator_dies(queue: QueueServer) -> None:
+    async def killed(at: int, moment: Moment) -> MortalProgram:
+        program, ended = MortalProgram(Ending.advance, at, moment), asyncio.Event()
+        async with new_world(queue, history=1) as world:
+            await leave_things_open(world)
+            async with program.running(advanced(queue, deleted(world), ended)):
+                await first_of(program.struck.wait(), ended.wait())
+                await advanced(queue, deleted(world), asyncio.Event())
+                seen = await world.over()
+        assert {each.state for each in seen.outcomes} == {State.CANCELLED}
+        assert [each for each in seen.dead_letters if each.call is None], "the odd message is lost"
+        return program
+
+    await at_every_wait(killed)
+
+
+async def leave_things_open(world: FunctionWorld) -> None:
+    """One that is queued, one without its message, one of a worker that is gone, and rubbish."""
+    await world.submit("queued")
+    await world.accept("unsent")
+    await world.submit("taken")
+    record, revision = await world.read("taken")
+    await world.write("taken", transition.begun(record, "gone", 1, world.clock.now()), revision)
+    await world.publish("odd", b"?")
+
+
+def deleted(world: FunctionWorld) -> Function:
+    return Function(
+        metadata=ObjectMeta(
+            name=world.request_id,
+            uid=world.function_uid,
+            deletion_timestamp=timestamp(SystemClock().now()),
+        ),
+        spec=FunctionSpec(spec_name="g1.1", image="example/fn:1"),
+    )
+
+
+async def advanced(server: QueueServer, function: Function, ended: asyncio.Event) -> None:
+    """Passes over the function up to the last, in a process with its own connection.
+
+    What a process has sent that is dead by now may still come between.
+    """
+    connection = QueueConnection(QueueConfig(url=server.admin_url), "tests", LATER)
+    jetstream = JetStream(connection)
+    records = Records(jetstream, NAMES)
+    depths = Depths(jetstream, NAMES.invocations_stream, lambda _: None)
+    outfit = Outfit(jetstream, NAMES, StreamLimits(), depths)
+    ending = Ending(records, Settling(records, LATER), outfit, LATER)
+    async with asyncio.TaskGroup() as group:
+        keeping = group.create_task(connection.run())
+        await connection.synced()
+        await eventually(lambda: group.create_task(ending.advance(function)))
+        ended.set()
+        keeping.cancel()

@@ -1,0 +1,42 @@
+"""Whoever is connected to PostgreSQL can leave it, also while it does not answer."""
+
+import asyncio
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import pytest
+
+from apiserver.clock import SystemClock as ApiClock
+from apiserver.postgres.archive import PostgresArchive
+from controller.runtime.clock import SystemClock
+from hack.cluster.ports import HOST
+from serverless.resultstore.store import Store
+from tests.support.postgres import MISSING, new_postgres, programs
+from tests.support.tcp_proxy import TCPProxy
+
+PATIENCE: Final = 60.0
+BINARIES: Final = programs()
+
+
+@pytest.mark.skipif(BINARIES is None, reason=MISSING)
+async def test_one_can_leave_while_postgresql_does_not_answer(tmp_path: Path) -> None:
+    assert BINARIES is not None
+    async with (
+        new_postgres(BINARIES) as postgres,
+        TCPProxy(HOST, port := urlsplit(postgres.dsn).port or 0).serving() as proxy,
+        asyncio.TaskGroup() as group,
+    ):
+        dsn_file = tmp_path / "dsn"
+        dsn_file.write_text(postgres.dsn.replace(f":{port}", f":{proxy.port}"))
+        store = Store(str(dsn_file), SystemClock())
+        archive = PostgresArchive(str(dsn_file), ApiClock())
+        keeping = [group.create_task(each.run()) for each in (store, archive)]
+        await store.synced()
+        assert await archive.find("uid", "it") is None
+        proxy.stall()
+        for each in keeping:
+            each.cancel()
+        _, running = await asyncio.wait(keeping, timeout=PATIENCE)
+        assert not running, "it was told to end, and goes on for ever"
+        assert all(each.cancelled() for each in keeping), keeping

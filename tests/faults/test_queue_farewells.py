@@ -1,0 +1,70 @@
+"""Whoever is connected to the queue can leave it, in whatever state the connection is."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final
+from urllib.parse import urlsplit
+
+from nats.aio.client import Client
+
+from hack.cluster.queue import QueueServer
+from serverless.cancellation import heeding_cancellation
+from tests.support.desks import DESKS
+from tests.support.eventually import eventually
+from tests.support.tcp_proxy import TCPProxy
+
+PATIENCE: Final = 30.0
+MEBIBYTE: Final = b"x" * 1024 * 1024
+STUCK_SECONDS: Final = 1.0
+
+Spoil = Callable[[TCPProxy, Client], Awaitable[None]]
+
+
+async def test_one_can_leave_while_the_queue_is_gone(queue_server: QueueServer) -> None:
+    async def lose(proxy: TCPProxy, client: Client) -> None:
+        proxy.refuse()
+        proxy.cut()
+        await eventually(lambda: asyncio.sleep(0, client.is_reconnecting))
+        await client.publish("nobody.listens", b"this is sent when it is connected again")
+
+    await everybody_leaves(queue_server, lose)
+
+
+async def test_one_can_leave_while_the_queue_does_not_read(queue_server: QueueServer) -> None:
+    async def stall(proxy: TCPProxy, client: Client) -> None:
+        proxy.stall()
+        await flood(client)
+
+    await everybody_leaves(queue_server, stall)
+
+
+async def everybody_leaves(server: QueueServer, spoil: Spoil) -> None:
+    async with asyncio.TaskGroup() as group:
+        for program in DESKS:
+            group.create_task(leaves(program, server, spoil))
+
+
+async def leaves(program: str, server: QueueServer, spoil: Spoil) -> None:
+    """A program is told to end when its connection has been spoilt, and ends."""
+    target = urlsplit(server.url)
+    async with TCPProxy(target.hostname or "", target.port or 0).serving() as proxy:
+        desk = DESKS[program](server.admin_url.replace(f":{target.port}", f":{proxy.port}"))
+        async with desk.connected() as keeping:
+            client = desk.client()
+            assert client is not None
+            await spoil(proxy, client)
+            keeping.cancel()
+            _, running = await asyncio.wait([keeping], timeout=PATIENCE)
+            assert not running, f"{program}: was told to end, and goes on for ever"
+            assert keeping.cancelled(), f"{program}: {keeping.exception()!r}"
+
+
+async def flood(client: Client) -> None:
+    """Send until it is taken no more."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(STUCK_SECONDS):
+            while True:
+                with heeding_cancellation():
+                    await client.publish("nobody.listens", MEBIBYTE)
+                await asyncio.sleep(0)

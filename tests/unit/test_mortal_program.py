@@ -1,0 +1,78 @@
+"""A program that has died does nothing more, whatever it had in hand."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.mortal_program import Moment, MortalProgram, mortality
+
+Told = list[str]
+
+
+async def invocation(told: Told) -> None:
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(child(told))
+            told.append("begun")
+            await asyncio.sleep(0)
+            told.append("over")
+    finally:
+        told.append("unwound")
+
+
+async def child(told: Told) -> None:
+    await asyncio.sleep(0)
+    told.append("child")
+
+
+async def others(told: Told) -> None:
+    for _ in range(9):
+        await asyncio.sleep(0)
+        told.append("other")
+
+
+async def program_of(told: Told) -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(others(told))
+        group.create_task(invocation(told))
+
+
+async def lived(at: int, moment: Moment, strike: Callable[[], None] | None = None) -> Told:
+    """All that is said in such a life."""
+    told = Told()
+    with mortality(asyncio.get_running_loop()):
+        program = MortalProgram(invocation, at, moment, strike)
+        async with program.running(program_of(told)):
+            for _ in range(20):
+                await asyncio.sleep(0)
+            said = list(told)
+    return said
+
+
+@pytest.mark.parametrize(
+    ("at", "moment", "said"),
+    [
+        (1, Moment.ASLEEP, {"begun"}),
+        (1, Moment.AWAKE, {"begun"}),
+        (2, Moment.ASLEEP, {"begun"}),
+        (2, Moment.AWAKE, {"begun", "over"}),
+        (3, Moment.ASLEEP, {"begun", "over"}),
+        (3, Moment.AWAKE, {"begun", "over", "child"}),
+        (4, Moment.AWAKE, {"begun", "over", "child", "unwound"}),
+    ],
+)
+async def test_nothing_runs_after_its_last_wait(at: int, moment: Moment, said: set[str]) -> None:
+    assert set(await lived(at, moment)) - {"other"} == said
+
+
+async def test_what_is_not_counted_dies_too() -> None:
+    assert (await lived(1, Moment.ASLEEP)).count("other") < 9
+    assert (await lived(99, Moment.ASLEEP)).count("other") == 9
+
+
+async def test_another_strike_leaves_it_alive() -> None:
+    struck = Told()
+    said = await lived(2, Moment.AWAKE, lambda: struck.append("now"))
+    assert (struck, said[-1]) == (["now"], "other")
+    assert "unwound" in said
