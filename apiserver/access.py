@@ -1,7 +1,6 @@
 """What is recorded of each request: one log line and three metrics."""
 
 import logging
-from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Final
 
@@ -46,9 +45,13 @@ class AccessRecorder:
         )
         self._in_flight = Gauge(f"{name}_in_flight", "Requests being answered.", registry=registry)
 
-    def in_flight(self) -> AbstractContextManager[object]:
-        """Count a request as being answered for the length of the block."""
-        return self._in_flight.track_inprogress()
+    def begin(self) -> None:
+        """Count a request as being answered."""
+        self._in_flight.inc()
+
+    def end(self) -> None:
+        """Count it no longer."""
+        self._in_flight.dec()
 
     def record(self, exchange: Exchange) -> None:
         """Count and log one answered request; probes only at debug level."""
@@ -64,32 +67,36 @@ class Recording:
     """One request in flight, until it is answered."""
 
     def __init__(self, recorder: AccessRecorder, clock: Clock, request: web.Request) -> None:
+        # The request holds this: if this held the request, both would wait for the collector.
+        self._method, self._route = request.method, route_of(request)
+        self._path, self._remote = request.path, request.remote
         self._recorder = recorder
         self._clock = clock
-        self._request = request
         self._started = clock.monotonic()
-        self._flight = ExitStack()
-        self._is_answered = False
+        self._is_in_flight = False
 
     def __enter__(self) -> "Recording":
-        self._flight.enter_context(self._recorder.in_flight())
+        self._recorder.begin()
+        self._is_in_flight = True
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._flight.close()
+        self._land()
 
     def answered(self, status: int) -> None:
         """Record it, once: a stream is answered when it begins, however long it goes on."""
-        if self._is_answered:
+        if not self._is_in_flight:
             return
-        self._is_answered = True
-        self._flight.close()
-        request, seconds = self._request, self._clock.monotonic() - self._started
+        self._land()
+        seconds = self._clock.monotonic() - self._started
         self._recorder.record(
-            Exchange(
-                request.method, route_of(request), request.path, status, seconds, request.remote
-            )
+            Exchange(self._method, self._route, self._path, status, seconds, self._remote)
         )
+
+    def _land(self) -> None:
+        if self._is_in_flight:
+            self._is_in_flight = False
+            self._recorder.end()
 
 
 RECORDING: Final = web.RequestKey("recording", Recording)

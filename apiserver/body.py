@@ -1,7 +1,7 @@
 """Strict reading of request bodies."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
 from aiohttp import web
@@ -47,13 +47,17 @@ def require_json(request: web.Request) -> None:
 async def received(request: web.Request, largest: int) -> bytes:
     """The whole body; it has a time of its own, apart from that for the answer."""
     if request.content.is_eof():  # it came with the headers: there is nothing to wait for
-        return await _whole(request, largest)
+        return _arrived(request, largest)
     async with receiving(request):
-        return await _whole(request, largest)
+        return b"".join([chunk async for chunk in chunks(request, largest)])
 
 
-async def _whole(request: web.Request, largest: int) -> bytes:
-    return b"".join([chunk async for chunk in chunks(request, largest)])
+def _arrived(request: web.Request, largest: int) -> bytes:
+    _require_small(request.content_length or 0, largest)
+    with _told_as_broken():
+        body = request.content.read_nowait()
+    _require_small(len(body), largest)
+    return body
 
 
 @asynccontextmanager
@@ -68,17 +72,26 @@ async def receiving(request: web.Request) -> AsyncIterator[None]:
 
 async def chunks(request: web.Request, largest: int) -> AsyncIterator[bytes]:
     """The body piece by piece."""
-    if (request.content_length or 0) > largest:
-        raise too_large(largest)
+    _require_small(request.content_length or 0, largest)
     size = 0
-    try:
+    with _told_as_broken():
         async for chunk in request.content.iter_any():
             size += len(chunk)
-            if size > largest:
-                raise too_large(largest)
+            _require_small(size, largest)
             yield chunk
+
+
+@contextmanager
+def _told_as_broken() -> Iterator[None]:
+    try:
+        yield
     except (web.RequestPayloadError, ConnectionError):
         raise InvalidRequestError("the body broke off or is not encoded as it says") from None
+
+
+def _require_small(size: int, largest: int) -> None:
+    if size > largest:
+        raise too_large(largest)
 
 
 def _refused(details: tuple[Detail, ...]) -> InvalidRequestError:

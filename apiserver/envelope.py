@@ -36,13 +36,20 @@ def success(
     data: object, *, status: int = 200, headers: LooseHeaders | None = None
 ) -> web.Response:
     """Answer with `data`."""
-    return web.json_response({"data": data}, status=status, headers=headers)
+    return _json({"data": data}, status, headers)
 
 
 def page(data: object, meta: object) -> web.Response:
-    """Answer with a part of a list and what there is to know of the rest; lists are long."""
-    body = msgspec.json.encode({"data": data, "meta": meta})
-    return web.Response(body=body, content_type="application/json", charset="utf-8")
+    """Answer with a part of a list and what there is to know of the rest."""
+    return _json({"data": data, "meta": meta})
+
+
+def _json(value: object, status: int = 200, headers: LooseHeaders | None = None) -> web.Response:
+    """aiohttp would encode with `json`, which takes three times as long."""
+    body = msgspec.json.encode(value)
+    return web.Response(
+        body=body, status=status, headers=headers, content_type="application/json", charset="utf-8"
+    )
 
 
 def nothing() -> web.Response:

@@ -80,6 +80,8 @@ def _value(value: object) -> str:
 
 
 def _text(value: object) -> str:
+    if type(value) is str:  # nearly all are; an enumeration says itself what it is
+        return value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):

@@ -11,6 +11,7 @@ from nats.aio.msg import Msg
 from apiserver.breaker import Breaker, Outcome
 from apiserver.cancellation import heeding_cancellation
 from apiserver.jetstream.answers import A, read
+from apiserver.jetstream.inbox import Inbox
 from apiserver.queue import QueueConnection, reason
 from apiserver.queue_errors import (
     QueueError,
@@ -33,6 +34,7 @@ class Caller:
         self._connection = connection
         self._breaker = breaker
         self._number = 0
+        self._inbox: Inbox | None = None
         self.absence = asyncio.Event()
 
     @property
@@ -72,9 +74,9 @@ class Caller:
             raise QueueNotAskedError("the queue does not answer", self._breaker.retry_after)
         outcome = Outcome.UNKNOWN
         try:
-            sent = dict(headers) if headers else None
             with heeding_cancellation():
-                answer = await client.request(subject, payload, timeout=CALL_SECONDS, headers=sent)
+                inbox = await self._inbox_of(client)
+                answer = await inbox.ask(subject, payload, headers, CALL_SECONDS)
             outcome = Outcome.ANSWERED
         except (nats.errors.Error, OSError, TimeoutError) as error:
             failure = failure_of(error)
@@ -96,6 +98,13 @@ class Caller:
                 await client.publish(subject, payload, reply)
         except (nats.errors.Error, OSError, TimeoutError) as error:
             raise failure_of(error) from error
+
+    async def _inbox_of(self, client: Client) -> Inbox:
+        if self._inbox is not None and self._inbox.client is client:
+            return self._inbox
+        self._inbox = inbox = Inbox(client)
+        await inbox.open()
+        return inbox
 
     def _notice_new_connection(self) -> None:
         """A new connection is a sign of life."""

@@ -35,8 +35,8 @@ class Intake:
         Another payload for the same invocation must not replace the accepted one.
         """
         digest = hashlib.sha256()
-        pieces = cut(hashed(chunks, digest), INLINE_BYTES + 1)
-        head = await anext(pieces, b"")
+        pieces = hashed(chunks, digest)
+        head = await beginning(pieces, INLINE_BYTES)
         if len(head) <= INLINE_BYTES:
             return Payload(Body(inline=head, size=len(head)), digest.hexdigest())
         name, rest = f"{object_name}.{self._make_id()}", cut(joined(head, pieces), CHUNK_BYTES)
@@ -49,6 +49,16 @@ async def hashed(chunks: AsyncIterator[bytes], digest: Any) -> AsyncIterator[byt
     async for chunk in chunks:
         digest.update(chunk)
         yield chunk
+
+
+async def beginning(chunks: AsyncIterator[bytes], size: int) -> bytes:
+    """All of the chunks, or as many as are together larger than that size."""
+    held = bytearray()
+    async for chunk in chunks:
+        held += chunk
+        if len(held) > size:
+            break
+    return bytes(held)
 
 
 async def joined(head: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -1,6 +1,8 @@
 """Requests are recorded with bounded labels and without flooding the log."""
 
+import gc
 import logging
+import weakref
 
 import pytest
 from aiohttp import web
@@ -81,3 +83,19 @@ async def test_a_request_that_is_cut_off_is_no_longer_in_flight() -> None:
     with pytest.raises(ConnectionResetError):
         await middleware(make_mocked_request("GET", "/"), cut_off)
     assert registry.get_sample_value(IN_FLIGHT) == 0
+
+
+async def test_an_answered_request_goes_without_the_collector() -> None:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return web.Response()
+
+    middleware = access_records(AccessRecorder(CollectorRegistry()), VirtualClock())
+    request = make_mocked_request("GET", "/")
+    gone = weakref.ref(request)
+    gc.disable()
+    try:
+        await middleware(request, answer)
+        del request
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -1,0 +1,48 @@
+"""Where the answers to requests arrive: one subscription for all of them."""
+
+import asyncio
+import itertools
+from collections.abc import Mapping
+from typing import Final
+
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+STATUS: Final = "Status"
+NO_RESPONDERS: Final = "503"
+
+
+class Inbox:
+    """Requests on one client, by number: its own have random names, and take a third longer."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._prefix = f"{client.new_inbox()}."
+        self._numbers = itertools.count()
+        self._awaited: dict[str, asyncio.Future[Msg]] = {}
+
+    async def open(self) -> None:
+        """Begin to listen; the client itself goes on with it on a new connection."""
+        await self.client.subscribe(f"{self._prefix}*", cb=self._heard)
+
+    async def ask(
+        self, subject: str, payload: bytes, headers: Mapping[str, str] | None, seconds: float
+    ) -> Msg:
+        """The answer to a request; TimeoutError, nats.errors.Error."""
+        place, sent = f"{self._prefix}{next(self._numbers)}", dict(headers) if headers else None
+        awaited: asyncio.Future[Msg] = asyncio.get_running_loop().create_future()
+        self._awaited[place] = awaited
+        try:
+            await self.client.publish(subject, payload, place, sent)
+            answer = await asyncio.wait_for(awaited, seconds)
+        finally:
+            del self._awaited[place]
+        if answer.headers and answer.headers.get(STATUS) == NO_RESPONDERS:
+            raise nats.errors.NoRespondersError
+        return answer
+
+    async def _heard(self, answer: Msg) -> None:
+        awaited = self._awaited.get(answer.subject)
+        if awaited is not None and not awaited.done():
+            awaited.set_result(answer)
