@@ -12,14 +12,14 @@ def heeding_cancellation() -> Iterator[None]:
     Up to Python 3.11 `wait_for`, which the queue's client uses, loses a cancellation that comes
     together with the answer; the client also drops one while it writes, or tells it as an error.
     """
-    before = _times_asked()
+    task = asyncio.current_task()
+    before = _times_asked(task)
     try:
         yield
     finally:
-        if _times_asked() > before:
+        if _times_asked(task) > before:
             raise asyncio.CancelledError
 
 
-def _times_asked() -> int:
-    task = asyncio.current_task()
+def _times_asked(task: asyncio.Task[object] | None) -> int:
     return 0 if task is None else task.cancelling()
