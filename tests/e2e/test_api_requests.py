@@ -161,7 +161,7 @@ async def test_an_encoded_slash_is_part_of_an_operation_id(unused_tcp_port: int)
     async with serving(unused_tcp_port, MemoryUnits()) as server:
         status, received = await server.get("/api/v1/operator/jobs/fn%2Fuid%2F3")
     assert status == 200
-    assert b'"operationID": "fn/uid/3"' in received
+    assert b'"operationID":"fn/uid/3"' in received
 
 
 @pytest.mark.parametrize(
