@@ -84,15 +84,17 @@ class Intake:
             raise unavailable(error, self._names.results_stream) from error
 
     async def _move_from(self, client: Client) -> None:
-        pulled = await client.jetstream().pull_subscribe_bind(
-            CONSUMER, stream=self._names.results_stream
-        )
+        with heeding_cancellation():
+            pulled = await client.jetstream().pull_subscribe_bind(
+                CONSUMER, stream=self._names.results_stream
+            )
         while client.is_connected:
             with heeding_cancellation():
                 messages = await self._fetched(pulled)
                 if messages:
                     await self._stored(messages)
-        await pulled.unsubscribe()
+        with heeding_cancellation():
+            await pulled.unsubscribe()
 
     async def _fetched(self, pulled: JetStreamContext.PullSubscription) -> list[Msg]:
         try:
