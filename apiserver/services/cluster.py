@@ -87,6 +87,11 @@ def not_counted(state: ClusterState, error: ClusterError, now: float) -> Cluster
     return replace(state, inventory_error=str(error), count_tried_at=now)
 
 
+def first_count_is_awaited(state: ClusterState) -> bool:
+    """Whether the nodes and units were never listed, nor was it refused."""
+    return state.counted_at is None and state.inventory_error is None
+
+
 def count_is_due(state: ClusterState, now: float) -> bool:
     """Whether the nodes should be listed again."""
     if not state.connected:

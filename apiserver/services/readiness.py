@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 
-from apiserver.services.cluster import OFF, ClusterState
+from apiserver.services.cluster import OFF, ClusterState, first_count_is_awaited
 
 
 class Readiness:
-    """Ready while the cluster answers, or is not wanted, and the process is not stopping."""
+    """Ready while the cluster answers, or is not wanted, and the process is not stopping.
+
+    A process that has just connected waits for its first count, so that health is whole as soon
+    as requests come.
+    """
 
     def __init__(self, cluster: Callable[[], ClusterState]) -> None:
         self._cluster = cluster
@@ -24,6 +28,10 @@ class Readiness:
 def reasons(cluster: ClusterState, *, draining: bool) -> tuple[str, ...]:
     """Every reason, as a sentence each."""
     stopping = ("the process is stopping",) if draining else ()
-    if cluster.connected or cluster == OFF:
+    if cluster == OFF:
         return stopping
-    return (*stopping, f"Kubernetes is not connected: {cluster.error}")
+    if not cluster.connected:
+        return (*stopping, f"Kubernetes is not connected: {cluster.error}")
+    if first_count_is_awaited(cluster):
+        return (*stopping, "the nodes and units of the cluster have not been counted yet")
+    return stopping
