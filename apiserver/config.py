@@ -41,6 +41,25 @@ class ResultStoreConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     ] = ""
 
 
+class AuthConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Who may call."""
+
+    tokens_file: Annotated[
+        str,
+        Meta(
+            description="File of tokens, a line each: operator or tenant-control-plane, a blank, "
+            "the token. Followed when it changes; empty: nobody is asked for a token."
+        ),
+    ] = ""
+    allow_anonymous: Annotated[
+        bool,
+        Meta(
+            description="Without a file of tokens, listen also where other machines can call: "
+            "something in front decides who may."
+        ),
+    ] = False
+
+
 class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Which namespaces are used; no other is."""
 
@@ -97,6 +116,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         int,
         Meta(description="Bytes of raw payloads that are received at once.", ge=1),
     ] = 256 * 1024 * 1024
+    auth: AuthConfig = AuthConfig()
     namespaces: NamespacesConfig = NamespacesConfig()
     specs: Annotated[
         dict[str, SpecConfig],

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.api_process import api_process, run_to_end
+from tests.support.eventually import eventually
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -26,6 +27,7 @@ def test_a_signal_ends_the_process_cleanly(number: signal.Signals) -> None:
         (["--report-interval", "soon"], "--report-interval: got 'soon', expected a duration"),
         (["--log-level", "loud"], "--log-level: got 'loud', expected one of debug, info"),
         (["--config", "/absent.yaml"], "/absent.yaml: there is no such file"),
+        (["--http-addr", ":0"], "httpAddr: other machines can call :0, and nobody is asked"),
         (["--kubeconfig", "/absent"], "kubeconfig: /absent: there is no such file"),
         (["--kubeconfig", "/absent", "--kube-mode", "auto"], "/absent: there is no such file"),
     ],
@@ -43,6 +45,7 @@ def test_bad_configuration_ends_with_2_and_says_why(flags: list[str], message: s
         ("httpAdr: ':1'", "httpAdr: there is no such key; did you mean httpAddr?"),
         ("reportInterval: 0s", "reportInterval: got '0s', expected a duration above zero"),
         ("[", "this is not YAML"),
+        ("auth: {tokensFile: /absent}", "auth.tokensFile: '/absent': cannot be read: No such file"),
         ("nats: {passwordFile: /absent}\nkubeMode: off", "nats.passwordFile: '/absent' cannot be"),
     ],
 )
@@ -51,6 +54,22 @@ def test_a_bad_file_ends_with_2_and_says_why(tmp_path: Path, text: str, message:
     ended = run_to_end("--config", str(tmp_path / "api.yaml"))
     assert ended.returncode == 2
     assert message in ended.stderr
+
+
+async def test_a_new_token_is_known_without_a_restart(tmp_path: Path) -> None:
+    tokens, old, new = tmp_path / "tokens", "Bearer the-old-token-of-a", "Bearer the-new-token-of-a"
+    tokens.write_text("tenant-control-plane the-old-token-of-a\n")
+    (tmp_path / "api.yaml").write_text(f"auth: {{tokensFile: {tokens}}}\nkubeMode: off")
+
+    with api_process("--config", str(tmp_path / "api.yaml")) as api:
+
+        async def status(token: str) -> int:
+            return api.get("/api/v1/gpu-units", Authorization=token).status
+
+        assert [await status(each) for each in (old, new)] == [503, 401]
+        tokens.write_text("tenant-control-plane the-new-token-of-a\n")
+        await eventually(lambda: status(new), lambda found: found == 503)
+        assert await status(old) == 401
 
 
 def test_a_missing_kubeconfig_does_not_matter_when_kubernetes_is_off() -> None:
