@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.api_process import api_process, run_to_end
-from tests.support.eventually import eventually
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -54,22 +53,6 @@ def test_a_bad_file_ends_with_2_and_says_why(tmp_path: Path, text: str, message:
     ended = run_to_end("--config", str(tmp_path / "api.yaml"))
     assert ended.returncode == 2
     assert message in ended.stderr
-
-
-async def test_a_new_token_is_known_without_a_restart(tmp_path: Path) -> None:
-    tokens, old, new = tmp_path / "tokens", "Bearer the-old-token-of-a", "Bearer the-new-token-of-a"
-    tokens.write_text("tenant-control-plane the-old-token-of-a\n")
-    (tmp_path / "api.yaml").write_text(f"auth: {{tokensFile: {tokens}}}\nkubeMode: off")
-
-    with api_process("--config", str(tmp_path / "api.yaml")) as api:
-
-        async def status(token: str) -> int:
-            return api.get("/api/v1/gpu-units", Authorization=token).status
-
-        assert [await status(each) for each in (old, new)] == [503, 401]
-        tokens.write_text("tenant-control-plane the-new-token-of-a\n")
-        await eventually(lambda: status(new), lambda found: found == 503)
-        assert await status(old) == 401
 
 
 def test_a_missing_kubeconfig_does_not_matter_when_kubernetes_is_off() -> None:
