@@ -108,9 +108,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     request_timeout: Annotated[
         Duration, Meta(description="How long a request may take once it was received.")
     ] = Duration(30)
+    # The record lists every unit in some 170 bytes, and etcd takes objects of 1.5 MiB.
     max_seed_replicas: Annotated[
         int,
-        Meta(description="How many stock units one request may seed.", ge=1, le=100_000),
+        Meta(description="How many stock units one request may seed.", ge=1, le=5_000),
     ] = 1000
     max_in_flight_bytes: Annotated[
         int,

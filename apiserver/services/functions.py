@@ -1,6 +1,5 @@
 """Functions: made once an operation, looked at, changed and deleted."""
 
-
 from apiserver.accepted import Accepted, DeletedObject
 from apiserver.errors import ConflictError, NotFoundError, PreconditionFailedError
 from apiserver.gateway import AbsentError, Objects, Page, Selection, StaleError
