@@ -9,9 +9,11 @@ import pytest
 from serverless.activator.order import Order
 from serverless.activator.units_api import Refused, Unfinished, UnitsAPI
 from tests.e2e.api_process import APIProcess, api_process
+from tests.support.browser import MISSING, PROGRAM, browsing
 from tests.support.eventually import eventually
 
 OLD, NEW = "the-old-token-of-a-tenant", "the-new-token-of-a-tenant"
+OPERATORS = "the-token-of-an-operator"
 ROUTE = "/api/v1/gpu-units"
 LET_THROUGH = 503  # to where Kubernetes would be asked, which is off
 
@@ -23,7 +25,7 @@ def _tokens(tmp_path: Path) -> Path:
 
 @pytest.fixture(name="api")
 def _api(tokens: Path, tmp_path: Path) -> Iterator[APIProcess]:
-    tokens.write_text(f"tenant-control-plane {OLD}\n")
+    tokens.write_text(f"tenant-control-plane {OLD}\noperator {OPERATORS}\n")
     (tmp_path / "api.yaml").write_text(f"auth: {{tokensFile: {tokens}}}\nkubeMode: off")
     with api_process("--config", str(tmp_path / "api.yaml")) as api:
         yield api
@@ -57,3 +59,13 @@ async def test_the_activator_sends_the_token_that_its_file_holds_now(
     assert unknown.code == "unauthorized"
     assert isinstance(known, Unfinished)
     assert "kubeMode: off" in known.why
+
+
+@pytest.mark.skipif(PROGRAM is None, reason=MISSING)
+async def test_a_browser_gets_the_page_and_its_events_with_a_token_as_the_password(
+    api: APIProcess, tmp_path: Path
+) -> None:
+    async with browsing(tmp_path / "browser") as page:
+        await page.open(f"http://me:{OPERATORS}@127.0.0.1:{api.port}/ui")
+        await page.until("document.body?.innerText.includes('kubeMode: off')")
+        assert page.complaints == []
