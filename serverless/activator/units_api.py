@@ -18,6 +18,15 @@ from shared.configuration import ConfigurationError
 ANSWER_SECONDS: Final = 10.0
 UNITS: Final = "/api/v1/gpu-units"
 JOBS: Final = "/api/v1/operator/jobs"
+# Refusals that say nothing of the operation, which may be under way.
+UNSAID: Final = frozenset(
+    {
+        HTTPStatus.UNAUTHORIZED,
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.REQUEST_TIMEOUT,
+        HTTPStatus.TOO_MANY_REQUESTS,
+    }
+)
 OVER: Final = frozenset({"succeeded", "failed"})
 
 log = logging.getLogger(__name__)
@@ -129,7 +138,6 @@ def no(status: int, data: dict[str, Any]) -> Answer:
     """A refusal, or where the server has trouble, nothing that one could rely on."""
     message = str(data.get("message", f"status {status}"))
     is_certain = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
-    is_busy = status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
-    if is_certain and not is_busy:
+    if is_certain and status not in UNSAID:
         return Refused(str(data.get("code", status)), message)
     return Unfinished(message)
