@@ -21,7 +21,7 @@ from serverless.activator.kinds import FUNCTIONS
 from serverless.activator.measures import Measures
 from serverless.activator.moment import now_ms
 from serverless.activator.outfit import Outfit, WorkerSecrets
-from serverless.activator.scaling import Plan, Scene, Why, plan
+from serverless.activator.scaling import Plan, Scene, Why, needs_after, plan
 from serverless.activator.sight import Memory, Sights, is_asking
 from serverless.activator.status import message_of, status
 from serverless.activator.units_api import UnitsAPI
@@ -122,7 +122,7 @@ class FunctionReconciler:
         scene = self._sights.of(function, consumer.load, memory)
         self._measures.seen(function.metadata.name, scene, memory, self._clock.monotonic())
         wanted = plan(scene)
-        memory.surplus_since = wanted.surplus_since
+        memory.needs = needs_after(scene)
         settled = await self._act(function, scene, wanted, memory)
         function = self._functions.get(key_of(function)) or function
         after = self._sights.of(function, consumer.load, memory)
