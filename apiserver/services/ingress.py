@@ -17,8 +17,8 @@ from apiserver.queue_errors import (
 )
 from apiserver.queue_gateway import Kept, Queue
 from apiserver.services.function_lookup import FunctionLookup
-from apiserver.services.ingress_metrics import IngressMetrics
 from apiserver.services.intake import Intake
+from apiserver.services.invocation_metrics import InvocationMetrics
 from apiserver.services.queue_depth import QueueDepth, full
 from apiserver.services.settlement import Settlement
 from apiserver.services.submission import (
@@ -48,7 +48,7 @@ class Ingress:
         self,
         queue: Queue,
         functions: FunctionLookup,
-        metrics: IngressMetrics,
+        metrics: InvocationMetrics,
         clock: Clock,
         make_id: Callable[[], str],
         retention_seconds: float,
@@ -121,6 +121,7 @@ class Ingress:
             if not record.is_final:
                 record = orphaned(record, milliseconds(self._clock))
                 revision = await self._queue.records.write(submission.key, record, kept.revision)
+                self._metrics.finished(submission.command.request_id, record.state)
                 kept = Kept(record, revision)
             settled = await self._settlement.settle(
                 invocation_of(submission, record), kept.revision

@@ -114,6 +114,10 @@ async def test_a_queued_invocation_is_cancelled_at_once_and_a_running_one_soon(
     assert (going.status, going.data["state"]) == (202, "cancelling")
     assert (await ingress.replica.delete(invocation(name, "running"))).status == 202
     assert (await ingress.api.delete(invocation(name, "queued"))).refusal == (409, "conflict")
+    lines = (await ingress.api.text("/metrics")).splitlines()
+    assert f'gpuruntime_invocations_accepted_total{{function="{name}"}} 2.0' in lines
+    ended = f'{{function="{name}",outcome="cancelled"}} 1.0'
+    assert f"gpuruntime_invocations_finished_total{ended}" in lines
 
 
 async def test_a_cancel_races_the_end_and_only_one_of_them_counts(ingress: Ingress) -> None:
