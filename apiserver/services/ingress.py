@@ -30,6 +30,7 @@ from apiserver.services.submission import (
     is_of,
     orphaned,
     replayed,
+    require_keeping,
     require_kept,
     unknown,
 )
@@ -67,6 +68,7 @@ class Ingress:
         """Take in the payload where there is room; nothing of it is visible to anybody yet."""
         require_kept(command, self._retention_seconds)
         function = await self._functions.accepting(command.request_id)
+        require_keeping(command, function.spec, self._retention_seconds)
         invocation_id = command.invocation_id or self._make_id()
         await self._require_room(function, command)
         name = request_object(function.metadata.uid, invocation_id)

@@ -364,6 +364,15 @@ async def test_bad_input_is_refused_by_field(
     assert list(answer.details) == [field]
 
 
+async def test_no_invocation_outlives_its_record_also_by_the_wish_of_its_function(
+    ingress: Ingress,
+) -> None:
+    name, ttl = await ingress.function(), {"ttlSeconds": 72 * 3600}
+    await ingress.site.admin.patch(ingress.site.path("functions", name), {"spec": ttl})
+    assert (await ingress.invoke(name)).refusal == (409, "conflict")
+    assert (await ingress.invoke(name, ttlSeconds=60)).status == 202
+
+
 async def test_what_is_not_there_is_not_found(ingress: Ingress) -> None:
     name = await ingress.function()
     assert (await ingress.invoke("nobody")).refusal == (404, "not_found")
