@@ -74,7 +74,7 @@ class Settling:
 
     async def _tell(self, key: str, final: Record, revision: int, message: Message | None) -> bool:
         await self._records.tell(key, final)
-        if message is not None and message.call is not None and message.call.run <= final.run:
+        if message is not None and is_spent(message, final):
             await self._records.remove(message)
         await self._records.mark(key, final, revision)
         return True
@@ -92,3 +92,9 @@ class Settling:
         request_id, invocation_id = ids_of(key)
         about = {"requestID": request_id, "invocationID": invocation_id}
         log.info(event, extra={**about, "state": record.state, "run": record.run})
+
+
+def is_spent(message: Message, final: Record) -> bool:
+    """Whether the message brings only a run that is over: of this function, and no later one."""
+    call = message.call
+    return call is not None and call.function_uid == final.function_uid and call.run <= final.run
