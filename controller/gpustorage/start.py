@@ -13,7 +13,7 @@ from controller.gpustorage.verdict import Verdict
 from controller.gpustorage.volume import is_usable
 from controller.kinds import GPU_STORAGES, JOBS, NETWORK_POLICIES
 from controller.lookup import Lookup
-from controller.runtime.errors import InvalidError
+from controller.runtime.errors import ForbiddenError, InvalidError
 from controller.runtime.event import reference
 from controller.runtime.events import EventRecorder
 from controller.runtime.key import ObjectKey
@@ -125,6 +125,9 @@ class Start:
             job = await self._writer.create(JOBS, body)
         except InvalidError as error:
             return Hitch(Verdict.failed(StorageReason.INVALID_SPEC, error.message))
+        except ForbiddenError as error:  # by a quota, for instance
+            said = f"Job {body['metadata']['name']}: {error.message}"
+            return Hitch(Verdict.pending(StorageReason.PREPARE_SYNC_FAILED, said), error)
         said = f"{EventReason.CREATED} Job {job.metadata.name}"
         self._recorder.normal(reference(GPU_STORAGES, storage), EventReason.CREATED, said)
         return None

@@ -5,12 +5,14 @@ from controller.gpustorage.claim import claim_child
 from controller.gpustorage.hitch import Hitch, hitch_of
 from controller.gpustorage.settings import StorageSettings
 from controller.gpustorage.verdict import Verdict
-from controller.gpustorage.volume import lost, volume_verdict, was_used
+from controller.gpustorage.volume import lost, volume_verdict, was_made
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
 from controller.runtime.ownership import is_controlled_by
 from controller.sync import Sync
+from shared.reasons import StorageReason
 from shared.storage_class import StorageClass
+from shared.storage_rules import storage_problems
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.volume_claim import VolumeClaim
 
@@ -31,10 +33,14 @@ class Volumes:
         return claim, self._caches.classes.get(ObjectKey("", claim.class_name))
 
     async def keep(self, storage: GPUStorage) -> tuple[Verdict, Hitch | None]:
-        """Ask for the volume as the spec has it; one that was in use and is gone stays gone."""
+        """Ask for the volume as the spec has it; one that was there and is gone stays gone."""
         claim, kind = self.found(storage)
-        if claim is None and was_used(storage):
+        if claim is None and was_made(storage):
             return lost(storage), None
+        problems = storage_problems(storage.spec)
+        if problems:
+            said = "; ".join(problem.text for problem in problems)
+            return Verdict.failed(StorageReason.INVALID_SPEC, said), None
         there = self._caches.claims.get(key_of(storage))
         asked_for = claim_child(storage, there, kind, self._settings)
         failed = await self._sync.ensure(storage, [asked_for])

@@ -179,6 +179,16 @@ async def test_the_unit_of_an_operation_takes_its_lock_over(site: Site) -> None:
     assert (lock.uid, lock.operation) == (unit["metadata"]["uid"], "order-1")
 
 
+async def test_a_lock_may_be_older_than_the_volume(site: Site) -> None:
+    await create(site, a_storage("data"))
+    await played_api.record(site, ORDER)
+    await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
+    async with controlled(site):
+        found = await storage_with(site, "data", "StorageReady")
+
+    assert found["status"]["claimName"] == "data"
+
+
 async def test_a_lock_whose_unit_is_gone_before_it_was_named_is_given_back(site: Site) -> None:
     gone = {"kind": "GPUUnit", "namespace": "n", "name": "mine", "uid": "uid-of-mine"}
     async with controlled(site):

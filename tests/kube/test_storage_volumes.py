@@ -115,6 +115,17 @@ async def test_a_volume_does_not_shrink(site: Site) -> None:
     assert before["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"]
 
 
+async def test_a_size_that_no_volume_has_is_told_and_can_be_mended(site: Site) -> None:
+    async with controlled(site):
+        await create(site, a_storage("models", size="16E"))
+        refused = await storage_with(site, "models", "InvalidSpec")
+        await change(site, "models", size="1Gi")
+        await storage_with(site, "models", "StorageReady")
+
+    assert refused["status"]["phase"] == "Failed"
+    assert ready_of(refused)["message"].startswith('spec.size: "16E" is not a Kubernetes quantity')
+
+
 async def test_a_size_that_grows_before_the_volume_is_there_is_given_afterwards(
     site: Site,
 ) -> None:
