@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
@@ -15,6 +16,12 @@ from tests.support import products, session
 from tests.support.eventually import eventually
 from tests.support.notes import install as install_notes
 from tests.support.site import Site, new_site
+
+# A slow machine refutes no property, and the same code has the same outcome every time.
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")

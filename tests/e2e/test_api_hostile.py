@@ -310,7 +310,7 @@ BODIES = (
 def test_no_body_whatsoever_makes_the_api_fail(wire: Wire, api: Running) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", wire.port, timeout=10)
 
-    @settings(max_examples=400, derandomize=True, deadline=None, database=None)
+    @settings(max_examples=400)
     @given(BODIES)
     def attempt(body: bytes) -> None:
         connection.request("POST", UNITS, body, {"Content-Type": "application/json"})
