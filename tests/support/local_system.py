@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+import psutil
 import yaml
 
 from hack.cluster.process import NAME, mark, marked
 from hack.local import ours
 from hack.local.home import ROOT
+from tests.support.eventually import eventually
 from tests.support.products import Running, running
 
 
@@ -50,6 +52,17 @@ class LocalSystem:
         code, output = await self.run("down")
         assert code == 0, output
         return output
+
+    async def kill(self, *names: str) -> None:
+        """kill -9, and wait until they are gone: a process that was told to end lives on a while."""
+        doomed = {name: psutil.Process(pid) for name, pid in self.running().items() if name in names}
+        assert doomed.keys() == set(names)
+        for process in doomed.values():
+            process.kill()
+        await eventually(
+            lambda: asyncio.to_thread(lambda: set(self.running().values())),
+            lambda left: left.isdisjoint(process.pid for process in doomed.values()),
+        )
 
     def running(self) -> dict[str, int]:
         """The pids of the processes that belong to this system, by name."""

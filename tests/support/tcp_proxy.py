@@ -93,6 +93,7 @@ class TCPProxy:
         finally:
             self._server.close()
             self.heal()
+            self.refuse()  # also what is being accepted at this moment
             self.cut()
             if self._pipes:
                 await self._idle.wait()
@@ -105,6 +106,10 @@ class TCPProxy:
             server_reader, server_writer = await asyncio.open_connection(*self._target)
         except OSError:
             reset(writer)
+            return
+        if self._refusing:  # begun in the meantime: whoever cuts next could not see this one
+            reset(writer)
+            reset(server_writer)
             return
         self.accepted += 1
         pipe = Pipe(writer, server_writer)
