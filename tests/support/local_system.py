@@ -54,8 +54,10 @@ class LocalSystem:
         return output
 
     async def kill(self, *names: str) -> None:
-        """kill -9, and wait until they are gone: a process that was told to end lives on a while."""
-        doomed = {name: psutil.Process(pid) for name, pid in self.running().items() if name in names}
+        """kill -9, and wait until they are gone: whoever was told to end lives on a while."""
+        doomed = {
+            name: psutil.Process(pid) for name, pid in self.running().items() if name in names
+        }
         assert doomed.keys() == set(names)
         for process in doomed.values():
             process.kill()
