@@ -59,7 +59,7 @@ async def test_thirty_creates_get_the_gpus_that_they_claimed_and_the_pool_refill
     )
     assert (full.data["available"], full.data["allocated"]) == (GPUS, CALLERS)
     assert (await product.api.delete(pool)).status == 204
-    await eventually(lambda: is_empty(site.admin), seconds=60)
+    await eventually(lambda: is_empty(site.admin), seconds=120)
 
 
 async def ready(product: Installation, name: str) -> dict[str, Any]:

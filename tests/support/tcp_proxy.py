@@ -99,15 +99,12 @@ class TCPProxy:
                 await self._idle.wait()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._refusing:
-            reset(writer)
-            return
         try:
             server_reader, server_writer = await asyncio.open_connection(*self._target)
         except OSError:
             reset(writer)
             return
-        if self._refusing:  # begun in the meantime: whoever cuts next could not see this one
+        if self._refusing:  # looked at last: whoever cuts cannot see this one yet
             reset(writer)
             reset(server_writer)
             return
