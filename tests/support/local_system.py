@@ -67,8 +67,13 @@ class LocalSystem:
         )
 
     def running(self) -> dict[str, int]:
-        """The pids of the processes that belong to this system, by name."""
-        return {str(mark(process, NAME)): process.pid for process in marked(self.home)}
+        """The pids of the processes that belong to this system, by name.
+
+        A child has the marks of its parent until it becomes another: the oldest counts.
+        """
+        youngest_first = reversed(marked(self.home))
+        found = [(mark(process, NAME), process.pid) for process in youngest_first]
+        return {name: pid for name, pid in found if name is not None}
 
     def pid_files(self) -> dict[str, int]:
         folder = self.home / "pids"
