@@ -1,6 +1,7 @@
 """Fixtures of all tiers: the control plane of the run and a namespace for a test."""
 
 import asyncio
+import random
 import secrets
 import shutil
 from collections.abc import AsyncIterator, Iterator
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.nodes import Fleet
+from hack.cluster.ports import free_port
 from tests.support import products, session
 from tests.support.eventually import eventually
 from tests.support.notes import install as install_notes
@@ -63,6 +65,12 @@ def notes(control_plane: ControlPlane) -> Admin:
     """The administrator of a cluster that knows the custom resource of the tests."""
     asyncio.run(install_notes(control_plane.admin))
     return control_plane.admin
+
+
+@pytest.fixture
+def unused_tcp_port() -> int:
+    """A port to listen on; no outgoing connection is given it before a test does."""
+    return free_port(random.Random())
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 import aiohttp
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 150.0
 
 
 @dataclass(frozen=True)

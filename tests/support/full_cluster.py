@@ -20,7 +20,7 @@ async def fill(
     await eventually(lambda: is_empty(site.admin), seconds=120)
     await asyncio.gather(*(site.create("gpuunits", each, namespace=namespace) for each in units))
     ready = await eventually(
-        lambda: ready_units(site, namespace), lambda found: len(found) == GPUS, seconds=60
+        lambda: ready_units(site, namespace), lambda found: len(found) == GPUS, seconds=120
     )
     for number in range(IN_LINE):
         await site.create("pods", a_pod(f"stranger-{number}", gpus=1))

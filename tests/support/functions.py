@@ -136,7 +136,7 @@ class Functions:
     async def make(self, wire: dict[str, Any]) -> None:
         """Make a stream as it is written."""
         body = msgspec.json.encode(wire)
-        await self.client.request(f"$JS.API.STREAM.CREATE.{wire['name']}", body, timeout=5)
+        await self.client.request(f"$JS.API.STREAM.CREATE.{wire['name']}", body, timeout=60)
 
     async def report(self, name: str, worker: str, running: int, last_active: int) -> None:
         """What a worker tells of itself."""
@@ -150,13 +150,11 @@ class Functions:
             name, stream=NAMES.invocations_stream
         )
         done = 0
-        try:
-            while True:
-                for each in await pulled.fetch(100, timeout=0.5):
-                    await each.ack_sync()
-                    done += 1
-        except TimeoutError:
-            return done
+        while pending := (await pulled.consumer_info()).num_pending:
+            for each in await pulled.fetch(min(pending, 100), timeout=60):
+                await each.ack_sync()
+                done += 1
+        return done
 
 
 def now_ms() -> int:

@@ -16,14 +16,14 @@ from hack.generate import rbac
 from serverless.activator.rbac import RULES as ACTIVATOR_RULES
 from shared.rbac import Rule
 from shared.v1alpha1.group import GROUP, VERSION
-from tests.support.eventually import eventually
+from tests.support.eventually import DEADLINE_SECONDS, eventually
 
 RBAC_API = "/apis/rbac.authorization.k8s.io/v1"
 OURS = f"/apis/{GROUP}/{VERSION}"
 # What our programs keep from deletion until they are done with it.
 GUARDED = ((OURS, "functions"), (OURS, "gpustorages"), ("/apis/batch/v1", "jobs"))
 # The garbage collector of a new cluster learns of our kinds only every thirty seconds.
-COLLECTION_SECONDS = 60.0
+COLLECTION_SECONDS = 120.0
 # A client of a server that was paused notices in 45 s, and waits 30 s before it watches again.
 LONGEST_WATCHLESS_SECONDS = 120.0
 ACCOUNTS = {
@@ -90,7 +90,7 @@ class Site:
         await eventually(is_gone, seconds=COLLECTION_SECONDS)
 
     async def unit_with(
-        self, name: str, reason: str, *, namespace: str = "", seconds: float = 30.0
+        self, name: str, reason: str, *, namespace: str = "", seconds: float = DEADLINE_SECONDS
     ) -> dict[str, Any]:
         """The unit once its Ready condition has that reason."""
         return await eventually(
