@@ -17,6 +17,7 @@ from hack.cluster.readiness import answers, until
 from hack.local import ours
 from tests.support.api_gateway import gateway_of
 from tests.support.eventually import eventually
+from tests.support.full_cluster import ready_units
 from tests.support.http import get
 from tests.support.installation import namespaces
 from tests.support.invariants import Answer, check, everybody_is_served
@@ -24,12 +25,14 @@ from tests.support.overlays import rendered, shipped_settings
 from tests.support.products import Running, running
 from tests.support.real_world import RealWorld
 from tests.support.rotation import Rotation
-from tests.support.site import Site
+from tests.support.site import LONGEST_WATCHLESS_SECONDS, Site
 from tests.support.snapshot import rest_of
 
 SPEC = "g"
 BATCH = 6
 READERS = 3
+# Two are enough, but for a machine on which many other things run.
+MOST_LEASES = 5
 LEASE = "gpu-runtime-controller"
 LEADS = f'leader_election_master_status{{name="{LEASE}"}} 1.0'
 SEE_TO_ADDRESSES = ("httpAddr", "probeAddr", "metricsAddr", "nats")
@@ -114,9 +117,16 @@ async def test_the_standby_goes_on_where_a_killed_leader_was(system: System) -> 
         last = await system.lease()
         group.create_task(system.create(BATCH))
         after = await eventually(
-            system.lease, lambda seen: seen["holderIdentity"] != last["holderIdentity"]
+            system.lease,
+            lambda seen: seen["holderIdentity"] != last["holderIdentity"],
+            seconds=MOST_LEASES * last["leaseDurationSeconds"],
         )
         group.create_task(system.create(2 * BATCH))
+    await eventually(
+        lambda: ready_units(system.site),
+        lambda found: len(found) == 3 * BATCH,
+        seconds=LONGEST_WATCHLESS_SECONDS,
+    )
     rest = rest_of(await system.world.left(), system.told, by_hand=by_hand)
 
     check(rest)
@@ -129,7 +139,8 @@ async def test_the_standby_goes_on_where_a_killed_leader_was(system: System) -> 
         last["leaseDurationSeconds"],
         moment(after["acquireTime"]) - moment(last["renewTime"]),
     )
-    assert lease <= gap.total_seconds() < 2 * lease, "after the lease had ended, and not much later"
+    is_in_time = lease <= gap.total_seconds() < MOST_LEASES * lease
+    assert is_in_time, "after the lease had ended, and not much later"
 
 
 async def test_replicas_are_restarted_one_after_the_other_and_no_request_fails(

@@ -29,6 +29,10 @@ from tests.support.invocations import Execution, Seen, Version, is_over, violati
 
 HISTORY = 64
 ACK_WAIT_SECONDS = 2.0
+# Where attempts are counted: a slow machine is no reason for one.
+UNHURRIED_SECONDS = 20.0
+# Longer than any machine pauses between two looks at one consumer.
+INACTIVE_SECONDS = 60.0
 
 
 class FunctionWorld:
@@ -170,7 +174,11 @@ class FunctionWorld:
         return (await store.get(body.object_name)).data or b""
 
     async def seen(self) -> Seen:
-        """Everything of this function that there is now."""
+        """Everything of this function that there is now.
+
+        A message goes last, so it is looked for first: what it has left is there then.
+        """
+        queued = await self._queued()
         versions: dict[str, list[Version]] = defaultdict(list)
         own = f"$KV.{self.names.record_bucket}."
         for msg in await self._all(f"KV_{self.names.record_bucket}", f"{own}{self.request_id}.>"):
@@ -190,7 +198,7 @@ class FunctionWorld:
                 for each in await self._all(self.names.dead_letter_stream, letters)
             ],
             executions=tuple(self.executions),
-            queued=await self._queued(),
+            queued=queued,
         )
 
     async def over(self, *, seconds: float = 90.0) -> Seen:
@@ -211,13 +219,16 @@ class FunctionWorld:
     async def _all(self, stream: str, subject: str) -> Sequence[Msg]:
         js = self.client.jetstream()
         config = ConsumerConfig(
-            deliver_policy=DeliverPolicy.ALL, ack_policy=AckPolicy.NONE, inactive_threshold=5.0
+            deliver_policy=DeliverPolicy.ALL,
+            ack_policy=AckPolicy.NONE,
+            inactive_threshold=INACTIVE_SECONDS,
         )
         subscription = await js.pull_subscribe(subject, stream=stream, config=config)
         found: list[Msg] = []
-        while (pending := (await subscription.consumer_info()).num_pending or 0) > 0:
+        while (pending := (info := await subscription.consumer_info()).num_pending or 0) > 0:
             found += await subscription.fetch(min(pending, 500), timeout=10)
         await subscription.unsubscribe()
+        await js.delete_consumer(stream, info.name)
         return found
 
     async def _api(self, path: str, body: dict[str, Any]) -> dict[str, Any]:

@@ -90,7 +90,12 @@ class Site:
         await eventually(is_gone, seconds=COLLECTION_SECONDS)
 
     async def unit_with(
-        self, name: str, reason: str, *, namespace: str = "", seconds: float = 30.0
+        self,
+        name: str,
+        reason: str,
+        *,
+        namespace: str = "",
+        seconds: float = LONGEST_WATCHLESS_SECONDS,
     ) -> dict[str, Any]:
         """The unit once its Ready condition has that reason."""
         return await eventually(
