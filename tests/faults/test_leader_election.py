@@ -14,7 +14,8 @@ from tests.faults.candidates import Candidate, Candidates, electing
 from tests.faults.reigns import Reign, overlaps, reigns
 from tests.support.eventually import eventually
 
-SHORT = ElectionSettings("short", lease_seconds=3, renew_seconds=2.0, retry_seconds=0.5)
+# As short as a slow machine, on which a call may take a second and more, can hold it.
+SHORT = ElectionSettings("short", lease_seconds=5, renew_seconds=3.5, retry_seconds=0.5)
 # A lease that a machine on which many other things run does not cost anybody.
 STEADY = ElectionSettings("steady", lease_seconds=12, renew_seconds=8.0, retry_seconds=0.5)
 # A lease that nobody would wait for: whoever has it in time was given it.

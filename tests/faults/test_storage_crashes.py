@@ -66,7 +66,7 @@ async def survives(plane: ControlPlane, begin: Part, end: Part, number: int) -> 
 
 async def is_filled_and_free(site: Site) -> None:
     """Nothing is left of the filling."""
-    await storage_with(site, NAME, "StorageReady", seconds=60)
+    await storage_with(site, NAME, "StorageReady")
     await site.gone("jobs", f"prepare-{NAME}")
     await site.gone("networkpolicies", f"prepare-{NAME}")
     await eventually(
@@ -94,7 +94,7 @@ async def test_a_recovery_survives_a_crash_at_every_write(installed: ControlPlan
     async def begin(site: Site) -> None:
         async with controlled(site):
             await create(site, simulated(NAME, run_for="1h"))
-            await filling(site, NAME, "Running", seconds=60)
+            await filling(site, NAME, "Running")
             await delete_job(site, NAME)
             await storage_with(site, NAME, "PrepareFailed")
             await eventually(

@@ -61,7 +61,9 @@ async def storage_saying(site: Site, name: str, text: str) -> dict[str, Any]:
     )
 
 
-async def filling(site: Site, name: str, phase: str, *, seconds: float = 30.0) -> dict[str, Any]:
+async def filling(
+    site: Site, name: str, phase: str, *, seconds: float = COLLECTION_SECONDS
+) -> dict[str, Any]:
     """The storage once its filling is in that phase."""
     return await eventually(
         lambda: storage(site, name),
