@@ -50,8 +50,10 @@ async def api(installed: ControlPlane, tmp_path: Path) -> AsyncIterator[Running]
 
 @pytest.fixture
 async def controller(installed: ControlPlane, tmp_path: Path) -> AsyncIterator[Running]:
+    """Without a lease, which a slow machine's outage may outlast: who loses it has to end."""
     kubeconfig = str(installed.layout.kubeconfig("controller"))
-    async with running(ours.CONTROLLER, tmp_path, {"kubeconfig": kubeconfig}) as product:
+    changes = {"kubeconfig": kubeconfig, "leaderElection": {"enabled": False}}
+    async with running(ours.CONTROLLER, tmp_path, changes) as product:
         yield product
 
 
