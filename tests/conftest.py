@@ -17,7 +17,7 @@ from hack.cluster.ports import free_port
 from tests.support import products, session
 from tests.support.eventually import eventually
 from tests.support.notes import install as install_notes
-from tests.support.site import Site, new_site
+from tests.support.site import LONGEST_WATCHLESS_SECONDS, Site, new_site
 
 # A slow machine refutes no property, and the same code has the same outcome every time.
 settings.register_profile(
@@ -85,6 +85,8 @@ async def namespace(admin: Admin) -> AsyncIterator[str]:
     name = f"test-{secrets.token_hex(4)}"
     await admin.create("/api/v1/namespaces", {"metadata": {"name": name}})
     account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-    await eventually(lambda: admin.get(account), tolerate=RefusedError)
+    await eventually(
+        lambda: admin.get(account), seconds=LONGEST_WATCHLESS_SECONDS, tolerate=RefusedError
+    )
     yield name
     await admin.delete(f"/api/v1/namespaces/{name}")

@@ -9,7 +9,7 @@ from hack.cluster.admin import RefusedError
 from hack.cluster.errors import ClusterError
 from hack.cluster.process import POLL_SECONDS, Process
 
-READY_SECONDS = 60.0
+READY_SECONDS = 180.0
 
 
 async def ensure(process: Process) -> None:

@@ -84,7 +84,8 @@ class Store:
         if pool is None:
             raise NoStoreError(self._trouble)
         try:
-            await pool.executemany(UPSERT, rows)
+            with heeding_cancellation():  # a connection that breaks then is told in its place
+                await pool.executemany(UPSERT, rows)
         except asyncpg.DataError as error:
             raise RefusedRowError(str(error)) from error
         except TROUBLE as error:
@@ -98,7 +99,8 @@ class Store:
         if pool is None:
             raise NoStoreError(self._trouble)
         try:
-            done = await pool.execute(PRUNE, before, most)
+            with heeding_cancellation():
+                done = await pool.execute(PRUNE, before, most)
         except TROUBLE as error:
             raise NoStoreError(str(error)) from error
         return int(done.removeprefix("DELETE "))

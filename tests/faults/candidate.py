@@ -54,8 +54,9 @@ class Work:
                 self._write("end")
 
     def _write(self, what: str) -> None:
+        moment = time.monotonic_ns()  # the process may stop between the fence and the next line
         self._elector.fence()
-        os.write(self._file, f"{time.monotonic_ns()} {self._identity} {what}\n".encode())
+        os.write(self._file, f"{moment} {self._identity} {what}\n".encode())
 
 
 async def run(given: argparse.Namespace) -> None:

@@ -9,7 +9,6 @@ from secrets import token_hex
 import pytest
 
 from apiserver.breaker import MOST_FAILURES, OPEN_SECONDS, Breaker
-from apiserver.clock import SystemClock
 from apiserver.gateway import (
     ClusterNotAskedError,
     ClusterTimeoutError,
@@ -24,8 +23,10 @@ from tests.support.api_gateway import gateway_of
 from tests.support.eventually import eventually
 from tests.support.site import Site, a_unit
 from tests.support.tcp_proxy import TCPProxy
+from tests.support.virtual_clock import VirtualClock
 
-ANSWER_SECONDS = 1.0
+# For a machine on which many other things run.
+PATIENCE = 60.0
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ async def test_a_write_whose_connection_is_cut_may_have_happened(
 ) -> None:
     here = site.namespaces.stock
     await count(gateway, site)
-    proxy.delay(0.3)
+    proxy.mute()
     async with asyncio.TaskGroup() as group:
         write = group.create_task(failing_write(gateway, here))
         await eventually(lambda: site.list("gpuunits", namespace=here))
@@ -89,9 +90,10 @@ async def test_a_server_that_hangs_is_given_five_seconds(
     await count(gateway, site)
     proxy.stall()
     started = time.monotonic()
-    with pytest.raises(ClusterTimeoutError, match="did not answer within 5 s"):
-        await count(gateway, site)
-    assert 4.9 < time.monotonic() - started < 7.0
+    async with asyncio.timeout(PATIENCE):
+        with pytest.raises(ClusterTimeoutError, match="did not answer within 5 s"):
+            await count(gateway, site)
+    assert time.monotonic() - started > 4.9
     proxy.heal()
     assert await count(gateway, site) == 0
 
@@ -110,7 +112,8 @@ async def test_a_watch_that_is_cut_is_unreachable(
 async def test_an_outage_is_noticed_after_five_failures_and_its_end_by_one_trial(
     gateway: KubeGateway, proxy: TCPProxy, site: Site
 ) -> None:
-    guarded = GuardedGateway(gateway, Breaker(SystemClock()))
+    clock = VirtualClock()
+    guarded = GuardedGateway(gateway, Breaker(clock))
     assert await count(guarded, site) == 0
     proxy.refuse()
     proxy.cut()
@@ -118,29 +121,31 @@ async def test_an_outage_is_noticed_after_five_failures_and_its_end_by_one_trial
         with pytest.raises(ClusterUnreachableError) as failure:
             await count(guarded, site)
         assert type(failure.value) is ClusterUnreachableError
-    opened = time.monotonic()
-    with pytest.raises(ClusterNotAskedError):
-        await count(guarded, site)
     proxy.heal()
     asked = proxy.accepted
-    await eventually(lambda: count(guarded, site), lambda seen: True, tolerate=ClusterNotAskedError)
-    assert OPEN_SECONDS - 0.1 < time.monotonic() - opened < OPEN_SECONDS + ANSWER_SECONDS
+    for seconds in (0.0, OPEN_SECONDS - 0.1):
+        await clock.advance(seconds)
+        with pytest.raises(ClusterNotAskedError):
+            await count(guarded, site)
+    assert proxy.accepted == asked
+    await clock.advance(0.2)
+    assert await count(guarded, site) == 0
     assert proxy.accepted == asked + 1
 
 
 async def test_a_hanging_server_costs_five_seconds_five_times_and_then_nothing(
     gateway: KubeGateway, proxy: TCPProxy, site: Site
 ) -> None:
-    guarded = GuardedGateway(gateway, Breaker(SystemClock()))
+    guarded = GuardedGateway(gateway, Breaker(VirtualClock()))
     await count(guarded, site)
     proxy.stall()
     calls = [count(guarded, site) for _ in range(MOST_FAILURES)]
     failures = await asyncio.gather(*calls, return_exceptions=True)
     assert {type(failure) for failure in failures} == {ClusterTimeoutError}
-    async with asyncio.timeout(ANSWER_SECONDS):
-        with pytest.raises(ClusterNotAskedError):
-            await count(guarded, site)
+    sent = proxy.accepted
+    with pytest.raises(ClusterNotAskedError):
+        await count(guarded, site)
+    assert proxy.accepted == sent
     proxy.heal()
     await guarded.version()
-    async with asyncio.timeout(ANSWER_SECONDS):
-        assert await count(guarded, site) == 0
+    assert await count(guarded, site) == 0

@@ -61,6 +61,7 @@ async def test_a_part_can_be_stopped_and_started_again(
     after_stop = process.pid
     process.start()
     assert (after_stop, process.pid == before) == (None, False)
+    await control_plane.etcd_ready()
     await control_plane.server_ready()
     await write_something(control_plane)
 

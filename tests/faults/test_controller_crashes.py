@@ -1,5 +1,7 @@
 """The controller dies at any write of a hand-off: the next one goes on where it was."""
 
+import pytest
+
 from tests.support import played_api
 from tests.support.first_of import first_of
 from tests.support.full_cluster import fill, nobody_was_harmed, stock_units
@@ -9,6 +11,8 @@ from tests.support.played_api import Order, an_order
 from tests.support.site import Site
 
 ENOUGH_WRITES = 16
+
+pytestmark = pytest.mark.timeout(900)  # a minute, but not on every machine
 
 
 async def test_a_hand_off_survives_a_crash_at_every_write(site: Site) -> None:

@@ -32,6 +32,8 @@ SEEDED = 3
 REPLICAS = 3
 BATCH = 10
 
+pytestmark = pytest.mark.timeout(900)  # half a minute, but not on every machine
+
 
 def creates(mark: str) -> Iterator[CreateUnit | SeedStock]:
     for number in itertools.count():

@@ -17,6 +17,7 @@ from hack.cluster.readiness import answers, until
 from hack.local import ours
 from tests.support.api_gateway import gateway_of
 from tests.support.eventually import eventually
+from tests.support.full_cluster import ready_units
 from tests.support.http import get
 from tests.support.installation import namespaces
 from tests.support.invariants import Answer, check, everybody_is_served
@@ -24,7 +25,7 @@ from tests.support.overlays import rendered, shipped_settings
 from tests.support.products import Running, running
 from tests.support.real_world import RealWorld
 from tests.support.rotation import Rotation
-from tests.support.site import Site
+from tests.support.site import LONGEST_WATCHLESS_SECONDS, Site
 from tests.support.snapshot import rest_of
 
 SPEC = "g"
@@ -114,9 +115,16 @@ async def test_the_standby_goes_on_where_a_killed_leader_was(system: System) -> 
         last = await system.lease()
         group.create_task(system.create(BATCH))
         after = await eventually(
-            system.lease, lambda seen: seen["holderIdentity"] != last["holderIdentity"]
+            system.lease,
+            lambda seen: seen["holderIdentity"] != last["holderIdentity"],
+            seconds=LONGEST_WATCHLESS_SECONDS,
         )
         group.create_task(system.create(2 * BATCH))
+    await eventually(
+        lambda: ready_units(system.site),
+        lambda found: len(found) == 3 * BATCH,
+        seconds=LONGEST_WATCHLESS_SECONDS,
+    )
     rest = rest_of(await system.world.left(), system.told, by_hand=by_hand)
 
     check(rest)

@@ -14,7 +14,10 @@ from tests.faults.candidates import Candidate, Candidates, electing
 from tests.faults.reigns import Reign, overlaps, reigns
 from tests.support.eventually import eventually
 
-SHORT = ElectionSettings("short", lease_seconds=3, renew_seconds=2.0, retry_seconds=0.5)
+# As short as a slow machine, on which a call may take a second and more, can hold it.
+SHORT = ElectionSettings("short", lease_seconds=5, renew_seconds=3.5, retry_seconds=0.5)
+# A lease that a machine on which many other things run does not cost anybody.
+STEADY = ElectionSettings("steady", lease_seconds=12, renew_seconds=8.0, retry_seconds=0.5)
 # A lease that nobody would wait for: whoever has it in time was given it.
 LONG = ElectionSettings("long", lease_seconds=120, renew_seconds=60.0, retry_seconds=0.5)
 # For a machine on which many other things run.
@@ -93,7 +96,7 @@ async def test_a_leader_that_fails_has_one_successor_and_never_leads_beside_it(
 async def test_a_leader_whose_event_loop_is_blocked_ends_itself(
     elect: Elect,
 ) -> None:
-    async with elect(2, SHORT) as election:
+    async with elect(2, STEADY) as election:
         leader = await election.leader()
         leader.block()
         await eventually(leader.is_gone)

@@ -24,6 +24,8 @@ SPEC = "g"
 # Late enough that some are served and early enough that others are not.
 MOMENT = 0.3
 
+pytestmark = pytest.mark.timeout(900)  # a minute, but not on every machine
+
 
 @dataclass(frozen=True)
 class System:

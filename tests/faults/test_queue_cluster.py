@@ -31,9 +31,15 @@ async def test_a_message_outlives_the_server_that_took_it(
             tolerate=FOR_NOW,
         )
         await eventually(lambda: stream.publish("kept", b"before"), tolerate=FOR_NOW)
-        leader = (await stream.stream_info("kept")).cluster
-        assert leader is not None
-        (lost,) = [process for place, process in servers if place.name == leader.leader]
+        cluster = (
+            await eventually(
+                lambda: stream.stream_info("kept"),
+                lambda info: info.cluster and info.cluster.leader,
+                tolerate=FOR_NOW,
+            )
+        ).cluster
+        assert cluster is not None
+        (lost,) = [process for place, process in servers if place.name == cluster.leader]
         await lost.kill()
         await eventually(lambda: stream.publish("kept", b"after"), tolerate=FOR_NOW)
         first = await eventually(lambda: stream.get_msg("kept", 1), tolerate=FOR_NOW)

@@ -15,6 +15,8 @@ from tests.support.queue_server import new_queue
 from tests.support.queue_users import QueueUser, connected_as
 
 NAMES = QueueNames()
+# nats-py itself waits for half a second.
+ANSWER_SECONDS = 30
 WORK, RESULTS, LETTERS = "RUNTIME_INVOCATIONS", "RUNTIME_RESULTS", "RUNTIME_DLQ"
 OURS = (WORK, RESULTS, LETTERS, "KV_runtime-invocations", "KV_runtime-workers")
 NOBODY_PUBLISHES = (
@@ -72,7 +74,8 @@ async def queue(tmp_path: Path) -> AsyncIterator[QueueServer]:
 async def asked(user: QueueUser, verb: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
     """JetStream's answer to a request, which must not be a refusal."""
     data = b"" if body is None else json.dumps(body).encode()
-    answer: dict[str, Any] = json.loads((await user.client.request(f"$JS.API.{verb}", data)).data)
+    said = await user.client.request(f"$JS.API.{verb}", data, timeout=ANSWER_SECONDS)
+    answer: dict[str, Any] = json.loads(said.data)
     assert "error" not in answer, answer
     return answer
 
@@ -110,8 +113,8 @@ async def test_every_program_can_do_its_work(queue: QueueServer) -> None:
         subscription = await store.client.jetstream().pull_subscribe(
             "", durable="result-store", stream=RESULTS
         )
-        (told,) = await subscription.fetch(1)
-        await told.ack_sync()
+        (told,) = await subscription.fetch(1, timeout=ANSWER_SECONDS)
+        await told.ack_sync(timeout=ANSWER_SECONDS)
         assert told.subject == outcome
 
 

@@ -49,6 +49,7 @@ async def test_a_keeper_whose_cache_lags_never_makes_more_than_asked(
         source.catch_up()
         await stock.says(lambda pool: len(pool.status.claimed) == 1)
         await stock.has("warm-1", "warm-2", "warm-3")
+        await census.complete()
         assert census.most_unclaimed == 4
 
 
@@ -75,6 +76,7 @@ async def test_a_second_leader_with_an_old_cache_makes_nothing_more_and_counts_n
         source.catch_up()
         await second.reconciler.reconcile(stock.key)
         assert await stock.unclaimed() == ["warm-0", "warm-2"]
+        await census.complete()
         assert census.most_unclaimed == 2
     assert (await stock.pool()).status.allocated == 1
 
@@ -94,6 +96,7 @@ async def test_a_keeper_that_loses_answers_never_makes_more_than_asked(
             await keep(deaf, stock, consumed=turn - 1)
             await disturb(stock, turn)
         await keep(deaf, stock, consumed=3)
+        await census.complete()
         assert census.most_unclaimed == 20
     assert deaf.lost > 6
 
@@ -143,6 +146,7 @@ async def test_a_keeper_that_dies_at_any_write_is_followed_by_one_that_ends_righ
         while await dies(MortalClient(client, turn, moment), stock, turn):
             await keep(client, stock, consumed=turn)
             turn += 1
+        await census.complete()
         assert census.most_unclaimed == 3
     assert turn > 6  # else the disturbance asked for too little
 

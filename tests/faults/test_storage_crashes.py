@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import pytest
+
 from hack.cluster.controlplane import ControlPlane
 from shared.storage_lock import StorageLock
 from tests.support.eventually import eventually
@@ -31,6 +33,8 @@ from tests.support.site import COLLECTION_SECONDS, Site, new_site
 ENOUGH_WRITES = 40
 AT_ONCE = 6  # sites side by side: most of the time is spent in waiting
 NAME = "data"
+
+pytestmark = pytest.mark.timeout(900)  # a minute, but not on every machine
 
 Part = Callable[[Site], Coroutine[Any, Any, None]]
 
@@ -62,7 +66,7 @@ async def survives(plane: ControlPlane, begin: Part, end: Part, number: int) -> 
 
 async def is_filled_and_free(site: Site) -> None:
     """Nothing is left of the filling."""
-    await storage_with(site, NAME, "StorageReady", seconds=60)
+    await storage_with(site, NAME, "StorageReady")
     await site.gone("jobs", f"prepare-{NAME}")
     await site.gone("networkpolicies", f"prepare-{NAME}")
     await eventually(
@@ -77,7 +81,7 @@ async def test_a_filling_survives_a_crash_at_every_write(installed: ControlPlane
 
     async def end(site: Site) -> None:
         await is_filled_and_free(site)
-        assert await fillings(site, NAME) == 1
+        assert await eventually(lambda: fillings(site, NAME)) == 1
 
     calls = await survives_every_write(installed, begin, end)
 
@@ -90,7 +94,7 @@ async def test_a_recovery_survives_a_crash_at_every_write(installed: ControlPlan
     async def begin(site: Site) -> None:
         async with controlled(site):
             await create(site, simulated(NAME, run_for="1h"))
-            await filling(site, NAME, "Running", seconds=60)
+            await filling(site, NAME, "Running")
             await delete_job(site, NAME)
             await storage_with(site, NAME, "PrepareFailed")
             await eventually(
@@ -102,7 +106,7 @@ async def test_a_recovery_survives_a_crash_at_every_write(installed: ControlPlan
 
     async def end(site: Site) -> None:
         await is_filled_and_free(site)
-        assert await fillings(site, NAME) == 2
+        assert await eventually(lambda: fillings(site, NAME), lambda count: count > 1) == 2
 
     await survives_every_write(installed, begin, end)
 

@@ -10,20 +10,27 @@ from tests.support.eventually import eventually
 from tests.support.tcp_proxy import TCPProxy
 
 
-async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        while line := await reader.readline():
-            writer.write(line)
-            await writer.drain()
-    except OSError:
-        pass
-    finally:
-        writer.close()
+class Echo:
+    """A server that says again what it has heard."""
+
+    def __init__(self) -> None:
+        self.heard: list[bytes] = []
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while line := await reader.readline():
+                self.heard.append(line)
+                writer.write(line)
+                await writer.drain()
+        except OSError:
+            pass
+        finally:
+            writer.close()
 
 
 @asynccontextmanager
-async def proxied_echo() -> AsyncIterator[TCPProxy]:
-    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+async def proxied_echo(echo: Echo | None = None) -> AsyncIterator[TCPProxy]:
+    server = await asyncio.start_server((echo or Echo()).serve, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
     try:
         async with TCPProxy(host, port).serving() as proxy:
@@ -78,6 +85,22 @@ async def test_a_stalled_connection_is_silent_and_loses_nothing_when_it_heals() 
         proxy.stall()
         async with asyncio.TaskGroup() as group:
             call = group.create_task(caller.call(b"later"))
+            done, _ = await asyncio.wait({call}, timeout=0.2)
+            assert not done
+            proxy.heal()
+        assert call.result() == b"later\n"
+        caller.close()
+
+
+async def test_a_muted_server_hears_everything_and_is_heard_when_it_heals() -> None:
+    echo = Echo()
+    async with proxied_echo(echo) as proxy:
+        caller = await Caller.connect(proxy)
+        await caller.call(b"hello")
+        proxy.mute()
+        async with asyncio.TaskGroup() as group:
+            call = group.create_task(caller.call(b"later"))
+            await eventually(lambda: asyncio.sleep(0, b"later\n" in echo.heard))
             done, _ = await asyncio.wait({call}, timeout=0.2)
             assert not done
             proxy.heal()

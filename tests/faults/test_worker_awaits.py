@@ -14,7 +14,12 @@ from shared.invocation.state import State
 from tests.support.eventually import eventually
 from tests.support.every_wait import at_every_wait
 from tests.support.first_of import first_of
-from tests.support.function_world import ACK_WAIT_SECONDS, FunctionWorld, new_world
+from tests.support.function_world import (
+    ACK_WAIT_SECONDS,
+    UNHURRIED_SECONDS,
+    FunctionWorld,
+    new_world,
+)
 from tests.support.mortal_program import Moment, MortalProgram
 from tests.support.recording_framework import RecordingFramework, recording
 from tests.support.stories import STORIES
@@ -22,8 +27,6 @@ from tests.support.worker_life import STEADY, Traits, a_worker
 
 INVOCATION: Final = Puller._run
 PATIENT: Final = 60.0
-# A slow machine is no reason for an attempt; what is handed to a worker that has just gone waits.
-UNHURRIED: Final = 20.0
 ATTEMPTS: Final = {"it answers": 1, "it is tried again": 2}
 
 
@@ -91,7 +94,7 @@ async def test_no_attempt_is_lost_wherever_the_worker_is_told_to_end(
     queue_server: QueueServer, story: str
 ) -> None:
     async def drained(at: int, moment: Moment) -> MortalProgram:
-        async with place_of(queue_server, STORIES[story], UNHURRIED) as place:
+        async with place_of(queue_server, STORIES[story], UNHURRIED_SECONDS) as place:
             idle = eventually(place.world.nothing_is_queued)
             program = await told_to_end(place, at, moment, PATIENT, idle)
             await require_nothing_runs(place.world)
@@ -107,7 +110,8 @@ async def test_an_attempt_is_given_back_wherever_the_worker_has_no_time_for_it(
     queue_server: QueueServer,
 ) -> None:
     async def hurried(at: int, moment: Moment) -> MortalProgram:
-        async with place_of(queue_server, {"attributes": {"wait": True}}) as place:
+        waiting = {"attributes": {"wait": True}}
+        async with place_of(queue_server, waiting, UNHURRIED_SECONDS) as place:
             program = await told_to_end(place, at, moment, 0, eventually(place.is_running))
             await require_nothing_runs(place.world)
             place.framework.let_go.set()

@@ -8,7 +8,7 @@ from hack.cluster.queue import QueueServer
 from shared.invocation.queue_names import QueueNames
 from tests.support.eventually import eventually
 from tests.support.faulty_queue import FAULTS, Fault, FaultyQueue, Killed
-from tests.support.function_world import new_world
+from tests.support.function_world import ACK_WAIT_SECONDS, UNHURRIED_SECONDS, new_world
 from tests.support.recording_framework import recording
 from tests.support.stories import STORIES
 from tests.support.worker_life import STEADY, Traits, a_worker
@@ -18,7 +18,7 @@ from tests.support.worker_life import STEADY, Traits, a_worker
 async def test_the_promise_holds_whichever_call_goes_wrong(
     queue_server: QueueServer, story: str
 ) -> None:
-    calls = (await lived(queue_server, story, 0, Fault.NONE)).calls
+    calls = (await lived(queue_server, story, 0, Fault.NONE, UNHURRIED_SECONDS)).calls
     async with asyncio.TaskGroup() as group:
         lives = [
             group.create_task(lived(queue_server, story, at, fault))
@@ -28,10 +28,15 @@ async def test_the_promise_holds_whichever_call_goes_wrong(
     assert all(each.result().has_come for each in lives)
 
 
-async def lived(server: QueueServer, story: str, at: int, fault: Fault) -> FaultyQueue:
+async def lived(
+    server: QueueServer, story: str, at: int, fault: Fault, ack_wait: float = ACK_WAIT_SECONDS
+) -> FaultyQueue:
     """One invocation by a worker whose nth call goes wrong, and by another that follows it."""
     queue = FaultyQueue(QueueNames(), at, fault)
-    async with new_world(server) as world, recording(world.executions) as (_, socket):
+    async with (
+        new_world(server, ack_wait=ack_wait) as world,
+        recording(world.executions) as (_, socket),
+    ):
         await world.submit("it", **STORIES[story])
         try:
             traits = Traits("first", queue, pace=STEADY)

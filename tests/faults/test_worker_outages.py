@@ -25,6 +25,8 @@ from tests.support.worker_life import Traits, a_worker
 T = TypeVar("T")
 
 MINUTE: Final = 60.0
+# Long enough for a slow machine, on which only who is cut off shall lose a message.
+PATIENT_ACK_WAIT: Final = 8.0
 COUNT: Final = 30
 
 
@@ -63,17 +65,19 @@ async def is_running(framework: RecordingFramework, invocation_id: str, times: i
 
 
 async def test_a_worker_that_was_cut_off_for_longer_than_the_ack_wait_changes_nothing(
-    queue_server: QueueServer, world: FunctionWorld, proxy: TCPProxy
+    queue_server: QueueServer, proxy: TCPProxy
 ) -> None:
-    await world.submit("it", attributes={"wait": True})
     async with (
+        new_world(queue_server, ack_wait=PATIENT_ACK_WAIT) as world,
         recording(world.executions) as (late, late_socket),
         recording(world.executions) as (next_, socket),
         a_worker(
             through(proxy, queue_server), world.request_id, late_socket, traits=Traits("late")
         ),
     ):
+        await world.submit("it", attributes={"wait": True})
         await eventually(lambda: is_running(late, "it", 1))
+        await eventually(lambda: world.report("late"), runs(1))
         proxy.stall()
         next_.let_go.set()
         async with a_worker(

@@ -15,7 +15,7 @@ from shared.invocation.record import Body
 from shared.invocation.state import State
 from shared.invocation.worker_report import WorkerReport
 from tests.support.eventually import eventually
-from tests.support.function_world import FunctionWorld, new_world, runs
+from tests.support.function_world import UNHURRIED_SECONDS, FunctionWorld, new_world, runs
 from tests.support.invocations import Seen
 from tests.support.recording_framework import RecordingFramework, recording
 from tests.support.rude_framework import rude
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @pytest.fixture
 async def world(queue_server: QueueServer) -> AsyncIterator[FunctionWorld]:
-    async with new_world(queue_server) as made:
+    async with new_world(queue_server, ack_wait=UNHURRIED_SECONDS) as made:
         yield made
 
 
@@ -46,13 +46,15 @@ async def test_answers_and_errors_become_outcomes(
     await world.submit("retried", attributes={"failAttempts": 1})
     await world.submit("used-up", attributes={"failAttempts": 9}, max_attempts=2)
     await world.submit("late", attributes={"wait": True}, timeout_seconds=1)
-    await world.submit("overdue", attributes={"wait": True}, ttl_seconds=0)
     await world.submit("bodiless", body=Body(object_name="gone", size=300_000))
     await world.submit("garbled", body=await world.garbled_body("odd", b'{"name": "odd"}'))
     async with (
         recording(world.executions) as (_, socket),
-        a_worker(queue_server.admin_url, world.request_id, socket, concurrency=8),
+        a_worker(queue_server.admin_url, world.request_id, socket, concurrency=8) as worker,
     ):
+        await eventually(lambda: now(not worker.not_ready()))
+        # It is begun only within the few seconds by which clocks may be wrong.
+        await world.submit("overdue", attributes={"wait": True}, ttl_seconds=0)
         seen = await world.over()
     assert outcomes(seen) == {
         "good": (State.SUCCEEDED, "", 1),

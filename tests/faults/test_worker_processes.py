@@ -18,7 +18,7 @@ from hack.cluster.queue import QueueServer
 from shared.invocation.record import Body
 from shared.invocation.state import State
 from tests.support.eventually import eventually
-from tests.support.function_world import FunctionWorld, new_world, runs
+from tests.support.function_world import UNHURRIED_SECONDS, FunctionWorld, new_world, runs
 from tests.support.http import get
 from tests.support.worker_process import worker_process
 
@@ -40,6 +40,13 @@ atexit.register(time.sleep, 3600)
 
 @pytest.fixture
 async def world(queue_server: QueueServer) -> AsyncIterator[FunctionWorld]:
+    async with new_world(queue_server, ack_wait=UNHURRIED_SECONDS) as made:
+        yield made
+
+
+@pytest.fixture
+async def forgetful_world(queue_server: QueueServer) -> AsyncIterator[FunctionWorld]:
+    """Whose messages soon go to another worker when one says no more."""
     async with new_world(queue_server) as made:
         yield made
 
@@ -49,11 +56,16 @@ async def test_a_worker_is_ready_counts_drains_and_ends_cleanly(
 ) -> None:
     async with worker_process(tmp_path / "w", world.request_id, queue_server) as both:
         await both.ready()
-        await world.submit("slow", attributes={"sleepSeconds": 2})
+        gate = tmp_path / "gate"
+        await world.submit("held", attributes={"until": str(gate)})
         name = f"{world.request_id}-1"
         await eventually(lambda: world.report(name), runs(1))
-        drains = await asyncio.gather(*(get(f"{both.url}/drain", seconds=60) for _ in range(2)))
-        assert [status for status, _ in drains] == [200, 200]
+        async with asyncio.TaskGroup() as group:
+            drains = [group.create_task(get(f"{both.url}/drain", seconds=60)) for _ in range(2)]
+            await eventually(lambda: get(f"{both.url}/readyz"), lambda answer: answer[0] == 503)
+            assert not any(each.done() for each in drains)
+            gate.touch()
+        assert [each.result()[0] for each in drains] == [200, 200]
         seen = await world.over()
         assert [each.state for each in seen.outcomes] == [State.SUCCEEDED]
         assert (await get(f"{both.url}/healthz"))[0] == 200
@@ -80,9 +92,9 @@ async def test_a_worker_that_is_told_to_end_finishes_what_runs(
 
 @pytest.mark.parametrize("seed", [secrets.randbits(32)])
 async def test_processes_may_be_killed_at_any_time(
-    queue_server: QueueServer, world: FunctionWorld, tmp_path: Path, seed: int
+    queue_server: QueueServer, forgetful_world: FunctionWorld, tmp_path: Path, seed: int
 ) -> None:
-    randomness = random.Random(seed)
+    world, randomness = forgetful_world, random.Random(seed)
     for number in range(30):
         told = {"sleepSeconds": randomness.uniform(0, 0.4)}
         await world.submit(f"n{number}", attributes=told, max_attempts=20)

@@ -10,7 +10,7 @@ from serverless.activator.credentials import WorkerUser
 from serverless.worker.access import Access
 from shared.invocation.state import State
 from tests.support.eventually import eventually
-from tests.support.function_world import FunctionWorld, new_world, runs
+from tests.support.function_world import UNHURRIED_SECONDS, FunctionWorld, new_world, runs
 from tests.support.recording_framework import RecordingFramework, recording
 from tests.support.worker_door import admitted
 from tests.support.worker_life import Traits, a_worker
@@ -18,7 +18,7 @@ from tests.support.worker_life import Traits, a_worker
 
 @pytest.fixture
 async def world(queue_server: QueueServer) -> AsyncIterator[FunctionWorld]:
-    async with new_world(queue_server) as made:
+    async with new_world(queue_server, ack_wait=UNHURRIED_SECONDS) as made:
         yield made
 
 

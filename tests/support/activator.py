@@ -23,6 +23,7 @@ from serverless.activator.config import (
 from serverless.activator.parts import NAME, Assembly, keys
 from shared.address import Address
 from tests.support.eventually import eventually
+from tests.support.leases import UNHURRIED
 from tests.support.mortal import Mortal
 from tests.support.mortal_queue import MortalAssembly
 from tests.support.site import Site
@@ -37,7 +38,7 @@ def configuration(site: Site, queue: QueueServer, api_url: str, **changes: Any) 
             metrics_addr=anywhere,
             kubeconfig=str(site.activator_kubeconfig),
             namespaces=NamespacesConfig(instance=site.namespaces.instance),
-            leader_election=ActivatorElectionConfig(namespace=site.namespaces.system),
+            leader_election=ActivatorElectionConfig(namespace=site.namespaces.system, **UNHURRIED),
             runtime_api_url=api_url,
             nats=NATSConfig(
                 url=queue.url,

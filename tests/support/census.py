@@ -1,6 +1,6 @@
 """How many units there were at every moment of the server's history."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from random import Random
 
@@ -17,13 +17,16 @@ from controller.runtime.reflector import Scope
 from controller.runtime.subscription import Notice
 from controller.stockpool.stock import is_claimed, is_ready
 from shared.v1alpha1.gpuunit import GPUUnit
+from tests.support.eventually import eventually
 from tests.support.loops import following
 
 
 class Census:
     """A handler that counts unclaimed units after each change; a watch leaves none out."""
 
-    def __init__(self) -> None:
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
         self._units: dict[ObjectKey, GPUUnit] = {}
         self.most_unclaimed = 0
         self.fewest_ready = 0
@@ -37,6 +40,15 @@ class Census:
         self.most_unclaimed = max(self.most_unclaimed, len(unclaimed))
         self.fewest_ready = min(self.fewest_ready, self._ready)
 
+    async def complete(self) -> None:
+        """Wait until everything was counted that has happened so far."""
+
+        async def is_complete() -> bool:
+            listed = (await self._client.list(GPU_UNITS, self._namespace, {})).items
+            return versions(listed) == versions(self._units.values())
+
+        await eventually(is_complete)
+
     def begin(self) -> None:
         """Forget the past: what is ready now is the fewest so far."""
         self.fewest_ready = self._ready
@@ -47,13 +59,17 @@ class Census:
         return sum(is_ready(unit) and not is_claimed(unit) for unit in units)
 
 
+def versions(units: Iterable[GPUUnit]) -> set[str]:
+    return {unit.metadata.resource_version for unit in units}
+
+
 @asynccontextmanager
 async def counting(client: Client, namespace: str) -> AsyncIterator[Census]:
     """Count for the length of the block."""
     metrics = InformerMetrics(CollectorRegistry())
     scope = Scope(GPU_UNITS, namespace)
     informer = Informer(client, scope, metrics, SystemClock(), Random(7))
-    census = Census()
+    census = Census(client, namespace)
     informer.subscribe(census)
     async with following([informer]):
         yield census

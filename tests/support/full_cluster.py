@@ -7,7 +7,7 @@ from typing import Any
 from hack.cluster.admin import Admin
 from tests.support.eventually import eventually
 from tests.support.pods import a_pod
-from tests.support.site import Site, a_unit
+from tests.support.site import LONGEST_WATCHLESS_SECONDS, Site, a_unit
 
 GPUS = 32
 IN_LINE = 6
@@ -20,12 +20,18 @@ async def fill(
     await eventually(lambda: is_empty(site.admin), seconds=120)
     await asyncio.gather(*(site.create("gpuunits", each, namespace=namespace) for each in units))
     ready = await eventually(
-        lambda: ready_units(site, namespace), lambda found: len(found) == GPUS, seconds=120
+        lambda: ready_units(site, namespace),
+        lambda found: len(found) == GPUS,
+        seconds=LONGEST_WATCHLESS_SECONDS,
     )
     for number in range(IN_LINE):
         await site.create("pods", a_pod(f"stranger-{number}", gpus=1))
         await site.create("gpuunits", a_unit(f"late-{number}"), namespace=site.namespaces.stock)
-    await eventually(lambda: waiting(site), lambda count: count == 2 * IN_LINE)
+    await eventually(
+        lambda: waiting(site),
+        lambda count: count == 2 * IN_LINE,
+        seconds=LONGEST_WATCHLESS_SECONDS,
+    )
     return ready
 
 

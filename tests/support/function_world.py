@@ -5,7 +5,7 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import nats
@@ -30,6 +30,12 @@ from tests.support.invocations import Execution, Seen, Version, is_over, violati
 
 HISTORY = 64
 ACK_WAIT_SECONDS = 2.0
+# Where attempts are counted: a slow machine is no reason for one.
+UNHURRIED_SECONDS = 20.0
+# nats-py itself waits for five seconds, which is little where many functions are made at once.
+ANSWER_SECONDS = 30.0
+# Longer than any machine pauses between two looks at one consumer.
+INACTIVE_SECONDS = 60.0
 
 
 class FunctionWorld:
@@ -43,6 +49,7 @@ class FunctionWorld:
         history: int = HISTORY,
     ) -> None:
         self.client = client
+        self._js = client.jetstream(timeout=ANSWER_SECONDS)
         self.request_id = request_id
         self.function_uid = f"uid-of-{request_id}"
         self.names = QueueNames()
@@ -98,20 +105,20 @@ class FunctionWorld:
     async def publish(self, invocation_id: str, data: bytes) -> None:
         """Put anything on the subject of an invocation."""
         subject = self.names.call_subject(self.request_id, invocation_id)
-        await self.client.jetstream().publish(subject, data)
+        await self._js.publish(subject, data)
 
     async def write(self, invocation_id: str, record: Record, revision: int) -> None:
         """Compare and set a record."""
         subject = self.names.record_subject(record_key(self.request_id, invocation_id))
         headers = {"Nats-Expected-Last-Subject-Sequence": str(revision)}
-        await self.client.jetstream().publish(subject, codec.encode(record), headers=headers)
+        await self._js.publish(subject, codec.encode(record), headers=headers)
 
     async def read(self, invocation_id: str) -> tuple[Record, int]:
         """A record and its revision."""
         key = record_key(self.request_id, invocation_id)
         stream = f"KV_{self.names.record_bucket}"
         subject = self.names.record_subject(key)
-        found = await self.client.jetstream().get_last_msg(stream, subject, direct=True)
+        found = await self._js.get_last_msg(stream, subject, direct=True)
         assert found.seq is not None
         return codec.decode(found.data or b""), found.seq
 
@@ -146,9 +153,8 @@ class FunctionWorld:
         """What a worker has told of itself last."""
         bucket = self.names.worker_bucket
         subject = f"$KV.{bucket}.{worker_key(self.request_id, worker)}"
-        js = self.client.jetstream()
         try:
-            found = await js.get_last_msg(f"KV_{bucket}", subject, direct=True)
+            found = await self._js.get_last_msg(f"KV_{bucket}", subject, direct=True)
         except nats.js.errors.NotFoundError:
             return None
         return worker_report.decode(found.data or b"")
@@ -159,7 +165,7 @@ class FunctionWorld:
 
     async def large_body(self, name: str, data: bytes) -> Body:
         """An object as any client of object stores makes it."""
-        store = await self.client.jetstream().object_store(self.names.bodies_of(self.request_id))
+        store = await self._js.object_store(self.names.bodies_of(self.request_id))
         await store.put(name, data)
         return Body(object_name=name, size=len(data))
 
@@ -174,11 +180,15 @@ class FunctionWorld:
         """The bytes of a result, wherever they are."""
         if not body.object_name:
             return body.inline
-        store = await self.client.jetstream().object_store(self.names.bodies_of(self.request_id))
+        store = await self._js.object_store(self.names.bodies_of(self.request_id))
         return (await store.get(body.object_name)).data or b""
 
     async def seen(self) -> Seen:
-        """Everything of this function that there is now."""
+        """Everything of this function that there is now.
+
+        A message goes last, so it is looked for first: what it has left is there then.
+        """
+        queued = await self._queued()
         versions: dict[str, list[Version]] = defaultdict(list)
         own = f"$KV.{self.names.record_bucket}."
         for msg in await self._all(f"KV_{self.names.record_bucket}", f"{own}{self.request_id}.>"):
@@ -198,7 +208,7 @@ class FunctionWorld:
                 for each in await self._all(self.names.dead_letter_stream, letters)
             ],
             executions=tuple(self.executions),
-            queued=await self._queued(),
+            queued=queued,
         )
 
     async def over(self, *, seconds: float = 90.0) -> Seen:
@@ -217,21 +227,24 @@ class FunctionWorld:
         return [f"{self.request_id}.{subject.removeprefix(prefix)}" for subject in subjects]
 
     async def _all(self, stream: str, subject: str) -> Sequence[Msg]:
-        js = self.client.jetstream()
         config = ConsumerConfig(
-            deliver_policy=DeliverPolicy.ALL, ack_policy=AckPolicy.NONE, inactive_threshold=60.0
+            deliver_policy=DeliverPolicy.ALL,
+            ack_policy=AckPolicy.NONE,
+            inactive_threshold=INACTIVE_SECONDS,
         )
-        subscription = await js.pull_subscribe(subject, stream=stream, config=config)
+        subscription = await self._js.pull_subscribe(subject, stream=stream, config=config)
         found: list[Msg] = []
-        while (pending := (await subscription.consumer_info()).num_pending or 0) > 0:
-            found += await subscription.fetch(min(pending, 500), timeout=10)
+        while (pending := (info := await subscription.consumer_info()).num_pending or 0) > 0:
+            found += await subscription.fetch(min(pending, 500), timeout=ANSWER_SECONDS)
         await subscription.unsubscribe()
+        with suppress(nats.js.errors.NotFoundError):  # a server that was killed has forgotten it
+            await self._js.delete_consumer(stream, info.name)
         return found
 
     async def _api(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         asked = json.dumps(body).encode()
         with heeding_cancellation():
-            answer = await self.client.request(f"$JS.API.{path}", asked, timeout=10)
+            answer = await self.client.request(f"$JS.API.{path}", asked, timeout=ANSWER_SECONDS)
         decoded: dict[str, Any] = json.loads(answer.data)
         assert "error" not in decoded, decoded
         return decoded

@@ -14,7 +14,7 @@ from hack.local import ours
 from tests.support.caller import Answer, Caller
 from tests.support.eventually import eventually
 from tests.support.products import running
-from tests.support.site import Site, new_site
+from tests.support.site import LONGEST_WATCHLESS_SECONDS, Site, new_site
 
 CATALOGUE = {
     "h1.small": {"memory": "1Gi", "cpu": "1", "description": "No GPU, for trials."},
@@ -46,7 +46,9 @@ class Installation:
             found = (await self.api.get(f"{STOCK}?specName={spec}&phase=Ready&limit=500")).data
             return [each for each in found if "claimedBy" not in each]
 
-        return await eventually(look, lambda found: len(found) == count, seconds=120)
+        return await eventually(
+            look, lambda found: len(found) == count, seconds=LONGEST_WATCHLESS_SECONDS
+        )
 
     async def a_unit(self, **asked: Any) -> Answer:
         """The answer to the creation of a unit from stock of its own."""

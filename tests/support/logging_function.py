@@ -1,4 +1,7 @@
-"""A function that writes down every call before it answers; a program of its own."""
+"""A function that writes down every call before it answers; a program of its own.
+
+The attribute `sleepSeconds` says how long a call takes, once there is the file that `until` names.
+"""
 
 import asyncio
 import os
@@ -6,12 +9,16 @@ from pathlib import Path
 
 from serverless.framework import Invocation, serve
 from serverless.worker.clock import SystemClock
+from tests.support.eventually import POLL_SECONDS
 
 
 async def handle(given: Invocation) -> str:
     line = f"{given.id} {given.run} {given.attempt} {SystemClock().now()}\n"
     with Path(os.environ["EXECUTIONS"]).open("a") as log:  # noqa: ASYNC230 - one line
         log.write(line)
+    gate = Path(given.attributes.get("until", "/"))
+    while not gate.exists():  # noqa: ASYNC110, ASYNC240 - another process makes it
+        await asyncio.sleep(POLL_SECONDS)
     await asyncio.sleep(given.attributes.get("sleepSeconds", 0))
     if "exit" in given.attributes:
         os._exit(3)

@@ -15,6 +15,7 @@ from controller.runtime.connect import connected
 from shared.address import Address
 from shared.leader_election import LeaderElectionConfig
 from tests.support.eventually import eventually
+from tests.support.leases import UNHURRIED
 from tests.support.site import Site
 
 FIELD_MANAGER = "gpu-runtime-controller"
@@ -47,7 +48,7 @@ def configuration(site: Site, **changes: Any) -> Config:
         namespaces=NamespacesConfig(
             stock=names.stock, instance=names.instance, system=names.system
         ),
-        leader_election=LeaderElectionConfig(namespace=names.system),
+        leader_election=LeaderElectionConfig(namespace=names.system, **UNHURRIED),
         **changes,
     )
 

@@ -15,7 +15,7 @@ from tests.support.eventually import eventually
 from tests.support.hurried_clock import HurriedClock
 from tests.support.our_controller import controlled
 from tests.support.processes import Processes
-from tests.support.site import Site, a_unit
+from tests.support.site import LONGEST_WATCHLESS_SECONDS, Site, a_unit
 from tests.support.snapshot import Snapshot, still
 
 PATIENCE: Final = 20.0
@@ -45,7 +45,7 @@ class RealWorld:
         """Ready stock; its uid."""
         body = a_unit(name, specName=spec, gpu=0, memory="1Mi")
         made = await self._site.create("gpuunits", body, namespace=self.where.stock)
-        await eventually(lambda: self._was_ready(name), seconds=90)
+        await eventually(lambda: self._was_ready(name), seconds=LONGEST_WATCHLESS_SECONDS)
         return str(made["metadata"]["uid"])
 
     async def _was_ready(self, name: str) -> bool:

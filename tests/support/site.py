@@ -16,13 +16,14 @@ from hack.generate import rbac
 from serverless.activator.rbac import RULES as ACTIVATOR_RULES
 from shared.rbac import Rule
 from shared.v1alpha1.group import GROUP, VERSION
-from tests.support.eventually import DEADLINE_SECONDS, eventually
+from tests.support.eventually import eventually
 
 RBAC_API = "/apis/rbac.authorization.k8s.io/v1"
 OURS = f"/apis/{GROUP}/{VERSION}"
 # What our programs keep from deletion until they are done with it.
 GUARDED = ((OURS, "functions"), (OURS, "gpustorages"), ("/apis/batch/v1", "jobs"))
-# The garbage collector of a new cluster learns of our kinds only every thirty seconds.
+# The garbage collector of a new cluster learns of our kinds only every thirty seconds, and later
+# on a machine on which many other things run.
 COLLECTION_SECONDS = 120.0
 # A client of a server that was paused notices in 45 s, and waits 30 s before it watches again.
 LONGEST_WATCHLESS_SECONDS = 120.0
@@ -90,7 +91,12 @@ class Site:
         await eventually(is_gone, seconds=COLLECTION_SECONDS)
 
     async def unit_with(
-        self, name: str, reason: str, *, namespace: str = "", seconds: float = DEADLINE_SECONDS
+        self,
+        name: str,
+        reason: str,
+        *,
+        namespace: str = "",
+        seconds: float = LONGEST_WATCHLESS_SECONDS,
     ) -> dict[str, Any]:
         """The unit once its Ready condition has that reason."""
         return await eventually(

@@ -15,7 +15,7 @@ from shared.v1alpha1.operation import Operation, OperationType
 from tests.support.invariants import Answer, Rest
 
 REST_SECONDS = 15.0  # the resumption looks every 5 s, and resumes what it sees twice
-MOST_LOOKS = 40
+MOST_LOOKS = 100  # two and a half minutes of a hurried clock: caches may be blind for so long
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,20 @@ class Snapshot:
         )
 
     @property
+    def everything(self) -> list[Object]:
+        """All objects."""
+        return [*self.stock, *self.units, *self.records, *self.storages]
+
+    @property
     def versions(self) -> frozenset[str]:
-        everything: list[Object] = [*self.stock, *self.units, *self.records, *self.storages]
-        return frozenset(each.metadata.resource_version for each in everything)
+        return frozenset(each.metadata.resource_version for each in self.everything)
 
     @property
     def is_busy(self) -> bool:
         """Whether something is bound to change, or else is stuck."""
-        return not all(map(is_final, self.records)) or any(map(claim.is_claimed, self.stock))
+        is_going = any(each.metadata.deletion_timestamp for each in self.everything)
+        is_claimed = any(map(claim.is_claimed, self.stock))
+        return is_going or is_claimed or not all(map(is_final, self.records))
 
 
 async def still(look: Callable[[], Awaitable[Snapshot]], clock: Clock) -> Snapshot:

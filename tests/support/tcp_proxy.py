@@ -25,6 +25,7 @@ class TCPProxy:
     """Forwards to one server; faults hold for the connections there are and those to come.
 
     `stall` keeps connections open and forwards nothing, as a half-open connection does;
+    `mute` forwards what clients send and holds back what the server says;
     `refuse` accepts no new ones; `cut` resets those there are; `delay` holds back every chunk;
     `cut_after` resets each after so many more chunks from the server.
     """
@@ -34,6 +35,8 @@ class TCPProxy:
         self._pipes: set[Pipe] = set()
         self._flowing = asyncio.Event()
         self._flowing.set()
+        self._audible = asyncio.Event()
+        self._audible.set()
         self._delay = 0.0
         self._refusing = False
         self._most_chunks: int | None = None
@@ -54,6 +57,9 @@ class TCPProxy:
     def stall(self) -> None:
         self._flowing.clear()
 
+    def mute(self) -> None:
+        self._audible.clear()
+
     def delay(self, seconds: float) -> None:
         self._delay = seconds
 
@@ -68,6 +74,7 @@ class TCPProxy:
     def heal(self) -> None:
         """No more faults for what comes; what was cut stays cut."""
         self._flowing.set()
+        self._audible.set()
         self._delay = 0.0
         self._refusing = False
         self._most_chunks = None
@@ -130,8 +137,10 @@ class TCPProxy:
             while chunk := await reader.read(CHUNK_BYTES):
                 await asyncio.sleep(self._delay)
                 await self._flowing.wait()
-                if writer is pipe.client and pipe.half_closed:
-                    continue
+                if writer is pipe.client:
+                    await self._audible.wait()
+                    if pipe.half_closed:
+                        continue
                 writer.write(chunk)
                 await writer.drain()
                 if writer is pipe.client:
