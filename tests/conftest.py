@@ -4,6 +4,7 @@ import asyncio
 import secrets
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,9 @@ async def namespace(admin: Admin) -> AsyncIterator[str]:
     """A fresh namespace in which pods can be made."""
     name = f"test-{secrets.token_hex(4)}"
     await admin.create("/api/v1/namespaces", {"metadata": {"name": name}})
-    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-    await eventually(lambda: admin.get(account), tolerate=RefusedError)
+    # What the cluster itself puts there comes a moment later, and tests count what they find.
+    for given in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
+        path = f"/api/v1/namespaces/{name}/{given}"
+        await eventually(partial(admin.get, path), tolerate=RefusedError)
     yield name
     await admin.delete(f"/api/v1/namespaces/{name}")

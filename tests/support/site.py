@@ -4,6 +4,7 @@ import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hack.generate import rbac
 from serverless.activator.rbac import RULES as ACTIVATOR_RULES
 from shared.rbac import Rule
 from shared.v1alpha1.group import GROUP, VERSION
+from tests.support.access_review import is_allowed
 from tests.support.eventually import eventually
 
 RBAC_API = "/apis/rbac.authorization.k8s.io/v1"
@@ -24,6 +26,7 @@ OURS = f"/apis/{GROUP}/{VERSION}"
 GUARDED = ((OURS, "functions"), (OURS, "gpustorages"), ("/apis/batch/v1", "jobs"))
 # The garbage collector of a new cluster learns of our kinds only every thirty seconds.
 COLLECTION_SECONDS = 60.0
+SETTLING_SECONDS = 90.0
 # A client of a server that was paused notices in 45 s, and waits 30 s before it watches again.
 LONGEST_WATCHLESS_SECONDS = 120.0
 ACCOUNTS = {
@@ -90,7 +93,7 @@ class Site:
         await eventually(is_gone, seconds=COLLECTION_SECONDS)
 
     async def unit_with(
-        self, name: str, reason: str, *, namespace: str = "", seconds: float = 30.0
+        self, name: str, reason: str, *, namespace: str = "", seconds: float = SETTLING_SECONDS
     ) -> dict[str, Any]:
         """The unit once its Ready condition has that reason."""
         return await eventually(
@@ -158,22 +161,26 @@ async def release(admin: Admin, kind: str) -> None:
 
 
 async def grant(admin: Admin, names: Namespaces) -> None:
-    """Give our accounts the generated roles in these namespaces."""
+    """Give our accounts the generated roles in these namespaces, and wait until they hold."""
     shipped = {
         "runtime-stock": names.stock,
         "runtime-instance": names.instance,
         "runtime-system": names.system,
     }
+    given: list[tuple[str, Rule]] = []
     for default, namespace in shipped.items():
         for account, rules in ACCOUNTS.items():
             held = [moved(rule, namespace) for rule in rules if rule.namespace == default]
             await bind(admin, account, namespace, rbac.merged(held))
+            given += [(account, rule) for rule in held[:1]]
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
         await eventually(
             lambda path=path: admin.get(path),  # type: ignore[misc]
             seconds=LONGEST_WATCHLESS_SECONDS,
             tolerate=RefusedError,
         )
+    for account, rule in given:
+        await eventually(partial(is_allowed, admin, account, rule))
 
 
 async def bind(admin: Admin, account: str, namespace: str, rules: Sequence[Rule]) -> None:
