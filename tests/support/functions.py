@@ -139,7 +139,9 @@ class Functions:
     async def make(self, wire: dict[str, Any]) -> None:
         """Make a stream as it is written."""
         body = msgspec.json.encode(wire)
-        await self.client.request(f"$JS.API.STREAM.CREATE.{wire['name']}", body, timeout=PATIENCE_SECONDS)
+        await self.client.request(
+            f"$JS.API.STREAM.CREATE.{wire['name']}", body, timeout=PATIENCE_SECONDS
+        )
 
     async def report(self, name: str, worker: str, running: int, last_active: int) -> None:
         """What a worker tells of itself."""

@@ -143,8 +143,9 @@ async def remove(admin: Admin, names: Namespaces) -> None:
     """
     for each in (names.stock, names.instance, names.system):
         await admin.delete(f"/api/v1/namespaces/{each}")
-    pods = f"/api/v1/namespaces/{names.instance}/pods"
-    await admin.request("DELETE", pods, query={"gracePeriodSeconds": "0"})
+    for each in (names.stock, names.instance):
+        pods = f"/api/v1/namespaces/{each}/pods"
+        await admin.request("DELETE", pods, query={"gracePeriodSeconds": "0"})
     for root, kind in GUARDED:
         await release(admin, f"{root}/namespaces/{names.instance}/{kind}")
 
