@@ -78,11 +78,14 @@ async def test_a_program_that_fails_is_told_of_and_not_replaced_until_it_is_chan
     assert "exit code 3" in said["message"]
 
     tried = await restarts_of(site, worker)
-    await eventually(lambda: restarts_of(site, worker), lambda count: count >= tried + 2)
+    await eventually(
+        lambda: restarts_of(site, worker), lambda count: count >= tried + 2, seconds=SECONDS
+    )
     (kept,) = await functions.workers(name)
     assert kept["metadata"]["uid"] == unit["metadata"]["uid"]
-    status = await functions.says(name, bool)
-    assert (status["phase"], status["workerCounter"]) == ("Degraded", 1)
+    # Between two ends the program runs, and nobody can know yet that it will fail again.
+    status = await functions.says(name, lambda status: status.get("phase") == "Degraded")
+    assert status["workerCounter"] == 1
 
     await functions.change(name, template=None)
     await functions.says(name, is_ready_with(2), seconds=SECONDS)

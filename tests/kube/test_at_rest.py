@@ -5,6 +5,8 @@ import re
 from collections import Counter
 from functools import partial
 
+import pytest
+
 from hack.cluster.admin import Admin
 from tests.support.deployments import is_at_rest
 from tests.support.eventually import eventually
@@ -85,6 +87,7 @@ async def quiet(admin: Admin) -> bool:
     return await writes(admin) == before
 
 
+@pytest.mark.timeout(900)
 async def test_units_pools_and_storages_cost_no_write_in_a_minute(site: Site) -> None:
     small = {"memory": "16Mi", "gpu": 0}
     ports = {"template": {"ports": [{"name": "http", "port": 80}]}}

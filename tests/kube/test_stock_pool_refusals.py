@@ -70,7 +70,7 @@ async def test_a_quota_that_refuses_is_told_of_and_survived(
         pool = await stock.says(lambda pool: pool.status.phase == "Degraded")
         assert "exceeded quota" in pool.status.conditions[0].message
         await admin.patch(quota, {"spec": {"hard": {COUNTED: "9"}}})
-        await eventually(stock.unclaimed, lambda found: len(found) == 3, seconds=60)
+        await eventually(stock.unclaimed, lambda found: len(found) == 3)
         await stock.says(lambda pool: pool.status.phase == "Progressing")
 
 

@@ -72,7 +72,7 @@ async def test_a_storage_is_filled_and_then_ready(site: Site, kind: str) -> None
 async def test_a_failure_is_told_and_waits_for_a_request(site: Site) -> None:
     async with controlled(site):
         await create(site, simulated("data", exit_code=3))
-        failed = await storage_with(site, "data", "PrepareFailed", seconds=60)
+        failed = await storage_with(site, "data", "PrepareFailed")
         await eventually(
             lambda: job_of(site, "data"), lambda kept: not kept["metadata"].get("finalizers")
         )
@@ -90,7 +90,7 @@ async def test_a_failure_is_told_and_waits_for_a_request(site: Site) -> None:
 async def test_a_request_to_recover_begins_one_new_attempt(site: Site) -> None:
     async with controlled(site):
         await create(site, simulated("data", exit_code=1))
-        await storage_with(site, "data", "PrepareFailed", seconds=60)
+        await storage_with(site, "data", "PrepareFailed")
         before = await job_of(site, "data")
         await heal(site, "data")
         await recover(site, "data", "r1")

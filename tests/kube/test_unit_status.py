@@ -230,7 +230,7 @@ async def test_a_unit_that_is_made_again_at_once_gets_children_of_its_own(site: 
         await site.admin.delete(site.path("gpuunits", "mine"))
         again = await site.create("gpuunits", a_users_unit("mine", template=PORTS))
         # The garbage collector takes half a minute to hear of a kind that is new to the cluster.
-        unit = await site.unit_with("mine", "UnitReady", seconds=60)
+        unit = await site.unit_with("mine", "UnitReady")
         service = await site.admin.get(site.path("services", "unit-mine"))
         events = await site.list("events")
 

@@ -25,8 +25,8 @@ OURS = f"/apis/{GROUP}/{VERSION}"
 # What our programs keep from deletion until they are done with it.
 GUARDED = ((OURS, "functions"), (OURS, "gpustorages"), ("/apis/batch/v1", "jobs"))
 # The garbage collector of a new cluster learns of our kinds only every thirty seconds.
-COLLECTION_SECONDS = 60.0
-SETTLING_SECONDS = 90.0
+COLLECTION_SECONDS = 120.0
+SETTLING_SECONDS = 120.0
 # A client of a server that was paused notices in 45 s, and waits 30 s before it watches again.
 LONGEST_WATCHLESS_SECONDS = 120.0
 ACCOUNTS = {
