@@ -116,10 +116,10 @@ async def test_open_records_without_a_message_are_queued_again(swept: Swept) -> 
     queued = await functions.submit(FN, "queued")
     await functions.write(FN, "dead-worker", transition.begun(lost, "fn-1", 999, now_ms()))
     await functions.write(FN, "live-worker", transition.begun(lost, "fn-2", 999, now_ms()))
-    await functions.report(FN, "fn-2", 1, now_ms())
     redriven = transition.redriven(transition.cancelled(queued, now_ms()), now_ms())
     stale = await functions.queue(FN, "redriven", queued)
     await functions.write(FN, "redriven", redriven)
+    await functions.report(FN, "fn-2", 1, now_ms())
 
     await swept.sweep.round()
 

@@ -86,7 +86,7 @@ async def furnish(site: Site) -> None:
 
 async def everything_runs(site: Site) -> None:
     for name in ("plain", "claimed"):
-        await site.unit_with(name, "UnitReady", seconds=90)
+        await site.unit_with(name, "UnitReady")
 
     async def available() -> int:
         (pool,) = await site.list("stockpools", namespace=site.namespaces.stock)
