@@ -6,7 +6,7 @@ from typing import Any
 from controller.caches import Caches
 from controller.child import Child, child, stamped
 from controller.gpuunit.deployment import deployment
-from controller.gpuunit.labels import caller_labels, own_labels
+from controller.gpuunit.labels import added_labels, own_labels
 from controller.gpuunit.network_policy import network_policy
 from controller.gpuunit.rollout import gives_way
 from controller.gpuunit.service import service
@@ -57,7 +57,7 @@ def deployment_child(
 
 
 def asked_for(unit: GPUUnit, settings: UnitSettings, live: Deployment | None) -> dict[str, Any]:
-    """The Deployment of the spec; labels of the caller alone restart nobody's pod.
+    """The Deployment of the spec; added labels alone restart nobody's pod.
 
     They reach the pods when something else does.
     """
@@ -69,7 +69,7 @@ def asked_for(unit: GPUUnit, settings: UnitSettings, live: Deployment | None) ->
         body = deployment(unit, settings, labels, giving_way=False)
         if live.metadata.annotations.get(APPLIED_HASH) == digest(body):
             return body
-    return deployment(unit, settings, caller_labels(unit), giving_way=False)
+    return deployment(unit, settings, added_labels(unit, settings), giving_way=False)
 
 
 def is_rolled_out(live: Deployment, body: Mapping[str, Any], fingerprint: str) -> bool:

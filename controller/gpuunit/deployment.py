@@ -12,7 +12,7 @@ from shared.v1alpha1.gpuunit import GPUUnit
 
 
 def deployment(
-    unit: GPUUnit, settings: UnitSettings, caller_labels: Mapping[str, str], *, giving_way: bool
+    unit: GPUUnit, settings: UnitSettings, added_labels: Mapping[str, str], *, giving_way: bool
 ) -> dict[str, Any]:
     """Keeps one pod of `unit`; `giving_way` lets the old pod go before the new one runs."""
     is_stock = settings.namespaces.is_stock(key_of(unit))
@@ -23,7 +23,7 @@ def deployment(
             "revisionHistoryLimit": 2,
             "selector": {"matchLabels": selector(unit)},
             "strategy": {"type": "Recreate"} if is_stock else _rolling(int(giving_way)),
-            "template": pod_template(unit, settings, caller_labels),
+            "template": pod_template(unit, settings, added_labels),
         },
     }
 

@@ -2,7 +2,9 @@
 
 from typing import Any, Final
 
+from controller.gpuunit.settings import UnitSettings
 from controller.kinds import GPU_UNITS
+from controller.runtime.kind import key_of
 from controller.runtime.ownership import controlled_by
 from shared import wellknown
 from shared.own_labels import callers
@@ -27,9 +29,13 @@ def selector(unit: GPUUnit) -> dict[str, str]:
     return {wellknown.UNIT_LABEL: unit.metadata.name}
 
 
-def caller_labels(unit: GPUUnit) -> dict[str, str]:
-    """The labels of `unit` that are not ours."""
-    return callers(unit.metadata.labels)
+def added_labels(unit: GPUUnit, settings: UnitSettings) -> dict[str, str]:
+    """What the pods of `unit` have besides: the caller's labels, and the function they work for."""
+    theirs = callers(unit.metadata.labels)
+    serverless = unit.spec.serverless
+    if serverless is None or settings.namespaces.is_stock(key_of(unit)):
+        return theirs
+    return {**theirs, wellknown.FUNCTION_LABEL: serverless.request_id}
 
 
 def child_metadata(unit: GPUUnit, name: str) -> dict[str, Any]:

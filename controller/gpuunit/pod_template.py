@@ -18,7 +18,7 @@ from shared.v1alpha1.gpuunit import GPUUnit
 
 
 def pod_template(
-    unit: GPUUnit, settings: UnitSettings, caller_labels: Mapping[str, str]
+    unit: GPUUnit, settings: UnitSettings, added_labels: Mapping[str, str]
 ) -> dict[str, Any]:
     """What the Deployment of `unit` makes its pod of; of two equal labels ours wins."""
     is_stock = settings.namespaces.is_stock(key_of(unit))
@@ -26,7 +26,7 @@ def pod_template(
     spec = {**locked_down_pod(), **node_choice(unit.spec), **role}
     serverless = None if is_stock else unit.spec.serverless
     return {
-        "metadata": {"labels": {**caller_labels, **own_labels(unit)}},
+        "metadata": {"labels": {**added_labels, **own_labels(unit)}},
         "spec": spec if serverless is None else worker_pod(spec, unit, serverless, settings),
     }
 

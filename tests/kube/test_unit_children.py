@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from controller.gpuunit.deployment import deployment
-from controller.gpuunit.labels import caller_labels
+from controller.gpuunit.labels import added_labels
 from controller.gpuunit.network_policy import network_policy
 from controller.gpuunit.service import service
 from controller.kinds import DEPLOYMENTS, GPU_UNITS, NETWORK_POLICIES, SERVICES
@@ -74,7 +74,7 @@ async def stored(client: Client, unit: GPUUnit) -> GPUUnit:
 def children(unit: GPUUnit, stock: str) -> Iterator[tuple[Kind[Any], dict[str, Any]]]:
     given = settings(stock, unit.metadata.namespace)
     for giving_way in (False, True):
-        made = deployment(unit, given, caller_labels(unit), giving_way=giving_way)
+        made = deployment(unit, given, added_labels(unit, given), giving_way=giving_way)
         yield DEPLOYMENTS, made
     yield NETWORK_POLICIES, network_policy(unit, given)
     if (found := service(unit)) is not None:

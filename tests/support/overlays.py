@@ -39,6 +39,7 @@ async def applied(plane: ControlPlane, overlay: str) -> AsyncIterator[None]:
         yield
     finally:
         await kubectl.run("delete", WORKLOADS, "-n", SYSTEM, "-l", OURS, "--wait=true")
+        await kubectl.run("delete", "networkpolicies", "-A", "-l", OURS)
 
 
 def named(objects: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Deployments as released controllers have left them, each beside the unit that it is of.
 
 `python -m tests.unit.controller.gpuunit.golden_deployments` writes down what the present code makes
-of the stored units. Do that only where users' pods may restart, and say so in the changelog.
+of the stored units. Do that only where users' pods may restart, and say so in the changelog; or
+keep what was there before in `older`, which must be left alone too.
 """
 
 import json
@@ -19,6 +20,7 @@ from shared.v1alpha1.gpuunit import GPUUnit
 
 FOLDER = Path(__file__).parent / "golden"
 PATHS = sorted(FOLDER.glob("*.json"))
+OLDER = sorted(FOLDER.glob("older/*.json"))
 
 
 def shipped_settings() -> UnitSettings:

@@ -14,13 +14,14 @@ from controller.runtime.digest import digest
 from shared.deployment import Deployment
 from shared.reasons import UnitReason
 from tests.unit.controller.gpuunit.golden_deployments import (
+    OLDER,
     PATHS,
     made_of,
     shipped_settings,
     stored_unit,
 )
 
-ALL = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+RELEASED = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 WARNING = (
     "every pod of such a unit would restart when this controller is installed: if that is "
     "wanted, see golden_deployments.py"
@@ -32,7 +33,7 @@ def released(path: Path) -> dict[str, Any]:
     return found
 
 
-@ALL
+@RELEASED
 def test_the_pods_of_a_unit_stay_as_they_were_released(path: Path) -> None:
     golden = released(path)
     made = made_of(stored_unit(path))
@@ -44,7 +45,7 @@ def test_the_pods_of_a_unit_stay_as_they_were_released(path: Path) -> None:
     assert made["hash"] == golden["hash"], "the hash of what was applied is another one"
 
 
-@ALL
+@pytest.mark.parametrize("path", [*PATHS, *OLDER], ids=lambda path: path.stem)
 def test_a_new_controller_finds_nothing_to_do(path: Path) -> None:
     """With the Deployment in the cluster as the released controller has written it."""
     golden = released(path)

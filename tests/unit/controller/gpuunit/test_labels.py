@@ -1,8 +1,10 @@
 """The children of a unit can be told from all others."""
 
-from controller.gpuunit.labels import caller_labels, child_metadata, own_labels, selector
+from typing import Any
+
+from controller.gpuunit.labels import added_labels, child_metadata, own_labels, selector
 from shared import wellknown
-from tests.support.gpu_units import INSTANCE, a_unit
+from tests.support.gpu_units import INSTANCE, STOCK, a_unit, settings
 
 OWN = {
     "runtime.lokiwager.io/unit": "one",
@@ -25,7 +27,7 @@ def test_the_selector_is_the_unit_alone() -> None:
     assert selector(unit) == {"runtime.lokiwager.io/unit": "one"}
 
 
-def test_the_caller_s_labels_are_those_that_are_not_ours() -> None:
+def test_the_caller_s_labels_are_added_if_they_are_not_ours() -> None:
     theirs = {"team": "a", "sim.local/mode": "slow", "empty": ""}
     ours = {
         wellknown.UNIT_LABEL: "x",
@@ -33,7 +35,14 @@ def test_the_caller_s_labels_are_those_that_are_not_ours() -> None:
         wellknown.MANAGED_BY_LABEL: "gpu-runtime",
         wellknown.APP_NAME_LABEL: "x",
     }
-    assert caller_labels(a_unit(labels={**theirs, **ours})) == theirs
+    assert added_labels(a_unit(labels={**theirs, **ours}), settings()) == theirs
+
+
+def test_the_pods_of_a_worker_name_the_function() -> None:
+    worker: dict[str, Any] = {"labels": {"team": "a"}, "serverless": {"requestID": "echo"}}
+    added = {"team": "a", "runtime.lokiwager.io/function": "echo"}
+    assert added_labels(a_unit(**worker), settings()) == added
+    assert added_labels(a_unit(namespace=STOCK, **worker), settings()) == {"team": "a"}
 
 
 def test_a_child_goes_with_its_unit() -> None:
