@@ -20,8 +20,9 @@ async def eventually(
 ) -> T:
     """What `look` gives once `is_right` holds for it; fails with the last value at the deadline."""
     last: object = "nothing was seen"
+    deadline = asyncio.timeout(seconds)
     try:
-        async with asyncio.timeout(seconds) as deadline:
+        async with deadline:
             while True:
                 try:
                     value = await look()

@@ -45,4 +45,5 @@ async def is_heeded(admin: Admin, namespace: str) -> bool:
 
 
 def is_counting(quota: Mapping[str, Any]) -> bool:
-    return {COUNTED, PROBED} <= quota["status"].get("used", {}).keys()
+    used: Mapping[str, str] = quota["status"].get("used", {})
+    return {COUNTED, PROBED} <= used.keys()
