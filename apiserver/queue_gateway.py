@@ -61,6 +61,10 @@ class RecordStore(Protocol):
         """Make a record as if it had never been; RecordStaleError."""
         ...
 
+    async def fullness(self) -> float:
+        """How much of the room for records is taken, from 0 to 1."""
+        ...
+
 
 class CallQueue(Protocol):
     """The work queue; every method raises QueueError and nothing else."""

@@ -13,8 +13,8 @@ from apiserver.services.archive_lists import ArchiveLists
 from apiserver.services.function_lookup import FunctionLookup
 from apiserver.services.functions import FunctionService
 from apiserver.services.ingress import Ingress
-from apiserver.services.ingress_metrics import IngressMetrics
 from apiserver.services.invocation_lists import InvocationLists
+from apiserver.services.invocation_metrics import InvocationMetrics
 from apiserver.services.invocations import InvocationService
 from apiserver.services.object_creation import ObjectCreation
 from apiserver.use_cases import Surroundings
@@ -44,11 +44,11 @@ class ServerlessUseCases:
     ) -> None:
         clock, retention = world.clock, where.record_seconds
         lookup = FunctionLookup(objects, where.instance, clock)
-        metrics = IngressMetrics(world.registry)
+        metrics = InvocationMetrics(world.registry)
         ingress = Ingress(queue, lookup, metrics, clock, world.make_id, retention)
         self.functions = FunctionService(objects, where.instance, creation, queue.calls, retention)
         archive = None
         if world.archive is not None:
             archive = ArchiveLists(world.archive, clock, retention)
-        self.invocations = InvocationService(queue, ingress, lookup, clock, archive)
+        self.invocations = InvocationService(queue, ingress, lookup, metrics, clock, archive)
         self.index = InvocationLists(queue.history, lookup, archive)

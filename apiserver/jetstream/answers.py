@@ -48,10 +48,17 @@ class Made(Answer, frozen=True):
 
 
 class State(msgspec.Struct, frozen=True):
-    """The span of a stream."""
+    """The span of a stream, and how large it is."""
 
     first_seq: int = 0
     last_seq: int = 0
+    bytes: int = 0
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What a stream may be; -1 is no limit."""
+
+    max_bytes: int = -1
 
 
 class StreamInfo(Answer, frozen=True):
@@ -59,6 +66,7 @@ class StreamInfo(Answer, frozen=True):
 
     total: int = 0
     state: State = State()
+    config: Settings = Settings()
 
 
 class ConsumerInfo(Answer, frozen=True):

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 from nats.aio.msg import Msg
 
-from apiserver.jetstream.answers import Stored
+from apiserver.jetstream.answers import Stored, StreamInfo
 from apiserver.jetstream.caller import Caller
 from apiserver.queue_errors import QueueError
 from apiserver.queue_gateway import Kept
@@ -46,6 +46,12 @@ class RecordBucket:
     async def take_back(self, key: str, revision: int) -> None:
         """Leave a mark in its place: the bucket lets nobody delete."""
         await self._publish(key, b"", {EXPECTED: str(revision), OPERATION: "DEL"})
+
+    async def fullness(self) -> float:
+        """How much of the room for records is taken; a bucket without a limit is never full."""
+        subject = f"$JS.API.STREAM.INFO.KV_{self._names.record_bucket}"
+        info = await self._caller.answer(StreamInfo, subject)
+        return max(0.0, info.state.bytes / info.config.max_bytes)
 
     async def _publish(self, key: str, value: bytes, headers: Mapping[str, str]) -> int:
         subject = self._names.record_subject(key)

@@ -17,9 +17,10 @@ from apiserver.queue_errors import (
 )
 from apiserver.queue_gateway import Kept, Queue
 from apiserver.services.function_lookup import FunctionLookup
-from apiserver.services.ingress_metrics import IngressMetrics
 from apiserver.services.intake import Intake
+from apiserver.services.invocation_metrics import InvocationMetrics
 from apiserver.services.queue_depth import QueueDepth, full
+from apiserver.services.record_room import RecordRoom, crowded
 from apiserver.services.settlement import Settlement
 from apiserver.services.submission import (
     Acceptance,
@@ -30,6 +31,7 @@ from apiserver.services.submission import (
     is_of,
     orphaned,
     replayed,
+    require_keeping,
     require_kept,
     unknown,
 )
@@ -48,7 +50,7 @@ class Ingress:
         self,
         queue: Queue,
         functions: FunctionLookup,
-        metrics: IngressMetrics,
+        metrics: InvocationMetrics,
         clock: Clock,
         make_id: Callable[[], str],
         retention_seconds: float,
@@ -60,6 +62,7 @@ class Ingress:
         self._make_id = make_id
         self._retention_seconds = retention_seconds
         self._depth = QueueDepth(queue.calls, clock)
+        self._room = RecordRoom(queue.records, clock)
         self._intake = Intake(queue.bodies, make_id)
         self._settlement = Settlement(queue)
 
@@ -67,6 +70,7 @@ class Ingress:
         """Take in the payload where there is room; nothing of it is visible to anybody yet."""
         require_kept(command, self._retention_seconds)
         function = await self._functions.accepting(command.request_id)
+        require_keeping(command, function.spec, self._retention_seconds)
         invocation_id = command.invocation_id or self._make_id()
         await self._require_room(function, command)
         name = request_object(function.metadata.uid, invocation_id)
@@ -121,6 +125,7 @@ class Ingress:
             if not record.is_final:
                 record = orphaned(record, milliseconds(self._clock))
                 revision = await self._queue.records.write(submission.key, record, kept.revision)
+                self._metrics.finished(submission.command.request_id, record.state)
                 kept = Kept(record, revision)
             settled = await self._settlement.settle(
                 invocation_of(submission, record), kept.revision
@@ -152,15 +157,22 @@ class Ingress:
         raise refusal
 
     async def _require_room(self, function: Function, command: Invoke) -> None:
-        """Refuse more than the function may have queued; what is there already may be repeated."""
-        if await self._depth.has_room(function):
+        """Refuse more than there is room for; what is there already may be repeated."""
+        refusal = await self._refusal(function)
+        if refusal is None:
             return
         kept = None
         if command.invocation_id is not None:
             key = record_key(command.request_id, command.invocation_id)
             kept = await self._queue.records.find(key)
         if kept is None or not is_of(kept, function):
-            raise full(function)
+            raise refusal
+
+    async def _refusal(self, function: Function) -> QueueFullError | None:
+        """Why the function may have no more queued now."""
+        if not await self._depth.has_room(function):
+            return full(function)
+        return None if await self._room.is_left() else crowded()
 
     async def _discard(self, submission: Submission) -> None:
         """Remove a payload that is in no record; what stays is removed by its age."""

@@ -13,6 +13,7 @@ from apiserver.queue_gateway import Queue
 from apiserver.services.archive_lists import ArchiveLists
 from apiserver.services.function_lookup import FunctionLookup
 from apiserver.services.ingress import Ingress
+from apiserver.services.invocation_metrics import InvocationMetrics
 from apiserver.services.settlement import Settlement
 from apiserver.services.submission import Acceptance, Submission
 from apiserver.services.waiting import Waiting
@@ -55,12 +56,14 @@ class InvocationService:
         queue: Queue,
         ingress: Ingress,
         functions: FunctionLookup,
+        metrics: InvocationMetrics,
         clock: Clock,
         archive: ArchiveLists | None = None,
     ) -> None:
         self._queue = queue
         self._ingress = ingress
         self._functions = functions
+        self._metrics = metrics
         self._clock = clock
         self._archive = archive
         self._waiting = Waiting(queue)
@@ -102,6 +105,8 @@ class InvocationService:
                 written = await self._write(seen, changed)
             except RecordStaleError:
                 continue
+            if changed.is_final:
+                self._metrics.finished(request_id, changed.state)
             await self._tell_of_cancel(written)
             return written.invocation
 

@@ -18,7 +18,7 @@ from shared.invocation import transition
 from shared.invocation.queue_names import record_key
 from shared.invocation.record import Record, Request, Result
 from shared.invocation.state import FailureClass, State
-from shared.v1alpha1.function import Function
+from shared.v1alpha1.function import Function, FunctionSpec
 
 
 class UnknownOutcomeError(ServiceUnavailableError):
@@ -54,6 +54,18 @@ def require_kept(command: Invoke, retention_seconds: float) -> None:
         message = f"is not below the retention of records, which is {retention_seconds:g} s"
         details = (Detail("ttlSeconds", message),)
         raise InvalidRequestError("the invocation would be invalid", details=details)
+
+
+def require_keeping(command: Invoke, spec: FunctionSpec, retention_seconds: float) -> None:
+    """Refuse it also where the time is its function's, which kubectl may make as long as it likes.
+
+    A shorter one of the caller's own will do.
+    """
+    if command.ttl_seconds is None and spec.ttl_seconds >= retention_seconds:
+        raise ConflictError(
+            f"ttlSeconds of the function ({spec.ttl_seconds}) is not below the retention of "
+            f"records, which is {retention_seconds:g} s; change the function, or give a shorter one"
+        )
 
 
 def first_record(submission: Submission, now: int) -> Record:

@@ -72,7 +72,7 @@ class Leading:
         self._measures = measures
         self._jetstream = JetStream(around.queue, around.fence)
         self._records = Records(self._jetstream, names)
-        self._settling = Settling(self._records, clock)
+        self._settling = Settling(self._records, measures.settling, clock)
         self._keys = loops.queue(LOOP)
         self.depths = Depths(self._jetstream, names.invocations_stream, self._wake)
         where = around.config.namespaces.instance

@@ -12,6 +12,7 @@ from controller.runtime.clock import Clock
 from serverless.activator.depths import Depths
 from serverless.activator.moment import now_ms
 from serverless.activator.scaling import Scene
+from serverless.activator.settling_metrics import SettlingMetrics
 from serverless.activator.sight import Memory
 from serverless.activator.status import ready
 from serverless.activator.sweep import Sweep
@@ -20,10 +21,11 @@ BUCKETS: Final = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)
 
 
 class Measures:
-    """What a reconcile has seen last of each function."""
+    """What a reconcile has seen last of each function, and what was settled."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.workers: dict[str, Counter[str]] = {}
+        self.settling = SettlingMetrics(registry)
         self._cold_starts = Histogram(
             "gpuruntime_function_cold_start_seconds",
             "From work without a ready worker to the first that runs.",

@@ -46,7 +46,6 @@ from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpuunit import GPUUnit
 
 NAME: Final = "gpu-runtime-activator"
-LOOP: Final = "function"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,13 +21,13 @@ from serverless.activator.kinds import FUNCTIONS
 from serverless.activator.measures import Measures
 from serverless.activator.moment import now_ms
 from serverless.activator.outfit import Outfit, WorkerSecrets
-from serverless.activator.scaling import Plan, Scene, Why, plan
+from serverless.activator.scaling import Plan, Scene, Why, needs_after, plan
 from serverless.activator.sight import Memory, Sights, is_asking
 from serverless.activator.status import message_of, status
 from serverless.activator.units_api import UnitsAPI
 from serverless.activator.worker import Worker, WorkerState
 from serverless.queue.errors import QueueError
-from shared import merge_patch
+from shared import merge_patch, names
 from shared.phases import FunctionPhase
 from shared.reasons import EventReason
 from shared.v1alpha1.function import Function, FunctionStatus
@@ -122,7 +122,7 @@ class FunctionReconciler:
         scene = self._sights.of(function, consumer.load, memory)
         self._measures.seen(function.metadata.name, scene, memory, self._clock.monotonic())
         wanted = plan(scene)
-        memory.surplus_since = wanted.surplus_since
+        memory.needs = needs_after(scene)
         settled = await self._act(function, scene, wanted, memory)
         function = self._functions.get(key_of(function)) or function
         after = self._sights.of(function, consumer.load, memory)
@@ -154,8 +154,7 @@ class FunctionReconciler:
 
     def _tell_made(self, function: Function, memory: Memory) -> None:
         memory.trouble = None
-        number = function.status.worker_counter
-        said = f"made worker {number} for {function.status.queued} queued invocations"
+        said = f"made worker {names.worker(function.metadata.name, function.status.worker_counter)}"
         about = reference(FUNCTIONS, function)
         self._hands.recorder.normal(about, EventReason.SCALED_UP, said)
 
@@ -191,10 +190,10 @@ class FunctionReconciler:
         return min(pauses, default=None)
 
     async def _set_finalizers(
-        self, function: Function, names: "tuple[str, ...] | list[str]"
+        self, function: Function, finalizers: "tuple[str, ...] | list[str]"
     ) -> None:
         seen = {"resourceVersion": function.metadata.resource_version}
-        body = {"metadata": {**seen, "finalizers": list(names)}}
+        body = {"metadata": {**seen, "finalizers": list(finalizers)}}
         await self._hands.writer.patch(FUNCTIONS, key_of(function), body)
 
     def _forget(self, request_id: str) -> None:

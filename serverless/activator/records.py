@@ -8,6 +8,7 @@ from serverless.queue.jetstream import JetStream
 from serverless.queue.stored import Stored
 from shared.invocation import message, record, transition
 from shared.invocation.announcement import announcements
+from shared.invocation.limits import INLINE_BYTES
 from shared.invocation.message import DeadLetter
 from shared.invocation.queue_names import QueueNames, ids_of, worker_key
 from shared.invocation.record import Record
@@ -60,7 +61,7 @@ class Records:
                 reason="the function was deleted, and there was no record of this message",
                 failure_class=FailureClass.FUNCTION_DELETED,
                 call=call_in(left),
-                original=left.data,
+                original=left.data[:INLINE_BYTES],  # as a letter it grows, and must still be taken
                 at=left.at,
             )
             subject = self._names.dead_letter_subject(request_id)

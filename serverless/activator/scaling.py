@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from serverless.activator.needs import Need, needed_until, remembered
 from serverless.activator.worker import Worker, WorkerState
 from shared.v1alpha1.function import FunctionSpec
 
@@ -37,7 +38,7 @@ class Scene:
     load: Load
     workers: tuple[Worker, ...]
     now: int
-    surplus_since: int | None = None
+    needs: tuple[Need, ...] = ()
     is_asking: bool = False
 
     @property
@@ -65,7 +66,6 @@ class Plan:
     create: bool = False
     remove: Worker | None = None
     why: Why | None = None
-    surplus_since: int | None = None
     wake_ms: int | None = None
 
 
@@ -101,14 +101,19 @@ def replaceable(scene: Scene) -> list[Worker]:
 
 def shrinking(scene: Scene, desired: int) -> Plan:
     """Remove one worker once there was no need for it for long enough."""
-    since = scene.now if scene.surplus_since is None else scene.surplus_since
-    left = since + scene.spec.idle_timeout_seconds * 1000 - scene.now
+    until = needed_until(needs_after(scene), scene.count)
+    left = until + scene.spec.idle_timeout_seconds * 1000 - scene.now
     if left > 0:
-        return Plan(desired, surplus_since=since, wake_ms=left)
+        return Plan(desired, wake_ms=left)
     if not scene.removable:
-        return Plan(desired, surplus_since=since)
-    going = least_missed(scene.removable)
-    return Plan(desired, remove=going, why=Why.SURPLUS, surplus_since=since)
+        return Plan(desired)
+    return Plan(desired, remove=least_missed(scene.removable), why=Why.SURPLUS)
+
+
+def needs_after(scene: Scene) -> tuple[Need, ...]:
+    """The needs to remember after a look at the scene."""
+    desired = desired_workers(scene.spec, scene.load)
+    return remembered(scene.needs, desired, scene.count, scene.now)
 
 
 def least_missed(workers: Sequence[Worker]) -> Worker:

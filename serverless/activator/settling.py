@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from controller.runtime.clock import Clock
 from serverless.activator.moment import now_ms
 from serverless.activator.records import Records, record_in
+from serverless.activator.settling_metrics import SettlingMetrics
 from serverless.activator.sweep_decision import (
     Facts,
     Home,
@@ -28,8 +29,9 @@ HomeOf = Callable[[str, Record], Awaitable[Home]]
 class Settling:
     """Looks at records one by one, and brings those that nobody can finish to their end."""
 
-    def __init__(self, records: Records, clock: Clock) -> None:
+    def __init__(self, records: Records, metrics: SettlingMetrics, clock: Clock) -> None:
         self._records = records
+        self._metrics = metrics
         self._clock = clock
 
     async def settle(self, stored: Stored, home_of: HomeOf) -> bool:
@@ -66,12 +68,13 @@ class Settling:
         written = await self._records.write(key, final, revision)
         if written is None:
             return False
+        self._metrics.finished(ids_of(key)[0], final.state)
         self._log("invocation_settled", key, final)
         return await self._tell(key, final, written, message)
 
     async def _tell(self, key: str, final: Record, revision: int, message: Message | None) -> bool:
         await self._records.tell(key, final)
-        if message is not None and message.call is not None and message.call.run <= final.run:
+        if message is not None and is_spent(message, final):
             await self._records.remove(message)
         await self._records.mark(key, final, revision)
         return True
@@ -89,3 +92,9 @@ class Settling:
         request_id, invocation_id = ids_of(key)
         about = {"requestID": request_id, "invocationID": invocation_id}
         log.info(event, extra={**about, "state": record.state, "run": record.run})
+
+
+def is_spent(message: Message, final: Record) -> bool:
+    """Whether the message brings only a run that is over: of this function, and no later one."""
+    call = message.call
+    return call is not None and call.function_uid == final.function_uid and call.run <= final.run

@@ -6,6 +6,7 @@ from typing import Final
 from controller.runtime.cache import Cache
 from controller.runtime.clock import Clock
 from serverless.activator.moment import now_ms
+from serverless.activator.needs import Need
 from serverless.activator.reports import Reports
 from serverless.activator.scaling import Load, Scene
 from serverless.activator.trouble import Trouble
@@ -24,7 +25,7 @@ class Memory:
     """
 
     trouble: Trouble | None = None
-    surplus_since: int | None = None
+    needs: tuple[Need, ...] = ()
     cold_since: float | None = None
     removed: set[str] = field(default_factory=set)
 
@@ -50,7 +51,7 @@ class Sights:
             load=load,
             workers=seen,
             now=now,
-            surplus_since=memory.surplus_since,
+            needs=memory.needs,
             is_asking=is_asking(function) and not is_there(function, workers),
         )
 

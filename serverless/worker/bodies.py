@@ -6,7 +6,6 @@ not administer streams, and those clients begin by asking about the stream.
 
 import base64
 import hashlib
-import hmac
 from collections.abc import Callable
 from typing import Final
 
@@ -64,7 +63,7 @@ class Bodies:
         found = await self._queue.read(self._stream, self._meta(name))
         if found is None:
             raise BodyLostError(name)
-        info = msgspec.json.decode(found.value, type=_ObjectInfo)
+        info = _info_in(found.value, name)
         data, place = bytearray(), 0
         for _ in range(info.chunks):
             chunk = await self._queue.read_next(self._stream, self._chunks(info.nuid), place + 1)
@@ -72,7 +71,7 @@ class Bodies:
                 raise BodyLostError(name)
             data += chunk.value
             place = chunk.revision
-        if info.deleted or not hmac.compare_digest(_digest(data), info.digest):
+        if info.deleted or _digest(data) != info.digest:
             raise BodyLostError(name)
         return bytes(data)
 
@@ -100,6 +99,13 @@ class Bodies:
 
     def _chunks(self, nuid: str) -> str:
         return f"$O.{self._bucket}.C.{nuid}"
+
+
+def _info_in(value: bytes, name: str) -> _ObjectInfo:
+    try:
+        return msgspec.json.decode(value, type=_ObjectInfo)
+    except msgspec.DecodeError as error:
+        raise BodyLostError(name) from error
 
 
 def _digest(data: bytes | bytearray) -> str:

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from serverless.worker.settings import MOST
+from shared.request_id import is_request_id
+
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
@@ -41,12 +44,29 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--once", type=Path, metavar="PAYLOAD", help="run it once with this payload, and no queue"
     )
-    parser.add_argument("--request-id", default="local", metavar="ID", help="default: local")
+    parser.add_argument(
+        "--request-id", type=_request_id, default="local", metavar="ID", help="default: local"
+    )
     parser.add_argument(
         "--nats-url",
         default="nats://127.0.0.1:4222",
         metavar="URL",
         help="where the invocations are; default: nats://127.0.0.1:4222",
     )
-    parser.add_argument("--concurrency", type=int, default=1, metavar="N", help="default: 1")
+    parser.add_argument(
+        "--concurrency", type=_concurrency, default=1, metavar="N", help="default: 1"
+    )
     return parser
+
+
+def _request_id(text: str) -> str:
+    if not is_request_id(text):
+        problem = f"{text!r} is not one: lower case letters, digits and -, at most 48"
+        raise argparse.ArgumentTypeError(problem)
+    return text
+
+
+def _concurrency(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {MOST}")
+    return int(text)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -28,18 +29,24 @@ ANYWHERE: Final = Address("127.0.0.1", 0)
 _THERE: Final = frozenset({10058, 10148})  # a stream or a consumer with other settings
 
 
+log = logging.getLogger(__name__)
+
+
 class LocalError(Exception):
     """What a desk needs is not there."""
 
 
 @asynccontextmanager
-async def framework(script: Path, place: FrameworkPlace) -> AsyncIterator[None]:
-    """The program of a file, serving on the socket for the length of the block."""
+async def framework(script: Path, place: FrameworkPlace, *, must_last: bool) -> AsyncIterator[None]:
+    """The program of a file, serving on the socket for the length of the block.
+
+    It may end by itself unless it `must_last`: Ctrl-C comes to it and to us at once.
+    """
     environment = {**os.environ, "GPU_RUNTIME_SOCKET": place.socket}
     child = await asyncio.create_subprocess_exec(sys.executable, str(script), env=environment)
     try:
         async with asyncio.TaskGroup() as group:
-            watch = group.create_task(_crash_of(child, script))
+            watch = group.create_task(_end_of(child, script, must_last=must_last))
             yield
             watch.cancel()
     except* LocalError as errors:
@@ -60,9 +67,12 @@ async def _end(child: asyncio.subprocess.Process) -> None:
         await child.wait()
 
 
-async def _crash_of(child: asyncio.subprocess.Process, script: Path) -> None:
+async def _end_of(child: asyncio.subprocess.Process, script: Path, *, must_last: bool) -> None:
     if status := await child.wait():
         raise LocalError(f"{script} has ended with status {status}")
+    if must_last:
+        raise LocalError(f"{script} has ended without an answer: does it call serve?")
+    log.warning("function_ended", extra={"script": str(script)})
 
 
 def settings(given: CommandLine, place: FrameworkPlace) -> Settings:

@@ -57,7 +57,7 @@ async def _chosen(given: CommandLine) -> ExitCode:
         return await run(settings.from_environment(os.environ))
     with TemporaryDirectory(prefix="gpu-runtime-") as folder:
         place = FrameworkPlace(f"{folder}/framework.sock")
-        async with local.framework(given.local, place):
+        async with local.framework(given.local, place, must_last=given.once is not None):
             if given.once:
                 return await once.run(place, given.request_id, given.once.read_bytes())
             await local.prepare(given.nats_url, given.request_id)

@@ -48,7 +48,7 @@ class Reception:
                 await self._deal(given, call)
             except OvertakenError:
                 log.info("overtaken")  # whoever was faster deals with the message too
-            except QueueError as error:
+            except (QueueError, UnreadableRecordError) as error:
                 log.warning("left_alone", extra={"reason": str(error)})
 
     def nudge(self, invocation_id: str) -> None:

@@ -3,6 +3,7 @@
 import msgspec
 from msgspec import field
 
+from shared.invocation.moment import Milliseconds
 from shared.invocation.record import Record, Result
 from shared.invocation.state import State
 
@@ -26,9 +27,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     state: State
     attempts: int
     worker: str
-    accepted_at: int
-    started_at: int
-    finished_at: int
+    accepted_at: Milliseconds
+    started_at: Milliseconds
+    finished_at: Milliseconds
     result: Result
 
 
@@ -41,7 +42,7 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     call: Call | None = None
     original: bytes = b""
     headers: dict[str, str] = {}
-    at: int = 0
+    at: Milliseconds = 0
 
 
 def call_of(request_id: str, invocation_id: str, record: Record) -> Call:

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from shared.invocation.moment import Milliseconds
 from shared.invocation.state import FINAL, State
 
 
@@ -48,14 +49,14 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     function_uid: str
     run: int = 1
     hash: str
-    accepted_at: int
+    accepted_at: Milliseconds
     request: Request
     state: State = State.QUEUED
     attempts: int = 0
     worker: str = ""
     sequence: int = 0
-    started_at: int = 0
-    finished_at: int = 0
+    started_at: Milliseconds = 0
+    finished_at: Milliseconds = 0
     result: Result | None = None
     published: bool = False
 

@@ -5,17 +5,20 @@ import hashlib
 import io
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
 import msgspec
+import nats
 import pytest
 import pytest_asyncio
 
 from apiserver.places import DEAD_LETTERS, FUNCTIONS, INVOCATIONS, invocation
 from hack.cluster.controlplane import ControlPlane
 from shared.invocation import transition
+from shared.invocation.queue_names import QueueNames
 from shared.invocation.record import Record
 from shared.invocation.state import FailureClass, State
 from tests.support.caller import Answer
@@ -114,6 +117,10 @@ async def test_a_queued_invocation_is_cancelled_at_once_and_a_running_one_soon(
     assert (going.status, going.data["state"]) == (202, "cancelling")
     assert (await ingress.replica.delete(invocation(name, "running"))).status == 202
     assert (await ingress.api.delete(invocation(name, "queued"))).refusal == (409, "conflict")
+    lines = (await ingress.api.text("/metrics")).splitlines()
+    assert f'gpuruntime_invocations_accepted_total{{function="{name}"}} 2.0' in lines
+    ended = f'{{function="{name}",outcome="cancelled"}} 1.0'
+    assert f"gpuruntime_invocations_finished_total{ended}" in lines
 
 
 async def test_a_cancel_races_the_end_and_only_one_of_them_counts(ingress: Ingress) -> None:
@@ -358,6 +365,44 @@ async def test_bad_input_is_refused_by_field(
     answer = await ingress.invoke("any", **asked)
     assert answer.status == 400
     assert list(answer.details) == [field]
+
+
+async def test_no_invocation_outlives_its_record_also_by_the_wish_of_its_function(
+    ingress: Ingress,
+) -> None:
+    name, ttl = await ingress.function(), {"ttlSeconds": 72 * 3600}
+    await ingress.site.admin.patch(ingress.site.path("functions", name), {"spec": ttl})
+    assert (await ingress.invoke(name)).refusal == (409, "conflict")
+    assert (await ingress.invoke(name, ttlSeconds=60)).status == 202
+
+
+async def test_no_new_one_takes_the_room_that_the_others_need_for_their_outcomes(
+    ingress: Ingress,
+) -> None:
+    name = await ingress.function()
+    await ingress.invoke(name, invocationID="large", payload="x" * 200_000)
+    await ingress.invoke(name, invocationID="a")
+    async with records_limited(ingress, fullness=0.85):
+        full = await eventually(lambda: ingress.invoke(name), lambda found: found.status != 202)
+        assert full.refusal == (429, "queue_full")
+        assert "records of invocations" in full.error["message"]
+        assert (await ingress.invoke(name, invocationID="a")).status == 200
+        assert (await ingress.succeed(name, "a")).is_final
+    await eventually(lambda: ingress.invoke(name), lambda found: found.status == 202)
+
+
+@asynccontextmanager
+async def records_limited(ingress: Ingress, fullness: float) -> AsyncIterator[None]:
+    """The bucket of records is as full as that for the length of the block."""
+    stream = f"KV_{QueueNames().record_bucket}"
+    async with await nats.connect(ingress.server.admin_url) as client:
+        info = await client.jetstream().stream_info(stream)
+        limited = int(info.state.bytes / fullness)
+        try:
+            await client.jetstream().update_stream(info.config, max_bytes=limited)
+            yield
+        finally:
+            await client.jetstream().update_stream(info.config, max_bytes=info.config.max_bytes)
 
 
 async def test_what_is_not_there_is_not_found(ingress: Ingress) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from controller.runtime.clock import SystemClock
 from hack.cluster.queue import QueueServer
@@ -14,6 +15,7 @@ from serverless.activator.ending import LAST_PASS_MS, Ending
 from serverless.activator.outfit import Outfit
 from serverless.activator.records import Records
 from serverless.activator.settling import Settling
+from serverless.activator.settling_metrics import SettlingMetrics
 from serverless.activator.sweep_decision import QUIET_MS
 from serverless.queue.config import QueueConfig
 from serverless.queue.connection import QueueConnection
@@ -90,7 +92,8 @@ async def advanced(server: QueueServer, function: Function, ended: asyncio.Event
     records = Records(jetstream, NAMES)
     depths = Depths(jetstream, NAMES.invocations_stream, lambda _: None)
     outfit = Outfit(jetstream, NAMES, StreamLimits(), depths)
-    ending = Ending(records, Settling(records, LATER), outfit, LATER)
+    settling = Settling(records, SettlingMetrics(CollectorRegistry()), LATER)
+    ending = Ending(records, settling, outfit, LATER)
     async with asyncio.TaskGroup() as group:
         keeping = group.create_task(connection.run())
         await connection.synced()

@@ -19,7 +19,7 @@ from apiserver.jetstream.gateway import JetStream, queue_on
 from apiserver.queue_errors import QueueError
 from apiserver.services.function_lookup import FunctionLookup
 from apiserver.services.ingress import Ingress
-from apiserver.services.ingress_metrics import IngressMetrics
+from apiserver.services.invocation_metrics import InvocationMetrics
 from apiserver.services.invocations import InvocationService, once
 from apiserver.services.submission import UnknownOutcomeError
 from hack.cluster.controlplane import ControlPlane
@@ -57,9 +57,9 @@ class World:
         clock, caller = SystemClock(), FaultyCaller(self.jetstream.connection, fault)
         bodies = BodyBuckets(caller, NAMES, StreamLimits(), new_id, clock.now)
         queue = queue_on(caller, NAMES, bodies, self.jetstream.wakes)
-        metrics = IngressMetrics(CollectorRegistry())
+        metrics = InvocationMetrics(CollectorRegistry())
         ingress = Ingress(queue, self.lookup, metrics, clock, new_id, DAY)
-        return InvocationService(queue, ingress, self.lookup, clock)
+        return InvocationService(queue, ingress, self.lookup, metrics, clock)
 
     async def record(self, invocation_id: str) -> tuple[Record | None, int]:
         """The record and its revision, as the queue holds it."""

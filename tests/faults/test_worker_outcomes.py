@@ -9,6 +9,7 @@ import pytest
 
 from hack.cluster.queue import QueueServer
 from serverless.framework.server import application, serving
+from serverless.worker.queue import Queue
 from shared.invocation.limits import INLINE_BYTES
 from shared.invocation.record import Body
 from shared.invocation.state import State
@@ -47,6 +48,7 @@ async def test_answers_and_errors_become_outcomes(
     await world.submit("late", attributes={"wait": True}, timeout_seconds=1)
     await world.submit("overdue", attributes={"wait": True}, ttl_seconds=0)
     await world.submit("bodiless", body=Body(object_name="gone", size=300_000))
+    await world.submit("garbled", body=await world.garbled_body("odd", b'{"name": "odd"}'))
     async with (
         recording(world.executions) as (_, socket),
         a_worker(queue_server.admin_url, world.request_id, socket, concurrency=8),
@@ -60,6 +62,7 @@ async def test_answers_and_errors_become_outcomes(
         "late": (State.FAILED, "timeout", 1),
         "overdue": (State.EXPIRED, "expired", 1),
         "bodiless": (State.FAILED, "body_lost", 1),
+        "garbled": (State.FAILED, "body_lost", 1),
     }
     bodies = {each.invocation_id: each.result.body.inline for each in seen.outcomes}
     assert (bodies["good"], bodies["retried"]) == (b"good/1/1", b"retried/1/2")
@@ -123,6 +126,33 @@ async def test_messages_without_a_sound_record_are_buried_or_dropped(
     assert len(seen.executions) == 1
     buried = [each.original for each in seen.dead_letters if each.failure_class == "unreadable"]
     assert len(buried) == 2
+
+
+class SpoilingQueue(Queue):
+    """Somebody writes nonsense into the first record just before its worker does."""
+
+    is_spoilt = False
+
+    async def write(self, subject: str, value: bytes, revision: int) -> int:
+        if not self.is_spoilt:
+            self.is_spoilt = True
+            await self.tell(subject, b"?")
+        return await super().write(subject, value, revision)
+
+
+async def test_a_record_that_becomes_unreadable_harms_no_other(
+    queue_server: QueueServer, world: FunctionWorld
+) -> None:
+    await world.submit("spoilt")
+    traits = Traits(queue=SpoilingQueue(world.names))
+    async with (
+        recording(world.executions) as (_, socket),
+        a_worker(queue_server.admin_url, world.request_id, socket, traits=traits),
+    ):
+        await eventually(world.nothing_is_queued)
+        await world.submit("good")
+        await eventually(lambda: world.read("good"), lambda found: found[0].published)
+    assert [each.invocation_id for each in world.executions] == ["good"]
 
 
 async def test_a_framework_that_never_starts_costs_no_attempt(

@@ -142,6 +142,11 @@ async def test_a_function_runs_once_without_any_queue(tmp_path: Path) -> None:
     output, errors = await desk.communicate()
     assert desk.returncode == 1
     assert b"failed: the function answered with status 500" in errors
+    script.write_text("def handle(invocation): ...")
+    desk = await started("--local", str(script), "--once", str(payload))
+    _, errors = await desk.communicate()
+    assert desk.returncode == 1
+    assert b"has ended without an answer: does it call serve?" in errors
 
 
 async def test_a_program_on_a_desk_that_does_not_end_is_killed(

@@ -14,6 +14,7 @@ from tests.support.queue_server import new_queue
 from tests.support.site import Site, new_site
 
 NO_API = "http://127.0.0.1:9"
+ODD = b"?" * 900_000  # the queue takes it, but no letter that holds all of it
 
 
 async def installed_function(functions: Functions, **spec: object) -> str:
@@ -47,7 +48,7 @@ async def test_a_deleted_function_leaves_outcomes_and_nothing_else(
             waiting, "w", await functions.queue(purged, "running", waiting), now_ms()
         )
         await functions.write(purged, "running", running)
-        await functions.jetstream.publish(NAMES.call_subject(purged, "odd"), b"?")
+        await functions.jetstream.publish(NAMES.call_subject(purged, "odd"), ODD)
         await functions.submit(drained, "waiting")
         assert QUEUE_FINALIZER in (await functions.get(purged))["metadata"]["finalizers"]
 

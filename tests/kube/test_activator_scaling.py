@@ -8,8 +8,10 @@ import pytest
 
 from apiserver.places import UNITS
 from hack.cluster.controlplane import ControlPlane
+from tests.support import events
 from tests.support.activator import activated, configuration
 from tests.support.caller import Caller
+from tests.support.eventually import eventually
 from tests.support.functions import Functions, functions_of
 from tests.support.installation import Installation, an_order, new_name
 from tests.support.our_api import serving
@@ -53,6 +55,16 @@ async def test_workers_follow_the_queue_from_none_to_all_and_back(
     status = await functions.says(name, lambda status: status.get("phase") == "Idle")
     assert not status.get("workers")
     assert status["workerCounter"] == status["settledCounter"] == 3
+    for reason, said in (("ScaledUp", "made"), ("ScaledDown", "removed")):
+        notes = {f"{said} worker {name}-{number}" for number in (1, 2, 3)}
+        await eventually(lambda reason=reason: told(functions, reason), notes.__eq__)  # type: ignore[misc]
+
+
+async def told(functions: Functions, reason: str) -> set[str]:
+    """What Events of that reason say, without why."""
+    site = functions.site
+    notes = await events.told(site.admin, site.namespaces.instance, reason)
+    return {note.partition(":")[0] for note in notes}
 
 
 async def test_a_broken_function_and_one_without_stock_hold_up_nobody(

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 from prometheus_client import CollectorRegistry
 
 from controller.runtime.cache import Cache
@@ -20,6 +21,7 @@ from serverless.activator.homes import Homes
 from serverless.activator.kinds import FUNCTIONS
 from serverless.activator.records import Records
 from serverless.activator.settling import Settling
+from serverless.activator.settling_metrics import SettlingMetrics
 from serverless.activator.streams import Streams
 from serverless.activator.sweep import Sweep
 from serverless.queue.config import QueueConfig
@@ -48,6 +50,7 @@ class Swept:
     """A sweep that runs when it is told to, and how to make others."""
 
     functions: Functions
+    registry: CollectorRegistry
     sweep: Sweep
     make: Callable[[JetStream], Sweep]
 
@@ -82,16 +85,18 @@ async def swept(installed: ControlPlane, queue: QueueServer) -> AsyncIterator[Sw
         tasks.append(group.create_task(made.run()))
         await made.synced()
         await site.create("functions", a_function(site))
-        metrics = InformerMetrics(CollectorRegistry())
+        registry = CollectorRegistry()
+        metrics = InformerMetrics(registry)
         informer = Informer(client, Scope(FUNCTIONS, where), metrics, clock, Random(7))
+        counts = SettlingMetrics(registry)
         homes = Homes(Cache({where: informer}), client, where)
 
         def make(jetstream: JetStream) -> Sweep:
             records = Records(jetstream, NAMES)
-            return Sweep(records, Settling(records, clock), homes, clock)
+            return Sweep(records, Settling(records, counts, clock), homes, clock)
 
         async with following([informer]):
-            yield Swept(functions, make(JetStream(connection)), make)
+            yield Swept(functions, registry, make(JetStream(connection)), make)
         for task in tasks:
             task.cancel()
 
@@ -143,11 +148,14 @@ async def test_records_that_nobody_can_finish_get_their_outcome(swept: Swept) ->
     await functions.submit("gone", "orphan", function_uid="uid-of-nobody")
     untold = transition.finished(begun, State.SUCCEEDED, Result(status_code=200), now_ms())
     await functions.write(FN, "untold", untold)
+    await functions.write(FN, "namesakes", replace(untold, function_uid="uid-of-nobody"))
+    await functions.queue(FN, "namesakes", overdue)
 
     await swept.sweep.round()
 
     ended = {
         "cancelling": State.CANCELLED,
+        "namesakes": State.SUCCEEDED,
         "overdue": State.EXPIRED,
         "predecessors": State.CANCELLED,
         "untold": State.SUCCEEDED,
@@ -158,9 +166,22 @@ async def test_records_that_nobody_can_finish_get_their_outcome(swept: Swept) ->
     for name, state in ended.items():
         record = await functions.read(FN, name)
         assert (record.state, record.published) == (state, True)
+    assert finished(swept.registry, FN) == {State.CANCELLED: 2, State.EXPIRED: 1}
     orphan = await functions.read("gone", "orphan")
     assert (orphan.state, orphan.published) == (State.CANCELLED, True)
-    assert await functions.queued(FN) | await functions.queued("gone") == {}
+    assert await functions.queued("gone") == {}
+    assert await functions.queued(FN) == {"namesakes": 1}  # by another function than its record
+
+
+def finished(registry: CollectorRegistry, function: str) -> dict[str, float]:
+    """How many invocations of a function are counted as settled, by outcome."""
+    samples = (each for family in registry.collect() for each in family.samples)
+    return {
+        each.labels["outcome"]: each.value
+        for each in samples
+        if each.name == "gpuruntime_invocations_finished_total"
+        and each.labels["function"] == function
+    }
 
 
 async def test_a_second_sweep_changes_nothing_and_tells_nothing_twice(swept: Swept) -> None:

@@ -1,5 +1,6 @@
 """One function at a real queue, without Kubernetes: its streams, its callers, and what is left."""
 
+import base64
 import json
 import random
 from collections import defaultdict
@@ -161,6 +162,13 @@ class FunctionWorld:
         store = await self.client.jetstream().object_store(self.names.bodies_of(self.request_id))
         await store.put(name, data)
         return Body(object_name=name, size=len(data))
+
+    async def garbled_body(self, name: str, info: bytes) -> Body:
+        """An object of which something else is told than object stores tell."""
+        place = base64.urlsafe_b64encode(name.encode()).decode()
+        bucket = self.names.bodies_of(self.request_id)
+        await self.client.jetstream().publish(f"$O.{bucket}.M.{place}", info)
+        return Body(object_name=name, size=1)
 
     async def body(self, body: Body) -> bytes:
         """The bytes of a result, wherever they are."""

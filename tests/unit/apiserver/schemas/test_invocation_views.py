@@ -1,12 +1,14 @@
 """Invocations as callers see them."""
 
 import pytest
+from msgspec.structs import replace
 
 from apiserver.invocation_commands import Invocation
 from apiserver.queue_gateway import Letter
 from apiserver.schemas.invocation_views import body_view, dead_letter_view, invocation_view
 from shared.invocation import transition
 from shared.invocation.message import DeadLetter
+from shared.invocation.moment import LATEST
 from shared.invocation.record import Body, Record, Request, Result
 from shared.invocation.state import State
 
@@ -15,6 +17,11 @@ QUEUED = Record(function_uid="u", hash="h", accepted_at=1_000_000_000_123, reque
 
 def view(record: Record) -> dict[str, object]:
     return invocation_view(Invocation("echo", "a", record))
+
+
+def test_every_moment_that_is_read_can_be_shown() -> None:
+    last = replace(QUEUED, accepted_at=LATEST)
+    assert str(view(last)["acceptedAt"]).startswith("9999-12-31T23:59:59.")
 
 
 def test_a_queued_one_has_no_more_than_its_acceptance() -> None:

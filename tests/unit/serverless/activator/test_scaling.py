@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serverless.activator.scaling import Load, Plan, Scene, Why, desired_workers, plan
+from serverless.activator.needs import Need
+from serverless.activator.scaling import (
+    Load,
+    Plan,
+    Scene,
+    Why,
+    desired_workers,
+    needs_after,
+    plan,
+)
 from serverless.activator.worker import Worker, WorkerState
 from shared.v1alpha1.function import FunctionSpec
 
@@ -29,6 +38,11 @@ def a_worker(number: int | None = 1, state: WorkerState = READY, **changes: Any)
 def a_scene(*workers: Worker, load: int = 0, **changes: Any) -> Scene:
     spec = changes.pop("spec", a_spec())
     return Scene(spec=spec, load=Load(queued=load), workers=workers, now=NOW, **changes)
+
+
+def unneeded(since: int) -> tuple[Need, ...]:
+    """All that there are were needed until then, and none after."""
+    return Need(99, since), Need(0, since)
 
 
 def removed(wanted: Plan) -> str:
@@ -65,14 +79,29 @@ def test_one_that_is_being_asked_for_counts() -> None:
 
 def test_a_surplus_waits_for_the_idle_timeout() -> None:
     first = plan(a_scene(a_worker()))
-    assert (removed(first), first.surplus_since, first.wake_ms) == ("", NOW, 10_000)
-    still = plan(a_scene(a_worker(), surplus_since=NOW - 9_999))
+    assert (removed(first), first.wake_ms) == ("", 10_000)
+    still = plan(a_scene(a_worker(), needs=unneeded(NOW - 9_999)))
     assert (removed(still), still.wake_ms) == ("", 1)
-    assert removed(plan(a_scene(a_worker(), surplus_since=NOW - 10_000))) == "w1"
+    assert removed(plan(a_scene(a_worker(), needs=unneeded(NOW - 10_000)))) == "w1"
 
 
 def test_a_need_ends_the_wait() -> None:
-    assert plan(a_scene(a_worker(), load=1, surplus_since=1)).surplus_since is None
+    busy = a_scene(a_worker(), load=1, needs=unneeded(1))
+    assert plan(replace(busy, load=Load(), needs=needs_after(busy))).wake_ms == 10_000
+
+
+def test_a_need_lasts_until_a_look_shows_that_it_is_over() -> None:
+    long_ago = (Need(1, 0),)
+    assert plan(a_scene(a_worker(), needs=long_ago)).wake_ms == 10_000
+
+
+def test_each_worker_waits_for_itself() -> None:
+    """Two of three were needed until a moment ago: only the third has waited."""
+    needs = (Need(3, NOW - 10_000), Need(2, NOW - 1), Need(0, NOW - 1))
+    three = [a_worker(number) for number in (1, 2, 3)]
+    assert removed(plan(a_scene(*three, needs=needs))) == "w1"
+    rest = plan(a_scene(*three[1:], needs=needs))
+    assert (removed(rest), rest.wake_ms) == ("", 9_999)
 
 
 def test_the_one_idle_longest_goes_and_a_busy_one_last() -> None:
@@ -81,18 +110,18 @@ def test_the_one_idle_longest_goes_and_a_busy_one_last() -> None:
         a_worker(2, idle_since=100, is_busy=True),
         a_worker(3, idle_since=200),
     ]
-    assert removed(plan(a_scene(*workers, surplus_since=0))) == "w3"
-    assert removed(plan(a_scene(workers[1], surplus_since=0))) == "w2"
+    assert removed(plan(a_scene(*workers, needs=unneeded(0)))) == "w3"
+    assert removed(plan(a_scene(workers[1], needs=unneeded(0)))) == "w2"
 
 
 def test_only_one_goes_at_a_time() -> None:
-    assert removed(plan(a_scene(a_worker(1), a_worker(2, GOING), surplus_since=0))) == ""
+    assert removed(plan(a_scene(a_worker(1), a_worker(2, GOING), needs=unneeded(0)))) == ""
 
 
 def test_one_made_by_hand_counts_and_stays() -> None:
     by_hand = a_worker(None, is_current=False)
     assert plan(a_scene(by_hand, load=1)) == Plan(1)
-    assert removed(plan(a_scene(by_hand, surplus_since=0))) == ""
+    assert removed(plan(a_scene(by_hand, needs=unneeded(0)))) == ""
     assert removed(plan(a_scene(a_worker(None, LOST)))) == ""
 
 
@@ -144,7 +173,9 @@ scenes = st.builds(
     load=st.builds(Load, queued=st.integers(0, 30), running=st.integers(0, 10)),
     workers=st.lists(workers, max_size=8, unique_by=lambda each: each.name).map(tuple),
     now=st.just(NOW),
-    surplus_since=st.none() | st.integers(0, NOW),
+    needs=st.lists(st.builds(Need, st.integers(0, 9), st.integers(0, NOW)), max_size=4).map(
+        lambda needs: tuple(sorted(needs, key=lambda each: (-each.workers, each.until)))
+    ),
     is_asking=st.booleans(),
 )
 
@@ -167,16 +198,32 @@ def test_a_needed_current_worker_with_a_place_is_never_removed(scene: Scene) -> 
     wanted = plan(scene)
     if wanted.why is Why.SURPLUS:
         assert scene.count > wanted.desired
-        since = scene.now if scene.surplus_since is None else scene.surplus_since
-        assert scene.now - since >= scene.spec.idle_timeout_seconds * 1000
     if wanted.why is Why.OUTDATED:
         assert wanted.remove
         assert not wanted.remove.is_current
 
 
+@given(st.lists(st.tuples(st.integers(0, 9_000), st.integers(0, 4)), min_size=4))
+def test_a_surplus_goes_only_after_nobody_has_needed_it_for_so_long(
+    looks: list[tuple[int, int]],
+) -> None:
+    """Against the plain reading of the rule: no need for it at any look of the time before."""
+    scene, numbers = a_scene(*(a_worker(number) for number in range(4))), count(4)
+    needed, present = list[tuple[int, int]](), 4
+    for pause, load in looks:
+        scene = replace(scene, now=scene.now + pause, load=Load(queued=load))
+        needed.append((present, scene.now))
+        wanted = plan(scene)
+        present = wanted.desired
+        if wanted.why is Why.SURPLUS:
+            last = max(at for workers, at in needed if workers >= scene.count)
+            assert scene.now - last >= scene.spec.idle_timeout_seconds * 1000
+        scene = replace(after(scene, wanted, numbers), now=scene.now)
+
+
 @given(st.lists(workers.map(lambda each: replace(each, state=READY, is_current=True)), min_size=1))
 def test_a_busy_worker_is_a_surplus_only_where_nobody_is_idle(ready: list[Worker]) -> None:
-    scene = a_scene(*ready, surplus_since=0)
+    scene = a_scene(*ready, needs=unneeded(0))
     wanted = plan(scene)
     assert (wanted.remove is None) == (not scene.removable)
     if wanted.remove and wanted.remove.is_busy:
@@ -200,11 +247,10 @@ def after(scene: Scene, wanted: Plan, numbers: "count[int]") -> Scene:
     started = [replace(each, state=READY) if each.state is STARTING else each for each in stay]
     if wanted.create or scene.is_asking:
         started.append(a_worker(next(numbers), STARTING))
-    since = wanted.surplus_since
     return replace(
         scene,
         workers=tuple(started),
         is_asking=False,
-        surplus_since=since,
+        needs=needs_after(scene),
         now=scene.now + 10_000,
     )

@@ -1,9 +1,13 @@
 """A record survives the bucket, and its transitions keep what they must."""
 
+import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from shared.invocation import message, transition
+from shared.invocation.moment import LATEST
 from shared.invocation.queue_names import QueueNames, ids_of, record_key
 from shared.invocation.record import Body, Record, Request, Result, decode, encode
 from shared.invocation.state import FINAL, FailureClass, State
@@ -23,7 +27,7 @@ records = st.builds(
     function_uid=st.text(min_size=1),
     run=st.integers(1, 9),
     hash=st.text(),
-    accepted_at=st.integers(0, 2**50),
+    accepted_at=st.integers(0, LATEST),
     request=requests,
     state=st.sampled_from(State),
     attempts=st.integers(0, 9),
@@ -37,6 +41,15 @@ records = st.builds(
 @given(records)
 def test_a_record_is_read_as_it_was_written(record: Record) -> None:
     assert decode(encode(record)) == record
+
+
+@pytest.mark.parametrize("when", [-1, LATEST + 1])
+@pytest.mark.parametrize("field", ["accepted_at", "started_at", "finished_at"])
+def test_what_is_no_moment_is_not_read(field: str, when: int) -> None:
+    good = Record(function_uid="u", hash="h", accepted_at=1, request=Request())
+    assert decode(encode(good)) == good
+    with pytest.raises(msgspec.DecodeError):
+        decode(encode(replace(good, **{field: when})))
 
 
 @given(records)

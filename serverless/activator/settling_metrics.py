@@ -1,0 +1,21 @@
+"""How many invocations the activator has brought to their end."""
+
+from prometheus_client import CollectorRegistry, Counter
+
+from shared.invocation.state import State
+
+
+class SettlingMetrics:
+    """Counts by function and outcome what no worker has finished."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._finished = Counter(
+            "gpuruntime_invocations_finished",
+            "Invocations whose outcome this activator recorded: nobody else could finish them.",
+            ("function", "outcome"),
+            registry=registry,
+        )
+
+    def finished(self, request_id: str, outcome: State) -> None:
+        """Count one whose outcome we have recorded."""
+        self._finished.labels(request_id, outcome).inc()

@@ -1,0 +1,36 @@
+"""The command line of a worker on a desk, and what is said of a mistake in it."""
+
+from pathlib import Path
+
+import pytest
+
+from serverless.worker.command_line import CommandLine, parse
+
+DEFAULT_URL = "nats://127.0.0.1:4222"
+
+
+def test_a_file_is_enough(tmp_path: Path) -> None:
+    script = tmp_path / "my_function.py"
+    script.touch()
+    assert parse(["--local", str(script)]) == CommandLine(script, None, "local", DEFAULT_URL, 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--once", __file__], "--once needs --local"),
+        (["--local", "/nowhere.py"], "/nowhere.py is not a file"),
+        (["--request-id", "My.Function"], "--request-id: 'My.Function' is not one"),
+        (["--request-id", ""], "--request-id: '' is not one"),
+        (["--concurrency", "0"], "--concurrency: '0' is not a number from 1 to 1000"),
+        (["--concurrency", "-1"], "--concurrency"),
+        (["--concurrency", "many"], "--concurrency: 'many' is not a number"),
+    ],
+)
+def test_a_mistake_is_told_and_ends_it(
+    given: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(given)
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
