@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 from apiserver import keys
 from apiserver.access import AccessRecorder, access_records
 from apiserver.assets import swagger_assets
+from apiserver.authorisation import authorisation
 from apiserver.clock import Clock
 from apiserver.deadline import Allowance, deadlines
 from apiserver.detached import detached_work
@@ -29,13 +30,17 @@ from apiserver.routes import routes
 from apiserver.services.health import Health
 from apiserver.services.overview.feed import Feed
 from apiserver.services.readiness import Readiness
+from apiserver.tokens import Tokens
 from apiserver.ui.assets import ui_assets
 from apiserver.waits import Waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What an application is made of; routes whose use cases are None answer 503."""
+    """What an application is made of; routes whose use cases are None answer 503.
+
+    Without `tokens` nobody is asked for one.
+    """
 
     version: str
     health: Health
@@ -46,6 +51,7 @@ class Parts:
     clock: Clock
     limits: Limits
     allowance: Allowance
+    tokens: Callable[[], Tokens] | None = None
     stock: Stock | None = None
     pools: Pools | None = None
     specs: Specs | None = None
@@ -61,8 +67,9 @@ class Parts:
 def create_app(parts: Parts) -> web.Application:
     """Put an application together; it does nothing until a runner runs it."""
     ids, records = request_ids(parts.make_id), access_records(parts.recorder, parts.clock)
+    guards = [authorisation(parts.tokens)] if parts.tokens else []
     app = web.Application(
-        middlewares=[ids, records, errors_as_json, deadlines(parts.allowance)],
+        middlewares=[ids, records, errors_as_json, *guards, deadlines(parts.allowance)],
         client_max_size=0,  # every route has a limit of its own
     )
     app.on_response_prepare.append(add_header)

@@ -41,6 +41,25 @@ class ResultStoreConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     ] = ""
 
 
+class AuthConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Who may call."""
+
+    tokens_file: Annotated[
+        str,
+        Meta(
+            description="File of tokens, a line each: operator or tenant-control-plane, a blank, "
+            "the token. Followed when it changes; empty: nobody is asked for a token."
+        ),
+    ] = ""
+    allow_anonymous: Annotated[
+        bool,
+        Meta(
+            description="Without a file of tokens, listen also where other machines can call: "
+            "something in front decides who may."
+        ),
+    ] = False
+
+
 class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Which namespaces are used; no other is."""
 
@@ -89,14 +108,16 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     request_timeout: Annotated[
         Duration, Meta(description="How long a request may take once it was received.")
     ] = Duration(30)
+    # The record lists every unit in some 170 bytes, and etcd takes objects of 1.5 MiB.
     max_seed_replicas: Annotated[
         int,
-        Meta(description="How many stock units one request may seed.", ge=1, le=100_000),
+        Meta(description="How many stock units one request may seed.", ge=1, le=5_000),
     ] = 1000
     max_in_flight_bytes: Annotated[
         int,
         Meta(description="Bytes of raw payloads that are received at once.", ge=1),
     ] = 256 * 1024 * 1024
+    auth: AuthConfig = AuthConfig()
     namespaces: NamespacesConfig = NamespacesConfig()
     specs: Annotated[
         dict[str, SpecConfig],

@@ -3,15 +3,17 @@
 import copy
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from aiohttp import hdrs, web
 from aiohttp_apispec import AiohttpApiSpec, docs, json_schema, querystring_schema
 from marshmallow import Schema
 
-from apiserver.errors import ServiceError
+from apiserver.authorisation import BEARER
+from apiserver.errors import ForbiddenError, ServiceError, UnauthorizedError
 from apiserver.request_id import HEADER
+from apiserver.roles import role_for
 from apiserver.schemas.answers import FailureSchema
 
 H = TypeVar("H", bound=Callable[..., object])
@@ -22,6 +24,7 @@ _HEADERS: Final = {
     hdrs.ETAG: "The revision of the object, for If-Match; a change of its status keeps it.",
     hdrs.LOCATION: "Where to look for it.",
     hdrs.RETRY_AFTER: "After how many seconds to try again.",
+    hdrs.WWW_AUTHENTICATE: "What kind of token is asked for.",
 }
 _IF_MATCH: Final = {
     "in": "header",
@@ -30,6 +33,15 @@ _IF_MATCH: Final = {
     "description": "Do it only while the object has one of these ETags.",
 }
 _JSON: Final = "application/json"
+# Swagger 2.0 knows no bearer tokens, so the header is described as it is sent.
+_TOKEN: Final = {
+    "token": {
+        "type": "apiKey",
+        "in": "header",
+        "name": hdrs.AUTHORIZATION,
+        "description": "`Bearer` and a token; only where the API has `auth.tokensFile`.",
+    }
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +109,12 @@ def failed(error: ServiceError) -> Answer:
     )
 
 
+_REFUSED: Final = (
+    replace(failed(UnauthorizedError(BEARER)), headers=(hdrs.WWW_AUTHENTICATE,)),
+    failed(ForbiddenError("this needs a token of the role operator")),
+)
+
+
 def documented(
     tag: str,
     summary: str,
@@ -135,7 +153,9 @@ def document(routes: Iterable[web.RouteDef], version: str) -> Mapping[str, objec
     stand_in = web.Application()
     for route in routes:
         if hasattr(route.handler, _ATTRIBUTE):
-            stand_in.router.add_route(route.method, route.path, _undisturbed(route.handler))
+            said = copy.deepcopy(getattr(route.handler, _ATTRIBUTE))
+            guarded = said if role_for(route.path) is None else _with_token(said)
+            stand_in.router.add_route(route.method, route.path, _saying(guarded))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", web.NotAppKeyWarning)  # aiohttp-apispec's, not ours
         spec = AiohttpApiSpec(
@@ -146,6 +166,7 @@ def document(routes: Iterable[web.RouteDef], version: str) -> Mapping[str, objec
             version=version,
             info={"description": "Hands out GPU machines from warm stock in seconds."},
             consumes=[_JSON],
+            securityDefinitions=_TOKEN,
         )
     made: Mapping[str, object] = spec.swagger_dict()
     return made
@@ -174,11 +195,17 @@ def _response(answer: Answer) -> dict[str, Any]:
     return {**made, "schema": answer.schema} if answer.schema else made
 
 
-def _undisturbed(handler: Any) -> Callable[[web.Request], Any]:
-    """A handler with a copy of the documentation: making the document uses it up."""
+def _with_token(said: dict[str, Any]) -> dict[str, Any]:
+    """The documentation of a route that asks for a token where the API has any."""
+    responses = {**said["responses"], **_responses(_REFUSED)}
+    return {**said, "security": [{name: [] for name in _TOKEN}], "responses": responses}
+
+
+def _saying(said: Mapping[str, Any]) -> Callable[[web.Request], Any]:
+    """A handler with this documentation, which making the document uses up."""
 
     async def stand_in(_: web.Request) -> web.StreamResponse:
         raise NotImplementedError
 
-    setattr(stand_in, _ATTRIBUTE, copy.deepcopy(getattr(handler, _ATTRIBUTE)))
+    setattr(stand_in, _ATTRIBUTE, said)
     return stand_in

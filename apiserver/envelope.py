@@ -15,6 +15,7 @@ from apiserver.errors import (
     NotFoundError,
     ServiceError,
     TooLargeError,
+    UnauthorizedError,
     UnsupportedMediaTypeError,
 )
 from apiserver.failures import queue_failure, service_error
@@ -62,6 +63,8 @@ def failure(error: ServiceError) -> web.Response:
     response = web.json_response({"error": error.as_json()}, status=error.status)
     if error.retry_after is not None:
         response.headers[hdrs.RETRY_AFTER] = str(error.retry_after)
+    if isinstance(error, UnauthorizedError):
+        response.headers[hdrs.WWW_AUTHENTICATE] = error.challenge
     return response
 
 

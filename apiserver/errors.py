@@ -40,6 +40,24 @@ class InvalidRequestError(ServiceError):
     status = 400
 
 
+class UnauthorizedError(ServiceError):
+    """The API asks for a token, and the request has none that it knows."""
+
+    code = "unauthorized"
+    status = 401
+
+    def __init__(self, challenge: str) -> None:
+        super().__init__("this needs a token that the API knows; send Authorization: Bearer TOKEN")
+        self.challenge = challenge
+
+
+class ForbiddenError(ServiceError):
+    """The token is known, but is good for other routes."""
+
+    code = "forbidden"
+    status = 403
+
+
 class NotFoundError(ServiceError):
     """There is nothing at this place."""
 

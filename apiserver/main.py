@@ -50,6 +50,7 @@ from apiserver.services.readiness import Readiness
 from apiserver.services.report import StatusReporter
 from apiserver.services.start import observe
 from apiserver.services.unit_counts import UnitCounter
+from apiserver.token_file import TokenFile
 from apiserver.use_cases import Surroundings, UseCases
 from shared import command_line, configuration, logfmt
 from shared.configuration import ConfigurationError
@@ -96,6 +97,7 @@ async def run(config: Config) -> ExitCode:
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)
     require_password(config.nats)
+    token_file = tokens_of(config, clock)
     jetstream = JetStream(config.nats, clock, new_id)
     archive = archive_of(config, clock)
     async with cluster(config, registry, clock) as gateway:
@@ -130,6 +132,7 @@ async def run(config: Config) -> ExitCode:
             clock=clock,
             limits=Limits(config.namespaces, config.max_seed_replicas, config.max_in_flight_bytes),
             allowance=Allowance(config.request_timeout.seconds),
+            tokens=(lambda: token_file.tokens) if token_file else None,
             stock=use_cases.stock if use_cases else None,
             pools=use_cases.pools if use_cases else None,
             specs=use_cases.specs if use_cases else None,
@@ -145,12 +148,25 @@ async def run(config: Config) -> ExitCode:
         if use_cases:
             work |= {"operations": use_cases.workshop.run, "resume": use_cases.resumption.run}
             work["overview"] = use_cases.feed.run
-        if archive:
-            work["archive"] = archive.run
+        optional = (("archive", archive), ("tokens", token_file))
+        work |= {name: part.run for name, part in optional if part}
         process = Process(readiness, work)
         process.stop_on_signals()
         fallback = Fallback(recorder, new_id, HEAD_TIMEOUT)
         return await process.run(listening(create_app(parts), config.http_addr, fallback))
+
+
+def tokens_of(config: Config, clock: Clock) -> TokenFile | None:
+    """The tokens that callers need; none on loopback, or where the configuration says so."""
+    if config.auth.tokens_file:
+        return TokenFile(config.auth.tokens_file, clock)
+    if not config.http_addr.is_loopback and not config.auth.allow_anonymous:
+        raise ConfigurationError(
+            f"httpAddr: other machines can call {config.http_addr}, and nobody is asked for a "
+            "token; name a file of tokens in auth.tokensFile, listen on 127.0.0.1, or set "
+            "auth.allowAnonymous: true where something in front decides who may call"
+        )
+    return None
 
 
 def archive_of(config: Config, clock: Clock) -> PostgresArchive | None:

@@ -67,7 +67,8 @@ class UseCases:
         creation = Creation(active, records, choice, locks, claims, clock)
         seeding = Seeding(StockUnits(objects, where.stock, patience, clock), records, clock)
         self.workshop = Workshop()
-        requests = Requests(records, self.workshop, OperationMetrics(registry), clock)
+        metrics, seconds = OperationMetrics(registry), where.create_seconds
+        requests = Requests(records, self.workshop, metrics, clock, seconds)
         pools = ObjectCreation(objects, STOCK_POOLS, where.stock, records, requests, patience)
         storages = ObjectCreation(
             objects, GPU_STORAGES, where.instance, records, requests, patience
@@ -75,8 +76,8 @@ class UseCases:
         self.function_creation = ObjectCreation(
             objects, FUNCTIONS, where.instance, records, requests, patience
         )
-        catalogue, seconds = where.catalogue, where.create_seconds
-        self.units = UnitService(objects, where.instance, creation, locks, requests, seconds)
+        catalogue = where.catalogue
+        self.units = UnitService(objects, where.instance, creation, locks, requests)
         self.stock = StockService(objects, where.stock, catalogue, records, seeding, requests)
         self.pools = PoolService(objects, where.stock, catalogue, pools)
         self.storages = StorageService(objects, where.instance, storages, make_id)

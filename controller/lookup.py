@@ -3,7 +3,7 @@
 from typing import TypeVar
 
 from controller.caches import Caches
-from controller.kinds import GPU_STORAGES, GPU_UNITS, JOBS, OPERATIONS
+from controller.kinds import GPU_STORAGES, GPU_UNITS, JOBS, OPERATIONS, VOLUME_CLAIMS
 from controller.namespaces import Namespaces
 from controller.runtime.client import Client
 from controller.runtime.errors import NotFoundError
@@ -15,6 +15,7 @@ from shared.job import Job
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
+from shared.volume_claim import VolumeClaim
 
 T = TypeVar("T", bound=Object)
 
@@ -51,6 +52,10 @@ class Lookup:
         """The Job that fills the storage of that name."""
         key = ObjectKey(self._namespaces.instance, names.prepare_job(storage))
         return await self._live(JOBS, key)
+
+    async def live_claim(self, storage: str) -> VolumeClaim | None:
+        """The claim of the storage of that name."""
+        return await self._live(VOLUME_CLAIMS, ObjectKey(self._namespaces.instance, storage))
 
     async def live_unit_uid(self, name: str) -> str | None:
         """The uid of a user's unit; None where there is none of that name."""

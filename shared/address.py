@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Final, Self
 
 ACCEPTED: Final = "an address such as 127.0.0.1:8080, localhost:8080, [::1]:8080 or :8080"
@@ -34,6 +35,14 @@ class Address:
     def url(self) -> str:
         """Where a browser on this machine finds the server."""
         return f"http://{Address('127.0.0.1', self.port) if self.host in _WILDCARDS else self}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can call; of names only localhost is known to be so."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"

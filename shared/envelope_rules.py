@@ -15,7 +15,7 @@ _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 def envelope_problems(spec: Envelope) -> list[Problem]:
     """Everything that is wrong with the resources and the choice of nodes."""
     return [
-        *_amount("spec.cpu", spec.cpu),
+        *amount_problems("spec.cpu", spec.cpu),
         *_memory(spec.memory),
         *_gpu_resource(spec.gpu_resource),
         *_node_selector(spec.node_selector),
@@ -24,17 +24,12 @@ def envelope_problems(spec: Envelope) -> list[Problem]:
             for place, toleration in enumerate(spec.tolerations)
             for problem in _toleration(f"spec.tolerations[{place}]", toleration)
         ),
-        *_amount("spec.shmSize", spec.shm_size),
+        *amount_problems("spec.shmSize", spec.shm_size),
     ]
 
 
-def _memory(text: str) -> Iterator[Problem]:
-    if not text:
-        yield Problem("spec.memory", None, f"is required: give {quantity.ACCEPTED}")
-    yield from _amount("spec.memory", text)
-
-
-def _amount(path: str, text: str) -> Iterator[Problem]:
+def amount_problems(path: str, text: str) -> Iterator[Problem]:
+    """What is wrong with an amount, where one is given."""
     if not text:
         return
     try:
@@ -42,6 +37,12 @@ def _amount(path: str, text: str) -> Iterator[Problem]:
             yield Problem(path, text, "is not above 0")
     except ValueError:
         yield Problem(path, text, f"is not {quantity.ACCEPTED}, at most 2^63-1")
+
+
+def _memory(text: str) -> Iterator[Problem]:
+    if not text:
+        yield Problem("spec.memory", None, f"is required: give {quantity.ACCEPTED}")
+    yield from amount_problems("spec.memory", text)
 
 
 def _gpu_resource(text: str) -> Iterator[Problem]:

@@ -1,6 +1,7 @@
 """Fixtures of all tiers: the control plane of the run and a namespace for a test."""
 
 import asyncio
+import random
 import secrets
 import shutil
 from collections.abc import AsyncIterator, Iterator
@@ -8,14 +9,22 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.nodes import Fleet
+from hack.cluster.ports import free_port
 from tests.support import products, session
 from tests.support.eventually import eventually
 from tests.support.notes import install as install_notes
 from tests.support.site import Site, new_site
+
+# A slow machine refutes no property, and the same code has the same outcome every time.
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")
@@ -57,6 +66,12 @@ def notes(control_plane: ControlPlane) -> Admin:
     """The administrator of a cluster that knows the custom resource of the tests."""
     asyncio.run(install_notes(control_plane.admin))
     return control_plane.admin
+
+
+@pytest.fixture
+def unused_tcp_port() -> int:
+    """A port to listen on; no outgoing connection is given it before a test does."""
+    return free_port(random.Random())
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Functions: made once an operation, looked at, changed and deleted."""
 
-import msgspec
-
 from apiserver.accepted import Accepted, DeletedObject
 from apiserver.errors import ConflictError, NotFoundError, PreconditionFailedError
 from apiserver.gateway import AbsentError, Objects, Page, Selection, StaleError
@@ -18,7 +16,7 @@ from apiserver.serverless_commands import (
 from apiserver.services.function_change import change_patch, changed_spec, function_spec
 from apiserver.services.function_rules import require_valid
 from apiserver.services.object_creation import ObjectCreation
-from shared.v1alpha1.function import Function
+from shared.v1alpha1.function import Function, FunctionSpec
 from shared.v1alpha1.operation import Operation
 from shared.wellknown import ON_DELETE
 
@@ -41,12 +39,16 @@ class FunctionService:
         self._retention_seconds = retention_seconds
 
     async def create(
-        self, command: CreateFunction, within: float = 25.0
+        self, command: CreateFunction
     ) -> Accepted[Function | DeletedObject | Operation]:
         """Make a function, once for all requests of the operation."""
-        spec = function_spec(command)
-        require_valid(command.name, spec, self._retention_seconds)
-        return await self._creation.create(command, msgspec.to_builtins(spec), within)
+
+        def settle() -> FunctionSpec:
+            spec = function_spec(command)
+            require_valid(command.name, spec, self._retention_seconds)
+            return spec
+
+        return await self._creation.create(command, settle)
 
     async def list(self, query: ListFunctions) -> Page[Function]:
         """One page of functions."""

@@ -15,7 +15,7 @@ from apiserver.gateway import (
 from apiserver.resources import Object, Resource
 from apiserver.services.failure_text import failure_text
 from apiserver.services.patience import Patience
-from apiserver.services.records import Records, is_final
+from apiserver.services.records import Records, Settle, is_final
 from apiserver.services.request_hash import Command
 from apiserver.services.requests import Requests
 from shared import names, wellknown
@@ -45,12 +45,12 @@ class ObjectCreation(Generic[T]):
         self._patience = patience
 
     async def create(
-        self, command: Command, settled: dict[str, Any], within: float
+        self, command: Command, settle: Settle
     ) -> Accepted[T | DeletedObject | Operation]:
-        """The object, or its record while it is unfinished; `settled` is its spec."""
-        begun = await self._records.begin(command, settled=settled)
+        """The object, or its record while it is unfinished; `settle` gives its spec."""
+        begun = await self._records.begin_settled(command, settle)
         begun = await self._requests.restarted(begun)
-        accepted = await self._requests.outcome(begun, self.finish, within)
+        accepted = await self._requests.outcome(begun, self.finish)
         if accepted.outcome is Outcome.UNFINISHED:
             return accepted
         return Accepted(await self._recorded(accepted.value), accepted.outcome)

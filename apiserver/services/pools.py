@@ -30,12 +30,11 @@ class PoolService:
         self._catalogue = catalogue
         self._creation = creation
 
-    async def create(
-        self, command: CreatePool, within: float = 25.0
-    ) -> Accepted[StockPool | DeletedObject | Operation]:
+    async def create(self, command: CreatePool) -> Accepted[StockPool | DeletedObject | Operation]:
         """Make a pool, once for all requests of the operation."""
-        spec = self._spec(command.spec_name, command.settings)
-        return await self._creation.create(command, msgspec.to_builtins(spec), within)
+        return await self._creation.create(
+            command, lambda: self._spec(command.spec_name, command.settings)
+        )
 
     async def list(self, limit: int, token: str) -> Page[StockPool]:
         """One page of pools."""

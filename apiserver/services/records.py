@@ -4,8 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from apiserver.clock import Clock
-from apiserver.errors import ConflictError, OperationConflictError
+from apiserver.errors import ConflictError, OperationConflictError, ServiceError
 from apiserver.gateway import AbsentError, Objects, StaleError, TakenError
 from apiserver.resources import OPERATIONS
 from apiserver.services.patience import Patience
@@ -14,6 +16,8 @@ from shared import names
 from shared.phases import OperationPhase
 from shared.v1alpha1.operation import Operation, StockRef
 from shared.wellknown import BEGUN_BY
+
+Settle = Callable[[], msgspec.Struct]
 
 FINAL: Final = frozenset({OperationPhase.SUCCEEDED.value, OperationPhase.FAILED.value})
 
@@ -90,6 +94,20 @@ class Records:
                 record = found
             is_new = record.metadata.annotations.get(BEGUN_BY) == mine
             return Begun(record, is_new)
+
+    async def begin_settled(self, command: Command, settle: Settle) -> Begun:
+        """Begin with what the configuration adds; a record that is there stands whatever it says.
+
+        Otherwise a replay would fail where the configuration was changed since.
+        """
+        try:
+            settled = settle()
+        except ServiceError:
+            record = await self.find_same(command)
+            if record is None:
+                raise
+            return Begun(record, is_new=False)
+        return await self.begin(command, settled=msgspec.to_builtins(settled))
 
     async def restart(self, record: Operation) -> Begun:
         """Begin a failed operation again; whoever comes first is the new one."""

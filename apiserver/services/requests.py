@@ -18,12 +18,18 @@ class Requests:
     """Restarts what has failed, joins what is under way, and answers what is done."""
 
     def __init__(
-        self, records: Records, workshop: Workshop, metrics: OperationMetrics, clock: Clock
+        self,
+        records: Records,
+        workshop: Workshop,
+        metrics: OperationMetrics,
+        clock: Clock,
+        seconds: float,
     ) -> None:
         self._records = records
         self._workshop = workshop
         self._metrics = metrics
         self._clock = clock
+        self._seconds = seconds
 
     async def restarted(self, begun: Begun) -> Begun:
         """A failed operation begins again by the same request, and is answered like a new one."""
@@ -33,13 +39,13 @@ class Requests:
         """Have the work done, for nobody to wait for."""
         _ = self._workshop.start(record.spec.operation_id, lambda: self._measured(record, work))
 
-    async def outcome(self, begun: Begun, work: Work, within: float) -> Accepted[Operation]:
-        """The final record, or as far as it is after `within` seconds; raises if it failed."""
+    async def outcome(self, begun: Begun, work: Work) -> Accepted[Operation]:
+        """The final record, or as far as it is when the time is up; raises if it failed."""
         record = begun.record
         if has_succeeded(record):
             return Accepted(record, Outcome.REPLAY)
         final = await self._workshop.join(
-            record.spec.operation_id, lambda: self._measured(record, work), within
+            record.spec.operation_id, lambda: self._measured(record, work), self._seconds
         )
         if final is None:
             return Accepted(record, Outcome.UNFINISHED)

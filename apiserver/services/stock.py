@@ -42,8 +42,9 @@ class StockService:
     async def seed(self, command: SeedStock) -> Accepted[Operation]:
         """Record that stock shall be made; making it goes on after the answer."""
         given = Given(memory=command.memory, gpu=command.gpu)
-        envelope = self._catalogue.envelope(command.spec_name, given)
-        begun = await self._records.begin(command, settled=msgspec.to_builtins(envelope))
+        begun = await self._records.begin_settled(
+            command, lambda: self._catalogue.envelope(command.spec_name, given)
+        )
         begun = await self._requests.restarted(begun)
         if not has_succeeded(begun.record):
             self._requests.begin(begun.record, self.carry_on)

@@ -25,7 +25,8 @@ def grows(storage: GPUStorage, size: str | Unset) -> bool:
     """Whether the size asks for a larger volume than there is."""
     if isinstance(size, Unset) or not is_resized(storage, size):
         return False
-    return Quantity.parse(size) > Quantity.parse(storage.status.capacity or storage.spec.size)
+    known = read(storage.status.capacity or storage.spec.size)
+    return known is not None and Quantity.parse(size) > known
 
 
 def change_patch(storage: GPUStorage, command: ChangeStorage) -> dict[str, Any]:
@@ -45,4 +46,12 @@ def change_patch(storage: GPUStorage, command: ChangeStorage) -> dict[str, Any]:
 
 
 def is_resized(storage: GPUStorage, size: str) -> bool:
-    return Quantity.parse(size) != Quantity.parse(storage.spec.size)
+    return Quantity.parse(size) != read(storage.spec.size)
+
+
+def read(size: str) -> Quantity | None:
+    """None for a size that was written by hand and is beyond all volumes."""
+    try:
+        return Quantity.parse(size)
+    except ValueError:
+        return None

@@ -37,13 +37,13 @@ class StorageService:
         self._make_id = make_id
 
     async def create(
-        self, command: CreateStorage, within: float = 25.0
+        self, command: CreateStorage
     ) -> Accepted[GPUStorage | DeletedObject | Operation]:
         """Make a storage, once for all requests of the operation where it has one."""
-        spec = msgspec.to_builtins(storage_spec(command))
+        spec = storage_spec(command)
         if command.operation_id:
-            return await self._creation.create(command, spec, within)
-        body = {"metadata": plain_metadata(command), "spec": spec}
+            return await self._creation.create(command, lambda: spec)
+        body = {"metadata": plain_metadata(command), "spec": msgspec.to_builtins(spec)}
         try:
             made = await self._cluster.create(GPU_STORAGES, self._namespace, body)
         except TakenError:

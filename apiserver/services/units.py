@@ -41,14 +41,12 @@ class UnitService:
         creation: Creation,
         locks: MountLocks,
         requests: Requests,
-        create_seconds: float,
     ) -> None:
         self._objects = objects
         self._namespace = namespace
         self._creation = creation
         self._locks = locks
         self._requests = requests
-        self._create_seconds = create_seconds
         self._turns = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def create(self, command: CreateUnit) -> Accepted[GPUUnit | DeletedObject | Operation]:
@@ -121,7 +119,7 @@ class UnitService:
         async def work(record: Operation) -> Operation:
             return await self._creation.finish(record, command, start.hand)
 
-        accepted = await self._requests.outcome(begun, work, self._create_seconds)
+        accepted = await self._requests.outcome(begun, work)
         if accepted.outcome is Outcome.UNFINISHED:
             return accepted
         return Accepted(await self._made(accepted.value, start.hand.made), accepted.outcome)

@@ -1,8 +1,8 @@
 """What a change of status is worth telling people: pure, and nothing at rest."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from controller.announcement import Announcement
 from shared.conditions import condition_of
 from shared.phases import PreparePhase, StoragePhase
 from shared.quantity import Quantity
@@ -13,15 +13,6 @@ REASONS = {
     StorageReason.INVALID_SPEC.value: EventReason.INVALID_SPEC,
     StorageReason.CHILD_CONFLICT.value: EventReason.CHILD_CONFLICT,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Announcement:
-    """One Event to be."""
-
-    is_warning: bool
-    reason: EventReason
-    message: str
 
 
 def announcements(old: GPUStorageStatus, new: GPUStorageStatus) -> Iterator[Announcement]:

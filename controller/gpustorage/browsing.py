@@ -1,7 +1,6 @@
 """Keeping the accessor of a storage: there while it is wanted, and where the volume is."""
 
 from dataclasses import dataclass
-from typing import Final
 
 from controller.caches import BY_CLAIM, Caches
 from controller.child import Child, child
@@ -12,6 +11,7 @@ from controller.gpustorage.policy import accessor_policy
 from controller.gpustorage.settings import StorageSettings
 from controller.gpustorage.users import node_in_use
 from controller.kinds import DEPLOYMENTS, NETWORK_POLICIES, SERVICES
+from controller.pod_words import scheduler_words, waiting_words
 from controller.runtime.key import ObjectKey
 from controller.sync import Sync
 from shared import names
@@ -20,8 +20,6 @@ from shared.phases import AccessorPhase, StoragePhase
 from shared.pod import Pod
 from shared.reasons import StorageReason
 from shared.v1alpha1.gpustorage import AccessorStatus, GPUStorage
-
-STARTING: Final = ("", "ContainerCreating", "PodInitializing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +95,11 @@ def progress(deployment: Deployment | None, pods: list[Pod]) -> tuple[AccessorPh
     """Ready when the pod of what was asked for last serves."""
     if deployment is not None and is_rolled_out(deployment):
         return AccessorPhase.READY, "the files can be browsed"
-    for pod in pods:
-        for container in pod.status.container_statuses:
-            waiting = container.state.waiting
-            if waiting is not None and waiting.reason not in STARTING:
-                said = ": ".join(filter(None, (waiting.reason, waiting.message)))
-                return AccessorPhase.FAILED, said
-    return AccessorPhase.PENDING, "the accessor is being started"
+    waiting = (waiting_words(each) for pod in pods for each in pod.status.container_statuses)
+    for said in filter(None, waiting):
+        return AccessorPhase.FAILED, said
+    unplaced = next(filter(None, map(scheduler_words, pods)), "")
+    return AccessorPhase.PENDING, unplaced or "the accessor is being started"
 
 
 def is_rolled_out(deployment: Deployment) -> bool:

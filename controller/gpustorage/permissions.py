@@ -19,7 +19,7 @@ RULES: Final = (
     Rule(GROUP, ("gpuunits",), ("get", *WATCH), INSTANCE),
     Rule(GROUP, ("operations",), ("get", *WATCH), SYSTEM),
     # Never deleted by us: the volume goes with its storage, by the garbage collector.
-    Rule("", ("persistentvolumeclaims",), APPLY, INSTANCE),
+    Rule("", ("persistentvolumeclaims",), (*APPLY, "get"), INSTANCE),
     Rule("batch", ("jobs",), (*APPLY, "delete", "get"), INSTANCE),
     Rule("apps", ("deployments",), (*APPLY, "delete"), INSTANCE),
     Rule("apps", ("replicasets",), WATCH, INSTANCE),

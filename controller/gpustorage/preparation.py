@@ -3,11 +3,11 @@
 from contextlib import suppress
 
 from controller.caches import BY_CLAIM, Caches
-from controller.gpustorage.ending import endings
 from controller.gpustorage.hitch import Hitch
-from controller.gpustorage.prepare import Move, known_prepare, next_move, next_prepare
+from controller.gpustorage.job_pods import delay, endings
+from controller.gpustorage.prepare import OVER, Move, known_prepare, next_move, next_prepare
 from controller.gpustorage.prepare_job import has_outcome_pending, is_of_a_storage, job_key
-from controller.gpustorage.start import Start
+from controller.gpustorage.start import Start, waits
 from controller.kinds import JOBS, NETWORK_POLICIES
 from controller.lookup import Lookup
 from controller.runtime.client import Condition
@@ -20,6 +20,7 @@ from controller.sync import Sync
 from shared import wellknown
 from shared.job import Job
 from shared.phases import PreparePhase
+from shared.pod import Pod
 from shared.storage_class import StorageClass
 from shared.v1alpha1.gpustorage import GPUStorage, PrepareStatus
 from shared.volume_claim import VolumeClaim
@@ -50,9 +51,16 @@ class Preparation:
         if next_move(known_prepare(storage), job) is Move.START:
             hitch = await self._start.begin(storage, claim, kind)
             job = await self._job(storage)
+        pods = [] if job is None else self._pods(storage, job)
+        found, said = next_prepare(storage, job, endings(pods)), delay(pods)
+        if hitch is None and said and found.phase not in OVER:
+            hitch = waits(said)
+        return found, hitch
+
+    def _pods(self, storage: GPUStorage, job: Job) -> list[Pod]:
         meta = storage.metadata
-        pods = self._caches.pods.by_index(meta.namespace, BY_CLAIM, meta.name)
-        return next_prepare(storage, job, endings(pods)), hitch
+        found = self._caches.pods.by_index(meta.namespace, BY_CLAIM, meta.name)
+        return [pod for pod in found if is_controlled_by(pod.metadata, [job.metadata.uid])]
 
     async def _job(self, storage: GPUStorage) -> Job | None:
         """The storage's own Job; that one is gone is believed only of the server."""

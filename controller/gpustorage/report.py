@@ -1,5 +1,6 @@
 """Writing how a storage is, where that has changed."""
 
+from controller.announcement import announce
 from controller.caches import Caches
 from controller.gpustorage.announcement import announcements
 from controller.gpustorage.outcome import Outcome
@@ -42,8 +43,7 @@ class Report:
         body = {"metadata": seen, "status": changes}
         written = await self._writer.patch(GPU_STORAGES, key_of(storage), body, "status")
         for news in announcements(storage.status, status):
-            tell = self._recorder.warning if news.is_warning else self._recorder.normal
-            tell(reference(GPU_STORAGES, storage), news.reason, news.message)
+            announce(self._recorder, reference(GPU_STORAGES, storage), news)
         return written
 
 

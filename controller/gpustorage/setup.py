@@ -48,7 +48,7 @@ def reconciler(
     return GPUStorageReconciler(
         caches,
         Mounts(caches, lookup, writer, recorder),
-        Volumes(caches, settings, sync),
+        Volumes(caches, lookup, settings, sync),
         Preparation(caches, lookup, start, sync, writer),
         Browsing(caches, settings, sync),
         Report(caches, writer, recorder, clock),

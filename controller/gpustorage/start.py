@@ -4,6 +4,7 @@ from controller.caches import Caches
 from controller.child import Child, child
 from controller.gpustorage.hitch import Hitch, hitch_of
 from controller.gpustorage.origin import is_filling_of, lock_for_filling, unavailable
+from controller.gpustorage.overtaken import OvertakenError
 from controller.gpustorage.policy import prepare_policy
 from controller.gpustorage.prepare import known_prepare
 from controller.gpustorage.prepare_job import is_of_a_storage, job_key, prepare_job
@@ -13,12 +14,11 @@ from controller.gpustorage.verdict import Verdict
 from controller.gpustorage.volume import is_usable
 from controller.kinds import GPU_STORAGES, JOBS, NETWORK_POLICIES
 from controller.lookup import Lookup
-from controller.runtime.errors import InvalidError
+from controller.runtime.errors import ForbiddenError, InvalidError
 from controller.runtime.event import reference
 from controller.runtime.events import EventRecorder
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
-from controller.runtime.reconcile import ReconcileError
 from controller.runtime.writer import Writer
 from controller.sync import Sync
 from shared.reasons import EventReason, StorageReason
@@ -26,13 +26,6 @@ from shared.storage_class import StorageClass
 from shared.storage_lock import lock_of, taking
 from shared.v1alpha1.gpustorage import GPUStorage, Prepare
 from shared.volume_claim import VolumeClaim
-
-
-class OvertakenError(ReconcileError):
-    """The server knows of a storage what we do not know yet: look again."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"GPUStorage {name} has changed meanwhile")
 
 
 class Start:
@@ -125,6 +118,9 @@ class Start:
             job = await self._writer.create(JOBS, body)
         except InvalidError as error:
             return Hitch(Verdict.failed(StorageReason.INVALID_SPEC, error.message))
+        except ForbiddenError as error:  # by a quota, for instance
+            said = f"Job {body['metadata']['name']}: {error.message}"
+            return Hitch(Verdict.pending(StorageReason.PREPARE_SYNC_FAILED, said), error)
         said = f"{EventReason.CREATED} Job {job.metadata.name}"
         self._recorder.normal(reference(GPU_STORAGES, storage), EventReason.CREATED, said)
         return None

@@ -6,9 +6,10 @@ import msgspec
 
 from controller.gpustorage.outcome import Outcome
 from controller.gpustorage.prepare import DONE
+from controller.pod_words import lasting
 from controller.runtime.event import cut
 from shared import names
-from shared.conditions import timestamp, with_condition
+from shared.conditions import condition_of, timestamp, with_condition
 from shared.meta import Condition
 from shared.phases import AccessorPhase, PreparePhase
 from shared.reasons import ConditionType
@@ -29,7 +30,7 @@ def next_status(storage: GPUStorage, outcome: Outcome, now: datetime) -> GPUStor
     known, claim = storage.status, outcome.claim
     seen = GPUStorageStatus(
         phase=outcome.verdict.phase.value,
-        claim_name=storage.metadata.name,
+        claim_name=(claim.metadata.name if claim is not None else "") or known.claim_name,
         storage_class_name=(claim.class_name if claim is not None else "")
         or known.storage_class_name,
         capacity=(claim.capacity if claim is not None else "") or known.capacity,
@@ -63,13 +64,15 @@ def conditions(storage: GPUStorage, outcome: Outcome, now: datetime) -> tuple[Co
     )
     known = storage.status.conditions
     for kind, holds, reason, message in told:
+        before = condition_of(known, kind)
+        said = message if before is None else lasting(before.message, message)
         found = Condition(
             type=kind.value,
             status="True" if holds else "False",
             observed_generation=storage.metadata.generation,
             last_transition_time=timestamp(now),
             reason=reason,
-            message=cut(message, LONGEST_MESSAGE),
+            message=cut(said, LONGEST_MESSAGE),
         )
         known = with_condition(known, found)
     return known

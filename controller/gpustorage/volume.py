@@ -2,8 +2,7 @@
 
 from controller.gpustorage.size import can_grow, is_growing, wants_less, wants_more
 from controller.gpustorage.verdict import Verdict
-from shared.conditions import condition_of
-from shared.reasons import ConditionType, StorageReason
+from shared.reasons import StorageReason
 from shared.storage_class import StorageClass
 from shared.storage_lock import lock_of
 from shared.v1alpha1.gpustorage import GPUStorage
@@ -60,13 +59,15 @@ def sized(storage: GPUStorage, claim: VolumeClaim, kind: StorageClass | None) ->
     return ready
 
 
-def was_used(storage: GPUStorage) -> bool:
-    """Whether there may have been data: an empty volume must not pass for what is lost."""
+def was_made(storage: GPUStorage) -> bool:
+    """Whether there was a claim before: one made anew would pass, empty, for what is lost.
+
+    A lock says nothing of that, as it may be older than the claim; but that of the filling does,
+    which can begin before the claim is recorded.
+    """
     lock = lock_of(storage.metadata.annotations)
-    is_mounted = lock is not None and bool(lock.unit)
-    ready = condition_of(storage.status.conditions, ConditionType.READY)
-    is_lost = ready is not None and ready.reason == StorageReason.VOLUME_LOST
-    return bool(storage.status.capacity) or is_mounted or is_lost
+    is_being_filled = lock is not None and lock.prepare == storage.metadata.name
+    return bool(storage.status.claim_name) or is_being_filled
 
 
 def lost(storage: GPUStorage) -> Verdict:

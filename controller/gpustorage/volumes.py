@@ -3,14 +3,18 @@
 from controller.caches import Caches
 from controller.gpustorage.claim import claim_child
 from controller.gpustorage.hitch import Hitch, hitch_of
+from controller.gpustorage.overtaken import OvertakenError
 from controller.gpustorage.settings import StorageSettings
 from controller.gpustorage.verdict import Verdict
-from controller.gpustorage.volume import lost, volume_verdict, was_used
+from controller.gpustorage.volume import lost, volume_verdict, was_made
+from controller.lookup import Lookup
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
 from controller.runtime.ownership import is_controlled_by
 from controller.sync import Sync
+from shared.reasons import StorageReason
 from shared.storage_class import StorageClass
+from shared.storage_rules import storage_problems
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.volume_claim import VolumeClaim
 
@@ -18,23 +22,30 @@ from shared.volume_claim import VolumeClaim
 class Volumes:
     """The claims of storages; deleting them is left to the garbage collector."""
 
-    def __init__(self, caches: Caches, settings: StorageSettings, sync: Sync[GPUStorage]) -> None:
+    def __init__(
+        self, caches: Caches, lookup: Lookup, settings: StorageSettings, sync: Sync[GPUStorage]
+    ) -> None:
         self._caches = caches
+        self._lookup = lookup
         self._settings = settings
         self._sync = sync
 
     def found(self, storage: GPUStorage) -> tuple[VolumeClaim | None, StorageClass | None]:
         """The storage's own claim and its class, as far as they are there."""
         claim = self._caches.claims.get(key_of(storage))
-        if claim is None or not is_controlled_by(claim.metadata, [storage.metadata.uid]):
+        if claim is None or not is_own(storage, claim):
             return None, None
         return claim, self._caches.classes.get(ObjectKey("", claim.class_name))
 
     async def keep(self, storage: GPUStorage) -> tuple[Verdict, Hitch | None]:
-        """Ask for the volume as the spec has it; one that was in use and is gone stays gone."""
+        """Ask for the volume as the spec has it; one that was there and is gone stays gone."""
         claim, kind = self.found(storage)
-        if claim is None and was_used(storage):
-            return lost(storage), None
+        if claim is None and was_made(storage):
+            return await self._lost(storage), None
+        problems = storage_problems(storage.spec)
+        if problems:
+            said = "; ".join(problem.text for problem in problems)
+            return Verdict.failed(StorageReason.INVALID_SPEC, said), None
         there = self._caches.claims.get(key_of(storage))
         asked_for = claim_child(storage, there, kind, self._settings)
         failed = await self._sync.ensure(storage, [asked_for])
@@ -43,6 +54,18 @@ class Volumes:
         if failed is None or (claim is not None and claim.metadata.deletion_timestamp is not None):
             return verdict, None
         return refused(verdict, hitch_of(failed))
+
+    async def _lost(self, storage: GPUStorage) -> Verdict:
+        """That data is lost is believed only of the server."""
+        name = storage.metadata.name
+        claim = await self._lookup.live_claim(name)
+        if claim is not None and is_own(storage, claim):
+            raise OvertakenError(name)
+        return lost(storage)
+
+
+def is_own(storage: GPUStorage, claim: VolumeClaim) -> bool:
+    return is_controlled_by(claim.metadata, [storage.metadata.uid])
 
 
 def refused(verdict: Verdict, hitch: Hitch) -> tuple[Verdict, Hitch]:

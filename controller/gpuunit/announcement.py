@@ -1,7 +1,6 @@
 """What a change of status is worth telling people: pure, and nothing at rest."""
 
-from dataclasses import dataclass
-
+from controller.announcement import Announcement
 from shared.conditions import condition_of
 from shared.meta import Condition
 from shared.phases import UnitPhase
@@ -17,15 +16,6 @@ REASONS = {
 }
 # Reasons for which a unit that is not ready is no news: it is on its way.
 QUIET = frozenset({UnitReason.UNIT_PROGRESSING.value, UnitReason.STOCK_NOT_READY.value})
-
-
-@dataclass(frozen=True, slots=True)
-class Announcement:
-    """One Event to be."""
-
-    is_warning: bool
-    reason: EventReason
-    message: str
 
 
 def ignored(stock: GPUUnit) -> Announcement | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from controller.pod_words import is_unschedulable
 from shared.node import Node, Taint
 from shared.pod import Pod
 from shared.quantity import Quantity
@@ -46,14 +47,6 @@ def nomination(
 def place_of(holder: Pod) -> str:
     """The node that the pod is on, or that is kept for it."""
     return holder.spec.node_name or holder.status.nominated_node_name
-
-
-def is_unschedulable(pod: Pod) -> bool:
-    """Whether the scheduler has looked for a node and found none."""
-    return any(
-        found.type == "PodScheduled" and found.status == "False" and found.reason == "Unschedulable"
-        for found in pod.status.conditions
-    )
 
 
 def fits(pod: Pod, holder: Pod, node: Node) -> bool:

@@ -1,5 +1,6 @@
 """Writing how a unit is, where that has changed."""
 
+from controller.announcement import announce
 from controller.caches import Caches
 from controller.gpuunit.announcement import announcement, ignored
 from controller.gpuunit.outcome import Outcome
@@ -84,11 +85,10 @@ class Report:
         return verdict
 
     def _tell(self, unit: GPUUnit, status: GPUUnitStatus) -> None:
-        is_stock = unit.metadata.namespace == self._namespaces.stock
+        is_stock = self._namespaces.is_stock(key_of(unit))
         for news in (ignored(unit) if is_stock else None, announcement(unit.status, status)):
             if news is not None:
-                tell = self._recorder.warning if news.is_warning else self._recorder.normal
-                tell(reference(GPU_UNITS, unit), news.reason, news.message)
+                announce(self._recorder, reference(GPU_UNITS, unit), news)
 
 
 def is_same(unit: GPUUnit, judged: GPUUnit) -> bool:

@@ -10,6 +10,7 @@ from controller.gpuunit.trouble import node_trouble, progress, trouble
 from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.worker import WorkerVerdict
 from controller.gpuunit.workload import Workload
+from controller.pod_words import lasting
 from shared.conditions import condition_of, timestamp, with_condition
 from shared.meta import Condition
 from shared.node import Node
@@ -99,23 +100,15 @@ def worker_condition(unit: GPUUnit, worker: WorkerVerdict, now: datetime) -> Con
 
 
 def ready_condition(unit: GPUUnit, verdict: Verdict, now: datetime) -> Condition:
+    known = condition_of(unit.status.conditions, ConditionType.READY)
     return Condition(
         type=ConditionType.READY.value,
         status="True" if verdict.phase is UnitPhase.READY else "False",
         observed_generation=unit.metadata.generation,
         last_transition_time=timestamp(now),
         reason=verdict.reason.value,
-        message=message(unit, verdict),
+        message=lasting("" if known is None else known.message, verdict.message),
     )
-
-
-def message(unit: GPUUnit, verdict: Verdict) -> str:
-    """The verdict's; but backing off from an image does not replace the error that it is about."""
-    known = condition_of(unit.status.conditions, ConditionType.READY)
-    is_same_error = known is not None and known.message.startswith("ErrImagePull")
-    if known is not None and is_same_error and verdict.message.startswith("ImagePullBackOff"):
-        return known.message
-    return verdict.message
 
 
 def node_name(workload: Workload, known: str) -> str:

@@ -52,7 +52,7 @@ class Stockkeeping:
             return False
         pool = self._pool(stock)
         if pool is None and wellknown.POOL_LABEL in stock.metadata.labels:
-            await self._delete(stock, EventReason.RELEASED, f"{why}, and so is its pool")
+            await self._delete(stock, EventReason.RELEASED, f"{why}, and its pool is gone")
             return True
         await self._writer.patch(GPU_UNITS, key_of(stock), claim.release_patch(stock, pool))
         self._recorder.normal(reference(GPU_UNITS, stock), EventReason.RELEASED, why)

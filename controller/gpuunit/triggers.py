@@ -2,7 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 
-from controller.caches import BY_FUNCTION, BY_NODE, BY_OPERATION, BY_SOURCE, BY_STORAGE, Caches
+from controller.caches import (
+    BY_FUNCTION,
+    BY_NODE,
+    BY_OPERATION,
+    BY_POOL,
+    BY_SOURCE,
+    BY_STORAGE,
+    Caches,
+)
 from controller.gpuunit.place import is_usable
 from controller.namespaces import Namespaces
 from controller.runtime.key import ObjectKey
@@ -97,13 +105,17 @@ class Wakes:
         return keys
 
     def noted_claim(self) -> Trigger:
-        """The units whose stock a pool has just noted as claimed."""
+        """The units whose stock a pool has just noted as claimed, or no longer will."""
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
+            known = old.status.claimed if isinstance(old, StockPool) else ()
             if isinstance(new, StockPool):
-                known = old.status.claimed if isinstance(old, StockPool) else ()
                 for uid in set(new.status.claimed) - set(known):
                     yield from self._made_from(uid)
+            elif old is not None:
+                namespace, name = key_of(old)
+                for stock in self._caches.units.by_index(namespace, BY_POOL, name):
+                    yield from self.by_stock(stock)
 
         return keys
 

@@ -3,12 +3,19 @@
 from collections.abc import Mapping
 from typing import Final
 
-from controller.gpuunit.place import is_node_ready, is_unschedulable
+from controller.gpuunit.place import is_node_ready
 from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.workload import Workload, is_held_back
+from controller.pod_words import (
+    ending_words,
+    is_unschedulable,
+    scheduler_words,
+    sentence,
+    waiting_words,
+)
 from shared.deployment import Deployment
 from shared.node import Node
-from shared.pod import ContainerStatus, Pod, Terminated
+from shared.pod import ContainerStatus, Pod
 from shared.reasons import UnitReason
 
 IMAGE_ERRORS: Final = frozenset(
@@ -22,7 +29,6 @@ IMAGE_ERRORS: Final = frozenset(
         "SignatureValidationFailed",
     }
 )
-STARTING: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
 BACK_OFF: Final = "CrashLoopBackOff"
 
 
@@ -52,23 +58,21 @@ def scheduling_trouble(pod: Pod) -> Verdict | None:
     """The scheduler's own text, unless a place is kept for the pod."""
     if pod.status.nominated_node_name or not is_unschedulable(pod):
         return None
-    said = next(found.message for found in pod.status.conditions if found.type == "PodScheduled")
-    return Verdict.progressing(UnitReason.POD_UNSCHEDULABLE, said)
+    return Verdict.progressing(UnitReason.POD_UNSCHEDULABLE, scheduler_words(pod))
 
 
 def image_trouble(container: ContainerStatus) -> Verdict | None:
-    """The kubelet alternates between trying and backing off; only the first says why it fails."""
+    """An image that cannot be had."""
     waiting = container.state.waiting
     if waiting is None or waiting.reason not in IMAGE_ERRORS:
         return None
-    return Verdict.failed(UnitReason.POD_STARTUP_FAILED, sentence(waiting.reason, waiting.message))
+    return Verdict.failed(UnitReason.POD_STARTUP_FAILED, waiting_words(container))
 
 
 def waiting_trouble(container: ContainerStatus) -> Verdict | None:
-    waiting = container.state.waiting
-    if waiting is None or waiting.reason in STARTING or waiting.reason == BACK_OFF:
+    waiting, said = container.state.waiting, waiting_words(container)
+    if not said or (waiting is not None and waiting.reason == BACK_OFF):
         return None
-    said = sentence(waiting.reason, waiting.message)
     return Verdict.progressing(UnitReason.POD_STARTUP_FAILED, said)
 
 
@@ -80,11 +84,11 @@ def crash_trouble(container: ContainerStatus) -> Verdict | None:
     last = container.last_state.terminated
     is_looping = container.restart_count > 0 and last is not None
     if is_looping or (waiting is not None and waiting.reason == BACK_OFF):
-        text = "no known reason" if last is None else ending(last)
+        text = "no known reason" if last is None else ending_words(last)
         said = f"{BACK_OFF}: container {container.name} ended with {text}"
         return Verdict.failed(UnitReason.POD_STARTUP_FAILED, said)
     if ended is not None and ended.exit_code != 0:
-        said = f"container {container.name} ended with {ending(ended)}"
+        said = f"container {container.name} ended with {ending_words(ended)}"
         return Verdict.progressing(UnitReason.POD_STARTUP_FAILED, said)
     return None
 
@@ -113,15 +117,6 @@ def replica_trouble(deployment: Deployment) -> Verdict | None:
             said = sentence(found.reason, found.message)
             return Verdict.progressing(UnitReason.POD_STARTUP_FAILED, said)
     return None
-
-
-def ending(last: Terminated) -> str:
-    reason = last.reason or "no reason"
-    return sentence(f"{reason}, exit code {last.exit_code}", last.message.strip())
-
-
-def sentence(*parts: str) -> str:
-    return ": ".join(filter(None, parts))
 
 
 def progress(workload: Workload) -> str:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from controller.announcement import announce
 from controller.caches import Caches
 from controller.kinds import GPU_UNITS, STOCK_POOLS
 from controller.runtime.client import Client, Condition
@@ -19,10 +20,11 @@ from controller.runtime.kind import key_of
 from controller.runtime.reconcile import Result
 from controller.runtime.writer import Writer
 from controller.stockpool import claims, trouble
+from controller.stockpool.announcement import announcement
 from controller.stockpool.crew import work_through
 from controller.stockpool.outcome import Outcome, listed
 from controller.stockpool.scaling import Plan, free_names, plan
-from controller.stockpool.status import is_newly_invalid, message_of, status
+from controller.stockpool.status import status
 from controller.stockpool.stock import unclaimed
 from controller.stockpool.trouble import Trouble
 from controller.stockpool.unit import unit as unit_of
@@ -110,9 +112,9 @@ class StockPoolReconciler:
             await self._writer.patch(STOCK_POOLS, key_of(pool), body, "status")
         except (ConflictError, NotFoundError):
             return False
-        if is_newly_invalid(pool.status, new):
-            about = reference(STOCK_POOLS, pool)
-            self._recorder.warning(about, EventReason.INVALID_SPEC, message_of(new))
+        news = announcement(pool.status, new)
+        if news is not None:
+            announce(self._recorder, reference(STOCK_POOLS, pool), news)
         return True
 
     def _tell(self, pool: StockPool, outcome: Outcome) -> None:

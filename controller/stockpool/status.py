@@ -112,11 +112,6 @@ def by_name(stock: Sequence[GPUUnit]) -> list[GPUUnit]:
     return sorted(stock, key=lambda unit: (len(unit.metadata.name), unit.metadata.name))
 
 
-def is_newly_invalid(old: StockPoolStatus, new: StockPoolStatus) -> bool:
-    """Whether people have yet to hear what is wrong with the spec."""
-    return new.phase == PoolPhase.FAILED and message_of(old) != message_of(new)
-
-
 def message_of(said: StockPoolStatus) -> str:
     """What the status tells people."""
     found = condition_of(said.conditions, ConditionType.READY)

@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -122,7 +123,8 @@ class Process:
 
     def _signal(self, number: signal.Signals) -> None:
         if (found := self._found()) is not None:
-            found.send_signal(number)
+            with suppress(psutil.NoSuchProcess):  # it has ended at this moment
+                found.send_signal(number)
 
     async def _ended(self) -> None:
         while self.pid is not None:  # noqa: ASYNC110 - it may be another's child

@@ -54,6 +54,13 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     runtime_api_url: Annotated[
         str, Meta(description="Address of the runtime API, which makes workers.", min_length=1)
     ] = msgspec.field(name="runtimeApiURL", default="http://127.0.0.1:8080")
+    runtime_api_token_file: Annotated[
+        str,
+        Meta(
+            description="File that holds a token of both roles at the runtime API, read at each "
+            "call; empty: it asks for none."
+        ),
+    ] = ""
     nats: NATSConfig = NATSConfig()
     worker_key_file: Annotated[
         str, Meta(description="File of the key from which workers' passwords follow.")

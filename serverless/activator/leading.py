@@ -100,7 +100,10 @@ class Leading:
             *around.units.informers,
         )
         writer = Writer(around.client, informers, around.fence)
-        api = UnitsAPI(around.session, around.config.runtime_api_url, around.fence)
+        config = around.config
+        api = UnitsAPI(
+            around.session, config.runtime_api_url, around.fence, config.runtime_api_token_file
+        )
         url = nats.worker_url or nats.url
         return Hands(
             outfit=self._outfit,

@@ -36,6 +36,7 @@ from serverless.activator.reports import Reports
 from serverless.activator.sight import BY_REQUEST
 from serverless.activator.signed_token import Signer
 from serverless.activator.streams import Streams
+from serverless.activator.units_api import authorization
 from serverless.queue.config import QueueConfig, secret_of
 from serverless.queue.connection import QueueConnection
 from shared import server_version
@@ -60,6 +61,7 @@ def keys(config: Config) -> Keys:
     """The secrets that `config` names; ConfigurationError where one cannot be used."""
     seed = secret_of(config.callout_seed_file, "calloutSeedFile")
     key = secret_of(config.worker_key_file, "workerKeyFile").encode()
+    authorization(config.runtime_api_token_file)
     if not key:
         raise ConfigurationError("workerKeyFile: the file is empty")
     try:

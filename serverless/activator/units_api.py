@@ -12,10 +12,21 @@ import msgspec
 from aiohttp import hdrs
 
 from serverless.activator.order import Order
+from serverless.queue.config import secret_of
+from shared.configuration import ConfigurationError
 
 ANSWER_SECONDS: Final = 10.0
 UNITS: Final = "/api/v1/gpu-units"
 JOBS: Final = "/api/v1/operator/jobs"
+# Refusals that say nothing of the operation, which may be under way.
+UNSAID: Final = frozenset(
+    {
+        HTTPStatus.UNAUTHORIZED,
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.REQUEST_TIMEOUT,
+        HTTPStatus.TOO_MANY_REQUESTS,
+    }
+)
 OVER: Final = frozenset({"succeeded", "failed"})
 
 log = logging.getLogger(__name__)
@@ -50,11 +61,16 @@ class UnitsAPI:
     """The three calls that the activator makes; `fence` is asked before each that changes."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, url: str, fence: Callable[[], None] = lambda: None
+        self,
+        session: aiohttp.ClientSession,
+        url: str,
+        fence: Callable[[], None] = lambda: None,
+        token_file: str = "",
     ) -> None:
         self._session = session
         self._url = url.rstrip("/")
         self._fence = fence
+        self._token_file = token_file
 
     async def create(self, order: Order) -> Answer:
         """Ask for a worker, for the first time or again."""
@@ -87,8 +103,9 @@ class UnitsAPI:
     ) -> tuple[int, dict[str, Any]]:
         """The status and what the envelope holds; 0 where there was no answer."""
         timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
-        headers = {hdrs.IF_MATCH: if_match} if if_match else None
+        headers: dict[str, str] = {hdrs.IF_MATCH: if_match} if if_match else {}
         try:
+            headers |= authorization(self._token_file)
             async with self._session.request(
                 method, f"{self._url}{path}", json=body, headers=headers, timeout=timeout
             ) as response:
@@ -96,6 +113,15 @@ class UnitsAPI:
         except (aiohttp.ClientError, TimeoutError) as error:
             why = str(error) or type(error).__name__
             return 0, {"message": f"the runtime API does not answer: {why}"}
+        except ConfigurationError as error:
+            return 0, {"message": str(error)}
+
+
+def authorization(token_file: str) -> dict[str, str]:
+    """The header that holds our token, which may have been renewed; none where we have none."""
+    if not token_file:
+        return {}
+    return {hdrs.AUTHORIZATION: f"Bearer {secret_of(token_file, 'runtimeApiTokenFile')}"}
 
 
 def content(answer: bytes) -> dict[str, Any]:
@@ -112,7 +138,6 @@ def no(status: int, data: dict[str, Any]) -> Answer:
     """A refusal, or where the server has trouble, nothing that one could rely on."""
     message = str(data.get("message", f"status {status}"))
     is_certain = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
-    is_busy = status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
-    if is_certain and not is_busy:
+    if is_certain and status not in UNSAID:
         return Refused(str(data.get("code", status)), message)
     return Unfinished(message)

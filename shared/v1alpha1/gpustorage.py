@@ -96,7 +96,9 @@ class GPUStorageStatus(
         str,
         Meta(description="How far along the storage is.", extra_json_schema=one_of(StoragePhase)),
     ] = ""
-    claim_name: Annotated[str, Meta(description="The PersistentVolumeClaim.")] = ""
+    claim_name: Annotated[str, Meta(description="The PersistentVolumeClaim, once it is there.")] = (
+        ""
+    )
     storage_class_name: Annotated[
         str, Meta(description="The StorageClass that the claim has got.")
     ] = ""

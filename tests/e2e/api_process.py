@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-STARTUP = 20.0
-SHUTDOWN = 10.0
+PATIENCE = 60.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class APIProcess:
     port: int
 
     def request(self, method: str, path: str, **headers: str) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             names = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path, headers=names)
@@ -50,7 +49,7 @@ class APIProcess:
 
     def send(self, raw: bytes) -> Answer:
         """Send bytes that are not HTTP and read the answer, which is."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
             connection.sendall(raw)
             response = http.client.HTTPResponse(connection)
             response.begin()
@@ -67,7 +66,7 @@ class APIProcess:
     def stop(self, number: signal.Signals = signal.SIGTERM) -> str:
         """Ask the process to stop and return the rest of its log."""
         self.process.send_signal(number)
-        _, log = self.process.communicate(timeout=SHUTDOWN)
+        _, log = self.process.communicate(timeout=PATIENCE)
         return log
 
 
@@ -85,7 +84,7 @@ def api_process(*flags: str) -> Iterator[APIProcess]:
 def run_to_end(*flags: str) -> subprocess.CompletedProcess[str]:
     """Run an API that is expected to end by itself."""
     return subprocess.run(
-        _command(*flags), capture_output=True, text=True, timeout=STARTUP, check=False
+        _command(*flags), capture_output=True, text=True, timeout=PATIENCE, check=False
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 JSON = "Content-Type: application/json"
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import pytest
 
 from apiserver import places
 from apiserver.examples import functions, invocations, units
+from apiserver.roles import Role
 from tests.support.caller import Caller
 from tests.support.eventually import eventually
 from tests.support.http import get
@@ -24,6 +25,7 @@ from tests.support.site import Site
 
 SEED = 20261116
 EXAMPLES = 25
+TOKEN = "good-for-both-roles"  # noqa: S105 - of no other API
 UNLOGGED = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics")}
 INVOCATION = "/api/v1/serverless/invocations/{requestID}/{invocationID}"
 # Only a storage whose filling has failed can be recovered, and none is filled here; nobody works
@@ -60,12 +62,20 @@ parameters = { "waitSeconds" = 1 }
 
 @pytest.fixture
 async def api(site: Site, tmp_path: Path) -> AsyncIterator[Running]:
-    """An API whose units start; how much stock it can be made to seed is bounded."""
+    """An API that asks for tokens; how much stock it can be made to seed is bounded."""
+    tokens = tmp_path / "tokens"
+    tokens.write_text("".join(f"{role} {TOKEN}\n" for role in Role))
     await effective_quota(site.admin, site.namespaces.stock, most=40)
     async with (
         new_queue(tmp_path / "queue") as queue,
         controlled(site),
-        serving(site, tmp_path, maxSeedReplicas=4, nats=nats_settings(queue)) as product,
+        serving(
+            site,
+            tmp_path,
+            maxSeedReplicas=4,
+            nats=nats_settings(queue),
+            auth={"tokensFile": str(tokens)},
+        ) as product,
     ):
         await stocked(product)
         await an_invocation(product)
@@ -74,7 +84,7 @@ async def api(site: Site, tmp_path: Path) -> AsyncIterator[Running]:
 
 async def stocked(product: Running) -> None:
     """Stock of the spec that the examples name, so that a unit can be made however slow it is."""
-    caller, spec = Caller(product.url), units.CREATE["specName"]
+    caller, spec = Caller(product.url, token=TOKEN), units.CREATE["specName"]
     seed = {"operationID": "contract", "specName": spec, "replicas": 2, "memory": "64Mi"}
     assert (await caller.post(places.STOCK, seed)).status == 202
     ready = f"{places.STOCK}?specName={spec}&phase=Ready"
@@ -83,19 +93,23 @@ async def stocked(product: Running) -> None:
 
 async def an_invocation(product: Running) -> None:
     """What the examples of the document name: a function that has something to cancel."""
-    caller = Caller(product.url)
+    caller = Caller(product.url, token=TOKEN)
     await queue_connected(caller)
     assert (await caller.post(places.FUNCTIONS, functions.CREATE)).status == 201
     assert (await caller.post(places.INVOCATIONS, invocations.INVOKE)).status == 202
 
 
 async def schemathesis(url: str, folder: Path) -> tuple[int, str]:
-    """Send what the document allows and what it does not; the exit code and the report."""
+    """Send what the document allows and what it does not; the exit code and the report.
+
+    Once for each route it is also tried whether the token is really needed.
+    """
     command = (
         *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(folder / "st.toml")),
         *("run", f"{url}/swagger/doc.json", "--no-color", "--seed", str(SEED)),
         *("--max-examples", str(EXAMPLES), "--phases", "examples,coverage,fuzzing"),
         *("--mode", "all", "--continue-on-failure"),
+        *("--header", f"Authorization: Bearer {TOKEN}"),
         *("--request-timeout", "35", "--suppress-health-check", "all"),
     )
     (folder / "st.toml").write_text(SETTINGS)

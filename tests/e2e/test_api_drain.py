@@ -57,7 +57,7 @@ async def test_a_request_in_flight_finishes_before_the_background_work_ends(
     slow, work, readiness = SlowApp(), Work(), Readiness(lambda: OFF)
     process = Process(readiness, {"work": work.run})
     address = Address("127.0.0.1", unused_tcp_port)
-    fallback = Fallback(AccessRecorder(CollectorRegistry()), lambda: "id", head_timeout=5.0)
+    fallback = Fallback(AccessRecorder(CollectorRegistry()), lambda: "id", head_timeout=60.0)
     async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
         running = group.create_task(process.run(listening(slow.app, address, fallback)))
         await work.begun.wait()

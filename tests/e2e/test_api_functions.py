@@ -107,9 +107,7 @@ async def test_a_function_with_work_is_deleted_only_by_a_clear_wish(ingress: Ing
     assert await intent(ingress, name) == "drain"
     assert (await ingress.replica.delete(f"{function(name)}?purge=true")).status == 202
     assert await intent(ingress, name) == "purge"
-    late = (
-        await ingress.replica.invoke(name) if False else await ingress.invoke(name, ingress.replica)
-    )
+    late = await ingress.invoke(name, ingress.replica)
     assert late.refusal == (409, "conflict")
 
 

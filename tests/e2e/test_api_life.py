@@ -26,6 +26,7 @@ def test_a_signal_ends_the_process_cleanly(number: signal.Signals) -> None:
         (["--report-interval", "soon"], "--report-interval: got 'soon', expected a duration"),
         (["--log-level", "loud"], "--log-level: got 'loud', expected one of debug, info"),
         (["--config", "/absent.yaml"], "/absent.yaml: there is no such file"),
+        (["--http-addr", ":0"], "httpAddr: other machines can call :0, and nobody is asked"),
         (["--kubeconfig", "/absent"], "kubeconfig: /absent: there is no such file"),
         (["--kubeconfig", "/absent", "--kube-mode", "auto"], "/absent: there is no such file"),
     ],
@@ -43,6 +44,7 @@ def test_bad_configuration_ends_with_2_and_says_why(flags: list[str], message: s
         ("httpAdr: ':1'", "httpAdr: there is no such key; did you mean httpAddr?"),
         ("reportInterval: 0s", "reportInterval: got '0s', expected a duration above zero"),
         ("[", "this is not YAML"),
+        ("auth: {tokensFile: /absent}", "auth.tokensFile: '/absent': cannot be read: No such file"),
         ("nats: {passwordFile: /absent}\nkubeMode: off", "nats.passwordFile: '/absent' cannot be"),
     ],
 )

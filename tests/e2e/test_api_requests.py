@@ -58,7 +58,7 @@ class Server:
     async def answer(self, raw: bytes) -> tuple[int, bytes]:
         """Send bytes; the status and the whole of what comes back until the end."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             writer.write(raw)
             received = await reader.read()
         writer.close()
@@ -76,7 +76,7 @@ async def serving(
     port: int, units: MemoryUnits, allowance: Allowance = ALLOWANCE
 ) -> AsyncIterator[Server]:
     app = application(allowance, units=units, jobs=MemoryJobs({"fn/uid/3": a_job("fn/uid/3")}))
-    fallback = Fallback(AccessRecorder(CollectorRegistry()), lambda: "id", head_timeout=5.0)
+    fallback = Fallback(AccessRecorder(CollectorRegistry()), lambda: "id", head_timeout=60.0)
     async with listening(app, Address("127.0.0.1", port), fallback):
         yield Server(port)
 
@@ -207,7 +207,7 @@ async def test_a_body_that_does_not_come_ends_its_connection(unused_tcp_port: in
 async def test_a_body_that_trickles_in_is_not_waited_for(unused_tcp_port: int) -> None:
     async with (
         serving(unused_tcp_port, MemoryUnits(), Allowance(5.0, 0.2)),
-        asyncio.timeout(5),
+        asyncio.timeout(60),
         asyncio.TaskGroup() as group,
     ):
         reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
@@ -226,7 +226,7 @@ async def test_a_client_that_goes_away_does_not_cancel_what_it_started(
     unused_tcp_port: int,
 ) -> None:
     units = SlowUnits()
-    async with serving(unused_tcp_port, units), asyncio.timeout(10):
+    async with serving(unused_tcp_port, units), asyncio.timeout(60):
         _, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
         writer.write(POST + BODY)
         await units.begun.wait()
@@ -254,7 +254,7 @@ async def test_a_request_that_waits_is_answered_when_the_server_stops(unused_tcp
 
     begun = asyncio.Event()
     units = WaitingUnits({"trainer": a_unit()})
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         async with serving(unused_tcp_port, units) as server:
             answer = group.create_task(server.get(f"{UNITS}/trainer?wait=Ready"))
             await begun.wait()

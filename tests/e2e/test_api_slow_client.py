@@ -1,6 +1,7 @@
 """A connection that does not get to the point is closed, on a real socket."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -17,7 +18,14 @@ REQUEST = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
 @asynccontextmanager
-async def connected(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+async def connected(
+    port: int, first: bytes = b""
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection on which `first` waits before the server has even accepted it.
+
+    However slow the machine is, these bytes are not late.
+    """
+
     async def answer(_: web.Request) -> web.Response:
         return web.Response(text="!")
 
@@ -25,34 +33,33 @@ async def connected(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyn
     app.router.add_get("/", answer)
     fallback = Fallback(AccessRecorder(CollectorRegistry()), lambda: "id", HEAD_TIMEOUT)
     async with listening(app, Address("127.0.0.1", port), fallback):
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        plain = socket.create_connection(("127.0.0.1", port))
+        plain.sendall(first)
+        reader, writer = await asyncio.open_connection(sock=plain)
         yield reader, writer
         writer.close()
         await writer.wait_closed()
 
 
 async def test_silence_from_the_start_is_closed(unused_tcp_port: int) -> None:
-    async with connected(unused_tcp_port) as (reader, _), asyncio.timeout(5):
+    async with connected(unused_tcp_port) as (reader, _), asyncio.timeout(60):
         assert await reader.read() == b""
 
 
 async def test_headers_that_do_not_end_are_closed(unused_tcp_port: int) -> None:
-    async with connected(unused_tcp_port) as (reader, writer), asyncio.timeout(5):
-        writer.write(REQUEST[:-2])
+    async with connected(unused_tcp_port, REQUEST[:-2]) as (reader, _), asyncio.timeout(60):
         assert await reader.read() == b""
 
 
 async def test_headers_that_stop_in_a_second_request_are_closed(unused_tcp_port: int) -> None:
-    async with connected(unused_tcp_port) as (reader, writer), asyncio.timeout(5):
-        writer.write(REQUEST)
+    async with connected(unused_tcp_port, REQUEST) as (reader, writer), asyncio.timeout(60):
         assert (await reader.readuntil(b"!")).startswith(b"HTTP/1.1 200")
         writer.write(REQUEST[:-2])
         assert await reader.read() == b""
 
 
 async def test_an_idle_connection_outlives_the_timeout(unused_tcp_port: int) -> None:
-    async with connected(unused_tcp_port) as (reader, writer), asyncio.timeout(5):
-        writer.write(REQUEST)
+    async with connected(unused_tcp_port, REQUEST) as (reader, writer), asyncio.timeout(60):
         await reader.readuntil(b"!")
         await asyncio.sleep(HEAD_TIMEOUT * 3)  # that nothing happens can only be waited out
         writer.write(REQUEST)

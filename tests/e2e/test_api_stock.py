@@ -159,11 +159,15 @@ async def test_stock_is_listed_by_spec_and_phase(product: Installation) -> None:
 
 async def test_the_summary_counts_all_stock_whatever_the_page(product: Installation) -> None:
     spec = await product.stocked(3)
-    answer = await product.api.get(f"{STOCK}?specName={spec}&limit=1")
 
+    def mine(answer: Answer) -> list[dict[str, Any]]:
+        return [each for each in answer.meta["summary"] if each["specName"] == spec]
+
+    answer = await eventually(  # what is counted may be a moment old
+        lambda: product.api.get(f"{STOCK}?specName={spec}&limit=1"),
+        lambda seen: mine(seen) == [{"specName": spec, "phase": "Ready", "count": 3}],
+    )
     assert len(answer.data) == 1
-    mine = [each for each in answer.meta["summary"] if each["specName"] == spec]
-    assert mine == [{"specName": spec, "phase": "Ready", "count": 3}]
 
 
 async def test_stock_that_nobody_has_claimed_can_be_deleted(product: Installation) -> None:
@@ -190,7 +194,7 @@ async def test_deleted_stock_is_not_made_again_by_its_seed(product: Installation
 async def test_claimed_stock_cannot_be_deleted(product: Installation) -> None:
     site, stock = product.site, product.site.namespaces.stock
     # A place that is freed late keeps the claimed stock there to be looked at.
-    late = {"sim.local/stop": "late", "sim.local/stop-for": "3s"}
+    late = {"sim.local/stop": "late", "sim.local/stop-for": "1h"}
     spec, name = new_name("spec"), new_name("stock")
     unit = labelled(a_unit(name, specName=spec, gpu=0), late)
     await site.create("gpuunits", unit, namespace=stock)
@@ -201,6 +205,10 @@ async def test_claimed_stock_cannot_be_deleted(product: Installation) -> None:
 
     assert answer.refusal == (409, "conflict")
     assert name in answer.error["message"]
+    pods = site.path("pods", namespace=stock)
+    freed = {"labelSelector": f"runtime.lokiwager.io/unit={name}", "gracePeriodSeconds": "0"}
+    await site.admin.request("DELETE", pods, query=freed)
+    await site.gone("gpuunits", name, namespace=stock)
 
 
 async def test_there_is_no_such_stock(api: Caller) -> None:
@@ -211,7 +219,10 @@ async def test_the_catalogue_is_listed_with_what_there_is_of_each_spec(
     product: Installation,
 ) -> None:
     await product.stocked(2, "h1.small")
-    large, small = (await product.api.get(SPECS)).data
+    specs = await eventually(  # what is counted may be a moment old
+        lambda: product.api.get(SPECS), lambda seen: seen.data[1].get("available") == 2
+    )
+    large, small = specs.data
 
     assert (large["specName"], large["memory"], large["gpu"]) == ("h1.large", "64Gi", 2)
     assert (large["shmSize"], large["available"], large["capacity"]) == ("8Gi", 0, 16)

@@ -10,6 +10,7 @@ from tests.support import gpu_storages
 from tests.support.caller import Caller
 from tests.support.eventually import eventually
 from tests.support.installation import Installation, an_order, new_name
+from tests.support.pods import relabelled
 
 PORTS = {"ports": [{"name": "http", "port": 8888}, {"name": "ssh", "port": 22}]}
 
@@ -104,11 +105,13 @@ async def test_without_stock_the_answer_names_the_spec_and_what_there_is(
         lambda: product.api.get(f"{STOCK}?specName={spec}&phase=Progressing"),
         lambda answer: len(answer.data) == 2,
     )
-    some = await product.api.post(UNITS, an_order(spec))
+    some = await eventually(  # what is counted may be a moment old
+        lambda: product.api.post(UNITS, an_order(spec)),
+        lambda seen: seen.error["message"].endswith(f"of spec {spec!r} there is 2 Progressing"),
+    )
 
     assert none.refusal == some.refusal == (409, "insufficient_capacity")
     assert none.error["message"].endswith(f"of spec {spec!r} there is none")
-    assert some.error["message"].endswith(f"of spec {spec!r} there is 2 Progressing")
 
 
 async def test_a_refused_creation_writes_nothing(product: Installation) -> None:
@@ -140,7 +143,7 @@ async def test_a_missing_storage_is_a_conflict_and_takes_no_stock(product: Insta
 
 async def test_a_storage_that_is_not_ready_is_waited_for(product: Installation) -> None:
     storage = new_name("storage")
-    await gpu_storages.create(product.site, gpu_storages.simulated(storage, run_for="3s"))
+    await gpu_storages.create(product.site, gpu_storages.simulated(storage, run_for="1h"))
     made = (await product.a_unit(storageMounts=[{"name": storage, "mountPath": "/data"}])).data
     place = f"{UNITS}/{made['name']}"
     waiting = await eventually(
@@ -148,6 +151,8 @@ async def test_a_storage_that_is_not_ready_is_waited_for(product: Installation) 
     )
     assert waiting.data["reason"] == "StorageNotReady"
 
+    (pod,) = await eventually(lambda: gpu_storages.prepare_pods(product.site, storage))
+    await relabelled(product.site.admin, pod, {"sim.local/run-for": "1ms"})
     assert (await product.api.get(f"{place}?wait=Ready")).data["phase"] == "Ready"
 
 

@@ -6,9 +6,15 @@ from typing import Any
 import pytest
 
 from apiserver.places import UNITS
-from tests.support.caller import Caller
+from tests.support.caller import PATIENCE_SECONDS, Caller
 from tests.support.eventually import eventually
 from tests.support.installation import Installation
+from tests.support.pods import relabelled
+from tests.support.simulated_units import pods_of
+
+# No caller of ours waits that long: whatever is answered was answered before.
+LIMIT_SECONDS = 300
+assert LIMIT_SECONDS > PATIENCE_SECONDS
 
 
 def simulated(mode: str, **details: str) -> dict[str, str]:
@@ -21,50 +27,52 @@ async def a_unit(product: Installation, labels: dict[str, str]) -> str:
     return name
 
 
-async def waited(caller: Caller, name: str, seconds: int) -> tuple[float, dict[str, Any]]:
-    """How long the answer took, and the unit in it."""
-    clock = asyncio.get_running_loop()
-    began = clock.time()
+async def waited(caller: Caller, name: str, seconds: int = LIMIT_SECONDS) -> dict[str, Any]:
+    """The unit in the answer."""
     answer = await caller.get(f"{UNITS}/{name}?wait=Ready&timeoutSeconds={seconds}")
     assert answer.status == 200, answer.body
-    return clock.time() - began, answer.data
+    found: dict[str, Any] = answer.data
+    return found
 
 
 async def test_the_answer_comes_when_the_unit_is_ready(product: Installation) -> None:
-    name = await a_unit(product, simulated("slow", delay="2s"))
-    seconds, unit = await waited(product.replica, name, 60)
+    name = await a_unit(product, simulated("slow", delay="1h"))
+    (pod,) = await eventually(lambda: pods_of(product.site, name))
+    async with asyncio.TaskGroup() as group:
+        waiting = group.create_task(waited(product.replica, name))
+        await eventually(lambda: is_waited_for(product.replica))
+        assert not waiting.done()
+        await relabelled(product.site.admin, pod, simulated("slow", delay="1ms"))
 
-    assert unit["phase"] == "Ready"
-    assert 1.0 < seconds < 30.0
+    assert waiting.result()["phase"] == "Ready"
 
 
 async def test_the_answer_comes_when_the_unit_has_failed_and_says_why(
     product: Installation,
 ) -> None:
     name = await a_unit(product, simulated("image-pull"))
-    seconds, unit = await waited(product.api, name, 60)
+    unit = await waited(product.api, name)
 
     assert (unit["phase"], unit["reason"]) == ("Failed", "PodStartupFailed")
     assert "example/app:1" in unit["message"]
-    assert seconds < 30.0
 
 
 async def test_the_answer_comes_at_the_time_limit_whatever_the_unit_is(
     product: Installation,
 ) -> None:
     name = await a_unit(product, simulated("never-ready"))
-    seconds, unit = await waited(product.api, name, 1)
+    clock = asyncio.get_running_loop()
+    began = clock.time()
+    unit = await waited(product.api, name, 1)
 
     assert unit.get("phase", "Progressing") == "Progressing"
-    assert 1.0 <= seconds < 5.0
+    assert clock.time() - began >= 1.0
 
 
 async def test_a_unit_that_is_ready_is_answered_at_once(product: Installation) -> None:
     name = await product.a_ready_unit()
-    seconds, unit = await waited(product.api, name, 60)
 
-    assert unit["phase"] == "Ready"
-    assert seconds < 1.0
+    assert (await waited(product.api, name))["phase"] == "Ready"
 
 
 async def test_waiting_for_a_unit_that_is_deleted_meanwhile_ends(product: Installation) -> None:
@@ -91,7 +99,7 @@ async def test_a_change_is_waited_for_as_a_creation_is(product: Installation) ->
     name = await product.a_ready_unit()
     await product.api.put(f"{UNITS}/{name}", {"labels": simulated("slow", delay="1s")})
     await product.api.put(f"{UNITS}/{name}", {"image": "example/app:2"})
-    _, unit = await waited(product.api, name, 60)
+    unit = await waited(product.api, name)
 
     assert (unit["image"], unit["observedGeneration"]) == ("example/app:2", 2)
     assert unit["phase"] == "Ready"

@@ -8,6 +8,7 @@ import pytest
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.errors import ClusterError
 from hack.local import database, results
+from tests.support.eventually import eventually
 from tests.support.http import get
 from tests.support.local_system import LocalSystem
 from tests.support.products import admin_kubectl
@@ -41,7 +42,7 @@ async def test_a_yes_installs_and_runs_our_processes_against_it(
     assert system.running().keys() == OURS
     _, health = await get(f"{system.environment()['BASE_URL']}/api/v1/health")
     assert health["data"]["nodeCount"] == 4
-    assert (await system.run("status"))[0] == 0
+    await eventually(lambda: system.run("status"), lambda seen: seen[0] == 0)
     assert "kubectl delete -k" in await system.down()
     kubectl = admin_kubectl(control_plane)
     assert await kubectl.run("get", "clusterrole", "gpu-runtime:runtime-api")

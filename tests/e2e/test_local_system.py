@@ -1,6 +1,7 @@
 """`make up` and its companions, as a new user meets them."""
 
 import asyncio
+import os
 import signal
 import socket
 import stat
@@ -44,6 +45,11 @@ GROUPS = [
     ("activator", "controller", "pod-runner", "runtime-api"),
     *((name,) for name in STORED),
 ]
+
+
+CLUSTER = frozenset(("etcd", "kube-apiserver"))
+# A leader that cannot renew its lease for ten seconds ends; nothing says how long an `up` takes.
+LEADERS = frozenset(("activator", "controller"))
 
 
 @contextmanager
@@ -107,17 +113,19 @@ async def test_the_screen_says_what_runs_where_and_what_to_try(
 
 async def test_the_api_and_kubectl_answer_as_the_screen_promises(system: LocalSystem) -> None:
     told = system.environment()
-    status, health = await get(f"{told['BASE_URL']}/api/v1/health")
-    assert (status, health["data"]["kubernetesConnected"]) == (200, True)
+    _, health = await eventually(
+        lambda: get(f"{told['BASE_URL']}/api/v1/health"),
+        lambda seen: seen[1]["data"]["kubernetesConnected"] and seen[1]["data"]["queueConnected"],
+    )
     assert health["data"]["totalGPUCapacity"] == 32
-    assert health["data"]["queueConnected"]
     kubectl = Kubectl(Path(told["KUBECTL"]), Path(told["KUBECONFIG"]))
     assert (await kubectl.run("get", "nodes", "-o", "name")).split() == [
         f"node/gpu-{number}" for number in range(4)
     ]
     assert (await get(f"{told['BASE_URL']}/swagger"))[0] == 200
     for path in ("healthz", "readyz", "metrics"):
-        assert (await get(f"{told['CONTROLLER_URL']}/{path}"))[0] == 200
+        url = f"{told['CONTROLLER_URL']}/{path}"
+        await eventually(lambda url=url: get(url), lambda seen: seen[0] == 200)  # type: ignore[misc]
 
 
 async def test_ports_that_others_hold_are_replaced(system: LocalSystem) -> None:
@@ -154,8 +162,7 @@ async def test_a_second_up_changes_nothing(system: LocalSystem) -> None:
 
 
 async def test_two_ups_at_once_make_one_system(system: LocalSystem) -> None:
-    for name in ("controller", "kwok"):
-        psutil.Process(system.running()[name]).kill()
+    await system.kill("controller", "kwok")
     await asyncio.gather(system.up(), system.up())
     assert system.pid_files() == system.running()
     assert system.running().keys() == PROCESSES
@@ -166,22 +173,29 @@ async def test_killed_processes_are_reported_and_up_brings_them_back(
     system: LocalSystem, killed: tuple[str, ...]
 ) -> None:
     before = system.running()
-    for name in killed:
-        psutil.Process(before[name]).kill()
+    await system.kill(*killed)
     code, report = await system.run("status")
     assert code == 1
-    stopped = [line.split()[0] for line in report.splitlines() if "stopped" in line.split()]
-    assert sorted(stopped) == sorted(killed)
+    stopped = {line.split()[0] for line in report.splitlines() if "stopped" in line.split()}
+    may_end = LEADERS if CLUSTER.intersection(killed) else frozenset()
+    assert stopped - may_end == set(killed)
     await system.up()
     after = system.running()
-    assert {name for name in after if after[name] != before[name]} == set(killed)
+    assert {name for name in after if after[name] != before[name]} - may_end == set(
+        killed
+    ) - may_end
     assert after.keys() == before.keys()
-    assert (await system.run("status"))[0] == 0
+    await is_healthy(system)
+
+
+async def is_healthy(system: LocalSystem) -> str:
+    """What the status says once everything is ready: on a busy machine readiness may falter."""
+    _, report = await eventually(lambda: system.run("status"), lambda seen: seen[0] == 0)
+    return report
 
 
 async def test_status_of_a_healthy_system_succeeds(system: LocalSystem) -> None:
-    code, report = await system.run("status")
-    assert code == 0
+    report = await is_healthy(system)
     assert len([line for line in report.splitlines() if "pid" in line]) == len(PROCESSES)
 
 
@@ -190,7 +204,7 @@ async def test_logs_follow_every_process(system: LocalSystem) -> None:
     try:
         assert following.stdout is not None
         seen: set[str] = set()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not {"controller", "runtime-api", "kwok"} <= seen:
                 seen.add((await following.stdout.readline()).decode().split("|")[0].strip())
     finally:
@@ -207,7 +221,7 @@ async def test_one_more_api_runs_beside_the_first_and_goes_down_with_it(
             lambda: asyncio.sleep(0, system.running()), lambda names: "runtime-api (extra)" in names
         )
         assert extra.stdout is not None
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while b"cluster_connected" not in await extra.stdout.readline():
                 pass
     finally:
@@ -227,11 +241,18 @@ async def test_down_leaves_nothing(fresh: LocalSystem) -> None:
     assert (code, "make up" in report) == (1, True)
 
 
+def hold_back(home: Path, name: str) -> None:
+    """Let whoever starts that process wait for ever: its log is a pipe that nobody reads."""
+    (home / "logs").mkdir(parents=True)
+    os.mkfifo(home / "logs" / f"{name}.log")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("moment", ["etcd", "kwok", "runtime-api"])
 async def test_an_interrupted_up_leaves_nothing_running(
     fresh: LocalSystem, moment: str, number: signal.Signals
 ) -> None:
+    hold_back(fresh.home, "pod-runner")  # whoever has come to an end cannot be interrupted
     starting = await fresh.begin("up")
     pid_file = fresh.home / "pids" / moment
     await eventually(lambda: asyncio.sleep(0, pid_file.exists()))

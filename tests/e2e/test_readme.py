@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from hack.local.home import ROOT
+from tests.support.eventually import eventually
 from tests.support.local_system import LocalSystem
 from tests.support.shell import blocks, shell
+
+DESCRIBE = '"$KUBECTL" describe gpuunit notebook -n runtime-instance'
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +40,9 @@ async def test_a_machine_in_seconds(system: LocalSystem) -> None:
     told = await shell(system, machine)
     assert re.search(r'"status":"succeeded"', told), told
     assert re.search(r"notebook\s+g1\.1\s+Ready\s+UnitReady", told), told
-    assert "took the place of stock" in told
+    await eventually(  # Events are written a moment after what they tell of
+        lambda: shell(system, DESCRIBE), lambda said: "took the place of stock" in said
+    )
 
     replayed = await shell(system, again)
     created, waited, repeated, listed = uids(told + replayed)

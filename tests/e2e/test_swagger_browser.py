@@ -111,7 +111,9 @@ async def test_everything_can_be_tried_out_and_no_other_host_is_asked(
     api: Running, page: Page, tmp_path: Path
 ) -> None:
     _, document = await get(f"{api.url}/swagger/doc.json")
-    assert sorted(await page.evaluate(BLOCKS)) == sorted(operations(document))
+    await eventually(
+        lambda: page.evaluate(BLOCKS), lambda shown: sorted(shown) == sorted(operations(document))
+    )
     album = tmp_path / "album"
     album.mkdir()
     shown = [("POST", STOCK, await try_out(page, "POST", STOCK, album))]

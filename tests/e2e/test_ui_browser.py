@@ -11,6 +11,7 @@ from hack.cluster.controlplane import ControlPlane
 from shared.v1alpha1.group import API_VERSION
 from tests.support.browser import MISSING, PROGRAM, Page, browsing
 from tests.support.caller import Caller
+from tests.support.eventually import eventually
 from tests.support.our_api import serving
 from tests.support.our_controller import controlled
 from tests.support.products import Running
@@ -76,6 +77,11 @@ async def press(page: Page, key: str) -> None:
         await page.command("Input.dispatchKeyEvent", type=kind, key=key, **typed)
 
 
+async def comes(page: Page, script: str, value: object) -> None:
+    """Wait until the page says so: what is typed and clicked is drawn a moment later."""
+    await eventually(lambda: page.evaluate(script), lambda said: said == value)
+
+
 async def test_a_person_follows_what_happens(
     api: Running,
     site: Site,
@@ -105,7 +111,7 @@ async def what_is_not_there_is_said(page: Page) -> None:
         "#functions": "No function is deployed",
     }.items():
         assert await page.until(shows(section, words))
-    assert await page.evaluate(shows("#nodes", "gpu-0", "8 free"))
+    await page.until(shows("#nodes", "gpu-0", "8 free"))
 
 
 async def what_is_made_appears(page: Page, api: Caller, site: Site) -> None:
@@ -152,19 +158,19 @@ def an_object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
 async def units_are_found(page: Page) -> None:
     names = "[...document.querySelectorAll('#units-rows .name')].map(each => each.textContent)"
     await page.evaluate("document.querySelector('#units-states [data-state=Failed]').click()")
-    assert await page.evaluate(names) == ["broken"]
+    await comes(page, names, ["broken"])
     await page.evaluate("document.querySelector('#units-states button').click()")
-    assert await page.evaluate(names) == ["broken", "trainer"]
+    await comes(page, names, ["broken", "trainer"])
     await press(page, "/")
-    assert await page.evaluate("document.activeElement.id") == "units-search"
+    await comes(page, "document.activeElement.id", "units-search")
     await page.command("Input.insertText", text="TRAIN")
-    assert await page.evaluate(names) == ["trainer"]
+    await comes(page, names, ["trainer"])
     await press(page, "Escape")
-    assert await page.evaluate(names) == ["broken", "trainer"]
+    await comes(page, names, ["broken", "trainer"])
     ages = "[...document.querySelectorAll('#units-rows time')].map(each => each.textContent)"
-    assert all(await page.evaluate(ages))
+    await eventually(lambda: page.evaluate(ages), all)
     await page.evaluate("document.querySelector('.tile[href=\"#nodes\"]').click()")
-    assert await page.evaluate("document.querySelector(':target').id") == "nodes"
+    await comes(page, "document.querySelector(':target')?.id", "nodes")
 
 
 async def every_width_and_theme_fits(page: Page, folder: Path) -> None:
@@ -181,7 +187,7 @@ async def every_width_and_theme_fits(page: Page, folder: Path) -> None:
                 **{"width": width, "height": 1600, "deviceScaleFactor": 1, "mobile": False},
             )
             await page.until(f"innerWidth === {width}")
-            assert await page.evaluate(overflow) == 0
+            await comes(page, overflow, 0)
             (folder / f"{width}-{theme}.png").write_bytes(await page.screenshot())
 
 
@@ -189,7 +195,7 @@ async def old_figures_are_called_old(page: Page, kubernetes: TCPProxy) -> None:
     kubernetes.refuse()
     kubernetes.cut()
     await page.until(f"{WORD} === 'Old data'")
-    assert await page.evaluate(shows("#notice", "Kubernetes does not answer", "are old"))
+    await page.until(shows("#notice", "Kubernetes does not answer", "are old"))
     assert await page.evaluate(shows("#units-rows", "trainer"))
     kubernetes.heal()
     await page.until(f"{WORD} === 'Live' && document.querySelector('#notice').hidden")
@@ -199,7 +205,7 @@ async def a_lost_connection_comes_back(page: Page, network: TCPProxy) -> None:
     network.refuse()
     network.cut()
     await page.until(f"{WORD} === 'Connection lost'")
-    assert await page.evaluate(shows("#notice", "No connection to the runtime API", "Try now"))
+    await page.until(shows("#notice", "No connection to the runtime API", "Try now"))
     assert await page.evaluate(shows("#units-rows", "trainer"))
     network.heal()
     await page.evaluate("document.querySelector('#notice-retry').click()")

@@ -10,7 +10,7 @@ import pytest
 from apiserver.services.overview.feed import MOST_VIEWERS
 from hack.cluster.controlplane import ControlPlane
 from tests.support.caller import Caller
-from tests.support.event_stream import FEED, viewing
+from tests.support.event_stream import FEED, Event, viewing
 from tests.support.eventually import eventually
 from tests.support.our_api import serving
 from tests.support.products import Running
@@ -41,8 +41,7 @@ async def test_a_viewer_sees_changes_an_outage_and_the_end(
         assert viewer.response.headers["Content-Type"] == "text/event-stream"
 
         await site.create("gpuunits", a_unit("seen", image="example/app:1"))
-        seen = await viewer.view()
-        assert [row["name"] for row in seen.data["units"]["listed"]["rows"]] == ["seen"]
+        seen = await eventually(viewer.view, lambda view: names(view) == ["seen"])
         assert seen.mark != first.mark
 
         async with viewing(api.url, last=seen.mark) as returned:
@@ -62,6 +61,10 @@ async def test_a_viewer_sees_changes_an_outage_and_the_end(
         while await viewer.event() is not None:
             pass
     assert code == 0
+
+
+def names(view: Event) -> list[str]:
+    return [row["name"] for row in view.data["units"]["listed"]["rows"]]
 
 
 async def test_streams_are_bounded_and_leave_the_figures_of_requests_alone(api: Running) -> None:

@@ -78,7 +78,7 @@ async def test_a_viewer_who_does_not_read_is_dropped(
 async def test_a_viewer_who_reads_is_not_dropped_and_frees_its_place_when_it_goes(
     unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ui, "WRITE_SECONDS", 5.0)
+    monkeypatch.setattr(ui, "WRITE_SECONDS", 60.0)
     async with served(unused_tcp_port) as url:
         async with viewing(url) as viewer:
             marks = {(await viewer.view()).mark for _ in range(50)}

@@ -106,6 +106,19 @@ async def test_a_delay_holds_back_each_way() -> None:
         caller.close()
 
 
+@pytest.mark.parametrize("turns", range(8))
+async def test_what_is_being_accepted_when_all_is_cut_is_not_let_through(turns: int) -> None:
+    async with proxied_echo() as proxy:
+        caller = await Caller.connect(proxy)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        proxy.refuse()
+        proxy.cut()
+        with pytest.raises(ConnectionResetError):
+            await caller.call(b"hello")
+        caller.close()
+
+
 async def test_a_refusing_proxy_takes_no_new_connection() -> None:
     async with proxied_echo() as proxy:
         proxy.refuse()

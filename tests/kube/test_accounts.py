@@ -56,7 +56,7 @@ NEEDED = [
     *acts("controller", ("create", "patch"), "apps", "deployments", STOCK, INSTANCE),
     *acts("controller", ("patch",), "", "pods/status", INSTANCE),
     *acts("controller", ("patch",), GROUP, "gpustorages/status", INSTANCE),
-    *acts("controller", ("create", "patch"), "", "persistentvolumeclaims", INSTANCE),
+    *acts("controller", ("create", "get", "patch"), "", "persistentvolumeclaims", INSTANCE),
     *acts("controller", ("create", "delete", "patch"), "batch", "jobs", INSTANCE),
     *acts("controller", ("list", "watch"), "storage.k8s.io", "storageclasses"),
     *acts("activator", ("get", "list", "patch", "watch"), GROUP, "functions", INSTANCE),

@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from apiserver.clock import SystemClock
 from apiserver.config import Config as APIConfig
-from apiserver.main import surroundings
+from apiserver.main import surroundings, tokens_of
 from controller.config import Config as ControllerConfig
 from controller.runtime.leadership import settings as election_settings
 from hack.cluster.controlplane import ControlPlane
@@ -73,6 +74,7 @@ async def test_each_program_can_read_its_shipped_configuration(
 
     assert election_settings(read["controller"].leader_election).lease_seconds == 15
     assert surroundings(read["runtime-api"]).system == "runtime-system"
+    assert tokens_of(read["runtime-api"], SystemClock()) is None, "it would refuse to listen"
     served = (read["runtime-api"].http_addr.port, read["controller"].probe_addr.port)
     ports = [
         named(objects, "Deployment", name)["spec"]["template"]["spec"]["containers"][0]["ports"]

@@ -68,7 +68,9 @@ async def test_a_quota_that_refuses_is_told_of_and_survived(
     async with keeper.keeping():
         await stock.ask(3)
         pool = await stock.says(lambda pool: pool.status.phase == "Degraded")
-        assert "exceeded quota" in pool.status.conditions[0].message
+        (note,) = await eventually(lambda: told(admin, stock.namespace, "NotReady"))
+        assert note == pool.status.conditions[0].message
+        assert "exceeded quota" in note
         await admin.patch(quota, {"spec": {"hard": {COUNTED: "9"}}})
         await eventually(stock.unclaimed, lambda found: len(found) == 3)
         await stock.says(lambda pool: pool.status.phase == "Progressing")

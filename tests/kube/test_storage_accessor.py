@@ -1,7 +1,18 @@
 """The files of a storage are browsed where the volume is."""
 
+import asyncio
+import random
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
+import aiohttp
+
+from controller.gpustorage.accessor import DATA, PORT, SERVER
+from hack.cluster.ports import HOST, free_port
+from tests.support import http
 from tests.support.eventually import eventually
 from tests.support.gpu_storages import a_storage, change, create, simulated, storage, storage_with
 from tests.support.our_controller import controlled
@@ -126,3 +137,36 @@ async def test_an_accessor_that_was_changed_by_hand_is_put_back(site: Site) -> N
         await browsed(site, "data")
         await site.admin.patch(path, {"spec": {"replicas": 3}})
         await eventually(lambda: site.admin.get(path), lambda found: found["spec"]["replicas"] == 1)
+
+
+@asynccontextmanager
+async def served(folder: Path) -> AsyncIterator[str]:
+    """The address of the accessor's own program, here instead of in a pod."""
+    port = free_port(random.Random())
+    here = {"python": sys.executable, str(PORT): str(port), DATA: str(folder)}
+    command = [here.get(word, word) for word in SERVER]
+    nowhere = asyncio.subprocess.DEVNULL
+    process = await asyncio.create_subprocess_exec(
+        *command, "--bind", HOST, stdout=nowhere, stderr=nowhere
+    )
+    url = f"http://{HOST}:{port}"
+    try:
+        await eventually(lambda: http.get(url), tolerate=aiohttp.ClientError)
+        yield url
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+async def test_files_and_folders_are_shown_and_nothing_is_written(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "weights.txt").write_text("0.5")
+    async with served(tmp_path) as url, aiohttp.ClientSession() as session:
+        assert "models/" in (await http.get(url))[1]
+        assert await http.get(f"{url}/models/weights.txt") == (200, "0.5")
+        assert (await http.get(f"{url}/none"))[0] == 404
+        for method in ("PUT", "POST", "DELETE", "PATCH"):
+            place = f"{url}/models/weights.txt"
+            async with session.request(method, place, data=b"1") as answer:
+                assert answer.status == 501, method
+    assert (tmp_path / "models" / "weights.txt").read_text() == "0.5"

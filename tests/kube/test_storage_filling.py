@@ -7,6 +7,8 @@ from controller.gpustorage.prepare_job import RETRIES
 from shared.duration import Duration
 from tests.support.eventually import eventually
 from tests.support.gpu_storages import (
+    FILL,
+    a_storage,
     change,
     claim,
     create,
@@ -18,6 +20,7 @@ from tests.support.gpu_storages import (
     job_of,
     lock_in,
     prepare_of,
+    prepare_pods,
     recover,
     simulated,
     storage,
@@ -27,6 +30,7 @@ from tests.support.gpu_storages import (
 )
 from tests.support.held_pods import HELD
 from tests.support.our_controller import controlled
+from tests.support.pods import condition, waiting_reason
 from tests.support.site import Site, ready_of
 
 # A failing attempt is tried once more before it is given up.
@@ -45,6 +49,13 @@ async def run_for(site: Site, name: str, span: str) -> None:
 
 async def label(site: Site, name: str, labels: dict[str, str]) -> None:
     await site.admin.patch(site.path("gpustorages", name), {"metadata": {"labels": labels}})
+
+
+async def waits_for(site: Site, name: str, reason: str) -> None:
+    """Until the container that fills the storage waits for that reason."""
+    await eventually(
+        lambda: prepare_pods(site, name), lambda pods: waiting_reason(pods[0]) == reason
+    )
 
 
 @pytest.mark.parametrize("kind", ["sim-now", "sim-wait"])
@@ -67,6 +78,40 @@ async def test_a_storage_is_filled_and_then_ready(site: Site, kind: str) -> None
     assert "finalizers" not in free["metadata"]
     assert (await claim(site, "data"))["status"]["phase"] == "Bound"
     await was_filled(site, "data", 1)
+
+
+async def test_what_keeps_a_filling_from_beginning_is_told_and_the_words_do_not_flap(
+    site: Site,
+) -> None:
+    async with controlled(site):
+        body = a_storage("data", labels={"sim.local/mode": "image-pull"}, prepare=FILL)
+        await create(site, body)
+        told = await storage_saying(site, "data", "ErrImagePull")
+        for reason in ("ImagePullBackOff", "ErrImagePull", "ImagePullBackOff"):
+            await waits_for(site, "data", reason)
+        later = await storage(site, "data")
+
+    said = "ErrImagePull: failed to pull image example/fill:1: not found"
+    assert (ready_of(told)["reason"], ready_of(told)["message"]) == ("NotPrepared", said)
+    assert condition(told, "Prepared")["message"] == said
+    assert later["metadata"]["resourceVersion"] == told["metadata"]["resourceVersion"]
+
+
+async def test_a_job_that_is_refused_is_told_of_and_made_later(site: Site) -> None:
+    quotas, jobs = site.path("resourcequotas"), "count/jobs.batch"
+    await site.admin.create(quotas, {"metadata": {"name": "no"}, "spec": {"hard": {jobs: "0"}}})
+    await eventually(
+        lambda: site.admin.get(f"{quotas}/no"),
+        lambda quota: jobs in quota["status"].get("used", {}),
+    )
+    async with controlled(site):
+        await create(site, simulated("data"))
+        refused = await storage_with(site, "data", "PrepareSyncFailed")
+        await site.admin.delete(f"{quotas}/no")
+        await filling(site, "data", "Succeeded", seconds=60)
+
+    assert refused["status"]["phase"] == "Pending"
+    assert "exceeded quota: no" in ready_of(refused)["message"]
 
 
 async def test_a_failure_is_told_and_waits_for_a_request(site: Site) -> None:

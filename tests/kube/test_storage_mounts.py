@@ -22,6 +22,7 @@ from tests.support.gpu_storages import (
 from tests.support.held_pods import HELD, go_on
 from tests.support.our_controller import controlled
 from tests.support.played_api import Order
+from tests.support.pods import is_ready
 from tests.support.simulated_units import a_users_unit, change, pods_of
 from tests.support.site import COLLECTION_SECONDS, Site, ready_of
 
@@ -111,6 +112,26 @@ async def test_a_unit_that_mounts_a_storage_no_longer_gives_it_back(site: Site) 
         await site.unit_with("mine", "UnitReady")
 
 
+async def test_the_old_pod_of_a_change_leaves_the_volume_before_the_new_one_is_ready(
+    site: Site,
+) -> None:
+    async with controlled(site):
+        await create(site, a_storage("data"))
+        await site.create("gpuunits", mounting("mine", "data"))
+        await site.unit_with("mine", "UnitReady")
+        (old,) = await pods_of(site, "mine")
+        labels = {"sim.local/mode": "never-ready"}
+        await site.admin.patch(
+            site.path("gpuunits", "mine"),
+            {"metadata": {"labels": labels}, "spec": {"image": "example/image:2"}},
+        )
+        await site.gone("pods", old["metadata"]["name"])
+        (new,) = await pods_of(site, "mine")
+
+    assert new["spec"]["containers"][0]["image"] == "example/image:2"
+    assert not is_ready(new)
+
+
 async def test_a_mounted_storage_goes_when_its_unit_has_gone(site: Site) -> None:
     async with controlled(site):
         await create(site, a_storage("data"))
@@ -185,6 +206,16 @@ async def test_the_unit_of_an_operation_takes_its_lock_over(site: Site) -> None:
 
     assert lock is not None
     assert (lock.uid, lock.operation) == (unit["metadata"]["uid"], "order-1")
+
+
+async def test_a_lock_may_be_older_than_the_volume(site: Site) -> None:
+    await create(site, a_storage("data"))
+    await played_api.record(site, ORDER)
+    await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
+    async with controlled(site):
+        found = await storage_with(site, "data", "StorageReady")
+
+    assert found["status"]["claimName"] == "data"
 
 
 async def test_a_lock_whose_unit_is_gone_before_it_was_named_is_given_back(site: Site) -> None:

@@ -1,7 +1,23 @@
 """The volume of a storage: bound, grown, and never shrunk or made anew."""
 
-import pytest
+from random import Random
 
+import pytest
+from prometheus_client import CollectorRegistry
+
+from controller.caches import Caches
+from controller.gpustorage.overtaken import OvertakenError
+from controller.gpustorage.volumes import Volumes
+from controller.kinds import GPU_STORAGES
+from controller.lookup import Lookup
+from controller.parts import storage_settings, unit_settings
+from controller.runtime.client import Client
+from controller.runtime.clock import SystemClock
+from controller.runtime.events import EventRecorder
+from controller.runtime.informer_metrics import InformerMetrics
+from controller.runtime.key import ObjectKey
+from controller.runtime.writer import Writer
+from controller.sync import Sync
 from tests.support.eventually import eventually
 from tests.support.gpu_storages import (
     a_storage,
@@ -12,7 +28,8 @@ from tests.support.gpu_storages import (
     storage_saying,
     storage_with,
 )
-from tests.support.our_controller import controlled
+from tests.support.library import client_of
+from tests.support.our_controller import configuration, controlled
 from tests.support.simulated_units import a_users_unit
 from tests.support.site import Site, ready_of
 
@@ -115,6 +132,17 @@ async def test_a_volume_does_not_shrink(site: Site) -> None:
     assert before["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"]
 
 
+async def test_a_size_that_no_volume_has_is_told_and_can_be_mended(site: Site) -> None:
+    async with controlled(site):
+        await create(site, a_storage("models", size="16E"))
+        refused = await storage_with(site, "models", "InvalidSpec")
+        await change(site, "models", size="1Gi")
+        await storage_with(site, "models", "StorageReady")
+
+    assert refused["status"]["phase"] == "Failed"
+    assert ready_of(refused)["message"].startswith('spec.size: "16E" is not a Kubernetes quantity')
+
+
 async def test_a_size_that_grows_before_the_volume_is_there_is_given_afterwards(
     site: Site,
 ) -> None:
@@ -140,6 +168,30 @@ async def test_a_volume_that_was_deleted_by_hand_is_not_made_anew(site: Site) ->
 
     assert (found["status"]["phase"], ready_of(found)["reason"]) == ("Failed", "VolumeLost")
     assert await site.list("persistentvolumeclaims") == []
+
+
+async def test_a_leader_that_has_not_heard_of_a_volume_does_not_take_it_for_lost(
+    site: Site,
+) -> None:
+    async with controlled(site):
+        await create(site, a_storage("models"))
+        await storage_with(site, "models", "StorageReady")
+    async with client_of(site.kubeconfig) as client:
+        found = await client.get(GPU_STORAGES, ObjectKey(site.namespaces.instance, "models"))
+        with pytest.raises(OvertakenError):
+            await late_volumes(site, client).keep(found)
+
+
+def late_volumes(site: Site, client: Client) -> Volumes:
+    """The part of a controller that keeps volumes, with caches that were never filled."""
+    clock, randomness = SystemClock(), Random(7)
+    metrics = InformerMetrics(CollectorRegistry())
+    caches = Caches(client, site.namespaces, metrics, clock, randomness)
+    recorder = EventRecorder(client, clock, randomness, "late", "test")
+    sync = Sync(GPU_STORAGES, Writer(client, caches.informers), recorder)
+    config = configuration(site)
+    settings = storage_settings(config.storage, unit_settings(config, site.namespaces))
+    return Volumes(caches, Lookup(caches, client, site.namespaces), settings, sync)
 
 
 async def test_a_claim_of_somebody_else_is_never_touched(site: Site) -> None:

@@ -42,7 +42,11 @@ class ModelAPI:
         self._turnstile = Turnstile(self._randomness)
         self._ids = itertools.count()
         self._clients = [ModelClient(self.server, self._turnstile) for _ in range(replicas)]
-        self.replicas = [self._use_cases(client) for client in self._clients]
+        self.restart(Catalogue())
+
+    def restart(self, catalogue: Catalogue) -> None:
+        """New processes, with this catalogue."""
+        self.replicas = [self._use_cases(client, catalogue) for client in self._clients]
 
     def know(self, *classes: StorageClass) -> None:
         """Let the cluster have these classes."""
@@ -84,8 +88,8 @@ class ModelAPI:
                 shop.cancel()
         return outcome.result()
 
-    def _use_cases(self, client: ModelClient) -> UseCases:
-        where = Surroundings(STOCK, INSTANCE, SYSTEM, Catalogue(), FOR_EVER)
+    def _use_cases(self, client: ModelClient, catalogue: Catalogue) -> UseCases:
+        where = Surroundings(STOCK, INSTANCE, SYSTEM, catalogue, FOR_EVER)
         return UseCases(
             client,
             where,

@@ -6,7 +6,7 @@ from typing import Any
 
 import aiohttp
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 150.0
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,16 @@ class Answer:
 class Caller:
     """Sends requests to one replica, each on a connection of its own."""
 
-    def __init__(self, url: str, *, seconds: float = PATIENCE_SECONDS) -> None:
+    def __init__(self, url: str, *, seconds: float = PATIENCE_SECONDS, token: str = "") -> None:
         self.url = url
+        self._known = {"Authorization": f"Bearer {token}"} if token else {}
         self._timeout = aiohttp.ClientTimeout(total=seconds)
 
     async def request(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
         async with (
-            aiohttp.ClientSession(timeout=self._timeout) as session,
+            aiohttp.ClientSession(timeout=self._timeout, headers=self._known) as session,
             session.request(method, self.url + path, json=body, headers=headers) as response,
         ):
             decoded = await response.json() if response.status != 204 else await response.text()
@@ -76,7 +77,7 @@ class Caller:
     async def text(self, path: str) -> str:
         """What is answered in plain text."""
         async with (
-            aiohttp.ClientSession(timeout=self._timeout) as session,
+            aiohttp.ClientSession(timeout=self._timeout, headers=self._known) as session,
             session.get(self.url + path) as response,
         ):
             return await response.text()

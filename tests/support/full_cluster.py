@@ -19,7 +19,9 @@ async def fill(
     """Take every GPU with `units`, then let strangers and late stock queue up; the ready units."""
     await eventually(lambda: is_empty(site.admin), seconds=120)
     await asyncio.gather(*(site.create("gpuunits", each, namespace=namespace) for each in units))
-    ready = await eventually(lambda: ready_units(site, namespace), lambda found: len(found) == GPUS)
+    ready = await eventually(
+        lambda: ready_units(site, namespace), lambda found: len(found) == GPUS, seconds=120
+    )
     for number in range(IN_LINE):
         await site.create("pods", a_pod(f"stranger-{number}", gpus=1))
         await site.create("gpuunits", a_unit(f"late-{number}"), namespace=site.namespaces.stock)

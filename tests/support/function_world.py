@@ -219,7 +219,7 @@ class FunctionWorld:
     async def _all(self, stream: str, subject: str) -> Sequence[Msg]:
         js = self.client.jetstream()
         config = ConsumerConfig(
-            deliver_policy=DeliverPolicy.ALL, ack_policy=AckPolicy.NONE, inactive_threshold=5.0
+            deliver_policy=DeliverPolicy.ALL, ack_policy=AckPolicy.NONE, inactive_threshold=60.0
         )
         subscription = await js.pull_subscribe(subject, stream=stream, config=config)
         found: list[Msg] = []

@@ -7,7 +7,7 @@ import msgspec
 
 from hack.cluster.admin import RefusedError
 from shared.storage_lock import StorageLock, lock_of
-from tests.support.eventually import eventually
+from tests.support.eventually import DEADLINE_SECONDS, eventually
 from tests.support.held_pods import go_on
 from tests.support.site import COLLECTION_SECONDS, OURS, Site, ready_of
 
@@ -63,7 +63,7 @@ async def storage_saying(site: Site, name: str, text: str) -> dict[str, Any]:
 
 
 async def filling(
-    site: Site, name: str, phase: str, *, seconds: float = COLLECTION_SECONDS
+    site: Site, name: str, phase: str, *, seconds: float = DEADLINE_SECONDS
 ) -> dict[str, Any]:
     """The storage once its filling is in that phase."""
     return await eventually(

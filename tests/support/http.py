@@ -4,7 +4,7 @@ from typing import Any
 
 import aiohttp
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 
 
 async def get(url: str, *, seconds: float = PATIENCE_SECONDS) -> tuple[int, Any]:

@@ -46,7 +46,7 @@ class Installation:
             found = (await self.api.get(f"{STOCK}?specName={spec}&phase=Ready&limit=500")).data
             return [each for each in found if "claimedBy" not in each]
 
-        return await eventually(look, lambda found: len(found) == count)
+        return await eventually(look, lambda found: len(found) == count, seconds=120)
 
     async def a_unit(self, **asked: Any) -> Answer:
         """The answer to the creation of a unit from stock of its own."""

@@ -38,9 +38,10 @@ class Kills:
             await self._replicas[victim].kill()
         elif victim == CONTAINER:
             containers = await eventually(self._containers, seconds=SECONDS)
-            self._end(self._randomness.choice(containers))
+            with suppress(psutil.NoSuchProcess):  # it may have had enough by itself
+                psutil.Process(self._randomness.choice(containers)).kill()
         else:
-            self._end(victim)
+            await self._system.kill(victim)
 
     async def bring_back(self, victim: str) -> None:
         """What an operator does about it."""
@@ -49,9 +50,6 @@ class Kills:
         elif victim != CONTAINER:
             await self._system.up()
 
-    async def _containers(self) -> list[str]:
-        return sorted(name for name in self._system.running() if "/" in name)
-
-    def _end(self, name: str) -> None:
-        with suppress(psutil.NoSuchProcess):  # a container may have had enough by itself
-            psutil.Process(self._system.running()[name]).kill()
+    async def _containers(self) -> list[int]:
+        running = self._system.running()
+        return [running[name] for name in sorted(running) if "/" in name]

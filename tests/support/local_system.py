@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+import psutil
 import yaml
 
 from hack.cluster.process import NAME, mark, marked
 from hack.local import ours
 from hack.local.home import ROOT
+from tests.support.eventually import eventually
 from tests.support.products import Running, running
 
 
@@ -51,9 +53,27 @@ class LocalSystem:
         assert code == 0, output
         return output
 
+    async def kill(self, *names: str) -> None:
+        """kill -9, and wait until they are gone: whoever was told to end lives on a while."""
+        doomed = {
+            name: psutil.Process(pid) for name, pid in self.running().items() if name in names
+        }
+        assert doomed.keys() == set(names)
+        for process in doomed.values():
+            process.kill()
+        await eventually(
+            lambda: asyncio.to_thread(lambda: set(self.running().values())),
+            lambda left: left.isdisjoint(process.pid for process in doomed.values()),
+        )
+
     def running(self) -> dict[str, int]:
-        """The pids of the processes that belong to this system, by name."""
-        return {str(mark(process, NAME)): process.pid for process in marked(self.home)}
+        """The pids of the processes that belong to this system, by name.
+
+        A child has the marks of its parent until it becomes another: the oldest counts.
+        """
+        youngest_first = reversed(marked(self.home))
+        found = [(mark(process, NAME), process.pid) for process in youngest_first]
+        return {name: pid for name, pid in found if name is not None}
 
     def pid_files(self) -> dict[str, int]:
         folder = self.home / "pids"

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hack.cluster.admin import Admin
+
 
 def a_pod(
     name: str, *, gpus: int = 0, labels: Mapping[str, str] | None = None, claim: str | None = None
@@ -16,6 +18,13 @@ def a_pod(
         container["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
         spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]
     return {"metadata": {"name": name, "labels": dict(labels or {})}, "spec": spec}
+
+
+async def relabelled(admin: Admin, pod: Mapping[str, Any], labels: Mapping[str, str]) -> None:
+    """Tell a simulated node to do something else with a pod that it has."""
+    meta = pod["metadata"]
+    path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
+    await admin.patch(path, {"metadata": {"labels": dict(labels)}})
 
 
 def condition(subject: Mapping[str, Any], kind: str) -> Mapping[str, Any]:

@@ -20,10 +20,10 @@ async def effective_quota(admin: Admin, namespace: str, most: int = 1) -> str:
     quotas = f"/api/v1/namespaces/{namespace}/resourcequotas"
     spec = {"hard": {COUNTED: str(most), PROBED: "0"}}
     path, body = f"{quotas}/few", {"metadata": {"name": "few"}, "spec": spec}
-    for _ in range(60):
+    for _ in range(12):
         await admin.create(quotas, body)
         try:
-            await eventually(lambda: admin.get(path), is_counting, seconds=2)
+            await eventually(lambda: admin.get(path), is_counting, seconds=10)
         except AssertionError:
             await admin.delete(path)
         else:

@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -31,7 +32,8 @@ def sweep_orphans() -> None:
     for process in psutil.process_iter():
         home = Path(mark(process, HOME) or "/")
         if owner_is_gone(home):
-            process.kill()
+            with suppress(psutil.NoSuchProcess):  # it may end by itself, having lost the others
+                process.kill()
             shutil.rmtree(home, ignore_errors=True)
 
 

@@ -18,7 +18,7 @@ from serverless.activator.rbac import RULES as ACTIVATOR_RULES
 from shared.rbac import Rule
 from shared.v1alpha1.group import GROUP, VERSION
 from tests.support.access_review import is_allowed
-from tests.support.eventually import eventually
+from tests.support.eventually import DEADLINE_SECONDS, eventually
 
 RBAC_API = "/apis/rbac.authorization.k8s.io/v1"
 OURS = f"/apis/{GROUP}/{VERSION}"
@@ -26,7 +26,6 @@ OURS = f"/apis/{GROUP}/{VERSION}"
 GUARDED = ((OURS, "functions"), (OURS, "gpustorages"), ("/apis/batch/v1", "jobs"))
 # The garbage collector of a new cluster learns of our kinds only every thirty seconds.
 COLLECTION_SECONDS = 120.0
-SETTLING_SECONDS = 120.0
 # A client of a server that was paused notices in 45 s, and waits 30 s before it watches again.
 LONGEST_WATCHLESS_SECONDS = 120.0
 ACCOUNTS = {
@@ -93,7 +92,7 @@ class Site:
         await eventually(is_gone, seconds=COLLECTION_SECONDS)
 
     async def unit_with(
-        self, name: str, reason: str, *, namespace: str = "", seconds: float = SETTLING_SECONDS
+        self, name: str, reason: str, *, namespace: str = "", seconds: float = DEADLINE_SECONDS
     ) -> dict[str, Any]:
         """The unit once its Ready condition has that reason."""
         return await eventually(

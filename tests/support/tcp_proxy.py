@@ -93,18 +93,20 @@ class TCPProxy:
         finally:
             self._server.close()
             self.heal()
+            self.refuse()  # also what is being accepted at this moment
             self.cut()
             if self._pipes:
                 await self._idle.wait()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._refusing:
-            reset(writer)
-            return
         try:
             server_reader, server_writer = await asyncio.open_connection(*self._target)
         except OSError:
             reset(writer)
+            return
+        if self._refusing:  # looked at last: whoever cuts cannot see this one yet
+            reset(writer)
+            reset(server_writer)
             return
         self.accepted += 1
         pipe = Pipe(writer, server_writer)

@@ -23,7 +23,8 @@ function show(view) {
 }
 
 const hear = { view: show, beat };
-const connection = new Connection("/ui/events", {
+// A whole address: a relative one takes over the password of the page's own, which fetch refuses.
+const connection = new Connection(`${location.origin}/ui/events`, {
   event: (type, data) => hear[type]?.(data),
   lost,
 });

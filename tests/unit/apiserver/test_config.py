@@ -17,6 +17,8 @@ def test_every_key_has_the_default_of_the_contract() -> None:
         "logLevel": "info",
         "requestTimeout": "30s",
         "maxSeedReplicas": "1000",
+        "auth.tokensFile": '""',
+        "auth.allowAnonymous": "false",
         "namespaces.stock": "runtime-stock",
         "namespaces.instance": "runtime-instance",
         "namespaces.system": "runtime-system",

@@ -9,6 +9,7 @@ from openapi_spec_validator import validate
 from prometheus_client import CollectorRegistry
 
 from apiserver.document import document
+from apiserver.roles import role_for
 from apiserver.routes import routes
 from apiserver.schemas.functions import ChangeFunctionSchema, CreateFunctionSchema
 from apiserver.schemas.gpu_storages import ChangeStorageSchema, CreateStorageSchema
@@ -196,6 +197,15 @@ def test_every_route_behind_kubernetes_says_how_it_fails(made: dict[str, object]
             assert "Retry-After" in answers["503"]["headers"]
             names_one = "{" in path or (path, method) == (INVOKE, "post")
             assert ("404" in answers) is names_one
+
+
+def test_every_route_that_asks_for_a_token_says_so(made: dict[str, Any]) -> None:
+    for path, methods in made["paths"].items():
+        for operation in methods.values():
+            is_guarded = role_for(path) is not None
+            assert operation.get("security") == ([{"token": []}] if is_guarded else None)
+            assert ({"401", "403"} <= operation["responses"].keys()) is is_guarded
+    assert made["securityDefinitions"]["token"]["name"] == "Authorization"
 
 
 def test_failures_with_one_status_are_all_named(made: dict[str, object]) -> None:

@@ -80,4 +80,4 @@ def same(found: list[Note], expected: list[Note]) -> bool:
 
 
 TestStoreIsADict = StoreMachine.TestCase
-TestStoreIsADict.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestStoreIsADict.settings = settings(max_examples=60, stateful_step_count=30)

@@ -168,4 +168,4 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 TestQueue = QueueMachine.TestCase
-TestQueue.settings = settings(max_examples=100, stateful_step_count=50, deadline=None)
+TestQueue.settings = settings(max_examples=100, stateful_step_count=50)

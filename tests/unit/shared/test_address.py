@@ -47,3 +47,14 @@ def test_a_port_beyond_the_range_is_named() -> None:
 )
 def test_the_url_is_one_that_a_browser_here_can_open(text: str, url: str) -> None:
     assert Address.parse(text).url == url
+
+
+@pytest.mark.parametrize(
+    ("text", "is_loopback"),
+    [
+        *((text, True) for text in ("127.0.0.1:80", "127.9.9.9:80", "[::1]:80", "localhost:80")),
+        *((text, False) for text in (":80", "0.0.0.0:80", "[::]:80", "10.0.0.1:80", "example:80")),
+    ],
+)
+def test_loopback_is_what_no_other_machine_can_call(text: str, is_loopback: bool) -> None:
+    assert Address.parse(text).is_loopback is is_loopback

@@ -23,7 +23,7 @@ from apiserver.services.readiness import Readiness
 from tests.unit.apiserver.virtual_clock import VirtualClock
 
 JSON = "application/json"
-ALLOWANCE = Allowance(5.0, 5.0)
+ALLOWANCE = Allowance(60.0, 60.0)
 
 
 @dataclass(frozen=True)

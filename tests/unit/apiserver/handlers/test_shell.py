@@ -157,7 +157,7 @@ async def test_waiting_for_a_unit_may_take_longer_than_other_requests() -> None:
             return await self.get(name)
 
     async with running(Allowance(AT_ONCE), units=PatientUnits({"a": a_unit("a")})) as api:
-        assert (await api.get(f"{PLACE}/a?wait=Ready&timeoutSeconds=1")).status == 200
+        assert (await api.get(f"{PLACE}/a?wait=Ready&timeoutSeconds=60")).status == 200
 
 
 async def test_a_failure_of_a_service_is_answered_in_the_envelope() -> None:

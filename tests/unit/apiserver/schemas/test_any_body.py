@@ -50,7 +50,7 @@ BODIES = st.dictionaries(NAMES | st.text(max_size=4), VALUES, max_size=8)
     ],
     ids=lambda schema: type(schema).__name__,
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(body=BODIES)
 def test_a_body_is_read_or_refused_with_words(
     schema: RequestSchema[Any], body: dict[str, Any]

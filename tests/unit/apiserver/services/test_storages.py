@@ -148,6 +148,14 @@ async def test_a_storage_never_shrinks_below_its_capacity() -> None:
     assert changed.spec.size == "2048Mi"
 
 
+@pytest.mark.parametrize("capacity", ["", "1Gi"])
+async def test_a_size_beyond_all_volumes_can_be_set_back(capacity: str) -> None:
+    api = ModelAPI()
+    api.add_storage("data", {"capacity": capacity}, size="16E")
+    changed = await api.run(api.replicas[0].storages.change(ChangeStorage("data", "1Gi")))
+    assert changed.spec.size == "1Gi"
+
+
 @pytest.mark.parametrize(
     ("name", "given", "size", "is_refused"),
     [

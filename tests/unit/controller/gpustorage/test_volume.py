@@ -4,7 +4,7 @@ import pytest
 
 from controller.gpustorage.claim import claim_child
 from controller.gpustorage.size import request
-from controller.gpustorage.volume import volume_verdict, was_used
+from controller.gpustorage.volume import volume_verdict, was_made
 from shared.storage_class import StorageClass
 from shared.volume_claim import VolumeClaim
 from tests.unit.controller.gpustorage.kept import SETTINGS, a_claim, a_class, a_storage
@@ -93,8 +93,17 @@ def test_a_volume_is_judged(
     assert said[2] in verdict.message
 
 
-def test_a_volume_that_may_have_had_data_is_known() -> None:
-    locked = {"annotations": {"runtime.lokiwager.io/mounted-by": '{"unit":"mine","uid":"u"}'}}
-    assert not was_used(a_storage())
-    assert was_used(a_storage(status={"capacity": "1Gi"}))
-    assert was_used(a_storage(metadata=locked))
+@pytest.mark.parametrize(
+    ("lock", "status", "is_known"),
+    [
+        ("", {}, False),
+        ("", {"claimName": "data"}, True),
+        ('{"unit":"mine","operation":"o"}', {}, False),
+        ('{"unit":"mine","operation":"o"}', {"claimName": "data"}, True),
+        ('{"prepare":"data","uid":"uid-of-data"}', {}, True),
+        ('{"prepare":"copy","uid":"uid-of-copy"}', {}, False),
+    ],
+)
+def test_a_claim_that_was_there_is_known(lock: str, status: dict[str, str], is_known: bool) -> None:
+    notes = {"annotations": {"runtime.lokiwager.io/mounted-by": lock}} if lock else {}
+    assert was_made(a_storage(metadata=notes, status=status)) is is_known

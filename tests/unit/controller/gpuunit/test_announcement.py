@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.gpuunit.announcement import Announcement, announcement, ignored
+from controller.announcement import Announcement
+from controller.gpuunit.announcement import announcement, ignored
 from controller.gpuunit.status import Published, next_status
 from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.workload import Workload

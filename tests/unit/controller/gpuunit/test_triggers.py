@@ -9,7 +9,8 @@ from controller.gpuunit.triggers import Wakes
 from controller.runtime.key import ObjectKey
 from shared import names
 from shared.service import Service
-from tests.support.gpu_units import INSTANCE, a_unit, settings
+from shared.v1alpha1.stockpool import StockPool
+from tests.support.gpu_units import INSTANCE, STOCK, a_unit, settings
 from tests.unit.controller.gpuunit.filled_caches import caches_with
 
 LONG = "a" * 63
@@ -53,3 +54,22 @@ def test_a_stranger_that_goes_wakes_the_unit_that_wants_its_name(name: str, unit
 )
 def test_others_wake_nobody(old: Service | None, new: Service | None) -> None:
     assert woken(old, new) == []
+
+
+def a_pool(*claimed: str) -> StockPool:
+    spec = {"specName": "g1.1", "memory": "16Gi", "replicas": 1}
+    meta = {"name": "warm", "namespace": STOCK}
+    return msgspec.convert(
+        {"metadata": meta, "spec": spec, "status": {"claimed": claimed}}, StockPool
+    )
+
+
+def test_a_pool_that_notes_a_claim_or_goes_wakes_the_unit_that_waits_for_that() -> None:
+    stock = a_unit("s", namespace=STOCK, labels={"runtime.lokiwager.io/pool": "warm"})
+    source = {"runtime.lokiwager.io/source-stock-uid": stock.metadata.uid}
+    wakes = Wakes(caches_with(stock, a_unit("one", annotations=source)), settings().namespaces)
+    noted = wakes.noted_claim()
+    assert list(noted(None, a_pool())) == []
+    assert list(noted(a_pool(), a_pool(stock.metadata.uid))) == [ObjectKey(INSTANCE, "one")]
+    assert list(noted(a_pool(stock.metadata.uid), a_pool(stock.metadata.uid))) == []
+    assert list(noted(a_pool(), None)) == [ObjectKey(INSTANCE, "one")]

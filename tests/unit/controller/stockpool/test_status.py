@@ -7,12 +7,11 @@ import pytest
 from controller.runtime.errors import ForbiddenError, InvalidError, ServerError
 from controller.stockpool.status import (
     LONGEST_BYTES,
-    is_newly_invalid,
     message_of,
     status,
     verdict,
 )
-from controller.stockpool.trouble import Trouble, of_answer, of_spec
+from controller.stockpool.trouble import of_answer, of_spec
 from controller.stockpool.view import View
 from shared import merge_patch
 from shared.phases import PoolPhase, UnitPhase
@@ -108,11 +107,3 @@ def test_a_refusal_is_told_in_the_words_of_the_server(
 
 def test_a_failure_that_passes_is_not_told() -> None:
     assert of_answer(ServerError("busy", status=500)) is None
-
-
-def test_people_hear_of_a_wrong_spec_once() -> None:
-    wrong = status(View(a_pool(), ()), Trouble("bad", is_invalid=True), NOW)
-    other = status(View(a_pool(), ()), Trouble("worse", is_invalid=True), NOW)
-    assert is_newly_invalid(a_pool().status, wrong)
-    assert is_newly_invalid(wrong, other)
-    assert not is_newly_invalid(wrong, wrong)

@@ -56,7 +56,7 @@ async def playing() -> AsyncIterator[Played]:
 
 async def told(seat: Seat) -> tuple[Edition, Beat]:
     """The news that there are; fails where there are none."""
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(60):
         return await seat.news()
 
 

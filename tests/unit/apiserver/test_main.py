@@ -1,0 +1,25 @@
+"""What the API refuses to start with."""
+
+import pytest
+
+from apiserver.clock import SystemClock
+from apiserver.config import AuthConfig, Config
+from apiserver.main import tokens_of
+from shared.address import Address
+from shared.configuration import ConfigurationError
+
+EVERYWHERE = Address("", 8080)
+
+
+def test_nobody_is_asked_for_a_token_on_loopback() -> None:
+    assert tokens_of(Config(), SystemClock()) is None
+
+
+def test_where_other_machines_can_call_tokens_are_needed() -> None:
+    with pytest.raises(ConfigurationError, match=r"httpAddr: .* :8080, .* auth.tokensFile"):
+        tokens_of(Config(http_addr=EVERYWHERE), SystemClock())
+
+
+def test_they_are_not_needed_where_the_configuration_says_so() -> None:
+    config = Config(http_addr=EVERYWHERE, auth=AuthConfig(allow_anonymous=True))
+    assert tokens_of(config, SystemClock()) is None
