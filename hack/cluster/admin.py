@@ -24,7 +24,7 @@ class RefusedError(Exception):
 class Admin:
     """May do everything; for bringing a cluster up and for tests that look at it from outside."""
 
-    def __init__(self, server: str, pki: Path, *, timeout: float = 30.0) -> None:
+    def __init__(self, server: str, pki: Path, *, timeout: float = 60.0) -> None:
         self._server = server
         self._tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))
         self._tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")

@@ -48,7 +48,7 @@ async def test_a_deleted_function_leaves_outcomes_and_nothing_else(
             waiting, "w", await functions.queue(purged, "running", waiting), now_ms()
         )
         await functions.write(purged, "running", running)
-        await functions.client.jetstream().publish(NAMES.call_subject(purged, "odd"), ODD)
+        await functions.jetstream.publish(NAMES.call_subject(purged, "odd"), ODD)
         await functions.submit(drained, "waiting")
         assert QUEUE_FINALIZER in (await functions.get(purged))["metadata"]["finalizers"]
 
@@ -69,7 +69,7 @@ async def test_a_deleted_function_leaves_outcomes_and_nothing_else(
             "late",
         }
         assert not await has_stream(functions, f"OBJ_{NAMES.bodies_of(purged)}")
-        info = await functions.client.jetstream().consumers_info(NAMES.invocations_stream)
+        info = await functions.jetstream.consumers_info(NAMES.invocations_stream)
         assert [each.name for each in info] == [drained]
 
         open_one = await functions.read(drained, "waiting")
@@ -82,7 +82,7 @@ async def test_a_deleted_function_leaves_outcomes_and_nothing_else(
 
 
 async def has_stream(functions: Functions, name: str) -> bool:
-    infos = await functions.client.jetstream().streams_info()
+    infos = await functions.jetstream.streams_info()
     return name in {each.config.name for each in infos}
 
 
@@ -101,16 +101,16 @@ async def test_a_function_brings_its_consumer_bucket_and_secret_and_leaves_none_
         assert set(secret["data"]) == {"url", "user", "password", "inboxPrefix"}
         (owner,) = secret["metadata"]["ownerReferences"]
         assert owner["uid"] == await functions.uid(name)
-        await functions.client.jetstream().delete_consumer(NAMES.invocations_stream, name)
+        await functions.jetstream.delete_consumer(NAMES.invocations_stream, name)
 
         async def is_back() -> bool:
-            infos = await functions.client.jetstream().consumers_info(NAMES.invocations_stream)
+            infos = await functions.jetstream.consumers_info(NAMES.invocations_stream)
             return name in {each.name for each in infos}
 
         await eventually(is_back)
         lost = (f"OBJ_{NAMES.bodies_of(name)}", NAMES.results_stream, NAMES.invocations_stream)
         for each in lost:
-            await functions.client.jetstream().delete_stream(each)
+            await functions.jetstream.delete_stream(each)
         for each in lost:
             await eventually(lambda each=each: has_stream(functions, each))  # type: ignore[misc]
         await eventually(is_back)
@@ -129,7 +129,7 @@ async def test_a_function_brings_its_consumer_bucket_and_secret_and_leaves_none_
         await site.admin.patch(site.path("functions", resting), unguarded)
 
         async def is_cleaned() -> bool:
-            infos = await functions.client.jetstream().consumers_info(NAMES.invocations_stream)
+            infos = await functions.jetstream.consumers_info(NAMES.invocations_stream)
             has_consumer = resting in {each.name for each in infos}
             bodies = f"OBJ_{NAMES.bodies_of(resting)}"
             return not has_consumer and not await has_stream(functions, bodies)

@@ -66,21 +66,26 @@ async def test_a_program_that_fails_is_told_of_and_not_replaced_until_it_is_chan
     )
     await functions.submit(name, "patient")
     status = await functions.says(
-        name, lambda status: status.get("phase") == "Degraded", seconds=SECONDS
+        name,
+        lambda status: ready_of({"status": status}).get("reason") == "WorkerFailed",
+        seconds=SECONDS,
     )
     (unit,) = await functions.workers(name)
     worker = unit["metadata"]["name"]
     said = ready_of({"status": status})
-    assert (said["status"], said["reason"]) == ("False", "WorkerFailed")
+    assert (status["phase"], said["status"]) == ("Degraded", "False")
     assert said["message"].startswith(f"{worker}: PodStartupFailed: CrashLoopBackOff: ")
     assert "exit code 3" in said["message"]
 
     tried = await restarts_of(site, worker)
-    await eventually(lambda: restarts_of(site, worker), lambda count: count >= tried + 2)
+    await eventually(
+        lambda: restarts_of(site, worker), lambda count: count >= tried + 2, seconds=SECONDS
+    )
     (kept,) = await functions.workers(name)
     assert kept["metadata"]["uid"] == unit["metadata"]["uid"]
-    status = await functions.says(name, bool)
-    assert (status["phase"], status["workerCounter"]) == ("Degraded", 1)
+    # Between two ends the program runs, and nobody can know yet that it will fail again.
+    status = await functions.says(name, lambda status: status.get("phase") == "Degraded")
+    assert status["workerCounter"] == 1
 
     await functions.change(name, template=None)
     await functions.says(name, is_ready_with(2), seconds=SECONDS)
@@ -99,12 +104,14 @@ async def test_a_worker_whose_place_is_gone_is_replaced_by_one_elsewhere(
         names.append(await functions.create(spec, minWorkers=1))
     for name in names:
         await functions.says(name, is_ready_with(1), seconds=SECONDS)
-    for spec in specs:
-        await stocked(site, spec, "gpu-1")
-    async with cordoned_node(site.admin, "gpu-2"), lost_node(site.admin, "gpu-3"):
-        (evicted,) = await pods_of(site, f"{names[0]}-1")
-        await site.admin.delete(site.path("pods", evicted["metadata"]["name"]))
-        for name in names:
-            await functions.says(name, is_ready_with(2), seconds=SECONDS)
-            (unit,) = await functions.workers(name)
-            assert unit["metadata"]["name"] == f"{name}-2"
+    async with cordoned_node(site.admin, "gpu-2"):
+        # The scheduler hears of nodes and of pods apart; what it does now it does after the news.
+        for spec in specs:
+            await stocked(site, spec, "gpu-1")
+        async with lost_node(site.admin, "gpu-3"):
+            (evicted,) = await pods_of(site, f"{names[0]}-1")
+            await site.admin.delete(site.path("pods", evicted["metadata"]["name"]))
+            for name in names:
+                await functions.says(name, is_ready_with(2), seconds=SECONDS)
+                (unit,) = await functions.workers(name)
+                assert unit["metadata"]["name"] == f"{name}-2"

@@ -121,10 +121,10 @@ async def test_open_records_without_a_message_are_queued_again(swept: Swept) -> 
     queued = await functions.submit(FN, "queued")
     await functions.write(FN, "dead-worker", transition.begun(lost, "fn-1", 999, now_ms()))
     await functions.write(FN, "live-worker", transition.begun(lost, "fn-2", 999, now_ms()))
-    await functions.report(FN, "fn-2", 1, now_ms())
     redriven = transition.redriven(transition.cancelled(queued, now_ms()), now_ms())
     stale = await functions.queue(FN, "redriven", queued)
     await functions.write(FN, "redriven", redriven)
+    await functions.report(FN, "fn-2", 1, now_ms())
 
     await swept.sweep.round()
 
@@ -134,7 +134,7 @@ async def test_open_records_without_a_message_are_queued_again(swept: Swept) -> 
     assert (await functions.read(FN, "live-worker")).state is State.RUNNING
     assert await functions.read(FN, "queued") == queued
     subject = NAMES.call_subject(FN, "redriven")
-    fresh = await functions.client.jetstream().get_last_msg(NAMES.invocations_stream, subject)
+    fresh = await functions.jetstream.get_last_msg(NAMES.invocations_stream, subject)
     assert (fresh.seq or 0) > stale
     assert await functions.told(FN) == []
 
@@ -202,7 +202,7 @@ async def test_a_queue_that_has_lost_everything_is_followed_from_its_beginning(
     await functions.submit(FN, "before")
     await functions.submit(FN, "before-too")
     await swept.sweep.round()
-    jetstream = functions.client.jetstream()
+    jetstream = functions.jetstream
     for wire in streams(NAMES, StreamLimits()):
         await jetstream.delete_stream(wire["name"])
         await functions.make(wire)
@@ -233,7 +233,7 @@ async def test_a_sweep_that_dies_at_any_wait_is_followed_by_one_that_ends_right(
             assert (await functions.read(FN, f"released-{at}")).state is State.QUEUED
             if not program.is_dead:
                 break
-            await functions.client.jetstream().purge_stream(f"KV_{NAMES.record_bucket}")
+            await functions.jetstream.purge_stream(f"KV_{NAMES.record_bucket}")
     told = [each.invocation_id for each in await functions.told(FN)]
     assert sorted(told) == sorted(f"overdue-{turn}" for turn in range(1, turns + 1))
     assert set(await functions.queued(FN)) == {f"released-{turn}" for turn in range(1, turns + 1)}

@@ -59,13 +59,15 @@ class Recording:
 
 
 @asynccontextmanager
-async def looping(informer: Informer[ConfigMap], reconciler: Recording) -> AsyncIterator[None]:
+async def looping(
+    informer: Informer[ConfigMap], reconciler: Recording, deadline: float = 0.5
+) -> AsyncIterator[None]:
     """The informer feeds a loop of four workers for the length of the block."""
     clock, stop = SystemClock(), asyncio.Event()
     queue: WorkQueue[ObjectKey] = WorkQueue(ExponentialBackoff(0.01, 0.1), clock)
     informer.subscribe(feed(queue, itself()))
     metrics = MeasuredLoop(LoopMetrics(CollectorRegistry()), "test")
-    options = LoopOptions("test", workers=4, deadline=0.5, grace=0.2)
+    options = LoopOptions("test", workers=4, deadline=deadline, grace=0.2)
     loop = ControlLoop(options, queue, reconciler, metrics, clock, Random(7))
     async with running(informer), asyncio.TaskGroup() as group:
         group.create_task(loop.run(stop))
@@ -78,11 +80,19 @@ async def looping(informer: Informer[ConfigMap], reconciler: Recording) -> Async
 async def test_objects_that_change_faster_than_they_are_reconciled_end_right(
     client: Client, namespace: str
 ) -> None:
-    informer = informer_of(client, namespace)
-    reconciler = Recording(informer, also=lambda _: asyncio.sleep(0.05))
-    async with looping(informer, reconciler):
+    informer, changed = informer_of(client, namespace), asyncio.Event()
+
+    async def outlast_the_changes(_: ObjectKey) -> None:
+        await changed.wait()
+        await asyncio.sleep(0.05)
+
+    reconciler = Recording(informer, also=outlast_the_changes)
+    async with looping(informer, reconciler, deadline=60.0):
         for turn in range(100):
-            await client.apply(CONFIG_MAPS, a_config_map(namespace, "busy", turn=str(turn)))
+            last = await client.apply(CONFIG_MAPS, a_config_map(namespace, "busy", turn=str(turn)))
+        key = ObjectKey(namespace, "busy")
+        await eventually(lambda: asyncio.sleep(0, informer.store.get(key) == last))
+        changed.set()
         await eventually(lambda: reconciler.last("busy"), lambda data: data == {"turn": "99"})
     assert len(reconciler.seen["busy"]) < 100
 

@@ -23,7 +23,7 @@ from shared.v1alpha1.stockpool import StockPool
 from shared.wellknown import SOURCE_STOCK_NAME
 from tests.support.eventually import eventually
 from tests.support.pods import condition
-from tests.support.products import admin_kubectl
+from tests.support.products import admin_kubectl, known_kinds
 
 AsKubectl = Callable[..., Awaitable[str]]
 
@@ -93,6 +93,7 @@ async def install(plane: ControlPlane) -> None:
     await kubectl.run("apply", "--server-side", "-k", str(ROOT / "manifests" / "crd"))
     for plural in PLURALS.values():
         await eventually(partial(plane.admin.get, f"{CRDS}/{plural}.{GROUP}"), is_established)
+    await known_kinds(plane.admin)
 
 
 def is_established(found: Mapping[str, Any]) -> bool:

@@ -72,7 +72,7 @@ async def test_an_event_is_found_under_the_object_it_is_about(
 ) -> None:
     async with recording(client) as recorder:
         recorder.warning(subject, "Failed", "no space left", action="Prepare")
-    (event,) = await described(admin, subject)
+        (event,) = await eventually(lambda: described(admin, subject))
     assert event["involvedObject"] == {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -92,6 +92,7 @@ async def test_an_event_is_found_by_the_name_of_its_object_in_the_new_api(
 ) -> None:
     async with recording(client) as recorder:
         recorder.normal(subject, "Ready", "it works")
+        await eventually(lambda: described(admin, subject))
     path = f"/apis/events.k8s.io/v1/namespaces/{subject.namespace}/events"
     (event,) = (await admin.get(path, fieldSelector="regarding.name=it"))["items"]
     assert event["regarding"]["uid"] == subject.uid
@@ -123,7 +124,7 @@ async def test_an_event_that_was_deleted_comes_back_when_it_repeats(
             f"/api/v1/namespaces/{subject.namespace}/events/{first['metadata']['name']}"
         )
         recorder.normal(subject, "Ready", "it works")
-    (again,) = await described(admin, subject)
+        (again,) = await eventually(lambda: described(admin, subject))
     assert again["metadata"]["uid"] != first["metadata"]["uid"]
     assert again["series"]["count"] == 2
 
@@ -134,7 +135,7 @@ async def test_texts_of_any_length_and_names_of_any_kind_are_accepted(
     subject = Reference("rbac.authorization.k8s.io/v1", "Role", namespace, "system:It", "uid-1")
     async with recording(client) as recorder:
         recorder.normal(subject, "R" * 200, 600 * "é", action="A" * 200)
-    (event,) = await described(admin, subject)
+        (event,) = await eventually(lambda: described(admin, subject))
     assert event["message"] == 512 * "é"
 
 
@@ -144,8 +145,10 @@ async def test_an_event_about_a_node_is_in_the_default_namespace(
     node = (await client.list(NODES)).items[0]
     async with recording(client) as recorder:
         recorder.normal(reference(NODES, node), "Inspected", "by a test")
-    found = await described(admin, reference(NODES, node))
-    assert "Inspected" in {event["reason"] for event in found}
+        await eventually(
+            lambda: described(admin, reference(NODES, node)),
+            lambda found: "Inspected" in {event["reason"] for event in found},
+        )
 
 
 async def test_an_event_of_a_terminating_namespace_is_dropped_quietly(
@@ -159,6 +162,7 @@ async def test_an_event_of_a_terminating_namespace_is_dropped_quietly(
     await admin.delete(f"/api/v1/namespaces/{going}")
     async with recording(client) as recorder:
         recorder.normal(subject, "Deleted", "it goes with its namespace")
+        await eventually(lambda: asyncio.sleep(0, recorder.dropped))
     assert recorder.dropped == {"refused": 1}
     assert [record.message for record in caplog.records if "runtime" in record.name] == []
     await client.patch(CONFIG_MAPS, ObjectKey(going, "held"), {"metadata": {"finalizers": None}})

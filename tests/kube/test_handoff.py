@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.support.full_cluster import (
     ready_units,
     stock_units,
 )
+from tests.support.held_pods import HELD, go_on
 from tests.support.our_controller import controlled
 from tests.support.played_api import Order, an_order
 from tests.support.site import Site, ready_of
@@ -43,7 +45,7 @@ async def test_thirty_units_get_the_gpus_that_they_claimed(site: Site) -> None:
 
 async def test_a_place_that_is_freed_late_is_kept_all_the_same(site: Site) -> None:
     async with controlled(site):
-        slow = stock_units({"sim.local/stop": "late", "sim.local/stop-for": "5s"})
+        slow = stock_units({"sim.local/stop": "late", "sim.local/stop-for": HELD})
         stock = await fill(site, slow, namespace=site.namespaces.stock)
         orders = [an_order(f"u{number}", each) for number, each in enumerate(stock[:8])]
 
@@ -53,8 +55,26 @@ async def test_a_place_that_is_freed_late_is_kept_all_the_same(site: Site) -> No
             lambda: site.unit(orders[0].unit),
             lambda unit: "is being freed" in ready_of(unit).get("message", ""),
         )
+        going = await eventually(lambda: going_stock(site), lambda pods: len(pods) == len(orders))
+        await go_on(site, going, "stop-for")
         await all_handed_over(site, orders)
         await nobody_was_harmed(site)
+
+
+async def going_stock(site: Site) -> list[dict[str, Any]]:
+    """The pods of stock that was consumed."""
+    pods = await site.list("pods", namespace=site.namespaces.stock)
+    return [pod for pod in pods if "deletionTimestamp" in pod["metadata"]]
+
+
+async def released(site: Site, order: Order) -> dict[str, Any]:
+    """The stock of the order once nobody has a claim on it and it can be had."""
+    return await eventually(
+        lambda: site.stock(order.stock_name),
+        lambda stock: (
+            "annotations" not in stock["metadata"] and ready_of(stock)["reason"] == "StockReady"
+        ),
+    )
 
 
 async def test_the_record_is_closed_with_the_unit_that_was_admitted(site: Site) -> None:
@@ -85,13 +105,10 @@ async def test_a_unit_without_a_record_is_a_stray(site: Site) -> None:
         await site.create("gpuunits", played_api.the_unit(order))
 
         await site.gone("gpuunits", order.unit)
-        stock = await site.unit_with(
-            order.stock_name, "StockReady", namespace=site.namespaces.stock
-        )
+        await released(site, order)
         children = await site.list("deployments")
 
     assert children == []
-    assert "annotations" not in stock["metadata"]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +139,7 @@ async def test_a_unit_that_the_record_does_not_hold_is_a_stray_and_its_stock_is_
         await site.create("gpuunits", played_api.the_unit(order))
 
         await site.gone("gpuunits", order.unit)
-        await site.unit_with(order.stock_name, "StockReady", namespace=site.namespaces.stock)
+        await released(site, order)
 
 
 async def test_a_unit_that_is_deleted_before_it_starts_gives_its_stock_back(site: Site) -> None:
@@ -147,9 +164,7 @@ async def test_a_unit_that_is_deleted_before_it_starts_gives_its_stock_back(site
         },
     )
     async with controlled(site):
-        stock = await site.unit_with(
-            order.stock_name, "StockReady", namespace=site.namespaces.stock
-        )
+        stock = await released(site, order)
 
     assert stock["metadata"]["uid"] == order.stock_uid
 

@@ -165,12 +165,17 @@ async def test_an_object_that_cannot_be_read_is_skipped_and_the_rest_goes_on(
         await notes.patch(f"{path}/bad", {"spec": {"size": 3}})
         await notes.delete(f"{path}/good")
         await eventually(lambda: names_in(informer), lambda names: names == {"bad", "later"})
-    events = (await notes.get(f"/api/v1/namespaces/{namespace}/events"))["items"]
-    told = {event["involvedObject"]["name"]: event["message"] for event in events}
+        told = await eventually(lambda: told_of(notes, namespace), lambda told: len(told) == 2)
     assert told.keys() == {"good", "bad"}
     assert "Expected `int`, got `str`" in told["bad"]
     reported = registry.get_sample_value("informer_unreadable_total", {"resource": str(NOTES)})
     assert reported == 2
+
+
+async def told_of(admin: Admin, namespace: str) -> dict[str, str]:
+    """What was said of each object."""
+    events = (await admin.get(f"/api/v1/namespaces/{namespace}/events"))["items"]
+    return {event["involvedObject"]["name"]: event["message"] for event in events}
 
 
 async def names_in(informer: Informer[Note]) -> set[str]:

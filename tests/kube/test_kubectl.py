@@ -10,7 +10,8 @@ import yaml
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.errors import ClusterError
 from tests.support.eventually import eventually
-from tests.support.gpu_storages import a_storage, create, storage
+from tests.support.gpu_storages import a_storage, create, fill_at_last, storage
+from tests.support.held_pods import HELD
 from tests.support.our_controller import controlled
 from tests.support.products import admin_kubectl
 from tests.support.samples import SAMPLES, sample
@@ -55,11 +56,11 @@ async def test_everything_of_ours_is_shown_by_its_category(site: Site, kubectl: 
     shown = await kubectl("get", "gpuruntime", "-o", "name")
 
     group = "runtime.lokiwager.io"
-    assert shown.split() == [f"gpustorage.{group}/models", f"gpuunit.{group}/mine"]
+    assert sorted(shown.split()) == [f"gpustorage.{group}/models", f"gpuunit.{group}/mine"]
 
 
 async def test_waiting_ends_when_the_change_runs(site: Site, kubectl: AsKubectl) -> None:
-    wait = ("wait", "--for=condition=Ready", "gpuunit/mine", "--timeout=20s")
+    wait = ("wait", "--for=condition=Ready", "gpuunit/mine", "--timeout=120s")
     async with controlled(site):
         await site.create("gpuunits", simulated("mine", "slow", delay="1s"))
         await kubectl(*wait)
@@ -133,15 +134,18 @@ async def test_the_samples_run(site: Site, kubectl: AsKubectl, tmp_path: Path) -
     async with controlled(site):
         for path in SAMPLES:
             body = sample(path, site)
+            if body["kind"] == "GPUStorage":
+                body["metadata"]["labels"]["sim.local/run-for"] = HELD
             copy = tmp_path / path.name
             copy.write_text(yaml.safe_dump(body))
             await kubectl("apply", "-n", body["metadata"]["namespace"], "-f", str(copy))
         await site.unit_with("notebook", "StorageNotReady")
+        await fill_at_last(site, "datasets")
         unit = await site.unit_with("notebook", "UnitReady")
         await kubectl("label", "gpustorage", "datasets", "sim.local/mode-")
         browsed = await eventually(
             lambda: storage(site, "datasets"),
-            lambda found: found["status"]["accessor"]["phase"] == "Ready",
+            lambda found: found["status"].get("accessor", {}).get("phase") == "Ready",
         )
         shown = table(await kubectl("get", "gpustorages"))
 

@@ -86,7 +86,7 @@ async def furnish(site: Site) -> None:
 
 async def everything_runs(site: Site) -> None:
     for name in ("plain", "claimed"):
-        await site.unit_with(name, "UnitReady", seconds=90)
+        await site.unit_with(name, "UnitReady")
 
     async def available() -> int:
         (pool,) = await site.list("stockpools", namespace=site.namespaces.stock)
@@ -130,7 +130,9 @@ async def test_what_was_backed_up_is_there_again(site: Site, shell: Any) -> None
     said = shell(told("restore", site))
     async with controlled(site):
         await everything_runs(site)
-        mounted = await storage(site, "data")
+        mounted = await eventually(
+            lambda: storage(site, "data"), lambda found: found["status"].get("mountedBy")
+        )
         events = await site.list("events")
         claimed = await site.unit("claimed")
         (function,) = await site.list("functions")

@@ -19,6 +19,10 @@ from tests.support.pods import (
 MODE = "sim.local/mode"
 
 
+def simulated(labels: dict[str, str]) -> dict[str, str]:
+    return {f"sim.local/{key.replace('_', '-')}": value for key, value in labels.items()}
+
+
 class Pod:
     """One pod in the test's namespace."""
 
@@ -29,9 +33,12 @@ class Pod:
         self._name = name
 
     async def create(self, gpus: int = 0, **labels: str) -> "Pod":
-        given = {f"sim.local/{key.replace('_', '-')}": value for key, value in labels.items()}
-        await self._admin.create(self._pods, a_pod(self._name, gpus=gpus, labels=given))
+        pod = a_pod(self._name, gpus=gpus, labels=simulated(labels))
+        await self._admin.create(self._pods, pod)
         return self
+
+    async def label(self, **labels: str) -> None:
+        await self._admin.patch(self._path, {"metadata": {"labels": simulated(labels)}})
 
     async def get(self) -> dict[str, Any]:
         pod: dict[str, Any] = await self._admin.get(self._path)
@@ -60,8 +67,9 @@ async def test_a_pod_that_asks_for_more_than_a_node_has_is_unschedulable(
 async def test_a_slow_pod_is_creating_its_container_until_the_delay_is_over(
     admin: Admin, namespace: str
 ) -> None:
-    pod = await Pod(admin, namespace).create(mode="slow", delay="1s")
+    pod = await Pod(admin, namespace).create(mode="slow", delay="1h")
     await eventually(pod.get, lambda p: waiting_reason(p) == "ContainerCreating")
+    await pod.label(delay="100ms")
     await eventually(pod.get, is_ready)
 
 
@@ -70,8 +78,10 @@ async def test_a_never_ready_pod_runs_and_stays_not_ready(admin: Admin, namespac
     running = await eventually(pod.get, lambda p: p["status"]["phase"] == "Running")
     assert not is_ready(running)
     events = f"/api/v1/namespaces/{namespace}/events"
-    seen = await eventually(lambda: admin.get(events), lambda found: found["items"])
-    assert "Unhealthy" in {event["reason"] for event in seen["items"]}
+    await eventually(
+        lambda: admin.get(events),
+        lambda found: "Unhealthy" in {event["reason"] for event in found["items"]},
+    )
 
 
 async def test_an_image_that_cannot_be_pulled_backs_off_and_tries_again(

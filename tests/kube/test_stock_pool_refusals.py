@@ -72,7 +72,7 @@ async def test_a_quota_that_refuses_is_told_of_and_survived(
         assert note == pool.status.conditions[0].message
         assert "exceeded quota" in note
         await admin.patch(quota, {"spec": {"hard": {COUNTED: "9"}}})
-        await eventually(stock.unclaimed, lambda found: len(found) == 3, seconds=60)
+        await eventually(stock.unclaimed, lambda found: len(found) == 3)
         await stock.says(lambda pool: pool.status.phase == "Progressing")
 
 

@@ -1,5 +1,6 @@
 """A pool whose envelope changes, on a real server."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -45,6 +46,7 @@ async def test_unclaimed_units_are_replaced_one_by_one_and_claimed_ones_are_left
             await filled(stock, 4)
             claimed = await stock.claim("warm-0")
             await filled(stock, 4)
+            await eventually(lambda: asyncio.sleep(0, census.ready), lambda count: count == 4)
             census.begin()
             await stock.change(memory="2Gi")
             async with playing_units(stock, consume=False):

@@ -163,5 +163,5 @@ async def test_a_deleted_pool_takes_its_unclaimed_units_along(
         await stock.has("warm-0", "warm-2")
         await client.delete(STOCK_POOLS, stock.key)
         # The garbage collector looks for new kinds every half minute.
-        await eventually(stock.unclaimed, lambda found: not found, seconds=90)
+        await eventually(stock.unclaimed, lambda found: not found)
     assert [unit.metadata.name for unit in await stock.units()] == ["warm-1"]

@@ -6,8 +6,8 @@ from tests.support.eventually import eventually
 from tests.support.gpu_storages import (
     a_storage,
     create,
+    fill_at_last,
     filling,
-    fillings,
     job,
     job_of,
     lock_in,
@@ -15,7 +15,9 @@ from tests.support.gpu_storages import (
     storage,
     storage_saying,
     storage_with,
+    was_filled,
 )
+from tests.support.held_pods import HELD
 from tests.support.our_controller import controlled
 from tests.support.simulated_units import a_users_unit
 from tests.support.site import Site, ready_of
@@ -30,11 +32,12 @@ def a_copy(run_for: str = "1s") -> dict[str, Any]:
 async def test_a_copy_reads_its_source_and_gives_it_back(site: Site) -> None:
     async with controlled(site):
         await create(site, a_storage("source"))
-        await create(site, a_copy("2s"))
+        await create(site, a_copy(HELD))
         running = await job_of(site, "copy")
         lock = lock_in(await storage(site, "source"))
         await site.create("gpuunits", a_users_unit("mine", storageMounts=MOUNTS))
         waiting = await site.unit_with("mine", "StorageInUse")
+        await fill_at_last(site, "copy")
         await storage_with(site, "copy", "StorageReady")
         await site.unit_with("mine", "UnitReady")
 
@@ -73,15 +76,16 @@ async def test_a_source_that_is_deleted_in_the_middle_stays_until_the_copy_is_ma
 ) -> None:
     async with controlled(site):
         await create(site, a_storage("source"))
-        await create(site, a_copy("3s"))
+        await create(site, a_copy(HELD))
         await filling(site, "copy", "Running")
         await site.admin.delete(site.path("gpustorages", "source"))
         going = await storage(site, "source")
+        await fill_at_last(site, "copy")
         await storage_with(site, "copy", "StorageReady")
         await site.gone("gpustorages", "source")
 
     assert "deletionTimestamp" in going["metadata"]
-    assert await fillings(site, "copy") == 1
+    await was_filled(site, "copy", 1)
 
 
 async def test_a_copy_that_has_succeeded_does_not_miss_its_source(site: Site) -> None:
@@ -98,13 +102,13 @@ async def test_a_copy_that_has_succeeded_does_not_miss_its_source(site: Site) ->
         await storage_with(site, "copy", "StorageReady")
 
     assert await job(site, "copy") is None
-    assert await fillings(site, "copy") == 1
+    await was_filled(site, "copy", 1)
 
 
 async def test_the_source_of_a_copy_that_is_deleted_becomes_free(site: Site) -> None:
     async with controlled(site):
         await create(site, a_storage("source"))
-        await create(site, a_copy("1h"))
+        await create(site, a_copy(HELD))
         await filling(site, "copy", "Running")
         await site.admin.delete(site.path("gpustorages", "copy"))
         await site.gone("gpustorages", "copy")

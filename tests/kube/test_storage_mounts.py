@@ -12,12 +12,14 @@ from tests.support.gpu_storages import (
     a_storage,
     claim,
     create,
+    fill_at_last,
     lock_by_hand,
     lock_in,
     simulated,
     storage,
     storage_with,
 )
+from tests.support.held_pods import HELD, go_on
 from tests.support.our_controller import controlled
 from tests.support.played_api import Order
 from tests.support.pods import is_ready
@@ -28,6 +30,10 @@ from tests.support.site import COLLECTION_SECONDS, Site, ready_of
 def mounting(name: str, *storages: str) -> dict[str, Any]:
     mounts = [{"name": each, "mountPath": f"/{each}"} for each in storages]
     return a_users_unit(name, storageMounts=mounts)
+
+
+def all_are_going(pods: list[dict[str, Any]]) -> bool:
+    return all("deletionTimestamp" in pod["metadata"] for pod in pods)
 
 
 async def holder(site: Site, name: str) -> str:
@@ -75,7 +81,7 @@ async def test_two_units_race_for_one_storage_and_both_run_in_the_end(site: Site
 
 async def test_a_lock_outlives_its_unit_until_the_last_pod_is_gone(site: Site) -> None:
     slow = mounting("mine", "data")
-    slow["metadata"]["labels"] = {"sim.local/stop": "late", "sim.local/stop-for": "3s"}
+    slow["metadata"]["labels"] = {"sim.local/stop": "late", "sim.local/stop-for": HELD}
     async with controlled(site):
         await create(site, a_storage("data"))
         await site.create("gpuunits", slow)
@@ -84,7 +90,9 @@ async def test_a_lock_outlives_its_unit_until_the_last_pod_is_gone(site: Site) -
         await site.unit_with("next", "StorageInUse")
         await site.admin.delete(site.path("gpuunits", "mine"))
         await site.gone("gpuunits", "mine")
-        still_there, still_held = await pods_of(site, "mine"), await holder(site, "data")
+        still_there = await eventually(lambda: pods_of(site, "mine"), all_are_going)
+        still_held = await holder(site, "data")
+        await go_on(site, still_there, "stop-for")
         await site.unit_with("next", "UnitReady", seconds=COLLECTION_SECONDS)
 
     assert len(still_there) == 1
@@ -223,9 +231,10 @@ async def test_a_lock_whose_unit_is_gone_before_it_was_named_is_given_back(site:
 
 async def test_a_unit_waits_until_its_storage_is_filled(site: Site) -> None:
     async with controlled(site):
-        await create(site, simulated("data", run_for="2s"))
+        await create(site, simulated("data", run_for=HELD))
         await site.create("gpuunits", mounting("mine", "data"))
         waiting = await site.unit_with("mine", "StorageNotReady")
+        await fill_at_last(site, "data")
         await site.unit_with("mine", "UnitReady")
 
     assert "GPUStorage data is not ready" in ready_of(waiting)["message"] or (

@@ -10,6 +10,8 @@ from prometheus_client import CollectorRegistry
 
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.errors import ClusterError
+from tests.support.events import told
+from tests.support.eventually import eventually
 from tests.support.our_controller import controlled
 from tests.support.products import admin_kubectl
 from tests.support.simulated_units import (
@@ -206,8 +208,7 @@ async def test_stock_ignores_what_only_users_units_have_and_says_so(site: Site) 
         await site.create("gpuunits", body, namespace=stock)
         await site.unit_with("warm", "StockReady", namespace=stock)
         (pod,) = await site.list("pods", namespace=stock)
-        events = await site.list("events", namespace=stock)
+        notes = await eventually(lambda: told(site.admin, stock, "Ignored"))
 
     assert pod["spec"]["containers"][0]["image"] != IMAGE
-    notes = [event["note"] for event in events if event["reason"] == "Ignored"]
     assert notes == ["stock ignores image, template, access"]

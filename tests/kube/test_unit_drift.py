@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.deployments import is_at_rest
 from tests.support.eventually import eventually
 from tests.support.our_controller import controlled
 from tests.support.simulated_units import PORTS, a_users_unit, change, pods_of, version_of
@@ -194,6 +195,7 @@ async def test_the_reservation_of_stock_is_put_back_too(site: Site) -> None:
 async def test_a_new_controller_finds_nothing_to_do(site: Site) -> None:
     async with controlled(site):
         await ready_unit(site)
+        await eventually(lambda: child(site, "deployments"), is_at_rest)
         before = await versions(site)
     async with controlled(site):
         await site.create("gpuunits", a_users_unit("other"))

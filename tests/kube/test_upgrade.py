@@ -50,7 +50,7 @@ async def test_stored_objects_and_their_pods_outlive_a_new_release(
             await site.create(plural, body, namespace=body["metadata"]["namespace"])
         await site.create("gpuunits", a_users_unit("plain"))
         for name in ("notebook", "plain"):
-            await site.unit_with(name, "UnitReady", seconds=60)
+            await site.unit_with(name, "UnitReady")
         await all_pools_are_full(site)
     kept, before, units = await stored(site), await pods(site), await count_units(site)
     assert len(before) == units

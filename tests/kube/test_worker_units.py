@@ -32,15 +32,13 @@ async def test_a_worker_waits_for_its_function_and_then_runs_beside_the_program(
 ) -> None:
     async with controlled(site):
         await site.create("gpuunits", a_users_unit("mine", serverless=ECHO))
-        waiting = await eventually(
-            lambda: site.unit("mine"), lambda unit: bool(ready_of(unit)), seconds=60
-        )
+        waiting = await eventually(lambda: site.unit("mine"), lambda unit: bool(ready_of(unit)))
         assert ready_of(waiting)["message"] == "Function echo does not exist (yet)"
         assert condition(waiting) == ("False", "FunctionMissing")
         assert await pods_of(site, "mine") == []
 
         await site.create("functions", a_function("echo"))
-        unit = await site.unit_with("mine", "UnitReady", seconds=60)
+        unit = await site.unit_with("mine", "UnitReady")
         (pod,) = await pods_of(site, "mine")
 
     assert (unit["status"]["serverless"], condition(unit)) == (
@@ -55,11 +53,11 @@ async def test_a_worker_outlives_its_function_and_nothing_is_written_at_rest(sit
     async with controlled(site):
         await site.create("functions", a_function("echo"))
         await site.create("gpuunits", a_users_unit("mine", serverless=ECHO))
-        before = await site.unit_with("mine", "UnitReady", seconds=60)
+        before = await site.unit_with("mine", "UnitReady")
         await site.admin.delete(site.path("functions", "echo"))
         await site.gone("functions", "echo")
         await site.create("gpuunits", a_users_unit("other"))
-        await site.unit_with("other", "UnitReady", seconds=60)
+        await site.unit_with("other", "UnitReady")
         assert version_of(await site.unit("mine")) == version_of(before)
 
 
@@ -69,7 +67,7 @@ async def test_a_worker_that_cannot_be_says_why_and_makes_no_pod(site: Site) -> 
         await site.create("functions", a_function("echo"))
         body = a_users_unit("mine", serverless={**ECHO, "framework": framework})
         await site.create("gpuunits", body)
-        unit = await site.unit_with("mine", "ServerlessConfigInvalid", seconds=60)
+        unit = await site.unit_with("mine", "ServerlessConfigInvalid")
         assert await pods_of(site, "mine") == []
 
     assert "spec.serverless.framework.socketPath" in ready_of(unit)["message"]

@@ -38,7 +38,7 @@ class Census:
             self._units.pop(key_of(notice.old), None)
         unclaimed = [unit for unit in self._units.values() if not is_claimed(unit)]
         self.most_unclaimed = max(self.most_unclaimed, len(unclaimed))
-        self.fewest_ready = min(self.fewest_ready, self._ready)
+        self.fewest_ready = min(self.fewest_ready, self.ready)
 
     async def complete(self) -> None:
         """Wait until everything was counted that has happened so far."""
@@ -51,10 +51,11 @@ class Census:
 
     def begin(self) -> None:
         """Forget the past: what is ready now is the fewest so far."""
-        self.fewest_ready = self._ready
+        self.fewest_ready = self.ready
 
     @property
-    def _ready(self) -> int:
+    def ready(self) -> int:
+        """How many unclaimed units are ready, as far as was heard."""
         units = self._units.values()
         return sum(is_ready(unit) and not is_claimed(unit) for unit in units)
 

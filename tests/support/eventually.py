@@ -6,7 +6,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-DEADLINE_SECONDS = 60.0
+DEADLINE_SECONDS = 120.0
 POLL_SECONDS = 0.05
 LONGEST_SHOWN = 2000
 
@@ -20,8 +20,9 @@ async def eventually(
 ) -> T:
     """What `look` gives once `is_right` holds for it; fails with the last value at the deadline."""
     last: object = "nothing was seen"
+    deadline = asyncio.timeout(seconds)
     try:
-        async with asyncio.timeout(seconds):
+        async with deadline:
             while True:
                 try:
                     value = await look()
@@ -33,6 +34,8 @@ async def eventually(
                     last = value
                 await asyncio.sleep(POLL_SECONDS)
     except TimeoutError:
+        if not deadline.expired():
+            raise  # what was looked at has its own patience
         raise AssertionError(
             f"not within {seconds:g} s; last seen: {str(last)[:LONGEST_SHOWN]}"
         ) from None

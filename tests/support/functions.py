@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import msgspec
@@ -22,6 +22,8 @@ from tests.support.eventually import eventually
 from tests.support.site import Site
 
 NAMES = QueueNames()
+PATIENCE_SECONDS = 60.0
+FETCH_SECONDS = 5.0
 
 
 def a_function(name: str, spec_name: str, **spec: Any) -> dict[str, Any]:
@@ -41,6 +43,7 @@ class Functions:
     def __init__(self, site: Site, client: Client) -> None:
         self.site = site
         self.client = client
+        self.jetstream = client.jetstream(timeout=PATIENCE_SECONDS)
 
     async def create(self, spec_name: str, **spec: Any) -> str:
         """Make a function; its name."""
@@ -94,19 +97,19 @@ class Functions:
     async def write(self, name: str, invocation_id: str, new: Record) -> None:
         """Put a record into the bucket, whatever is there."""
         subject = NAMES.record_subject(record_key(name, invocation_id))
-        await self.client.jetstream().publish(subject, record.encode(new))
+        await self.jetstream.publish(subject, record.encode(new))
 
     async def queue(self, name: str, invocation_id: str, of: Record) -> int:
         """Publish the call of a record; its sequence."""
         call = message.encode(message.call_of(name, invocation_id, of))
         subject = NAMES.call_subject(name, invocation_id)
-        return (await self.client.jetstream().publish(subject, call)).seq
+        return (await self.jetstream.publish(subject, call)).seq
 
     async def read(self, name: str, invocation_id: str) -> Record:
         """The record as it is now."""
         stream = f"KV_{NAMES.record_bucket}"
         subject = NAMES.record_subject(record_key(name, invocation_id))
-        found = await self.client.jetstream().get_last_msg(stream, subject)
+        found = await self.jetstream.get_last_msg(stream, subject)
         return record.decode(found.data or b"")
 
     async def becomes(
@@ -117,7 +120,7 @@ class Functions:
 
     async def queued(self, name: str) -> dict[str, int]:
         """The invocations that have a message."""
-        info = await self.client.jetstream().stream_info(
+        info = await self.jetstream.stream_info(
             NAMES.invocations_stream, subjects_filter=NAMES.calls_of(name)
         )
         subjects = info.state.subjects or {}
@@ -125,7 +128,7 @@ class Functions:
 
     async def told(self, name: str) -> list[message.Outcome]:
         """The outcomes in the stream of results."""
-        jetstream, found = self.client.jetstream(), []
+        jetstream, found = self.jetstream, []
         info = await jetstream.stream_info(NAMES.results_stream)
         for sequence in range(max(1, info.state.first_seq), info.state.last_seq + 1):
             each = await jetstream.get_msg(NAMES.results_stream, sequence)
@@ -136,23 +139,24 @@ class Functions:
     async def make(self, wire: dict[str, Any]) -> None:
         """Make a stream as it is written."""
         body = msgspec.json.encode(wire)
-        await self.client.request(f"$JS.API.STREAM.CREATE.{wire['name']}", body, timeout=60)
+        await self.client.request(
+            f"$JS.API.STREAM.CREATE.{wire['name']}", body, timeout=PATIENCE_SECONDS
+        )
 
     async def report(self, name: str, worker: str, running: int, last_active: int) -> None:
         """What a worker tells of itself."""
         told = WorkerReport(running=running, last_active=last_active, version="1")
         subject = f"$KV.{NAMES.worker_bucket}.{worker_key(name, worker)}"
-        await self.client.jetstream().publish(subject, worker_report.encode(told))
+        await self.jetstream.publish(subject, worker_report.encode(told))
 
     async def work_off(self, name: str) -> int:
-        """Take and acknowledge whatever is queued, as if it had been run; how many there were."""
-        pulled = await self.client.jetstream().pull_subscribe_bind(
-            name, stream=NAMES.invocations_stream
-        )
+        """Take and acknowledge all that is queued, as if it had been run; how many there were."""
+        pulled = await self.jetstream.pull_subscribe_bind(name, stream=NAMES.invocations_stream)
         done = 0
-        while pending := (await pulled.consumer_info()).num_pending:
-            for each in await pulled.fetch(min(pending, 100), timeout=60):
-                await each.ack_sync()
+        while await self.queued(name):
+            with suppress(TimeoutError):  # what is not there yet comes with the next
+                (each,) = await pulled.fetch(1, timeout=FETCH_SECONDS)
+                await each.ack_sync(timeout=PATIENCE_SECONDS)
                 done += 1
         return done
 

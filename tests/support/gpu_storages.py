@@ -8,6 +8,7 @@ import msgspec
 from hack.cluster.admin import RefusedError
 from shared.storage_lock import StorageLock, lock_of
 from tests.support.eventually import eventually
+from tests.support.held_pods import go_on
 from tests.support.site import COLLECTION_SECONDS, OURS, Site, ready_of
 
 FILL = {"fromImage": "example/fill:1", "command": ["fill"]}
@@ -137,6 +138,17 @@ async def fillings(site: Site, name: str) -> int:
         and event["regarding"]["kind"] == "Job"
         and event["regarding"]["name"] == f"prepare-{name}"
     )
+
+
+async def was_filled(site: Site, name: str, times: int) -> None:
+    """So many pods were made to fill the storage; what tells of the last may come late."""
+    found = await eventually(lambda: fillings(site, name), lambda count: count >= times)
+    assert found == times
+
+
+async def fill_at_last(site: Site, name: str) -> None:
+    """Let the pod that fills the storage, and was held, come to its end."""
+    await go_on(site, await eventually(lambda: prepare_pods(site, name)), "run-for")
 
 
 async def finished_job(site: Site, name: str) -> dict[str, Any]:

@@ -3,24 +3,43 @@
 import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.ports import HOST, free_port
 from hack.cluster.process import Process
 from hack.cluster.readiness import answers, until
+from hack.generate.crd_resources import RESOURCES
 from hack.local import ours, up
 from hack.local.identities import write_identity
 from hack.local.kubectl import Kubectl
+from shared.v1alpha1.group import GROUP, VERSION
+from tests.support.eventually import eventually
 
 
 async def install(plane: ControlPlane) -> None:
     """Apply the manifests that `make up` applies, and write the accounts' kubeconfigs."""
     kubectl = admin_kubectl(plane)
     await up.install(kubectl)
+    await known_kinds(plane.admin)
     for program in ours.PROGRAMS:
         await write_identity(kubectl, program.name, plane.layout.home)
+
+
+async def known_kinds(admin: Admin) -> None:
+    """Wait until our kinds can be found, listed and watched: a definition is only the beginning."""
+    plurals = {each.plural for each in RESOURCES}
+    root = f"/apis/{GROUP}/{VERSION}"
+
+    async def found() -> set[str]:
+        return {each["name"] for each in (await admin.get(root))["resources"]}
+
+    await eventually(found, plurals.issubset, tolerate=RefusedError)
+    for plural in plurals:
+        await eventually(partial(admin.get, f"{root}/{plural}"), tolerate=RefusedError)
 
 
 def admin_kubectl(plane: ControlPlane) -> Kubectl:

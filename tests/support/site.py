@@ -4,6 +4,7 @@ import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hack.generate import rbac
 from serverless.activator.rbac import RULES as ACTIVATOR_RULES
 from shared.rbac import Rule
 from shared.v1alpha1.group import GROUP, VERSION
+from tests.support.access_review import is_allowed
 from tests.support.eventually import eventually
 
 RBAC_API = "/apis/rbac.authorization.k8s.io/v1"
@@ -146,8 +148,9 @@ async def remove(admin: Admin, names: Namespaces) -> None:
     """
     for each in (names.stock, names.instance, names.system):
         await admin.delete(f"/api/v1/namespaces/{each}")
-    pods = f"/api/v1/namespaces/{names.instance}/pods"
-    await admin.request("DELETE", pods, query={"gracePeriodSeconds": "0"})
+    for each in (names.stock, names.instance):
+        pods = f"/api/v1/namespaces/{each}/pods"
+        await admin.request("DELETE", pods, query={"gracePeriodSeconds": "0"})
     for root, kind in GUARDED:
         await release(admin, f"{root}/namespaces/{names.instance}/{kind}")
 
@@ -164,22 +167,26 @@ async def release(admin: Admin, kind: str) -> None:
 
 
 async def grant(admin: Admin, names: Namespaces) -> None:
-    """Give our accounts the generated roles in these namespaces."""
+    """Give our accounts the generated roles in these namespaces, and wait until they hold."""
     shipped = {
         "runtime-stock": names.stock,
         "runtime-instance": names.instance,
         "runtime-system": names.system,
     }
+    given: list[tuple[str, Rule]] = []
     for default, namespace in shipped.items():
         for account, rules in ACCOUNTS.items():
             held = [moved(rule, namespace) for rule in rules if rule.namespace == default]
             await bind(admin, account, namespace, rbac.merged(held))
+            given += [(account, rule) for rule in held[:1]]
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
         await eventually(
             lambda path=path: admin.get(path),  # type: ignore[misc]
             seconds=LONGEST_WATCHLESS_SECONDS,
             tolerate=RefusedError,
         )
+    for account, rule in given:
+        await eventually(partial(is_allowed, admin, account, rule))
 
 
 async def bind(admin: Admin, account: str, namespace: str, rules: Sequence[Rule]) -> None:

@@ -1,0 +1,22 @@
+"""What the server would let our accounts do; it looks at roles through a cache."""
+
+from hack.cluster.admin import Admin
+from shared.rbac import Rule
+
+REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+
+async def is_allowed(admin: Admin, account: str, rule: Rule) -> bool:
+    """Whether the account may do the first thing that the rule speaks of."""
+    resource, _, part = rule.resources[0].partition("/")
+    attributes = {
+        "verb": rule.verbs[0],
+        "group": rule.group,
+        "resource": resource,
+        "subresource": part,
+        "namespace": rule.namespace,
+        "name": next(iter(rule.names), ""),
+    }
+    user = f"system:serviceaccount:runtime-system:{account}"
+    review = await admin.create(REVIEWS, {"spec": {"user": user, "resourceAttributes": attributes}})
+    return bool(review["status"]["allowed"])
