@@ -63,7 +63,7 @@ class Functions:
         return str((await self.get(name))["metadata"]["uid"])
 
     async def says(
-        self, name: str, is_right: Callable[[dict[str, Any]], object], seconds: float = 90
+        self, name: str, is_right: Callable[[dict[str, Any]], object], seconds: float = 150
     ) -> dict[str, Any]:
         """The status of a function once it is right."""
 
@@ -116,7 +116,7 @@ class Functions:
         self, name: str, invocation_id: str, is_right: Callable[[Record], object]
     ) -> Record:
         """The record once it is right."""
-        return await eventually(lambda: self.read(name, invocation_id), is_right, seconds=90)
+        return await eventually(lambda: self.read(name, invocation_id), is_right, seconds=150)
 
     async def queued(self, name: str) -> dict[str, int]:
         """The invocations that have a message."""
