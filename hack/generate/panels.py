@@ -168,6 +168,12 @@ ROWS = (
                 "max by (function) (gpuruntime_dead_letters)",
                 "{{function}}",
             ),
+            Panel(
+                "Room for records that is taken",
+                "percentunit",
+                "max(gpuruntime_invocation_records_used_ratio)",
+                "taken",
+            ),
         ),
     ),
 )

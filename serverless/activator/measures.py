@@ -80,6 +80,7 @@ class FunctionCensus(Collector):
         yield self._by_function("oldest_seconds", "Age of the oldest open invocation.", ages)
         yield self._workers()
         yield self._dead_letters()
+        yield self._record_fullness()
 
     def _by_function(self, name: str, text: str, values: dict[str, float]) -> GaugeMetricFamily:
         family = GaugeMetricFamily(f"gpuruntime_function_{name}", text, labels=["function"])
@@ -102,4 +103,12 @@ class FunctionCensus(Collector):
         )
         for function, count in self._sweep.dead_letters.items() if self._is_leader() else ():
             family.add_metric([function], count)
+        return family
+
+    def _record_fullness(self) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(
+            "gpuruntime_invocation_records_used_ratio", "How much of the room for records is taken."
+        )
+        if self._is_leader():
+            family.add_metric([], self._sweep.record_fullness)
         return family

@@ -1,5 +1,7 @@
 """Records, messages and outcomes at the queue, one request each."""
 
+from dataclasses import dataclass
+
 import msgspec
 
 from serverless.activator.sweep_decision import Message
@@ -13,6 +15,14 @@ from shared.invocation.message import DeadLetter
 from shared.invocation.queue_names import QueueNames, ids_of, worker_key
 from shared.invocation.record import Record
 from shared.invocation.state import FailureClass
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Where the last change of a record was written, and how much of the room is taken."""
+
+    last_sequence: int
+    fullness: float
 
 
 class Records:
@@ -35,11 +45,11 @@ class Records:
         """The record of a key as it is now."""
         return await self._jetstream.last(self._stream, self._names.record_subject(key))
 
-    async def last_sequence(self) -> int:
-        """Where the last change of a record was written."""
+    async def extent(self) -> Extent:
+        """How far the bucket of records goes now."""
         said = await self._jetstream.ask(f"STREAM.INFO.{self._stream}")
-        last: int = said["state"]["last_seq"]
-        return last
+        state, most = said["state"], said["config"]["max_bytes"]
+        return Extent(state["last_seq"], state["bytes"] / most if most > 0 else 0.0)
 
     async def queued(self, request_id: str) -> set[str]:
         """The invocations of a function that have a message, running or not."""

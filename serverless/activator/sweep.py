@@ -61,6 +61,7 @@ class Sweep:
         self._cursor = 0
         self._open: dict[int, Open] = {}
         self.dead_letters: dict[str, int] = {}
+        self.record_fullness = 0.0
 
     def oldest(self) -> dict[str, int]:
         """When the oldest invocation of each function that is not final was accepted."""
@@ -79,7 +80,9 @@ class Sweep:
         self.dead_letters = await self._records.dead_letters()
 
     async def _follow(self) -> None:
-        if await self._records.last_sequence() < self._cursor:
+        extent = await self._records.extent()
+        self.record_fullness = extent.fullness
+        if extent.last_sequence < self._cursor:
             self._cursor, self._open = 0, {}  # another stream: the queue has lost the one before
         while len(self._open) < self._most:
             page = await self._records.page(">", self._cursor + 1, PAGE, PAGE_BYTES)

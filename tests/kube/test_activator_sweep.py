@@ -28,7 +28,7 @@ from serverless.queue.config import QueueConfig
 from serverless.queue.connection import QueueConnection
 from serverless.queue.jetstream import JetStream
 from shared.invocation import transition
-from shared.invocation.record import Result
+from shared.invocation.record import Body, Request, Result
 from shared.invocation.state import FailureClass, State
 from shared.invocation.streams import StreamLimits, streams
 from tests.support.clock_ahead import ClockAhead
@@ -171,6 +171,17 @@ async def test_records_that_nobody_can_finish_get_their_outcome(swept: Swept) ->
     assert (orphan.state, orphan.published) == (State.CANCELLED, True)
     assert await functions.queued("gone") == {}
     assert await functions.queued(FN) == {"namesakes": 1}  # by another function than its record
+
+
+async def test_the_room_that_records_take_is_told(swept: Swept) -> None:
+    await swept.functions.submit(FN, "small")
+    await swept.sweep.round()
+    before = swept.sweep.record_fullness
+    large = Request(body=Body(inline=bytes(200_000)), ttl_seconds=3600)
+    await swept.functions.write(FN, "large", transition.accepted(large, "uid", "", now_ms()))
+    await swept.sweep.round()
+
+    assert 0 < before < swept.sweep.record_fullness < 1
 
 
 def finished(registry: CollectorRegistry, function: str) -> dict[str, float]:
