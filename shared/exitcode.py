@@ -9,3 +9,4 @@ class ExitCode(IntEnum):
     CLEAN = 0
     FAILURE = 1
     BAD_CONFIGURATION = 2
+    INTERRUPTED = 130

@@ -47,6 +47,8 @@ def main(arguments: Sequence[str]) -> ExitCode:
     except EXPECTED as error:
         log.error("failed", extra={"error": str(error)})  # noqa: TRY400 - no bug
         return ExitCode.FAILURE
+    except KeyboardInterrupt:  # a person has waited long enough; a worker at work stops cleanly
+        return ExitCode.INTERRUPTED
     except Exception:
         log.exception("crashed")
         return ExitCode.FAILURE

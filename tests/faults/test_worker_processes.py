@@ -32,6 +32,17 @@ def handle(invocation: Invocation) -> object:
 
 serve(handle)
 """
+ENDLESS = """\
+import asyncio
+from pathlib import Path
+from serverless.framework import Invocation, serve
+
+async def handle(invocation: Invocation) -> object:
+    Path(invocation.json()).touch()
+    await asyncio.sleep(3600)
+
+serve(handle)
+"""
 STUBBORN = """\
 import atexit, time
 atexit.register(time.sleep, 3600)
@@ -159,6 +170,18 @@ async def test_a_function_runs_once_without_any_queue(tmp_path: Path) -> None:
     _, errors = await desk.communicate()
     assert desk.returncode == 1
     assert b"has ended without an answer: does it call serve?" in errors
+
+
+async def test_ctrl_c_ends_a_call_that_takes_too_long_without_many_words(tmp_path: Path) -> None:
+    script, payload, called = (tmp_path / name for name in ("my_function.py", "payload", "called"))
+    script.write_text(ENDLESS)
+    payload.write_text(json.dumps(str(called)))
+    desk = await started("--local", str(script), "--once", str(payload))
+    await eventually(lambda: asyncio.sleep(0, called.exists()))
+    desk.send_signal(signal.SIGINT)
+    output, errors = await desk.communicate()
+    assert (desk.returncode, output) == (130, b"")
+    assert b"Traceback" not in errors
 
 
 async def test_a_program_on_a_desk_that_does_not_end_is_killed(
