@@ -208,8 +208,17 @@ async def started(*arguments: str) -> asyncio.subprocess.Process:
     pipe, module = asyncio.subprocess.PIPE, ("-m", "serverless.worker")
     environment = {key: text for key, text in os.environ.items() if "GPU_RUNTIME" not in key}
     return await asyncio.create_subprocess_exec(
-        sys.executable, *module, *arguments, stdout=pipe, stderr=pipe, env=environment
+        *(sys.executable, *module, *arguments),
+        stdout=pipe,
+        stderr=pipe,
+        env=environment,
+        preexec_fn=heed_ctrl_c,
     )
+
+
+def heed_ctrl_c() -> None:
+    """As in a terminal; what a script starts in the background is told to ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def inline(data: bytes) -> Body:
