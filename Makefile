@@ -3,7 +3,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help venv up down status logs test test-unit test-kube test-faults test-e2e test-kind soak bench lint fmt generate swagger lock images clean
+.PHONY: help venv programs up down status logs test test-unit test-kube test-faults test-e2e test-kind soak bench lint fmt generate swagger lock images clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
@@ -11,6 +11,10 @@ help: ## List the targets
 venv: ## Make or repair the virtualenv from the lock file
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found: install Python 3.11 or newer, or name one: make PYTHON=/some/python3 up" >&2; exit 1; }
 	@$(PYTHON) hack/venv.py
+
+# Before the tests, and not in the first of them: each has five minutes, and the build takes longer.
+programs: venv ## Find or build the programs of the control plane
+	@$(PY) -m hack.cluster
 
 up: venv ## Start the local system, or repair it (CLUSTER=local|kind|current NODES=4 GPUS=8)
 	@$(PY) -m hack.local up $(if $(CLUSTER),--cluster $(CLUSTER)) $(if $(NODES),--nodes $(NODES)) $(if $(GPUS),--gpus $(GPUS))
@@ -24,19 +28,19 @@ status: venv ## Tell what runs
 logs: venv ## Follow the logs (P="runtime-api controller" for some of them)
 	@$(PY) -m hack.local logs $(P)
 
-test: lint ## Everything CI runs: lint, then all tests
+test: lint programs ## Everything CI runs: lint, then all tests
 	@$(PY) -m pytest tests/unit tests/kube tests/faults tests/e2e
 
 test-unit: venv ## Tests without sockets or processes
 	@$(PY) -m pytest tests/unit
 
-test-kube: venv ## Tests on a real control plane
+test-kube: programs ## Tests on a real control plane
 	@$(PY) -m pytest tests/kube
 
-test-faults: venv ## Tests that kill, pause and cut things
+test-faults: programs ## Tests that kill, pause and cut things
 	@$(PY) -m pytest tests/faults
 
-test-e2e: venv ## Tests of the whole system as a user sees it
+test-e2e: programs ## Tests of the whole system as a user sees it
 	@$(PY) -m pytest tests/e2e
 
 test-kind: venv ## Tests on kind with real pods; needs docker and kind

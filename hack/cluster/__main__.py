@@ -1,0 +1,21 @@
+"""Find the control plane's programs, or build them: once for all checkouts."""
+
+import sys
+
+from hack.cluster.binaries import find_all
+from hack.cluster.errors import ClusterError
+
+
+def main() -> int:
+    try:
+        find_all()
+    except ClusterError as error:
+        print(f"\nerror: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
