@@ -77,7 +77,8 @@ def watch(queue: WorkQueue[ObjectKey], caches: Caches, namespaces: Namespaces) -
     for children in (caches.deployments, caches.services, caches.policies):
         children.subscribe(feed(queue, owner(GPU_UNITS), child))
         children.subscribe(feed(queue, wakes.freed_name(), child))
-    caches.pods.subscribe(feed(queue, mapped(wakes.by_pod), child))
+    caches.replica_sets.subscribe(feed(queue, wakes.changed_revision(), child))
+    caches.pods.subscribe(feed(queue, mapped(wakes.by_label), child))
     caches.nodes.subscribe(feed(queue, wakes.changed_node(), child))
     caches.storages.subscribe(feed(queue, mapped(wakes.by_storage), child))
     caches.functions.subscribe(feed(queue, wakes.made_function(), child))

@@ -18,6 +18,7 @@ from controller.runtime.kind import key_of
 from controller.runtime.objects import Object
 from controller.runtime.triggers import Trigger
 from shared import names, wellknown
+from shared.deployment import REVISION, ReplicaSet
 from shared.node import Node
 from shared.pod import Pod
 from shared.v1alpha1.gpustorage import GPUStorage
@@ -33,16 +34,26 @@ class Wakes:
         self._caches = caches
         self._namespaces = namespaces
 
-    def by_pod(self, pod: Pod) -> Iterable[ObjectKey]:
+    def by_label(self, made: Pod | ReplicaSet) -> Iterable[ObjectKey]:
         """Its unit; and whoever is to take the place of a stock's pod."""
-        name = pod.metadata.labels.get(wellknown.UNIT_LABEL)
+        name = made.metadata.labels.get(wellknown.UNIT_LABEL)
         if name is None:
             return
-        key = ObjectKey(pod.metadata.namespace, name)
+        key = ObjectKey(made.metadata.namespace, name)
         yield key
         stock = self._caches.units.get(key) if self._namespaces.is_stock(key) else None
         if stock is not None:
             yield from self.by_stock(stock)
+
+    def changed_revision(self) -> Trigger:
+        """The units whose pods may be current now, or no longer; the number of pods is no news."""
+
+        def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
+            changed = new or old
+            if isinstance(changed, ReplicaSet) and revision_marks(old) != revision_marks(new):
+                yield from self.by_label(changed)
+
+        return keys
 
     def by_stock(self, stock: GPUUnit) -> Iterable[ObjectKey]:
         """The unit that was made from it."""
@@ -130,7 +141,7 @@ class Wakes:
                 return
             for namespace in self._namespaces.units:
                 for pod in self._caches.pods.by_index(namespace, BY_NODE, changed.metadata.name):
-                    yield from self.by_pod(pod)
+                    yield from self.by_label(pod)
 
         return keys
 
@@ -138,3 +149,11 @@ class Wakes:
 def is_of_a_unit(child: Object) -> bool:
     owners = child.metadata.owner_references
     return any(owner.controller and owner.kind == KIND for owner in owners)
+
+
+def revision_marks(revision: Object | None) -> tuple[str | None, str | None] | None:
+    """By what a ReplicaSet is known as the current one; None where there is none."""
+    if not isinstance(revision, ReplicaSet):
+        return None
+    notes = revision.metadata.annotations
+    return notes.get(wellknown.APPLIED_HASH), notes.get(REVISION)

@@ -8,6 +8,7 @@ import pytest
 from controller.gpuunit.triggers import Wakes
 from controller.runtime.key import ObjectKey
 from shared import names
+from shared.deployment import REVISION, ReplicaSet
 from shared.service import Service
 from shared.v1alpha1.stockpool import StockPool
 from tests.support.gpu_units import INSTANCE, STOCK, a_unit, settings
@@ -73,3 +74,38 @@ def test_a_pool_that_notes_a_claim_or_goes_wakes_the_unit_that_waits_for_that() 
     assert list(noted(a_pool(), a_pool(stock.metadata.uid))) == [ObjectKey(INSTANCE, "one")]
     assert list(noted(a_pool(stock.metadata.uid), a_pool(stock.metadata.uid))) == []
     assert list(noted(a_pool(), None)) == [ObjectKey(INSTANCE, "one")]
+
+
+def a_revision(replicas: int = 1, **notes: str) -> ReplicaSet:
+    known = {"applied": "runtime.lokiwager.io/applied-hash", "number": REVISION}
+    meta = {
+        "name": "unit-s-1",
+        "namespace": STOCK,
+        "labels": {"runtime.lokiwager.io/unit": "s"},
+        "annotations": {known[name]: value for name, value in notes.items()},
+    }
+    return msgspec.convert({"metadata": meta, "spec": {"replicas": replicas}}, ReplicaSet)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param(None, a_revision(), id="one that comes"),
+        pytest.param(a_revision(), None, id="one that goes"),
+        pytest.param(a_revision(applied="a"), a_revision(applied="b"), id="another hash"),
+        pytest.param(a_revision(number="1"), a_revision(number="2"), id="another revision"),
+    ],
+)
+def test_a_revision_wakes_its_unit_and_the_one_that_takes_its_place(
+    old: ReplicaSet | None, new: ReplicaSet | None
+) -> None:
+    stock = a_unit("s", namespace=STOCK)
+    source = {"runtime.lokiwager.io/source-stock-uid": stock.metadata.uid}
+    wakes = Wakes(caches_with(stock, a_unit("one", annotations=source)), settings().namespaces)
+    woken = list(wakes.changed_revision()(old, new))
+    assert woken == [ObjectKey(STOCK, "s"), ObjectKey(INSTANCE, "one")]
+
+
+def test_the_number_of_its_pods_is_no_news_of_a_revision() -> None:
+    wakes = Wakes(caches_with(a_unit("s", namespace=STOCK)), settings().namespaces)
+    assert list(wakes.changed_revision()(a_revision(replicas=1), a_revision(replicas=0))) == []
