@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from controller.caches import Caches
+from controller.caches import BY_OPERATION, Caches
 from controller.kinds import GPU_STORAGES, GPU_UNITS, JOBS, OPERATIONS, VOLUME_CLAIMS
 from controller.namespaces import Namespaces
 from controller.runtime.client import Client
@@ -14,8 +14,9 @@ from shared import names
 from shared.job import Job
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
-from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.operation import Operation, OperationType
 from shared.volume_claim import VolumeClaim
+from shared.wellknown import OPERATION_LABEL
 
 T = TypeVar("T", bound=Object)
 
@@ -34,6 +35,14 @@ class Lookup:
     def stock(self, name: str) -> GPUUnit | None:
         return self._caches.units.get(ObjectKey(self._namespaces.stock, name))
 
+    def units_of(self, operation_id: str) -> list[GPUUnit]:
+        """The units that the operation made, and the stock that it claims."""
+        return [
+            unit
+            for namespace in self._namespaces.units
+            for unit in self._caches.units.by_index(namespace, BY_OPERATION, operation_id)
+        ]
+
     async def live_record(self, operation_id: str) -> Operation | None:
         return await self._live(OPERATIONS, self._record_key(operation_id))
 
@@ -43,6 +52,18 @@ class Lookup:
     async def live_unit(self, name: str) -> GPUUnit | None:
         """A user's unit; None where there is none of that name."""
         return await self._live(GPU_UNITS, ObjectKey(self._namespaces.instance, name))
+
+    async def live_units_of(self, record: Operation) -> list[GPUUnit]:
+        """The stock that it seeded; or the stock that it claims, and the units that it made."""
+        if record.spec.type == OperationType.SEED_STOCK_UNITS:
+            label = f"{OPERATION_LABEL}={names.label_hash(record.spec.operation_id)}"
+            query = {"labelSelector": label}
+            return (await self._client.list(GPU_UNITS, self._namespaces.stock, query)).items
+        if record.spec.stock is None:
+            return []
+        found = [await self.live_stock(record.spec.stock.name)]
+        found += [await self.live_unit(made.name) for made in record.status.objects]
+        return [unit for unit in found if unit is not None]
 
     async def live_storage(self, name: str) -> GPUStorage | None:
         """None where there is none of that name."""

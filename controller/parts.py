@@ -19,6 +19,7 @@ from controller.gpustorage.settings import StorageSettings
 from controller.gpuunit import setup as gpuunit
 from controller.gpuunit.census import Census
 from controller.gpuunit.settings import QueueTarget, SidecarSettings, UnitSettings
+from controller.lookup import Lookup
 from controller.namespaces import Namespaces
 from controller.operation import setup as operation
 from controller.operation.reconciler import OperationReconciler
@@ -103,7 +104,8 @@ class Assembly:
         lent = storage_settings(config.storage, settings)
         storages = gpustorage.reconciler(caches, self._client, writer, recorder, lent, clock)
         pools = StockPoolReconciler(caches, self._client, writer, recorder, clock)
-        records = OperationReconciler(caches, writer, clock, config.operation_retention.seconds)
+        lookup, retention = Lookup(caches, self._client, where), config.operation_retention.seconds
+        records = OperationReconciler(caches, lookup, writer, clock, retention)
         return [
             gpuunit.control_loop(units, caches, recorder, where, loops, config.units.workers),
             gpustorage.control_loop(

@@ -2,10 +2,14 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from shared import names
+from shared.duration import Duration
+from shared.wellknown import CLAIM_OPERATION
 from tests.support import played_api
 from tests.support.eventually import eventually
 from tests.support.full_cluster import (
@@ -15,6 +19,7 @@ from tests.support.full_cluster import (
     ready_units,
     stock_units,
 )
+from tests.support.gpu_storages import a_storage, create
 from tests.support.held_pods import HELD, go_on
 from tests.support.our_controller import controlled
 from tests.support.played_api import Order, an_order
@@ -181,3 +186,40 @@ async def test_a_unit_whose_stock_was_taken_away_says_so(site: Site) -> None:
 
     assert unit["status"]["phase"] == "Failed"
     assert order.stock_name in unit["status"]["conditions"][0]["message"]
+
+
+async def test_the_stock_of_a_unit_that_waits_for_longer_than_records_are_kept_stays_its_own(
+    site: Site,
+) -> None:
+    mounts = [{"name": "models", "mountPath": "/models"}]
+    async with controlled(site, operation_retention=Duration(0.5)):
+        order = await one_order(site)
+        await played_api.place(site, order, storageMounts=mounts)
+        await site.unit_with(order.unit, "StorageNotReady")
+        # A record that nobody needs, made later, goes: this one was looked at before.
+        await played_api.record(site, replace(order, operation_id="another"))
+        await played_api.close(site, replace(order, operation_id="another"), {"phase": "Failed"})
+        await site.gone("operations", names.operation("another"), namespace=site.namespaces.system)
+        waiting = await site.stock(order.stock_name)
+        await create(site, a_storage("models"))
+        unit = await site.unit_with(order.unit, "UnitReady")
+        await site.gone("operations", order.record_name, namespace=site.namespaces.system)
+
+    claimed_by = waiting["metadata"].get("annotations", {}).get(CLAIM_OPERATION)
+    assert claimed_by == order.operation_id
+    assert unit["status"]["nodeName"] == order.stock["status"]["nodeName"]
+
+
+async def test_a_unit_that_was_never_looked_at_while_its_record_was_kept_starts_all_the_same(
+    site: Site,
+) -> None:
+    async with controlled(site):
+        order = await one_order(site)
+    unit = await played_api.place(site, order)
+    made = {"kind": "GPUUnit", "namespace": site.namespaces.instance, "name": order.unit}
+    objects = [{**made, "uid": unit["metadata"]["uid"]}]
+    await played_api.close(site, order, {"phase": "Succeeded", "objects": objects})
+    async with controlled(site, operation_retention=Duration(0.001)):
+        started = await site.unit_with(order.unit, "UnitReady")
+
+    assert started["metadata"]["uid"] == unit["metadata"]["uid"]

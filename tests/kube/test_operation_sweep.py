@@ -10,7 +10,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from controller.caches import Caches
-from controller.kinds import OPERATIONS
+from controller.kinds import GPU_UNITS, OPERATIONS
+from controller.lookup import Lookup
 from controller.namespaces import Namespaces
 from controller.operation.reconciler import OperationReconciler
 from controller.operation.setup import control_loop
@@ -22,7 +23,9 @@ from controller.runtime.loops import Loops
 from controller.runtime.writer import Writer
 from hack.cluster.controlplane import ControlPlane
 from shared.conditions import timestamp
+from shared.names import label_hash
 from shared.v1alpha1.operation import Operation
+from shared.wellknown import CLAIM_OPERATION, LISTED, OPERATION_ID, OPERATION_LABEL
 from tests.support.eventually import eventually
 from tests.support.library import client_of
 from tests.support.loops import running
@@ -43,22 +46,24 @@ async def sweeping(client: Client, namespace: str, retention: float) -> AsyncIte
     everywhere = Namespaces(stock=namespace, instance=namespace, system=namespace)
     metrics = InformerMetrics(CollectorRegistry())
     caches = Caches(client, everywhere, metrics, clock, randomness)
-    writer = Writer(client, caches.informers)
-    reconciler = OperationReconciler(caches, writer, clock, retention)
+    writer, lookup = Writer(client, caches.informers), Lookup(caches, client, everywhere)
+    reconciler = OperationReconciler(caches, lookup, writer, clock, retention)
     loop = control_loop(reconciler, caches, Loops(CollectorRegistry(), clock, randomness))
     async with running(loop, caches.operations.informers):
         yield
 
 
 async def record(client: Client, namespace: str, name: str, **status: Any) -> ObjectKey:
-    """A record with a request, and with `status` if it has any."""
-    body = {
+    """A record with a request, and with `status` if it has any; type and stock go to its spec."""
+    spec = {key: status.pop(key) for key in ("type", "stock") if key in status}
+    body: dict[str, Any] = {
         "metadata": {"namespace": namespace, "name": name},
         "spec": {
             "operationID": name,
             "type": "CreateGPUUnit",
             "requestHash": "v1:h",
             "request": {"name": "u"},
+            **spec,
         },
     }
     await client.create(OPERATIONS, body)
@@ -89,6 +94,34 @@ async def test_final_records_go_after_their_retention_and_no_others(
         )
 
 
+async def test_a_record_stays_while_a_unit_depends_on_it_also_unheard_of(
+    client: Client, namespace: str
+) -> None:
+    """The caches of the units follow nothing here: they know of none."""
+    spec = {"specName": "g1.1", "memory": "1Gi"}
+    label = {OPERATION_LABEL: label_hash("seeded")}
+    seeded = {"namespace": namespace, "name": "s", "labels": label}
+    notes = {"annotations": {OPERATION_ID: "seeded"}}
+    await client.create(GPU_UNITS, {"metadata": {**seeded, **notes}, "spec": spec})
+    await record(client, namespace, "seeded", type="SeedStockUnits", **ended())
+    claimed = {"namespace": namespace, "name": "c", "annotations": {CLAIM_OPERATION: "claiming"}}
+    made = await client.create(GPU_UNITS, {"metadata": claimed, "spec": spec})
+    stock = {"name": "c", "uid": made.metadata.uid}
+    await record(client, namespace, "claiming", stock=stock, **ended())
+    await record(client, namespace, "done", **ended())
+    async with sweeping(client, namespace, retention=0.1):
+        kept = ["claiming", "seeded"]
+        await eventually(lambda: names(client, namespace), lambda found: found == kept)
+        for unit, note in (("s", {LISTED: "true"}), ("c", {CLAIM_OPERATION: None})):
+            body = {"metadata": {"annotations": note}}
+            await client.patch(GPU_UNITS, ObjectKey(namespace, unit), body)
+        await eventually(lambda: names(client, namespace), lambda found: not found)
+
+
+def ended() -> dict[str, str]:
+    return {"phase": "Succeeded", "finishedAt": now()}
+
+
 async def test_a_success_drops_its_request_and_a_failure_keeps_it(
     client: Client, namespace: str
 ) -> None:
@@ -115,7 +148,8 @@ async def sweep_as_of(client: Client, namespace: str, seen: Operation) -> None:
     metrics = InformerMetrics(CollectorRegistry())
     caches = Caches(client, everywhere, metrics, clock, Random(7))
     caches.operations.informers[0].wrote(seen)
-    reconciler = OperationReconciler(caches, Writer(client, ()), clock, DAY)
+    lookup = Lookup(caches, client, everywhere)
+    reconciler = OperationReconciler(caches, lookup, Writer(client, ()), clock, DAY)
     await reconciler.reconcile(ObjectKey(namespace, seen.metadata.name))
 
 

@@ -1,0 +1,14 @@
+"""Which units still ask a record what is to become of them."""
+
+from shared import wellknown
+from shared.v1alpha1.gpuunit import GPUUnit
+
+SETTLED = (wellknown.ADMITTED, wellknown.LISTED)
+
+
+def depends(unit: GPUUnit, operation_id: str) -> bool:
+    """Whether the unit would be taken for a stray, or its claim for void, without the record."""
+    notes = unit.metadata.annotations
+    is_made = notes.get(wellknown.OPERATION_ID) == operation_id
+    is_open = is_made and not any(mark in notes for mark in SETTLED)
+    return is_open or notes.get(wellknown.CLAIM_OPERATION) == operation_id
