@@ -53,10 +53,10 @@ class ActiveStory:
         return await self._go_on(entered) if isinstance(entered, GPUUnit) else entered
 
     async def _go_on(self, unit: GPUUnit) -> Outcome:
+        await self._keep_place(unit)
         refused = rules.refusal(unit)
         if refused is not None:
             return Outcome(refused)
-        await self._keep_place(unit)
         failed = await self._run(unit)
         if failed is not None:
             return failed

@@ -13,6 +13,7 @@ from tests.support.full_cluster import (
     ready_units,
 )
 from tests.support.our_controller import controlled
+from tests.support.simulated_units import change, pods_of
 from tests.support.site import Site, a_unit
 
 ROLLOUTS = 20
@@ -100,6 +101,30 @@ async def test_a_deleted_pod_is_replaced_in_its_place(site: Site) -> None:
             await site.admin.delete(site.path("pods", name))
         for name in victims:
             await site.gone("pods", name)
+
+        assert nodes_of(await settled(site, "a:1", list(before))) == before
+        await nobody_was_harmed(site)
+
+
+async def test_a_unit_whose_spec_was_spoilt_keeps_its_gpu_when_its_pod_is_deleted(
+    site: Site,
+) -> None:
+    async with controlled(site):
+        slow = {"sim.local/stop": "late", "sim.local/stop-for": "1s"}
+        before = nodes_of(await fill(site, users_units(slow)))
+        spoilt = [f"u{number}" for number in range(4)]
+        for name in spoilt:
+            await change(site, name, memory="lots")
+        for name in spoilt:
+            await site.unit_with(name, "InvalidSpec")
+
+        victims = [pod["metadata"]["name"] for name in spoilt for pod in await pods_of(site, name)]
+        for victim in victims:
+            await site.admin.delete(site.path("pods", victim))
+        for victim in victims:
+            await site.gone("pods", victim)
+        for name in spoilt:
+            await change(site, name, memory="1Gi")
 
         assert nodes_of(await settled(site, "a:1", list(before))) == before
         await nobody_was_harmed(site)
