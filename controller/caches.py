@@ -43,7 +43,7 @@ T = TypeVar("T", bound=Object)
 
 # The indexes: which objects are found by what.
 BY_UNIT: Final = "unit"  # pods by the name of their unit
-BY_NODE: Final = "node"  # pods by the node that they are on
+BY_NODE: Final = "node"  # pods by the node that they are on, or that is kept for them
 BY_OWNER: Final = "owner"  # replica sets by the uid of their Deployment
 BY_UID: Final = "uid"  # units by their uid
 BY_POOL: Final = "pool"  # units by the name of their pool
@@ -176,7 +176,7 @@ def named(entries: Mapping[str, str], key: str) -> Iterable[str]:
 
 POD_INDEXES: Final[Mapping[str, Indexer[Pod]]] = {
     BY_UNIT: lambda pod: named(pod.metadata.labels, wellknown.UNIT_LABEL),
-    BY_NODE: lambda pod: [pod.spec.node_name] if pod.spec.node_name else [],
+    BY_NODE: lambda pod: filter(None, [pod.spec.node_name or pod.status.nominated_node_name]),
     BY_CLAIM: lambda pod: pod.spec.claims,
 }
 REPLICA_SET_INDEXES: Final[Mapping[str, Indexer[ReplicaSet]]] = {

@@ -11,7 +11,7 @@ from controller.caches import (
     BY_STORAGE,
     Caches,
 )
-from controller.gpuunit.place import is_usable
+from controller.gpuunit.place import is_node_ready, is_usable
 from controller.namespaces import Namespaces
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
@@ -131,13 +131,11 @@ class Wakes:
         return keys
 
     def changed_node(self) -> Trigger:
-        """The units with pods on a node that became usable, or is no longer."""
+        """The units with pods on a node, or nominated to it, that can be used now or no longer."""
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
-            was = isinstance(old, Node) and is_usable(old)
-            now = isinstance(new, Node) and is_usable(new)
             changed = new or old
-            if was == now or changed is None:
+            if changed is None or node_state(old) == node_state(new):
                 return
             for namespace in self._namespaces.units:
                 for pod in self._caches.pods.by_index(namespace, BY_NODE, changed.metadata.name):
@@ -157,3 +155,8 @@ def revision_marks(revision: Object | None) -> tuple[str | None, str | None] | N
         return None
     notes = revision.metadata.annotations
     return notes.get(wellknown.APPLIED_HASH), notes.get(REVISION)
+
+
+def node_state(node: Object | None) -> tuple[bool, bool]:
+    """Whether pods there count as running, and whether more may come."""
+    return (is_node_ready(node), is_usable(node)) if isinstance(node, Node) else (False, False)

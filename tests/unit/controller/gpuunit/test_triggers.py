@@ -6,12 +6,16 @@ import msgspec
 import pytest
 
 from controller.gpuunit.triggers import Wakes
+from controller.runtime.decoding import Listing
 from controller.runtime.key import ObjectKey
 from shared import names
 from shared.deployment import REVISION, ReplicaSet
+from shared.meta import ObjectMeta
+from shared.node import Node
 from shared.service import Service
 from shared.v1alpha1.stockpool import StockPool
 from tests.support.gpu_units import INSTANCE, STOCK, a_unit, settings
+from tests.support.workloads import a_node, pending
 from tests.unit.controller.gpuunit.filled_caches import caches_with
 
 LONG = "a" * 63
@@ -109,3 +113,39 @@ def test_a_revision_wakes_its_unit_and_the_one_that_takes_its_place(
 def test_the_number_of_its_pods_is_no_news_of_a_revision() -> None:
     wakes = Wakes(caches_with(a_unit("s", namespace=STOCK)), settings().namespaces)
     assert list(wakes.changed_revision()(a_revision(replicas=1), a_revision(replicas=0))) == []
+
+
+READY, LOST = a_node("gpu-0"), a_node("gpu-0", ready=False)
+CORDONED = a_node("gpu-0", unschedulable=True)
+CORDONED_AND_LOST = a_node("gpu-0", ready=False, unschedulable=True)
+
+
+def woken_by_node(old: Node | None, new: Node | None) -> list[ObjectKey]:
+    caches = caches_with(a_unit("one"))
+    label = {"runtime.lokiwager.io/unit": "one"}
+    meta = ObjectMeta(name="pod", namespace=INSTANCE, labels=label)
+    pod = msgspec.structs.replace(pending(nominatedNodeName="gpu-0"), metadata=meta)
+    caches.pods.informers[1].replace(Listing([pod], "1"))
+    return list(Wakes(caches, settings().namespaces).changed_node()(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (None, READY),
+        (READY, None),
+        (READY, LOST),
+        (READY, CORDONED),
+        (CORDONED, CORDONED_AND_LOST),
+        (CORDONED_AND_LOST, CORDONED),
+    ],
+)
+def test_a_node_whose_state_changes_wakes_the_units_that_are_there_or_shall_go_there(
+    old: Node | None, new: Node | None
+) -> None:
+    assert woken_by_node(old, new) == [ObjectKey(INSTANCE, "one")]
+
+
+@pytest.mark.parametrize("node", [READY, LOST, CORDONED, CORDONED_AND_LOST])
+def test_a_node_that_only_reports_wakes_nobody(node: Node) -> None:
+    assert woken_by_node(node, node) == []
