@@ -33,7 +33,10 @@ class Lookup:
         return self._caches.operations.get(self._record_key(operation_id))
 
     def stock(self, name: str) -> GPUUnit | None:
-        return self._caches.units.get(ObjectKey(self._namespaces.stock, name))
+        return self._caches.units.get(self.stock_key(name))
+
+    def stock_key(self, name: str) -> ObjectKey:
+        return ObjectKey(self._namespaces.stock, name)
 
     def units_of(self, operation_id: str) -> list[GPUUnit]:
         """The units that the operation made, and the stock that it claims."""
@@ -47,7 +50,7 @@ class Lookup:
         return await self._live(OPERATIONS, self._record_key(operation_id))
 
     async def live_stock(self, name: str) -> GPUUnit | None:
-        return await self._live(GPU_UNITS, ObjectKey(self._namespaces.stock, name))
+        return await self._live(GPU_UNITS, self.stock_key(name))
 
     async def live_unit(self, name: str) -> GPUUnit | None:
         """A user's unit; None where there is none of that name."""

@@ -13,9 +13,10 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Container(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One program of a pod."""
+    """One program of a pod; among the init containers one that always restarts is a sidecar."""
 
     name: str
+    restart_policy: str = ""
     resources: Resources = Resources()
 
 
@@ -38,7 +39,14 @@ class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     node_selector: dict[str, str] = {}
     tolerations: tuple[Toleration, ...] = ()
     containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
     volumes: tuple[Volume, ...] = ()
+
+    @property
+    def lasting(self) -> tuple[Container, ...]:
+        """The containers that run side by side: the programs and the sidecars."""
+        sidecars = (each for each in self.init_containers if each.restart_policy == "Always")
+        return (*self.containers, *sidecars)
 
     @property
     def claims(self) -> tuple[str, ...]:

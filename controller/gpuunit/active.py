@@ -7,20 +7,17 @@ from controller.gpuunit.access import access_url
 from controller.gpuunit.admission import Entry, Source, is_admitted, source_of
 from controller.gpuunit.handoff import Handoff
 from controller.gpuunit.outcome import Outcome, outcome_of
-from controller.gpuunit.place import nomination, place_of
-from controller.gpuunit.rollout import has_place
+from controller.gpuunit.place_keeping import PlaceKeeping
 from controller.gpuunit.settings import UnitSettings
 from controller.gpuunit.status import Published, active_verdict
 from controller.gpuunit.storages import Storages
 from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.worker import missing_function
 from controller.gpuunit.workload import observe
-from controller.kinds import PODS, SERVICES
+from controller.kinds import SERVICES
 from controller.runtime.kind import key_of
-from controller.runtime.writer import Writer
 from controller.sync import Sync
 from shared import names
-from shared.pod import Pod
 from shared.reasons import UnitReason
 from shared.v1alpha1.gpuunit import GPUUnit
 
@@ -33,16 +30,16 @@ class ActiveStory:
         caches: Caches,
         settings: UnitSettings,
         handoff: Handoff,
+        places: PlaceKeeping,
         storages: Storages,
         sync: Sync[GPUUnit],
-        writer: Writer,
     ) -> None:
         self._caches = caches
         self._settings = settings
         self._handoff = handoff
+        self._places = places
         self._storages = storages
         self._sync = sync
-        self._writer = writer
 
     async def turn(self, unit: GPUUnit) -> Outcome | None:
         """None when the next turn has to begin anew: the unit has gone or become another."""
@@ -53,7 +50,7 @@ class ActiveStory:
         return await self._go_on(entered) if isinstance(entered, GPUUnit) else entered
 
     async def _go_on(self, unit: GPUUnit) -> Outcome:
-        await self._keep_place(unit)
+        await self._places.keep(unit)
         refused = rules.refusal(unit)
         if refused is not None:
             return Outcome(refused)
@@ -61,9 +58,7 @@ class ActiveStory:
         if failed is not None:
             return failed
         await self._take_over(unit)
-        workload = observe(self._caches, unit)
-        verdict = active_verdict(workload, self._caches.nodes_of(workload.current))
-        return Outcome(verdict, self._published(unit))
+        return self._seen(unit)
 
     async def _enter(self, unit: GPUUnit, source: Source) -> GPUUnit | Outcome | None:
         """The admitted unit, what to report instead, or nothing where there is no unit any more."""
@@ -75,24 +70,6 @@ class ActiveStory:
             said = f"{admission.why}; delete the unit and ask for another"
             return Outcome(Verdict.failed(UnitReason.STOCK_LOST, said))
         return self._caches.units.get(key_of(unit))
-
-    async def _keep_place(self, unit: GPUUnit) -> None:
-        """Nominate the pending pod to a place that the unit holds, before it is let go."""
-        source, workload = source_of(unit), observe(self._caches, unit)
-        held = () if source is None else self._handoff.holders(source)
-        holders = (*held, *workload.holders, *workload.superseded)
-        nodes = self._caches.nodes_named(place_of(holder) for holder in holders)
-        chosen = nomination(workload.pending, holders, nodes)
-        if chosen is not None:
-            await self._nominate(chosen.pod, chosen.node)
-        if chosen is not None or has_place(workload):
-            # Two pods that one place is kept for would keep each other out of it.
-            for pod in workload.superseded:
-                await self._nominate(pod, None)
-
-    async def _nominate(self, pod: Pod, node: str | None) -> None:
-        body = {"metadata": {"uid": pod.metadata.uid}, "status": {"nominatedNodeName": node}}
-        await self._writer.patch(PODS, key_of(pod), body, "status")
 
     async def _run(self, unit: GPUUnit) -> Outcome | None:
         """The policy first, then the pods, for which the unit must have its storages to itself."""
@@ -118,6 +95,14 @@ class ActiveStory:
         source = source_of(unit)
         if source is not None:
             await self._handoff.consume(unit, source, observe(self._caches, unit))
+
+    def _seen(self, unit: GPUUnit) -> Outcome:
+        """How the unit is; one that waits for a place is looked at again, should none come."""
+        workload = observe(self._caches, unit)
+        wait = self._places.wait(unit, workload)
+        nodes = self._caches.nodes_of(workload.current)
+        verdict = active_verdict(workload, nodes, is_place_kept=wait > 0)
+        return Outcome(verdict, self._published(unit), look_after=wait or None)
 
     def _published(self, unit: GPUUnit) -> Published:
         url = access_url(unit, self._settings)

@@ -7,9 +7,9 @@ nominated to the stock's node, and only then the stock is let go.
 from contextlib import suppress
 from typing import TypeVar
 
-from controller.caches import BY_OWNER, Caches
+from controller.caches import BY_OWNER, BY_UNIT, Caches
 from controller.gpuunit.admission import Admission, Entry, Source, is_held_for, judge
-from controller.gpuunit.place import asks_no_more
+from controller.gpuunit.place import holds_nothing_for
 from controller.gpuunit.workload import Workload, observe
 from controller.kinds import DEPLOYMENTS, GPU_UNITS, OPERATIONS, PODS, REPLICA_SETS
 from controller.lookup import Lookup
@@ -73,6 +73,16 @@ class Handoff:
         if stock is None or not is_held_for(stock, source):
             return ()
         return bound(observe(self._caches, stock).current)
+
+    def leaving(self, source: Source) -> tuple[Pod, ...]:
+        """The pods of the stock, and those that still end after it was let go."""
+        meta = self._lookup.stock_key(source.name)
+        going = (
+            pod
+            for pod in self._caches.pods.by_index(meta.namespace, BY_UNIT, meta.name)
+            if pod.metadata.deletion_timestamp is not None
+        )
+        return (*self.holders(source), *bound(tuple(going)))
 
     async def consume(self, unit: GPUUnit, source: Source, workload: Workload) -> None:
         """Let the stock go once its place is the unit's."""
@@ -161,6 +171,5 @@ def is_taken_over(workload: Workload, held: tuple[Pod, ...]) -> bool:
     pending = workload.pending
     if pending is None:
         return False
-    nodes = {pod.spec.node_name for pod in held}
-    is_too_small = not any(asks_no_more(pending, pod) for pod in held)
-    return pending.status.nominated_node_name in nodes or is_too_small
+    is_kept = any(pending.status.nominated_node_name == pod.spec.node_name for pod in held)
+    return is_kept or all(holds_nothing_for(pod, pending) for pod in held)

@@ -13,12 +13,14 @@ from shared.reasons import UnitReason
 class Outcome:
     """What to report; with `retry`, also what went wrong and shall be tried again.
 
-    Without `published` the addresses stay as they were.
+    Without `published` the addresses stay as they were. After `look_after` seconds time alone may
+    have changed something.
     """
 
     verdict: Verdict
     published: Published | None = None
     retry: ApiError | None = None
+    look_after: float | None = None
 
 
 def outcome_of(setback: Setback) -> Outcome:

@@ -26,19 +26,19 @@ class Nomination:
 
 
 def nomination(
-    pending: Pod | None, holders: Iterable[Pod], nodes: Mapping[str, Node]
+    pending: Pod | None, claimed: Iterable[Pod], own: Iterable[Pod], nodes: Mapping[str, Node]
 ) -> Nomination | None:
-    """The place of the first holder where the pod fits, once the scheduler found no other.
+    """The first place where the pod may go, once the scheduler found no other.
 
-    None also where such a place is kept for it already.
+    Of the claimed stock it gets the GPUs, whatever else it may lack there; a pod of the unit's own
+    would go for nothing unless it fits. None also where such a place is kept for it already.
     """
     if pending is None or not is_unschedulable(pending):
         return None
-    found = [
-        place_of(holder)
-        for holder in holders
-        if place_of(holder) in nodes and fits(pending, holder, nodes[place_of(holder)])
-    ]
+    passed_on = [holder for holder in claimed if asks_no_more_gpus(pending, holder)]
+    taken_over = [holder for holder in own if asks_no_more(pending, holder)]
+    places = map(place_of, (*passed_on, *taken_over))
+    found = [place for place in places if place in nodes and is_let_in(pending, nodes[place])]
     if not found or pending.status.nominated_node_name in found:
         return None
     return Nomination(pending, found[0])
@@ -49,28 +49,47 @@ def place_of(holder: Pod) -> str:
     return holder.spec.node_name or holder.status.nominated_node_name
 
 
-def fits(pod: Pod, holder: Pod, node: Node) -> bool:
-    """Whether `pod` can take the place of `holder`: it needs no more, and the node lets it in.
-
-    More than the holder has may be free on the node as well, but that is not ours to know.
-    """
+def is_let_in(pod: Pod, node: Node) -> bool:
+    """Whether the node would take the pod if it had the room."""
     return (
-        asks_no_more(pod, holder)
-        and is_usable(node)
+        is_usable(node)
         and all(node.metadata.labels.get(key) == at for key, at in pod.spec.node_selector.items())
         and all(is_tolerated(taint, pod.spec.tolerations) for taint in node.spec.taints)
     )
 
 
 def asks_no_more(pod: Pod, holder: Pod) -> bool:
-    held = requests(holder)
-    return all(amount <= held.get(name, Quantity(0)) for name, amount in requests(pod).items())
+    """Whether the room of `holder` is enough for `pod`.
+
+    More than the holder has may be free on the node as well, but that is not ours to know.
+    """
+    return is_within(requests(pod), requests(holder))
+
+
+def asks_no_more_gpus(pod: Pod, holder: Pod) -> bool:
+    return is_within(gpus(pod), gpus(holder))
+
+
+def holds_nothing_for(holder: Pod, pod: Pod) -> bool:
+    """Whether `pod` asks for other GPUs than `holder` has: then it has no use for the place."""
+    asked = gpus(pod)
+    return bool(asked) and not asked.keys() & gpus(holder).keys()
+
+
+def is_within(asked: Mapping[str, Quantity], held: Mapping[str, Quantity]) -> bool:
+    return all(amount <= held.get(name, Quantity(0)) for name, amount in asked.items())
+
+
+def gpus(pod: Pod) -> dict[str, Quantity]:
+    """What it asks for besides cpu, memory and disk: such names have a domain."""
+    asked = requests(pod)
+    return {name: asked[name] for name in asked if "/" in name and asked[name] > Quantity(0)}
 
 
 def requests(pod: Pod) -> dict[str, Quantity]:
-    """What all containers ask for together."""
+    """What all containers that run side by side ask for together."""
     total: dict[str, Quantity] = {}
-    for container in pod.spec.containers:
+    for container in pod.spec.lasting:
         for name, text in container.resources.requests.items():
             nanos = total.get(name, Quantity(0)).nanos + Quantity.parse(text).nanos
             total[name] = Quantity(nanos)

@@ -6,6 +6,7 @@ from controller.caches import Caches
 from controller.gpuunit.active import ActiveStory
 from controller.gpuunit.report import Report
 from controller.gpuunit.stock import StockStory
+from controller.gpuunit.vacancy import Vacancies
 from controller.namespaces import Namespaces
 from controller.runtime.key import ObjectKey
 from controller.runtime.reconcile import ReconcileError, Result
@@ -24,17 +25,20 @@ class GPUUnitReconciler:
         stock: StockStory,
         active: ActiveStory,
         report: Report,
+        vacancies: Vacancies,
     ) -> None:
         self._caches = caches
         self._namespaces = namespaces
         self._stock = stock
         self._active = active
         self._report = report
+        self._vacancies = vacancies
 
     async def reconcile(self, key: ObjectKey) -> Result:
         """One turn of the unit's story."""
         unit = self._caches.units.get(key)
         if unit is None or unit.metadata.deletion_timestamp is not None:
+            self._vacancies.forget(key)
             return Result()  # the garbage collector takes the children
         story = self._stock if self._namespaces.is_stock(key) else self._active
         outcome = await story.turn(unit)
@@ -43,4 +47,4 @@ class GPUUnitReconciler:
         is_told = await self._report.write(unit, outcome)
         if outcome.retry is not None:
             raise ReconcileError(outcome.verdict.message) from outcome.retry
-        return Result() if is_told else LOOK_AGAIN
+        return Result(requeue_after=outcome.look_after) if is_told else LOOK_AGAIN

@@ -7,9 +7,8 @@ deployment controller takes the old ReplicaSet down and makes no replacement of 
 from collections.abc import Mapping
 from typing import Any
 
-from controller.gpuunit.place import place_of
+from controller.gpuunit.place import asks_no_more, place_of
 from controller.gpuunit.workload import Workload
-from shared.pod import Pod
 from shared.v1alpha1.gpuunit import GPUUnit
 
 
@@ -23,7 +22,7 @@ def gives_way(unit: GPUUnit, workload: Workload) -> bool:
         return False
     if is_giving_way(deployment.spec):
         return not is_complete(workload)
-    return bool(in_the_way(workload)) and (
+    return bool(workload.standing) and (
         is_place_kept(workload) or (bool(unit.spec.storage_mounts) and is_bound(workload))
     )
 
@@ -38,16 +37,13 @@ def is_complete(workload: Workload) -> bool:
     return bool(workload.ready) and not workload.previous
 
 
-def in_the_way(workload: Workload) -> tuple[Pod, ...]:
-    """Old pods that nobody has told to go."""
-    return tuple(pod for pod in workload.holders if pod.metadata.deletion_timestamp is None)
-
-
 def is_place_kept(workload: Workload) -> bool:
-    """Whether the new pod is nominated to the node of an old one."""
+    """Whether the new pod is nominated to the place of an old one, and fits there."""
     pending = workload.pending
-    nodes = {pod.spec.node_name for pod in in_the_way(workload)}
-    return pending is not None and pending.status.nominated_node_name in nodes
+    return pending is not None and any(
+        pending.status.nominated_node_name == pod.spec.node_name and asks_no_more(pending, pod)
+        for pod in workload.standing
+    )
 
 
 def is_bound(workload: Workload) -> bool:

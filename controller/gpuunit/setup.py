@@ -5,6 +5,7 @@ from typing import Final
 from controller.caches import Caches
 from controller.gpuunit.active import ActiveStory
 from controller.gpuunit.handoff import Handoff
+from controller.gpuunit.place_keeping import PlaceKeeping
 from controller.gpuunit.reconciler import GPUUnitReconciler
 from controller.gpuunit.report import Report
 from controller.gpuunit.settings import UnitSettings
@@ -12,6 +13,7 @@ from controller.gpuunit.stock import StockStory
 from controller.gpuunit.stockkeeping import Stockkeeping
 from controller.gpuunit.storages import Storages
 from controller.gpuunit.triggers import Wakes
+from controller.gpuunit.vacancy import Vacancies
 from controller.kinds import GPU_UNITS
 from controller.lookup import Lookup
 from controller.namespaces import Namespaces
@@ -47,9 +49,11 @@ def reconciler(
     keeping = Stockkeeping(caches, lookup, writer, recorder)
     handoff = Handoff(caches, lookup, writer, recorder, clock)
     stock = StockStory(caches, settings, keeping, sync)
-    active = ActiveStory(caches, settings, handoff, Storages(caches, writer), sync, writer)
+    vacancies = Vacancies(clock)
+    places = PlaceKeeping(caches, handoff, vacancies, writer)
+    active = ActiveStory(caches, settings, handoff, places, Storages(caches, writer), sync)
     report = Report(caches, settings.namespaces, writer, recorder, clock)
-    return GPUUnitReconciler(caches, settings.namespaces, stock, active, report)
+    return GPUUnitReconciler(caches, settings.namespaces, stock, active, report, vacancies)
 
 
 def control_loop(

@@ -27,12 +27,14 @@ class Published:
     access_url: str = ""
 
 
-def active_verdict(workload: Workload, nodes: Mapping[str, Node]) -> Verdict:
-    """How a user's unit is."""
+def active_verdict(
+    workload: Workload, nodes: Mapping[str, Node], *, is_place_kept: bool = False
+) -> Verdict:
+    """How a user's unit is; its pending pod may wait for a place that is kept for it."""
     for pod in workload.ready:
         said = f"the unit runs on node {pod.spec.node_name}"
         return node_trouble(pod, nodes) or Verdict.ready(UnitReason.UNIT_READY, said)
-    found = trouble(workload, nodes)
+    found = trouble(workload, nodes, is_place_kept=is_place_kept)
     return found or Verdict.progressing(UnitReason.UNIT_PROGRESSING, progress(workload))
 
 

@@ -32,10 +32,13 @@ IMAGE_ERRORS: Final = frozenset(
 BACK_OFF: Final = "CrashLoopBackOff"
 
 
-def trouble(workload: Workload, nodes: Mapping[str, Node]) -> Verdict | None:
+def trouble(
+    workload: Workload, nodes: Mapping[str, Node], *, is_place_kept: bool = False
+) -> Verdict | None:
     """The first trouble of the current pods; without pods, what keeps them from being made."""
     for pod in workload.current:
-        found = pod_trouble(pod, nodes)
+        waits = is_place_kept and not pod.spec.node_name
+        found = None if waits else pod_trouble(pod, nodes)
         if found is not None:
             return found
     if not workload.current and workload.deployment is not None:
@@ -55,8 +58,8 @@ def pod_trouble(pod: Pod, nodes: Mapping[str, Node]) -> Verdict | None:
 
 
 def scheduling_trouble(pod: Pod) -> Verdict | None:
-    """The scheduler's own text, unless a place is kept for the pod."""
-    if pod.status.nominated_node_name or not is_unschedulable(pod):
+    """The scheduler's own text, where it has found no place."""
+    if not is_unschedulable(pod):
         return None
     return Verdict.progressing(UnitReason.POD_UNSCHEDULABLE, scheduler_words(pod))
 

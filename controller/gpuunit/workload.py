@@ -50,6 +50,11 @@ class Workload:
         return tuple(pod for pod in self.previous if pod.spec.node_name)
 
     @property
+    def standing(self) -> tuple[Pod, ...]:
+        """Holders that nobody has told to go."""
+        return tuple(pod for pod in self.holders if pod.metadata.deletion_timestamp is None)
+
+    @property
     def superseded(self) -> tuple[Pod, ...]:
         """Previous pods that never got a node, but for which a place is kept."""
         return tuple(

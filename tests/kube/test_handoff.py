@@ -2,12 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from shared import names
 from shared.duration import Duration
 from shared.wellknown import CLAIM_OPERATION
 from tests.support import played_api
@@ -16,16 +14,20 @@ from tests.support.full_cluster import (
     fill,
     nobody_was_harmed,
     nodes_of,
+    nominations,
     ready_units,
     stock_units,
 )
 from tests.support.gpu_storages import a_storage, create
 from tests.support.held_pods import HELD, go_on
+from tests.support.nodes import lost_node
 from tests.support.our_controller import controlled
-from tests.support.played_api import Order, an_order
+from tests.support.played_api import Order, an_order, one_order
+from tests.support.simulated_units import unit_saying
 from tests.support.site import Site, ready_of
 
 HANDOFFS = 30
+SLOW = {"sim.local/stop": "late", "sim.local/stop-for": HELD}
 
 
 async def all_handed_over(site: Site, orders: Sequence[Order]) -> None:
@@ -50,8 +52,7 @@ async def test_thirty_units_get_the_gpus_that_they_claimed(site: Site) -> None:
 
 async def test_a_place_that_is_freed_late_is_kept_all_the_same(site: Site) -> None:
     async with controlled(site):
-        slow = stock_units({"sim.local/stop": "late", "sim.local/stop-for": HELD})
-        stock = await fill(site, slow, namespace=site.namespaces.stock)
+        stock = await fill(site, stock_units(SLOW), namespace=site.namespaces.stock)
         orders = [an_order(f"u{number}", each) for number, each in enumerate(stock[:8])]
 
         await asyncio.gather(*(played_api.place(site, order) for order in orders))
@@ -64,6 +65,55 @@ async def test_a_place_that_is_freed_late_is_kept_all_the_same(site: Site) -> No
         await go_on(site, going, "stop-for")
         await all_handed_over(site, orders)
         await nobody_was_harmed(site)
+
+
+async def test_a_unit_that_asks_for_more_than_its_stock_gets_the_gpu_all_the_same(
+    site: Site,
+) -> None:
+    default = {"type": "Container", "defaultRequest": {"cpu": "100m"}}
+    await site.create("limitranges", {"metadata": {"name": "cpu"}, "spec": {"limits": [default]}})
+    async with controlled(site):
+        stock = await fill(site, stock_units(SLOW), namespace=site.namespaces.stock)
+        orders = [an_order(f"u{number}", each) for number, each in enumerate(stock[:4])]
+
+        await asyncio.gather(*(played_api.place(site, order) for order in orders))
+
+        kept = {order.unit: order.stock["status"]["nodeName"] for order in orders}
+        await eventually(lambda: nominations(site), lambda found: found == kept)
+        going = await eventually(lambda: going_stock(site), lambda pods: len(pods) == len(orders))
+        await go_on(site, going, "stop-for")
+        await all_handed_over(site, orders)
+        await nobody_was_harmed(site)
+
+
+async def test_a_place_is_not_promised_for_longer_than_its_node_can_be_used(site: Site) -> None:
+    async with controlled(site):
+        stock = await fill(site, stock_units(SLOW), namespace=site.namespaces.stock)
+        order = an_order("mine", stock[0])
+        await played_api.place(site, order)
+        await unit_saying(site, "mine", "is being freed")
+
+        async with lost_node(site.admin, stock[0]["status"]["nodeName"]):
+            lost = await site.unit_with("mine", "PodUnschedulable")
+        await unit_saying(site, "mine", "is being freed")
+        await go_on(site, await eventually(lambda: going_stock(site)), "stop-for")
+        await all_handed_over(site, [order])
+
+    assert ready_of(lost)["message"].startswith("0/4 nodes are available")
+
+
+async def test_a_unit_that_does_not_fit_where_its_stock_was_has_the_schedulers_words(
+    site: Site,
+) -> None:
+    async with controlled(site):
+        order = await one_order(site)
+        await played_api.place(site, order, memory="900Ti")
+        await site.gone("gpuunits", order.stock_name, namespace=site.namespaces.stock)
+        unit = await unit_saying(site, order.unit, "Insufficient memory")
+        kept = await nominations(site)
+
+    assert ready_of(unit)["reason"] == "PodUnschedulable"
+    assert kept == {order.unit: order.stock["status"]["nodeName"]}
 
 
 async def going_stock(site: Site) -> list[dict[str, Any]]:
@@ -92,15 +142,6 @@ async def test_the_record_is_closed_with_the_unit_that_was_admitted(site: Site) 
     assert record["status"]["phase"] == "Succeeded"
     assert [made["uid"] for made in record["status"]["objects"]] == [unit["metadata"]["uid"]]
     assert record["status"]["created"] == 1
-
-
-async def one_order(site: Site) -> Order:
-    """One ready stock unit, and somebody who wants it."""
-    body = stock_units()[0]
-    await site.create("gpuunits", body, namespace=site.namespaces.stock)
-    name = body["metadata"]["name"]
-    stock = await site.unit_with(name, "StockReady", namespace=site.namespaces.stock)
-    return an_order("mine", stock)
 
 
 async def test_a_unit_without_a_record_is_a_stray(site: Site) -> None:
@@ -196,10 +237,7 @@ async def test_the_stock_of_a_unit_that_waits_for_longer_than_records_are_kept_s
         order = await one_order(site)
         await played_api.place(site, order, storageMounts=mounts)
         await site.unit_with(order.unit, "StorageNotReady")
-        # A record that nobody needs, made later, goes: this one was looked at before.
-        await played_api.record(site, replace(order, operation_id="another"))
-        await played_api.close(site, replace(order, operation_id="another"), {"phase": "Failed"})
-        await site.gone("operations", names.operation("another"), namespace=site.namespaces.system)
+        await played_api.sweep_comes_by(site, order)
         waiting = await site.stock(order.stock_name)
         await create(site, a_storage("models"))
         unit = await site.unit_with(order.unit, "UnitReady")
@@ -208,18 +246,3 @@ async def test_the_stock_of_a_unit_that_waits_for_longer_than_records_are_kept_s
     claimed_by = waiting["metadata"].get("annotations", {}).get(CLAIM_OPERATION)
     assert claimed_by == order.operation_id
     assert unit["status"]["nodeName"] == order.stock["status"]["nodeName"]
-
-
-async def test_a_unit_that_was_never_looked_at_while_its_record_was_kept_starts_all_the_same(
-    site: Site,
-) -> None:
-    async with controlled(site):
-        order = await one_order(site)
-    unit = await played_api.place(site, order)
-    made = {"kind": "GPUUnit", "namespace": site.namespaces.instance, "name": order.unit}
-    objects = [{**made, "uid": unit["metadata"]["uid"]}]
-    await played_api.close(site, order, {"phase": "Succeeded", "objects": objects})
-    async with controlled(site, operation_retention=Duration(0.001)):
-        started = await site.unit_with(order.unit, "UnitReady")
-
-    assert started["metadata"]["uid"] == unit["metadata"]["uid"]

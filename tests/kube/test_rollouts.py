@@ -10,17 +10,16 @@ from tests.support.full_cluster import (
     labelled,
     nobody_was_harmed,
     nodes_of,
+    nominations,
     ready_units,
+    users_units,
 )
+from tests.support.held_pods import HELD, go_on
 from tests.support.our_controller import controlled
 from tests.support.simulated_units import change, pods_of
 from tests.support.site import Site, a_unit
 
 ROLLOUTS = 20
-
-
-def users_units(labels: dict[str, str] | None = None) -> list[dict[str, Any]]:
-    return [labelled(a_unit(f"u{number}", image="a:1"), labels) for number in range(GPUS)]
 
 
 async def images(site: Site) -> dict[str, str]:
@@ -110,7 +109,7 @@ async def test_a_unit_whose_spec_was_spoilt_keeps_its_gpu_when_its_pod_is_delete
     site: Site,
 ) -> None:
     async with controlled(site):
-        slow = {"sim.local/stop": "late", "sim.local/stop-for": "1s"}
+        slow = {"sim.local/stop": "late", "sim.local/stop-for": HELD}
         before = nodes_of(await fill(site, users_units(slow)))
         spoilt = [f"u{number}" for number in range(4)]
         for name in spoilt:
@@ -118,11 +117,12 @@ async def test_a_unit_whose_spec_was_spoilt_keeps_its_gpu_when_its_pod_is_delete
         for name in spoilt:
             await site.unit_with(name, "InvalidSpec")
 
-        victims = [pod["metadata"]["name"] for name in spoilt for pod in await pods_of(site, name)]
+        victims = [pod for name in spoilt for pod in await pods_of(site, name)]
         for victim in victims:
-            await site.admin.delete(site.path("pods", victim))
-        for victim in victims:
-            await site.gone("pods", victim)
+            await site.admin.delete(site.path("pods", victim["metadata"]["name"]))
+        kept = {name: before[name] for name in spoilt}
+        await eventually(lambda: nominations(site), lambda found: found == kept)
+        await go_on(site, victims, "stop-for")
         for name in spoilt:
             await change(site, name, memory="1Gi")
 

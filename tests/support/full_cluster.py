@@ -40,6 +40,11 @@ def stock_units(labels: Mapping[str, str] | None = None) -> list[dict[str, Any]]
     return [labelled(a_unit(f"stock-{number}"), labels) for number in range(GPUS)]
 
 
+def users_units(labels: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """One for each GPU."""
+    return [labelled(a_unit(f"u{number}", image="a:1"), labels) for number in range(GPUS)]
+
+
 def labelled(unit: dict[str, Any], labels: Mapping[str, str] | None) -> dict[str, Any]:
     return {**unit, "metadata": {**unit["metadata"], "labels": dict(labels or {})}}
 
@@ -51,6 +56,16 @@ async def ready_units(site: Site, namespace: str = "") -> list[dict[str, Any]]:
 
 def nodes_of(units: list[dict[str, Any]]) -> dict[str, str]:
     return {unit["metadata"]["name"]: unit["status"]["nodeName"] for unit in units}
+
+
+async def nominations(site: Site) -> dict[str, str]:
+    """The nodes on which places are kept, by unit."""
+    pods = await site.list("pods", labelSelector="runtime.lokiwager.io/unit")
+    return {
+        pod["metadata"]["labels"]["runtime.lokiwager.io/unit"]: pod["status"]["nominatedNodeName"]
+        for pod in pods
+        if "nominatedNodeName" in pod["status"]
+    }
 
 
 async def waiting(site: Site) -> int:

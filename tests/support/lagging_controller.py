@@ -40,7 +40,7 @@ class LaggingClient(Client):
 
 
 @asynccontextmanager
-async def lagging(site: Site, kind: Kind[Any]) -> AsyncIterator[LaggingClient]:
+async def lagging(site: Site, kind: Kind[Any], **changes: Any) -> AsyncIterator[LaggingClient]:
     """A controller without rivals for the length of the block."""
     registry, clock, stop = CollectorRegistry(), SystemClock(), asyncio.Event()
     async with (
@@ -48,7 +48,8 @@ async def lagging(site: Site, kind: Kind[Any]) -> AsyncIterator[LaggingClient]:
         asyncio.TaskGroup() as group,
     ):
         late = LaggingClient(client, kind)
-        group.create_task(Assembly(late, registry, clock).manager(alone(site)).run(stop))
+        manager = Assembly(late, registry, clock).manager(alone(site, **changes))
+        group.create_task(manager.run(stop))
         try:
             yield late
         finally:

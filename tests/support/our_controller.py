@@ -53,10 +53,10 @@ def configuration(site: Site, **changes: Any) -> Config:
     )
 
 
-def alone(site: Site) -> Config:
+def alone(site: Site, **changes: Any) -> Config:
     """For a controller that has no rival."""
     election = LeaderElectionConfig(enabled=False, namespace=site.namespaces.system)
-    return msgspec.structs.replace(configuration(site), leader_election=election)
+    return msgspec.structs.replace(configuration(site, **changes), leader_election=election)
 
 
 async def leads(registry: CollectorRegistry) -> bool:

@@ -1,6 +1,7 @@
 """The runtime API's part of a hand-off, played by hand: records, claims and units."""
 
-from dataclasses import dataclass
+import secrets
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shared import names, wellknown
@@ -33,6 +34,14 @@ class Order:
 
 def an_order(unit: str, stock: dict[str, Any]) -> Order:
     return Order(unit, f"create {unit}", stock)
+
+
+async def one_order(site: Site) -> Order:
+    """One ready stock unit, and somebody who wants it."""
+    made = await site.create("gpuunits", a_unit("stock-0"), namespace=site.namespaces.stock)
+    name = made["metadata"]["name"]
+    stock = await site.unit_with(name, "StockReady", namespace=site.namespaces.stock)
+    return an_order("mine", stock)
 
 
 async def record(site: Site, order: Order, **spec: Any) -> dict[str, Any]:
@@ -92,6 +101,14 @@ async def place(site: Site, order: Order, **spec: Any) -> dict[str, Any]:
     await claim(site, order)
     made: dict[str, Any] = await site.create("gpuunits", the_unit(order, **spec))
     return made
+
+
+async def sweep_comes_by(site: Site, order: Order) -> None:
+    """Wait until a record that nobody needs, and that is younger than the order's, is swept."""
+    needless = replace(order, operation_id=secrets.token_hex(4))
+    await record(site, needless)
+    await close(site, needless, {"phase": "Failed"})
+    await site.gone("operations", needless.record_name, namespace=site.namespaces.system)
 
 
 async def recorded(site: Site, order: Order) -> dict[str, Any]:

@@ -53,6 +53,7 @@ class Site:
             "secrets": "/api/v1",
             "services": "/api/v1",
             "resourcequotas": "/api/v1",
+            "limitranges": "/api/v1",
             "deployments": "/apis/apps/v1",
             "replicasets": "/apis/apps/v1",
             "networkpolicies": "/apis/networking.k8s.io/v1",

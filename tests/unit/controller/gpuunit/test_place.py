@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from controller.gpuunit.place import (
     Nomination,
     asks_no_more,
+    holds_nothing_for,
     is_tolerated,
     is_usable,
     nomination,
@@ -31,16 +32,43 @@ AMOUNTS = st.dictionaries(
 def test_the_pod_gets_the_place_of_the_first_holder_that_is_large_enough() -> None:
     pod = pending(requests=ONE)
     small, large = running(node="gpu-0", requests={GPU: "1"}), running(node="gpu-1", requests=ONE)
-    assert nomination(pod, [small, large], NODES) == Nomination(pod, "gpu-1")
+    assert nomination(pod, (), [small, large], NODES) == Nomination(pod, "gpu-1")
+
+
+def test_the_gpus_of_claimed_stock_are_kept_whatever_else_the_pod_asks_for() -> None:
+    pod, stock = pending(requests={**ONE, "cpu": "100m", "memory": "32Gi"}), running(requests=ONE)
+    assert nomination(pod, [stock], (), NODES) == Nomination(pod, "gpu-0")
+    assert nomination(pod, (), [stock], NODES) is None
+
+
+def test_the_place_of_stock_with_fewer_gpus_is_not_kept() -> None:
+    pod = pending(requests={GPU: "2"})
+    assert nomination(pod, [running(requests={GPU: "1"})], (), NODES) is None
+    assert nomination(pod, [running(requests={"example.com/gpu": "2"})], (), NODES) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_useless"),
+    [
+        ({GPU: "1"}, False),
+        ({GPU: "2"}, False),
+        ({"example.com/gpu": "1"}, True),
+        ({"memory": "1Gi", GPU: "0"}, False),
+    ],
+)
+def test_a_place_is_of_no_use_to_a_pod_that_asks_for_other_gpus(
+    asked: dict[str, str], is_useless: bool
+) -> None:
+    assert holds_nothing_for(running(requests=ONE), pending(requests=asked)) is is_useless
 
 
 def test_a_pod_that_nobody_looked_at_yet_may_find_a_place_of_its_own() -> None:
-    assert nomination(a_pod(requests=ONE), [running(requests=ONE)], NODES) is None
+    assert nomination(a_pod(requests=ONE), (), [running(requests=ONE)], NODES) is None
 
 
 @pytest.mark.parametrize("pod", [None, pending(requests=ONE)])
 def test_without_a_pod_or_a_holder_there_is_nothing_to_do(pod: Any) -> None:
-    assert nomination(pod, [], NODES) is None
+    assert nomination(pod, (), [], NODES) is None
 
 
 @pytest.mark.parametrize(
@@ -54,7 +82,7 @@ def test_without_a_pod_or_a_holder_there_is_nothing_to_do(pod: Any) -> None:
 )
 def test_a_node_that_lets_the_pod_in(node: Node, spec: dict[str, Any]) -> None:
     pod = pending(requests=ONE, spec=spec)
-    assert nomination(pod, [running(requests=ONE)], {"gpu-0": node}) == Nomination(pod, "gpu-0")
+    assert nomination(pod, (), [running(requests=ONE)], {"gpu-0": node}) == Nomination(pod, "gpu-0")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +97,7 @@ def test_a_node_that_lets_the_pod_in(node: Node, spec: dict[str, Any]) -> None:
 )
 def test_a_node_that_does_not(nodes: dict[str, Node], spec: dict[str, Any]) -> None:
     pod = pending(requests=ONE, spec=spec)
-    assert nomination(pod, [running(requests=ONE)], nodes) is None
+    assert nomination(pod, (), [running(requests=ONE)], nodes) is None
 
 
 @given(AMOUNTS)
@@ -92,6 +120,14 @@ def test_the_containers_of_a_pod_ask_together() -> None:
     each = {"name": "a", "resources": {"requests": {"cpu": "500m"}}}
     pod = a_pod(spec={"containers": [each, each]})
     assert requests(pod) == {"cpu": Quantity.parse("1")}
+
+
+def test_a_sidecar_asks_beside_the_programs_and_what_only_prepares_does_not() -> None:
+    sidecar = {"name": "worker", "restartPolicy": "Always", "resources": {"requests": ONE}}
+    first = {"name": "first", "resources": {"requests": {"cpu": "1"}}}
+    pod = a_pod(requests=ONE, spec={"initContainers": [sidecar, first]})
+    assert requests(pod) == {GPU: Quantity.parse("2"), "memory": Quantity.parse("32Gi")}
+    assert not asks_no_more(pod, a_pod(requests=ONE))
 
 
 def test_a_node_is_usable_while_it_is_ready_and_open() -> None:
@@ -122,10 +158,10 @@ def test_a_taint_is_tolerated_as_kubernetes_does(
 def test_the_place_that_is_kept_for_a_superseded_pod_goes_to_the_current_one() -> None:
     pod = pending(requests=ONE)
     superseded = pending(requests=ONE, nominatedNodeName="gpu-1")
-    assert nomination(pod, [superseded], NODES) == Nomination(pod, "gpu-1")
+    assert nomination(pod, (), [superseded], NODES) == Nomination(pod, "gpu-1")
 
 
 def test_a_pod_for_which_a_place_is_kept_is_left_alone() -> None:
     pod = pending(requests=ONE, nominatedNodeName="gpu-1")
     holders = [running(node="gpu-0", requests=ONE), running(node="gpu-1", requests=ONE)]
-    assert nomination(pod, holders, NODES) is None
+    assert nomination(pod, (), holders, NODES) is None

@@ -38,6 +38,12 @@ def test_the_old_pod_gives_way(workload: Workload) -> None:
         pytest.param(
             a_workload(pending(nominatedNodeName="gpu-1"), previous=(OLD,)), id="another place"
         ),
+        pytest.param(
+            a_workload(
+                pending(nominatedNodeName="gpu-0", requests={"memory": "1Gi"}), previous=(OLD,)
+            ),
+            id="too little room",
+        ),
         pytest.param(a_workload(a_pod("new", node="gpu-1"), previous=(OLD,)), id="it has a place"),
         pytest.param(
             a_workload(

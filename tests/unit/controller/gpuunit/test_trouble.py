@@ -33,11 +33,16 @@ def test_a_pod_without_a_node_has_the_schedulers_words() -> None:
     assert trouble(a_workload(pending()), NODES) == said
 
 
+def test_a_pod_whose_place_is_kept_has_no_trouble_until_it_is_lost() -> None:
+    workload = a_workload(pending(nominatedNodeName="gpu-0"))
+    assert trouble(workload, NODES, is_place_kept=True) is None
+    assert trouble(workload, NODES) == trouble(a_workload(pending()), NODES)
+
+
 @pytest.mark.parametrize(
     "pod",
     [
         pytest.param(a_pod(), id="not looked at yet"),
-        pytest.param(pending(nominatedNodeName="gpu-0"), id="a place is kept for it"),
         pytest.param(running(), id="runs"),
         pytest.param(waiting("ContainerCreating"), id="is being created"),
         pytest.param(waiting("PodInitializing"), id="is being prepared"),
