@@ -102,7 +102,8 @@ class Sync(Generic[T]):
         """Beside what others own; where the two cannot be together, without their list entries."""
         body = each.body
         if each.live is None:
-            await self._writer.apply(each.kind, body)
+            # One of that name may be somebody else's, and not heard of yet: then this is refused.
+            await self._writer.apply(each.kind, body, force=False)
             return
         mine = {"uid": each.live.metadata.uid}  # so that nobody else's of that name is taken over
         try:

@@ -72,10 +72,15 @@ class Client:
         call = Call("POST", kind.collection(namespace), self._as_us, encoded(kind, body))
         return self.decoder(kind).object(await self._rest.send(call))
 
-    async def apply(self, kind: Kind[T], body: Body, subresource: str = "") -> T:
-        """Server-side apply: own exactly the fields in `body`, and take them from others."""
+    async def apply(
+        self, kind: Kind[T], body: Body, subresource: str = "", *, force: bool = True
+    ) -> T:
+        """Server-side apply: own exactly the fields in `body`, and take them from others.
+
+        Without force ConflictError where somebody else wants another value in one of them.
+        """
         key = ObjectKey(body["metadata"].get("namespace", ""), body["metadata"]["name"])
-        query = {**self._as_us, "force": "true"}
+        query = {**self._as_us, "force": "true" if force else "false"}
         call = Call("PATCH", kind.path(key, subresource), query, encoded(kind, body), APPLY)
         return self.decoder(kind).object(await self._rest.send(call))
 

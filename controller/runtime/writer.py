@@ -36,10 +36,12 @@ class Writer:
         self._fence()
         return self._seen(kind, await self._client.create(kind, body))
 
-    async def apply(self, kind: Kind[T], body: Body, subresource: str = "") -> T:
-        """Server-side apply of exactly the fields in `body`."""
+    async def apply(
+        self, kind: Kind[T], body: Body, subresource: str = "", *, force: bool = True
+    ) -> T:
+        """Server-side apply of exactly the fields in `body`; with force also over others'."""
         self._fence()
-        return self._seen(kind, await self._client.apply(kind, body, subresource))
+        return self._seen(kind, await self._client.apply(kind, body, subresource, force=force))
 
     async def patch(self, kind: Kind[T], key: ObjectKey, body: Body, subresource: str = "") -> T:
         """Merge `body` in; with a resourceVersion in its metadata only if that is still current."""

@@ -2,10 +2,17 @@
 
 from typing import Any
 
-from controller.kinds import REPLICA_SETS
+import pytest
+
+from controller.kinds import GPU_UNITS, NETWORK_POLICIES, REPLICA_SETS, SERVICES
+from controller.runtime.kind import Kind
+from shared.duration import Duration
+from tests.support import played_api
 from tests.support.eventually import eventually
 from tests.support.lagging_controller import lagging
-from tests.support.simulated_units import a_users_unit
+from tests.support.our_controller import controlled
+from tests.support.played_api import one_order
+from tests.support.simulated_units import PORTS, a_users_unit
 from tests.support.site import LONGEST_WATCHLESS_SECONDS, Site, ready_of
 
 
@@ -35,3 +42,52 @@ async def runs(site: Site, name: str) -> None:
         ]
 
     await eventually(deployments, seconds=LONGEST_WATCHLESS_SECONDS)
+
+
+async def test_the_record_of_a_unit_that_was_not_heard_of_yet_is_kept_for_it(site: Site) -> None:
+    async with controlled(site):
+        order = await one_order(site)
+    async with lagging(site, GPU_UNITS, operation_retention=Duration(0.001)) as controller:
+        await played_api.sweep_comes_by(site, order)
+        unit = await played_api.place(site, order)
+        made = {"kind": "GPUUnit", "namespace": site.namespaces.instance, "name": order.unit}
+        objects = [{**made, "uid": unit["metadata"]["uid"]}]
+        await played_api.close(site, order, {"phase": "Succeeded", "objects": objects})
+        await played_api.sweep_comes_by(site, order)
+        controller.catch_up()
+        started = await site.unit_with(order.unit, "UnitReady")
+
+    assert started["metadata"]["uid"] == unit["metadata"]["uid"]
+
+
+THEIRS: dict[str, dict[str, Any]] = {
+    "services": {
+        "metadata": {"name": "unit-mine"},
+        "spec": {"selector": {"app": "other"}, "ports": [{"port": 1}]},
+    },
+    "networkpolicies": {
+        "metadata": {"name": "egress-mine"},
+        "spec": {"podSelector": {"matchLabels": {"app": "other"}}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "plural"), [(SERVICES, "services"), (NETWORK_POLICIES, "networkpolicies")]
+)
+async def test_a_child_of_somebody_else_that_was_not_heard_of_yet_is_left_alone(
+    site: Site, kind: Kind[Any], plural: str
+) -> None:
+    async with lagging(site, kind) as controller:
+        await site.create("gpuunits", a_users_unit("first"))
+        await site.unit_with("first", "UnitReady")
+        theirs = await site.create(plural, THEIRS[plural])
+        await site.create("gpuunits", a_users_unit("mine", template=PORTS))
+        await site.create("gpuunits", a_users_unit("last"))
+        await site.unit_with("last", "UnitReady")
+        controller.catch_up()
+        await site.unit_with("mine", "ChildConflict")
+        left = await site.admin.get(site.path(plural, theirs["metadata"]["name"]))
+
+    assert left["spec"] == theirs["spec"]
+    assert "ownerReferences" not in left["metadata"]

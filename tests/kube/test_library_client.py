@@ -88,6 +88,18 @@ async def test_apply_owns_its_fields_and_leaves_those_of_others(
     assert applied.data == {"ours": "2", "theirs": "1"}
 
 
+async def test_apply_without_force_takes_nothing_from_others(
+    client: Client, namespace: str
+) -> None:
+    made = await client.create(CONFIG_MAPS, a_config_map(namespace, "theirs", a="1"))
+    with pytest.raises(ConflictError):
+        await client.apply(CONFIG_MAPS, a_config_map(namespace, "theirs", a="2"), force=False)
+    assert await client.get(CONFIG_MAPS, ObjectKey(namespace, "theirs")) == made
+    ours = a_config_map(namespace, "ours", a="1")
+    await client.apply(CONFIG_MAPS, ours, force=False)
+    assert (await client.apply(CONFIG_MAPS, ours, force=False)).data == {"a": "1"}
+
+
 async def test_errors_say_what_can_be_done_about_them(
     client: Client, installed: ControlPlane, namespace: str
 ) -> None:

@@ -31,7 +31,7 @@ class ScriptedWrites:
     async def create(self, kind: Kind[Any], body: Body) -> Any:
         return self._given()
 
-    async def apply(self, kind: Kind[Any], body: Body, subresource: str = "") -> Any:
+    async def apply(self, kind: Kind[Any], body: Body, subresource: str, *, force: bool) -> Any:
         return self._given()
 
     async def patch(self, kind: Kind[Any], key: ObjectKey, body: Body, subresource: str) -> Any:
