@@ -72,7 +72,7 @@ class Handoff:
         stock = self._lookup.stock(source.name)
         if stock is None or not is_held_for(stock, source):
             return ()
-        return bound(observe(self._caches, stock).current)
+        return observe(self._caches, stock).seated
 
     def leaving(self, source: Source) -> tuple[Pod, ...]:
         """The pods of the stock, and those that still end after it was let go."""
@@ -90,7 +90,7 @@ class Handoff:
         if stock is None or not is_held_for(stock, source) or not self._is_counted(stock):
             return
         reservation = observe(self._caches, stock)
-        if not is_taken_over(workload, bound(reservation.current)):
+        if not is_taken_over(workload, reservation.seated):
             return
         meta = stock.metadata
         condition = Condition(uid=meta.uid, resource_version=meta.resource_version)
@@ -113,7 +113,7 @@ class Handoff:
         await self._delete(DEPLOYMENTS, deployment)
         for revision in revisions:
             await self._delete(REPLICA_SETS, revision)
-        for pod in reservation.current:
+        for pod in (*reservation.current, *reservation.standing):
             await self._delete(PODS, pod)
 
     async def _delete(self, kind: Kind[T], subject: T) -> None:
@@ -161,7 +161,7 @@ def bound(pods: tuple[Pod, ...]) -> tuple[Pod, ...]:
 
 
 def node_of(workload: Workload) -> str:
-    return next((pod.spec.node_name for pod in bound(workload.current)), "")
+    return next((pod.spec.node_name for pod in workload.seated), "")
 
 
 def is_taken_over(workload: Workload, held: tuple[Pod, ...]) -> bool:

@@ -55,6 +55,11 @@ class Workload:
         return tuple(pod for pod in self.holders if pod.metadata.deletion_timestamp is None)
 
     @property
+    def seated(self) -> tuple[Pod, ...]:
+        """Pods on nodes that nobody has told to go, also while their revision is not known."""
+        return (*(pod for pod in self.current if pod.spec.node_name), *self.standing)
+
+    @property
     def superseded(self) -> tuple[Pod, ...]:
         """Previous pods that never got a node, but for which a place is kept."""
         return tuple(

@@ -52,3 +52,9 @@ def test_the_stock_stays(workload: Workload) -> None:
 def test_stock_that_holds_nothing_goes_as_soon_as_there_is_a_pod() -> None:
     assert is_taken_over(a_workload(pending(requests=GPU)), ())
     assert not is_taken_over(a_workload(), ())
+
+
+def test_stock_holds_its_place_also_while_its_revision_is_not_known() -> None:
+    going = running("going", "gpu-1", deleted=True)
+    assert a_workload(previous=(STOCK, going)).seated == (STOCK,)
+    assert a_workload(STOCK, pending()).seated == (STOCK,)
