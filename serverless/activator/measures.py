@@ -101,8 +101,10 @@ class FunctionCensus(Collector):
         family = GaugeMetricFamily(
             "gpuruntime_dead_letters", "Dead letters that are kept.", labels=["function"]
         )
-        for function, count in self._sweep.dead_letters.items() if self._is_leader() else ():
-            family.add_metric([function], count)
+        letters = self._sweep.dead_letters
+        if letters is not None and self._is_leader():
+            for function, count in (dict.fromkeys(self._depths.all(), 0) | letters).items():
+                family.add_metric([function], count)
         return family
 
     def _record_fullness(self) -> GaugeMetricFamily:

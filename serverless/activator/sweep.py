@@ -60,7 +60,7 @@ class Sweep:
         self._most = most
         self._cursor = 0
         self._open: dict[int, Open] = {}
-        self.dead_letters: dict[str, int] = {}
+        self.dead_letters: dict[str, int] | None = None  # until somebody has looked
         self.record_fullness = 0.0
 
     def oldest(self) -> dict[str, int]:

@@ -38,6 +38,10 @@ def test_metrics_are_found_in_expressions() -> None:
     assert asked == {Asked("one_total", frozenset({"b", "c"})), Asked("two", frozenset())}
 
 
+def test_metrics_are_found_in_a_stretch_of_an_expression() -> None:
+    assert asked_for("delta(max by (a) (one)[15m:1m])") == {Asked("one", frozenset())}
+
+
 def test_series_are_found_on_a_page() -> None:
     page = '# HELP a b\n# TYPE a gauge\na{x="1",y="2"} 3\nb 4\n# TYPE c_total counter\n'
     assert shown(page) == {"a": {"x", "y"}, "b": set(), "c_total": set()}
