@@ -35,7 +35,7 @@ CONFIGS: dict[str, type[msgspec.Struct]] = {
 }
 LOCK = ROOT / "requirements.lock"
 WORKLOADS = ("Deployment", "StatefulSet", "Job")
-STOP_SECONDS = {"activator": 30, "controller-manager": 30, "runtime-api": 25}
+STOP_SECONDS = {"activator": 30, "controller-manager": 30, "runtime-api": 34}
 
 
 def pods_of(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
