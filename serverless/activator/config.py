@@ -57,8 +57,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     runtime_api_token_file: Annotated[
         str,
         Meta(
-            description="File that holds a token of both roles at the runtime API, read at each "
-            "call; empty: it asks for none."
+            description="File that holds one token of both roles at the runtime API and nothing "
+            "else, read at each call; empty: it asks for none."
         ),
     ] = ""
     nats: NATSConfig = NATSConfig()
