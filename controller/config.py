@@ -10,6 +10,7 @@ from shared.duration import Duration
 from shared.invocation.queue_names import QueueNames
 from shared.leader_election import LeaderElectionConfig
 from shared.process_settings import Kubeconfig, LogLevel, MetricsAddr, ProbeAddr
+from shared.version import version
 
 
 class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -75,9 +76,14 @@ class StorageConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class SidecarConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The worker beside the program of a serverless unit."""
 
-    image: Annotated[str, Meta(description="What the worker runs.", min_length=1)] = (
-        "gpu-runtime/worker:0.1.0"
-    )
+    image: Annotated[
+        str,
+        Meta(
+            description="What workers run, of this release; pods keep what they run until "
+            "something else restarts them.",
+            min_length=1,
+        ),
+    ] = f"gpu-runtime/worker:{version()}"
     cpu: Annotated[str, Meta(description="CPU that a worker has, besides what its unit has.")] = (
         "100m"
     )
