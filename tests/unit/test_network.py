@@ -18,6 +18,9 @@ FOLDERS = (
     "nats",
     "resultstore",
 )
+# 6443 is kubeadm's and kind's, 8443 minikube's, 16443 that of MicroK8s.
+API_SERVER_PORTS = (443, 6443, 8443, 16443)
+PROGRAMS = ("controller-manager", "runtime-api", "activator", "credentials")
 CALLS = [
     ("runtime-api", "nats", 4222),
     ("activator", "nats", 4222),
@@ -78,6 +81,18 @@ def test_programs_reach_each_other(caller: str, called: str, port: int) -> None:
 @pytest.mark.parametrize("program", ["runtime-api", "result-store"])
 def test_who_is_given_a_dsn_reaches_postgresql_wherever_it_is(program: str) -> None:
     assert may_send(program, 5432)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("port", API_SERVER_PORTS)
+def test_the_api_server_is_reached_on_whatever_port_it_listens(program: str, port: int) -> None:
+    assert may_send(program, port)
+
+
+@pytest.mark.parametrize("protocol", ["UDP", "TCP"])
+@pytest.mark.parametrize("port", [53, 5353])
+def test_names_are_looked_up_wherever_the_name_server_is(protocol: str, port: int) -> None:
+    assert may_send("runtime-api", port, protocol), "it may be on the node, or behind 5353"
 
 
 def test_nobody_else_reaches_postgresql() -> None:
