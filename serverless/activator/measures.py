@@ -77,7 +77,7 @@ class FunctionCensus(Collector):
             "running", "Invocations that run.", {k: v.running for k, v in loads.items()}
         )
         ages = {k: (now - at) / 1000 for k, at in self._sweep.oldest().items()}
-        yield self._by_function("oldest_seconds", "Age of the oldest open invocation.", ages)
+        yield self._by_function("oldest_seconds", "Age of the oldest that waits.", ages)
         yield self._workers()
         yield self._dead_letters()
         yield self._record_fullness()

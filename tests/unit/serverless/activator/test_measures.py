@@ -1,4 +1,4 @@
-"""What Prometheus is told of dead letters, and when."""
+"""What Prometheus is told of what waits and of dead letters, and when."""
 
 from typing import Any, cast
 
@@ -9,17 +9,24 @@ from controller.runtime.clock import SystemClock
 from serverless.activator.depths import Depths
 from serverless.activator.homes import Homes
 from serverless.activator.measures import FunctionCensus, Measures
+from serverless.activator.moment import now_ms
 from serverless.activator.records import Records
 from serverless.activator.settling import Settling
 from serverless.activator.sweep import Sweep
 from serverless.queue.jetstream import JetStream
+from serverless.queue.stored import Stored
+from shared.invocation import record, transition
 from shared.invocation.queue_names import QueueNames
+from shared.invocation.record import Request
 
 NAMES = QueueNames()
 
 
 class PlayedQueue:
-    """Two functions, of which one has dead letters, as one that is gone has."""
+    """Two functions, of which one has dead letters, as one that is gone has.
+
+    An invocation of the one waits, one of the other has waited and runs.
+    """
 
     async def ask(self, subject: str, _: object = None) -> dict[str, Any]:
         if subject.startswith("CONSUMER.LIST."):
@@ -33,8 +40,16 @@ class PlayedQueue:
         state = {"last_seq": 0, "bytes": 0, "subjects": subjects}
         return {"state": state, "config": {"max_bytes": -1}}
 
-    async def page(self, *_: object) -> list[Any]:
-        return []
+    async def page(self, _: str, __: str, sequence: int, *___: int) -> list[Stored]:
+        now = now_ms(SystemClock())
+        waiting = transition.accepted(Request(), "uid", "hash", now)
+        running = transition.begun(waiting, "w", 1, now)
+        changes = [("quiet", waiting), ("failing", waiting), ("failing", running)]
+        return [
+            Stored(NAMES.record_subject(f"{name}.i"), number, now, record.encode(change))
+            for number, (name, change) in enumerate(changes, start=1)
+            if number >= sequence
+        ]
 
 
 class NoHomes:
@@ -60,8 +75,21 @@ class Activator:
         self.registry.register(census)
 
     def letters(self, function: str) -> float | None:
-        labels = {"function": function}
-        return self.registry.get_sample_value("gpuruntime_dead_letters", labels)
+        return self._told("gpuruntime_dead_letters", function)
+
+    def oldest_seconds(self, function: str) -> float | None:
+        return self._told("gpuruntime_function_oldest_seconds", function)
+
+    def _told(self, metric: str, function: str) -> float | None:
+        return self.registry.get_sample_value(metric, {"function": function})
+
+
+async def test_what_runs_does_not_wait() -> None:
+    activator = Activator()
+    await activator.sweep.round()
+
+    assert activator.oldest_seconds("quiet") is not None
+    assert activator.oldest_seconds("failing") is None
 
 
 async def test_a_function_without_dead_letters_has_none_so_that_the_first_is_seen_to_come() -> None:
