@@ -9,6 +9,7 @@ from shared.address import Address
 from shared.duration import Duration
 from shared.invocation.queue_names import QueueNames
 from shared.leader_election import LeaderElectionConfig
+from shared.metrics_tls import MetricsTLSConfig
 from shared.process_settings import Kubeconfig, LogLevel, MetricsAddr, ProbeAddr
 from shared.version import version
 
@@ -111,6 +112,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     probe_addr: ProbeAddr = Address("127.0.0.1", 8081)
     metrics_addr: MetricsAddr = Address("127.0.0.1", 8081)
+    metrics_tls: MetricsTLSConfig = msgspec.field(name="metricsTLS", default=MetricsTLSConfig())
     kubeconfig: Kubeconfig = ""
     log_level: LogLevel = "info"
     namespaces: NamespacesConfig = NamespacesConfig()

@@ -1,7 +1,6 @@
 """Each adapter finds the cluster of the pod that it runs in, by what Kubernetes mounts there."""
 
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from kubernetes_asyncio.config import incluster_config
 from apiserver.kube import kubeconfig
 from controller.runtime import access
 from controller.runtime.errors import AccessError
-from hack.cluster.certificates import Authority
+from hack.cluster.certificates import authority
 from shared.configuration import ConfigurationError
 
 Load = Callable[[], Awaitable[Any]]
@@ -23,13 +22,10 @@ BOTH = pytest.mark.parametrize(
 @pytest.fixture
 def mounted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a service account, in a pod of a cluster at 10.96.0.1."""
-    token, authority = (
-        tmp_path / "token",
-        Authority(tmp_path, datetime(2026, 1, 1, tzinfo=UTC)).certificate_path,
-    )
+    token, trusted = tmp_path / "token", authority(tmp_path).certificate_path
     token.write_text("first\n")
     monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(token))
-    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(authority))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(trusted))
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
     return tmp_path
