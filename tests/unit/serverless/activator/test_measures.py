@@ -30,7 +30,7 @@ class PlayedQueue:
 
     async def ask(self, subject: str, _: object = None) -> dict[str, Any]:
         if subject.startswith("CONSUMER.LIST."):
-            consumers = [
+            consumers: list[dict[str, Any]] = [
                 {"name": name, "num_pending": 0, "num_ack_pending": 0, "config": {}}
                 for name in ("quiet", "failing")
             ]
