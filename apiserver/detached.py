@@ -12,7 +12,7 @@ from apiserver.queue_errors import QueueError
 
 T = TypeVar("T")
 
-# What is left of a pod's 30 s once the server has drained its connections.
+# Once the server has drained its connections; together they take less than a pod is given.
 GRACE: Final = 4.0
 
 log = logging.getLogger(__name__)

@@ -74,7 +74,7 @@ class _Protocol(web.RequestHandler):
         super().data_received(data)
         if self._messages:
             self._stop_timer()
-        elif self._head_timer is None and self._is_between_requests():
+        elif self._head_timer is None and self.is_between_requests():
             self._await_head()
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -92,10 +92,11 @@ class _Protocol(web.RequestHandler):
 
     def _give_up(self) -> None:
         self._head_timer = None
-        if self._is_between_requests():
+        if self.is_between_requests():
             self.force_close()
 
-    def _is_between_requests(self) -> bool:
+    def is_between_requests(self) -> bool:
+        """Whether whatever comes next is a new request."""
         return self._waiter is not None and not self._waiter.done()
 
     def handle_error(
@@ -128,6 +129,13 @@ class EnvelopeRunner(web.AppRunner):
     def __init__(self, app: web.Application, fallback: Fallback, **options: Any) -> None:
         super().__init__(app, **options)
         self._fallback = fallback
+
+    def has_idle_connections(self) -> bool:
+        """Whether a caller keeps a connection for later."""
+        connections = self.server.connections if self.server else []
+        return any(
+            each.is_between_requests() for each in connections if isinstance(each, _Protocol)
+        )
 
     async def _make_server(self) -> web.Server:
         plain = await super()._make_server()

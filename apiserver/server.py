@@ -1,18 +1,22 @@
 """Listening, and stopping to listen without breaking a request."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from apiserver.malformed import LONGEST_ADDRESS, LONGEST_HEADER, EnvelopeRunner, Fallback
 from shared.address import Address
 
 # aiohttp waits this long twice, for the handler and then for its connection, and rounds up:
-# together 25 s, which leaves 5 of the 30 that Kubernetes gives a pod.
+# together 25 s, after those of the parting.
 DRAIN: Final = 12.0
+# Whoever keeps a connection and asks on it within this time learns to open another one.
+PARTING: Final = 5.0
+PARTING_LOOK: Final = 0.05
 KEEPALIVE: Final = 75.0
 HEAD_TIMEOUT: Final = 5.0
 # Clients of a burst beyond this are made to wait a whole second by the kernel.
@@ -29,7 +33,13 @@ class CannotListenError(Exception):
 async def listening(
     app: web.Application, address: Address, fallback: Fallback
 ) -> AsyncIterator[None]:
-    """Serve `app` for the length of the block, then finish the requests in flight."""
+    """Serve `app` for the length of the block, then part with the callers.
+
+    A connection that is closed while a request is on its way loses it, so first every answer says
+    that it is the last on its connection; then the requests in flight are finished.
+    """
+    parting = Parting()
+    app.on_response_prepare.append(parting.tell)
     runner = EnvelopeRunner(
         app,
         fallback,
@@ -44,7 +54,29 @@ async def listening(
         await _listen(runner, address)
         yield
     finally:
+        parting.has_begun = True
+        await _part(runner)
         await runner.cleanup()
+
+
+class Parting:
+    """Whether answers are the last on their connections."""
+
+    def __init__(self) -> None:
+        self.has_begun = False
+
+    async def tell(self, _: web.Request, response: web.StreamResponse) -> None:
+        """Say so in `response`, whose own header was decided before."""
+        if self.has_begun:
+            response.force_close()
+            response.headers[hdrs.CONNECTION] = "close"
+
+
+async def _part(runner: EnvelopeRunner) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(PARTING):
+            while runner.has_idle_connections():  # noqa: ASYNC110 - aiohttp tells nobody
+                await asyncio.sleep(PARTING_LOOK)
 
 
 async def _listen(runner: web.AppRunner, address: Address) -> None:

@@ -9,7 +9,9 @@ from shared.address import Address
 from shared.duration import Duration
 from shared.invocation.queue_names import QueueNames
 from shared.leader_election import LeaderElectionConfig
+from shared.metrics_tls import MetricsTLSConfig
 from shared.process_settings import Kubeconfig, LogLevel, MetricsAddr, ProbeAddr
+from shared.version import version
 
 
 class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -75,9 +77,14 @@ class StorageConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class SidecarConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The worker beside the program of a serverless unit."""
 
-    image: Annotated[str, Meta(description="What the worker runs.", min_length=1)] = (
-        "gpu-runtime/worker:0.1.0"
-    )
+    image: Annotated[
+        str,
+        Meta(
+            description="What workers run, of this release; pods keep what they run until "
+            "something else restarts them.",
+            min_length=1,
+        ),
+    ] = f"gpu-runtime/worker:{version()}"
     cpu: Annotated[str, Meta(description="CPU that a worker has, besides what its unit has.")] = (
         "100m"
     )
@@ -105,6 +112,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     probe_addr: ProbeAddr = Address("127.0.0.1", 8081)
     metrics_addr: MetricsAddr = Address("127.0.0.1", 8081)
+    metrics_tls: MetricsTLSConfig = msgspec.field(name="metricsTLS", default=MetricsTLSConfig())
     kubeconfig: Kubeconfig = ""
     log_level: LogLevel = "info"
     namespaces: NamespacesConfig = NamespacesConfig()

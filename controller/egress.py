@@ -6,13 +6,16 @@ from typing import Any, Final
 
 from controller.non_empty import non_empty
 
+# NodeLocal DNSCache, as Kubernetes and as kubespray install it: no selector finds it.
+_NODE_LOCAL: Final = ("169.254.20.10/32", "169.254.25.10/32")
 _EVERYWHERE: Final = {4: "0.0.0.0/0", 6: "::/0"}
 
 
 def dns() -> dict[str, Any]:
-    """Names are looked up in the cluster, wherever its name server is."""
+    """Names are looked up in the cluster, at a name server in a pod or on the node."""
     ports = [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]
-    return {"to": [{"namespaceSelector": {}}], "ports": ports}
+    on_node = [{"ipBlock": {"cidr": each}} for each in _NODE_LOCAL]
+    return {"to": [{"namespaceSelector": {}}, *on_node], "ports": ports}
 
 
 def public_addresses(private_ranges: Sequence[str]) -> dict[str, Any]:

@@ -43,6 +43,7 @@ from shared import server_version
 from shared.address import Address
 from shared.configuration import ConfigurationError
 from shared.invocation.queue_names import QueueNames
+from shared.metrics_tls import metrics_tls
 from shared.quantity import ACCEPTED, Quantity
 
 NAME = "gpu-runtime-controller"
@@ -67,11 +68,12 @@ class Assembly:
         metrics = InformerMetrics(self._registry)
         caches = Caches(self._client, where, metrics, self._clock, self._randomness)
         needed: list[Cache] = [connection, *caches.informers]
+        tls = metrics_tls(config.metrics_tls, config.probe_addr, config.metrics_addr)
         probes = Probes(
             self._registry, lambda: [why for each in needed for why in each.not_ready()]
         )
         parts = Parts(
-            probes=probes.serving(pair(config.probe_addr), pair(config.metrics_addr)),
+            probes=probes.serving(pair(config.probe_addr), pair(config.metrics_addr), tls),
             caches=needed,
             background=[self._recorder],
             elector=elector,

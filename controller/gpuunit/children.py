@@ -1,16 +1,19 @@
 """The children that a unit shall have, in the order in which they are made."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from controller.caches import Caches
 from controller.child import Child, child, stamped
+from controller.gpuunit import sidecar
 from controller.gpuunit.deployment import deployment
 from controller.gpuunit.labels import added_labels, own_labels
 from controller.gpuunit.network_policy import network_policy
 from controller.gpuunit.rollout import gives_way
 from controller.gpuunit.service import service
 from controller.gpuunit.settings import UnitSettings
+from controller.gpuunit.trouble import image_trouble
 from controller.gpuunit.workload import Workload
 from controller.kinds import DEPLOYMENTS, NETWORK_POLICIES, SERVICES
 from controller.runtime.covering import covers
@@ -48,25 +51,28 @@ def deployment_child(
 ) -> Child:
     """Its hash leaves out whether the old pod gives way: that comes and goes in every rollout."""
     live = caches.deployments.get(child_key(unit))
-    body = asked_for(unit, settings, live)
+    body = asked_for(unit, settings, live, workload)
     fingerprint = digest(body)
     if live is not None and is_rolled_out(live, body, fingerprint) and gives_way(unit, workload):
-        labels = template_labels(body["spec"])
-        body = deployment(unit, settings, labels, giving_way=True)
+        labels, same = template_labels(body["spec"]), with_worker_of(settings, body["spec"])
+        body = deployment(unit, same, labels, giving_way=True)
     return Child(DEPLOYMENTS, stamped(body, fingerprint), live, UnitReason.DEPLOYMENT_SYNC_FAILED)
 
 
-def asked_for(unit: GPUUnit, settings: UnitSettings, live: Deployment | None) -> dict[str, Any]:
-    """The Deployment of the spec; added labels alone restart nobody's pod.
+def asked_for(
+    unit: GPUUnit, settings: UnitSettings, live: Deployment | None, workload: Workload
+) -> dict[str, Any]:
+    """The Deployment of the spec; added labels or a new worker's image restart nobody's pod.
 
-    They reach the pods when something else does.
+    They reach the pods when something else does, or where the worker's image cannot be had.
     """
     if live is not None:
+        same = settings if lacks_image(workload) else with_worker_of(settings, live.spec)
         mine = own_labels(unit)
         labels = {
             name: value for name, value in template_labels(live.spec).items() if name not in mine
         }
-        body = deployment(unit, settings, labels, giving_way=False)
+        body = deployment(unit, same, labels, giving_way=False)
         if live.metadata.annotations.get(APPLIED_HASH) == digest(body):
             return body
     return deployment(unit, settings, added_labels(unit, settings), giving_way=False)
@@ -82,6 +88,21 @@ def is_rolled_out(live: Deployment, body: Mapping[str, Any], fingerprint: str) -
 def template_labels(spec: Mapping[str, Any]) -> dict[str, str]:
     labels: dict[str, str] = spec.get("template", {}).get("metadata", {}).get("labels") or {}
     return labels
+
+
+def with_worker_of(settings: UnitSettings, spec: Mapping[str, Any]) -> UnitSettings:
+    """The settings with the worker's image of a Deployment, if that has one."""
+    beside = spec.get("template", {}).get("spec", {}).get("initContainers") or []
+    found = next((each["image"] for each in beside if each["name"] == sidecar.NAME), None)
+    if found is None:
+        return settings
+    return replace(settings, sidecar=replace(settings.sidecar, image=found))
+
+
+def lacks_image(workload: Workload) -> bool:
+    """Whether the image of a worker cannot be had."""
+    workers = [each for pod in workload.current for each in pod.status.init_container_statuses]
+    return any(map(image_trouble, workers))
 
 
 def child_key(unit: GPUUnit) -> ObjectKey:

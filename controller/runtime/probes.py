@@ -1,5 +1,6 @@
 """Liveness, readiness and metrics over HTTP, on one address or two."""
 
+import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
@@ -24,7 +25,10 @@ class Probes:
 
     @asynccontextmanager
     async def serving(
-        self, probes: tuple[str, int], metrics: tuple[str, int]
+        self,
+        probes: tuple[str, int],
+        metrics: tuple[str, int],
+        metrics_tls: ssl.SSLContext | None = None,
     ) -> AsyncIterator[None]:
         """Answer for the length of the block; equal addresses are served by one listener."""
         health = [web.get("/healthz", self._healthz), web.get("/readyz", self._readyz)]
@@ -33,7 +37,7 @@ class Probes:
             async with listening(probes, [*health, *measures]):
                 yield
             return
-        async with listening(probes, health), listening(metrics, measures):
+        async with listening(probes, health), listening(metrics, measures, metrics_tls):
             yield
 
     async def _healthz(self, _: web.Request) -> web.Response:
@@ -46,21 +50,23 @@ class Probes:
 
 
 @asynccontextmanager
-async def listening(address: tuple[str, int], routes: list[web.RouteDef]) -> AsyncIterator[None]:
+async def listening(
+    address: tuple[str, int], routes: list[web.RouteDef], tls: ssl.SSLContext | None = None
+) -> AsyncIterator[None]:
     app = web.Application()
     app.add_routes(routes)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
     await runner.setup()
     try:
-        await listen(runner, *address)
+        await listen(runner, *address, tls)
         yield
     finally:
         await runner.cleanup()
 
 
-async def listen(runner: web.AppRunner, host: str, port: int) -> None:
+async def listen(runner: web.AppRunner, host: str, port: int, tls: ssl.SSLContext | None) -> None:
     try:
-        await web.TCPSite(runner, host or None, port).start()
+        await web.TCPSite(runner, host or None, port, ssl_context=tls).start()
     except OSError as error:
         raise CannotListenError(
             f"cannot listen on {host}:{port}: {error.strerror}. "

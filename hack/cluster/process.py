@@ -34,7 +34,7 @@ class Command:
     arguments: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
-    stop_seconds: float = 30.0
+    stop_seconds: float = 40.0
 
     def fingerprint(self) -> str:
         parts = (*self.arguments, *sorted(map(str, self.environment.items())), *self.inputs)

@@ -10,6 +10,7 @@ from shared.address import Address
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits
 from shared.leader_election import LeaderElectionConfig
+from shared.metrics_tls import MetricsTLSConfig
 from shared.process_settings import Kubeconfig, LogLevel, MetricsAddr, ProbeAddr
 
 
@@ -47,6 +48,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     probe_addr: ProbeAddr = Address("127.0.0.1", 8082)
     metrics_addr: MetricsAddr = Address("127.0.0.1", 8082)
+    metrics_tls: MetricsTLSConfig = msgspec.field(name="metricsTLS", default=MetricsTLSConfig())
     kubeconfig: Kubeconfig = ""
     log_level: LogLevel = "info"
     namespaces: NamespacesConfig = NamespacesConfig()
@@ -57,8 +59,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     runtime_api_token_file: Annotated[
         str,
         Meta(
-            description="File that holds a token of both roles at the runtime API, read at each "
-            "call; empty: it asks for none."
+            description="File that holds one token of both roles at the runtime API and nothing "
+            "else, read at each call; empty: it asks for none."
         ),
     ] = ""
     nats: NATSConfig = NATSConfig()

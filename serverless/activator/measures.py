@@ -77,7 +77,7 @@ class FunctionCensus(Collector):
             "running", "Invocations that run.", {k: v.running for k, v in loads.items()}
         )
         ages = {k: (now - at) / 1000 for k, at in self._sweep.oldest().items()}
-        yield self._by_function("oldest_seconds", "Age of the oldest open invocation.", ages)
+        yield self._by_function("oldest_seconds", "Age of the oldest that waits.", ages)
         yield self._workers()
         yield self._dead_letters()
         yield self._record_fullness()
@@ -101,8 +101,10 @@ class FunctionCensus(Collector):
         family = GaugeMetricFamily(
             "gpuruntime_dead_letters", "Dead letters that are kept.", labels=["function"]
         )
-        for function, count in self._sweep.dead_letters.items() if self._is_leader() else ():
-            family.add_metric([function], count)
+        letters = self._sweep.dead_letters
+        if letters is not None and self._is_leader():
+            for function, count in (dict.fromkeys(self._depths.all(), 0) | letters).items():
+                family.add_metric([function], count)
         return family
 
     def _record_fullness(self) -> GaugeMetricFamily:

@@ -43,6 +43,7 @@ from shared import server_version
 from shared.address import Address
 from shared.configuration import ConfigurationError
 from shared.invocation.streams import streams
+from shared.metrics_tls import metrics_tls
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpuunit import GPUUnit
 
@@ -124,11 +125,12 @@ class Assembly:
             config.nats.names,
             known_in(functions, where),
         )
+        tls = metrics_tls(config.metrics_tls, config.probe_addr, config.metrics_addr)
         probes = Probes(
             self._registry, lambda: [why for each in needed for why in each.not_ready()]
         )
         parts = Parts(
-            probes=probes.serving(pair(config.probe_addr), pair(config.metrics_addr)),
+            probes=probes.serving(pair(config.probe_addr), pair(config.metrics_addr), tls),
             caches=needed,
             background=[self._recorder, reports, Callout(door, gate, secrets.signer, clock)],
             elector=elector,

@@ -20,6 +20,7 @@ from serverless.queue.errors import QueueError, UnavailableError
 from serverless.queue.stored import Stored
 from shared.invocation.limits import CLOCK_SKEW_SECONDS
 from shared.invocation.queue_names import ids_of
+from shared.invocation.state import State
 
 ROUND_SECONDS: Final = 10.0
 PAGE: Final = 256
@@ -35,6 +36,7 @@ class Open:
 
     key: str
     function_uid: str
+    is_queued: bool
     is_final: bool
     run: int
     accepted_at: int
@@ -60,15 +62,16 @@ class Sweep:
         self._most = most
         self._cursor = 0
         self._open: dict[int, Open] = {}
-        self.dead_letters: dict[str, int] = {}
+        self.dead_letters: dict[str, int] | None = None  # until somebody has looked
         self.record_fullness = 0.0
 
     def oldest(self) -> dict[str, int]:
-        """When the oldest invocation of each function that is not final was accepted."""
+        """When the oldest invocation of each function that waits was accepted."""
         found: dict[str, int] = {}
-        for each in self._open.values():
+        latest = {each.key: each for each in self._open.values()}  # a later place knows better
+        for each in latest.values():
             request_id = ids_of(each.key)[0]
-            if not each.is_final:
+            if each.is_queued:
                 found[request_id] = min(each.accepted_at, found.get(request_id, each.accepted_at))
         return found
 
@@ -101,6 +104,7 @@ class Sweep:
                 Open(
                     key=self._records.key_of(stored),
                     function_uid=record.function_uid,
+                    is_queued=record.state is State.QUEUED,
                     is_final=record.is_final,
                     run=record.run,
                     accepted_at=record.accepted_at,

@@ -27,6 +27,7 @@ UNSAID: Final = frozenset(
         HTTPStatus.TOO_MANY_REQUESTS,
     }
 )
+FILE_KEY: Final = "runtimeApiTokenFile"
 OVER: Final = frozenset({"succeeded", "failed"})
 
 log = logging.getLogger(__name__)
@@ -118,10 +119,18 @@ class UnitsAPI:
 
 
 def authorization(token_file: str) -> dict[str, str]:
-    """The header that holds our token, which may have been renewed; none where we have none."""
+    """The header that holds our token, which may have been renewed; none where we have none.
+
+    ConfigurationError where the file holds anything else than one token.
+    """
     if not token_file:
         return {}
-    return {hdrs.AUTHORIZATION: f"Bearer {secret_of(token_file, 'runtimeApiTokenFile')}"}
+    token = secret_of(token_file, FILE_KEY)
+    if len(token.split()) != 1 or not token.isprintable():
+        raise ConfigurationError(
+            f"{FILE_KEY}: {token_file!r} must hold one token and nothing else, as callers send it"
+        )
+    return {hdrs.AUTHORIZATION: f"Bearer {token}"}
 
 
 def content(answer: bytes) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from serverless.queue.config import QueueConfig
 from shared.address import Address
 from shared.duration import Duration
 from shared.invocation.queue_names import QueueNames
+from shared.metrics_tls import MetricsTLSConfig
 from shared.process_settings import LogLevel, MetricsAddr, ProbeAddr
 
 
@@ -23,6 +24,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     probe_addr: ProbeAddr = Address("127.0.0.1", 8083)
     metrics_addr: MetricsAddr = Address("127.0.0.1", 8083)
+    metrics_tls: MetricsTLSConfig = msgspec.field(name="metricsTLS", default=MetricsTLSConfig())
     log_level: LogLevel = "info"
     nats: NATSConfig = NATSConfig()
     dsn_file: Annotated[

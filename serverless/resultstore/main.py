@@ -24,6 +24,7 @@ from serverless.resultstore.store import Store
 from shared import command_line, configuration, logfmt
 from shared.configuration import ConfigurationError
 from shared.exitcode import ExitCode
+from shared.metrics_tls import metrics_tls
 from shared.version import version
 
 NAME: Final = "gpu-runtime-result-store"
@@ -67,9 +68,10 @@ async def serving(
     intake = Intake(queue, config.nats.names, store, IntakeMetrics(registry), clock)
     retention = Retention(store, config.retention.seconds, clock)
     probes = Probes(registry, lambda: [*queue.not_ready(), *store.not_ready()])
+    tls = metrics_tls(config.metrics_tls, config.probe_addr, config.metrics_addr)
     places = [(each.host, each.port) for each in (config.probe_addr, config.metrics_addr)]
     async with (
-        probes.serving(places[0], places[1]),
+        probes.serving(places[0], places[1], tls),
         running([queue, store, intake, retention]),
     ):
         yield store

@@ -1,11 +1,14 @@
-"""A stop lets requests in flight finish, on a real socket."""
+"""A stop loses no request, in flight or on a connection that was kept, on a real socket."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import aiohttp
+import pytest
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
+from apiserver import server
 from apiserver.access import AccessRecorder
 from apiserver.malformed import Fallback
 from apiserver.process import Process
@@ -14,10 +17,11 @@ from apiserver.services.cluster import OFF
 from apiserver.services.readiness import Readiness
 from shared.address import Address
 from shared.exitcode import ExitCode
+from tests.support.eventually import eventually
 
 
 class SlowApp:
-    """One route that answers when the test lets it."""
+    """One route that answers when the test lets it, and one that answers at once."""
 
     def __init__(self) -> None:
         self.entered = asyncio.Event()
@@ -25,12 +29,16 @@ class SlowApp:
         self.stopping = asyncio.Event()
         self.app = web.Application()
         self.app.router.add_get("/slow", self._slow)
+        self.app.router.add_post("/quick", self._quick)
         self.app.on_shutdown.append(self._on_shutdown)
 
     async def _slow(self, _: web.Request) -> web.Response:
         self.entered.set()
         await self.release.wait()
         return web.Response(text="finished")
+
+    async def _quick(self, _: web.Request) -> web.Response:
+        return web.Response(text="done")
 
     async def _on_shutdown(self, _: web.Application) -> None:
         self.stopping.set()
@@ -56,8 +64,7 @@ async def test_a_request_in_flight_finishes_before_the_background_work_ends(
 ) -> None:
     slow, work, readiness = SlowApp(), Work(), Readiness(lambda: OFF)
     process = Process(readiness, {"work": work.run})
-    address = Address("127.0.0.1", unused_tcp_port)
-    fallback = Fallback(AccessRecorder(CollectorRegistry()), lambda: "id", head_timeout=60.0)
+    address, fallback = Address("127.0.0.1", unused_tcp_port), a_fallback()
     async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
         running = group.create_task(process.run(listening(slow.app, address, fallback)))
         await work.begun.wait()
@@ -71,6 +78,57 @@ async def test_a_request_in_flight_finishes_before_the_background_work_ends(
         assert await answer == "finished"
         assert await running is ExitCode.CLEAN
     assert work.ended.is_set()
+
+
+async def test_who_keeps_a_connection_is_answered_on_it_and_told_to_open_another(
+    unused_tcp_port: int,
+) -> None:
+    app, work, readiness = SlowApp().app, Work(), Readiness(lambda: OFF)
+    process = Process(readiness, {"work": work.run})
+    address = Address("127.0.0.1", unused_tcp_port)
+    async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
+        running = group.create_task(process.run(listening(app, address, a_fallback())))
+        await work.begun.wait()
+        first = await _post(session, f"{address.url}/quick")
+        process.stop()
+        await eventually(reasons_of(readiness))
+        last = await _post(session, f"{address.url}/quick")
+        assert await running is ExitCode.CLEAN
+
+    assert (first.status, first.headers.get("Connection")) == (200, None)
+    assert (last.status, last.headers.get("Connection")) == (200, "close")
+
+
+async def test_who_keeps_a_connection_and_does_not_ask_is_not_waited_for_long(
+    unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "PARTING", 0.0)
+    app, work = SlowApp().app, Work()
+    process = Process(Readiness(lambda: OFF), {"work": work.run})
+    address = Address("127.0.0.1", unused_tcp_port)
+    async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
+        running = group.create_task(process.run(listening(app, address, a_fallback())))
+        await work.begun.wait()
+        await _post(session, f"{address.url}/quick")
+        process.stop()
+        assert await running is ExitCode.CLEAN
+
+
+def a_fallback() -> Fallback:
+    return Fallback(AccessRecorder(CollectorRegistry()), lambda: "id", head_timeout=60.0)
+
+
+def reasons_of(readiness: Readiness) -> Callable[[], Awaitable[tuple[str, ...]]]:
+    async def reasons() -> tuple[str, ...]:
+        return readiness.reasons()
+
+    return reasons
+
+
+async def _post(session: aiohttp.ClientSession, url: str) -> aiohttp.ClientResponse:
+    async with session.post(url) as response:
+        await response.read()
+        return response
 
 
 async def _get(session: aiohttp.ClientSession, url: str) -> str:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -131,7 +132,24 @@ def test_an_image_runs_as_nobody_from_a_pinned_base(dockerfile: Path) -> None:
     assert last(final, "USER").rest == f"{NOBODY}:{NOBODY}"
     assert last(final, "ENTRYPOINT").words[:2] == ["python", "-m"]
     assert "/healthz" in last(final, "HEALTHCHECK").rest
-    assert not any(each.verb == "RUN" for each in final), "nothing is installed where it runs"
+    assert "install " not in last(final, "RUN").rest.replace("uninstall ", ""), (
+        "nothing is installed where it runs"
+    )
+
+
+def test_the_tools_of_the_base_are_taken_out(tmp_path: Path) -> None:
+    """In a folder that stands for /usr/local of the base, with what its Python brings."""
+    (command,) = {last(stages(each)[1], "RUN").rest for each in DOCKERFILES}
+    base = tmp_path / "local"
+    venv.create(base, with_pip=True)
+    library = base / "lib" / "python{}.{}".format(*sys.version_info[:2])
+    (library / "ensurepip").mkdir()
+    there, path = command.replace("/usr/local", str(base)), f"{base / 'bin'}:{os.environ['PATH']}"
+    subprocess.run(("/bin/sh", "-ec", there), env={"PATH": path}, check=True)
+
+    assert not list(library.glob("site-packages/*.dist-info"))
+    assert not (library / "ensurepip").exists()
+    assert not list(base.glob("bin/pip*"))
 
 
 def test_the_images_are_built_in_the_same_way() -> None:

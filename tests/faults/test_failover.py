@@ -78,7 +78,8 @@ async def system(installed: ControlPlane, site: Site, tmp_path: Path) -> AsyncIt
             start(ours.RUNTIME_API, "one"),
             start(ours.RUNTIME_API, "two"),
         )
-        world, rotation = RealWorld(site, gateway), Rotation(one.url, two.url)
+        world = RealWorld(site, gateway)
+        rotation = await processes.enter_async_context(Rotation(one.url, two.url))
         yield System(site, world, (leading, standby), (one, two), rotation, [])
 
 
@@ -168,7 +169,10 @@ async def test_replicas_are_restarted_one_after_the_other_and_no_request_fails(
 
 
 async def stopped(rotation: Rotation, replica: Running) -> int | None:
-    """As Kubernetes does it: out of the Service, and told to stop when nobody comes any more."""
+    """As Kubernetes does it: out of the Service, and told to stop when nobody new comes.
+
+    Whoever has a connection goes on using it.
+    """
     await rotation.take_out(replica.url)
     return await replica.process.end(signal.SIGTERM)
 

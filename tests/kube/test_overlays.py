@@ -1,11 +1,13 @@
 """What is in the overlays: the server takes it, our pods may run, and our programs can read it."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+import yaml
 
 from apiserver.clock import SystemClock
 from apiserver.config import Config as APIConfig
@@ -35,7 +37,7 @@ CONFIGS: dict[str, type[msgspec.Struct]] = {
 }
 LOCK = ROOT / "requirements.lock"
 WORKLOADS = ("Deployment", "StatefulSet", "Job")
-STOP_SECONDS = {"activator": 30, "controller-manager": 30, "runtime-api": 25}
+STOP_SECONDS = {"activator": 30, "controller-manager": 30, "runtime-api": 34}
 
 
 def pods_of(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -129,6 +131,37 @@ async def test_streams_are_on_as_many_servers_as_there_are(installed: ControlPla
     objects = await rendered(installed, "ha")
     for program in ("activator", "runtime-api"):
         assert shipped_settings(objects, program)["nats"]["limits"]["replicas"] == 3
+
+
+async def test_no_two_servers_of_the_queue_share_a_machine_whose_loss_must_be_survived(
+    installed: ControlPlane,
+) -> None:
+    spread = {
+        overlay: pods_of(await rendered(installed, overlay))["nats"]["topologySpreadConstraints"][0]
+        for overlay in OVERLAYS
+    }
+
+    assert [spread[each]["whenUnsatisfiable"] for each in OVERLAYS] == [
+        "ScheduleAnyway",
+        "ScheduleAnyway",
+        "DoNotSchedule",
+    ]
+    assert (spread["ha"]["maxSkew"], spread["ha"]["minDomains"]) == (1, 3)
+
+
+async def test_monitoring_is_taken_beside_an_overlay(installed: ControlPlane) -> None:
+    text = await admin_kubectl(installed).run("kustomize", str(ROOT / "manifests" / "monitoring"))
+    objects = [each for each in yaml.safe_load_all(text) if each]
+    dashboard = named(objects, "ConfigMap", "gpu-runtime-dashboard")
+
+    assert {each["kind"] for each in objects} == {
+        "ConfigMap",
+        "PodMonitor",
+        "PrometheusRule",
+        "ServiceMonitor",
+    }
+    assert {each["metadata"]["namespace"] for each in objects} == {"runtime-system"}
+    assert json.loads(dashboard["data"]["dashboard.json"])["panels"]
 
 
 async def test_the_queue_is_the_release_that_is_tested(installed: ControlPlane) -> None:

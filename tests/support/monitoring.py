@@ -44,7 +44,7 @@ def expressions() -> Iterator[str]:
 
 def asked_for(expression: str) -> set[Asked]:
     """Every metric of one expression with the labels that it is selected by."""
-    bare = re.sub(r'"[^"]*"', '""', re.sub(r"\[\w+\]", "", expression))
+    bare = re.sub(r'"[^"]*"', '""', re.sub(r"\[[\w:]+\]", "", expression))
     grouped = re.sub(r"\b(by|without)\s*\([^)]*\)", "", bare)
     found = re.finditer(rf"({NAME})\s*(?:\{{([^}}]*)\}})?(?!\w*\s*\()", grouped)
     return {

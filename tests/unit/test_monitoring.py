@@ -1,12 +1,37 @@
-"""Alerts lead to the runbook, and the reader of expressions finds what is in them."""
+"""Alerts lead to the runbook, monitors to ports, and expressions to the metrics in them."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
+import pytest
+import yaml
+
+from controller.gpuunit.children import asked_for as asked_for_pod
+from controller.gpuunit.workload import Workload
 from hack.local.home import ROOT
+from tests.support.gpu_units import a_unit
 from tests.support.monitoring import Asked, alerts, asked_for, shown
+from tests.unit.controller.gpuunit.golden_deployments import shipped_settings
 
+MANIFESTS = ROOT / "manifests"
 RUNBOOK = (ROOT / "docs" / "runbook.md").read_text()
 PARTS = ("**Means.**", "**Look.**", "**Do.**")
+
+
+def shipped(kind: str) -> list[dict[str, Any]]:
+    """Every object of a kind in the folders of our programs, as written."""
+    files = [path for path in sorted(MANIFESTS.glob("*/*.yaml")) if path.parent.name != "samples"]
+    found = [each for path in files for each in yaml.safe_load_all(path.read_text())]
+    return [each for each in found if isinstance(each, dict) and each.get("kind") == kind]
+
+
+def name_of(found: dict[str, Any]) -> str:
+    return str(found["metadata"]["name"])
+
+
+def covers(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+    return wanted.items() <= labels.items()
 
 
 def entries() -> dict[str, str]:
@@ -33,9 +58,54 @@ def test_every_entry_says_what_it_means_what_to_look_at_and_what_to_do() -> None
         assert re.search(r"^(kubectl|curl) ", text, re.MULTILINE), f"{name}: no command to type"
 
 
+@pytest.mark.parametrize("monitor", shipped("ServiceMonitor"), ids=name_of)
+def test_a_monitor_finds_the_port_that_a_program_serves_its_metrics_on(
+    monitor: dict[str, Any],
+) -> None:
+    labels = monitor["spec"]["selector"]["matchLabels"]
+    (service,) = [each for each in shipped("Service") if covers(each["metadata"]["labels"], labels)]
+    (deployment,) = [
+        each
+        for each in shipped("Deployment")
+        if covers(each["spec"]["template"]["metadata"]["labels"], service["spec"]["selector"])
+    ]
+    (endpoint,) = monitor["spec"]["endpoints"]
+    (port,) = service["spec"]["ports"]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    (served,) = container["ports"]
+
+    assert endpoint["path"] == "/metrics"
+    assert endpoint["port"] == port["name"]
+    assert port["targetPort"] == served["name"]
+    assert port["port"] == served["containerPort"]
+
+
+def test_every_program_of_ours_is_monitored() -> None:
+    assert {name_of(each) for each in shipped("ServiceMonitor")} == {
+        name_of(each) for each in shipped("Deployment")
+    }
+
+
+def test_workers_are_found_by_their_labels_and_by_the_name_of_their_port() -> None:
+    (monitor,) = shipped("PodMonitor")
+    settings = shipped_settings()
+    worker = a_unit(serverless={"requestID": "echo"})
+    pod = asked_for_pod(worker, settings, None, Workload())["spec"]["template"]
+    (sidecar,) = pod["spec"]["initContainers"]
+    (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
+
+    assert monitor["spec"]["namespaceSelector"] == {"matchNames": [settings.namespaces.instance]}
+    assert covers(pod["metadata"]["labels"], monitor["spec"]["selector"]["matchLabels"])
+    assert endpoint["port"] in [each["name"] for each in sidecar["ports"]]
+
+
 def test_metrics_are_found_in_expressions() -> None:
     asked = asked_for('sum by (a) (rate(one_total{b=~"x|y", c!="d"}[5m])) or 0 * max(two) > 1')
     assert asked == {Asked("one_total", frozenset({"b", "c"})), Asked("two", frozenset())}
+
+
+def test_metrics_are_found_in_a_stretch_of_an_expression() -> None:
+    assert asked_for("delta(max by (a) (one)[15m:1m])") == {Asked("one", frozenset())}
 
 
 def test_series_are_found_on_a_page() -> None:

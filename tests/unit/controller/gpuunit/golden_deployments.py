@@ -11,21 +11,27 @@ from typing import Any
 
 import msgspec
 
-from controller.config import Config
+from controller.config import Config, SidecarConfig
 from controller.gpuunit.children import asked_for
 from controller.gpuunit.settings import UnitSettings
+from controller.gpuunit.workload import Workload
 from controller.parts import namespaces, unit_settings
 from controller.runtime.digest import digest
 from shared.v1alpha1.gpuunit import GPUUnit
 
+WORKER_IMAGE = "gpu-runtime/worker:0.1.0"
 FOLDER = Path(__file__).parent / "golden"
 PATHS = sorted(FOLDER.glob("*.json"))
 OLDER = sorted(FOLDER.glob("older/*.json"))
 
 
-def shipped_settings() -> UnitSettings:
-    """Those of a controller that nobody has configured otherwise."""
-    return unit_settings(Config(), namespaces(Config().namespaces))
+def shipped_settings(worker_image: str = WORKER_IMAGE) -> UnitSettings:
+    """Those of a controller that nobody has configured otherwise.
+
+    The worker's image is that of the first release: a later one restarts nobody's pod.
+    """
+    config = Config(sidecar=SidecarConfig(image=worker_image))
+    return unit_settings(config, namespaces(config.namespaces))
 
 
 def stored_unit(path: Path) -> GPUUnit:
@@ -34,7 +40,7 @@ def stored_unit(path: Path) -> GPUUnit:
 
 def made_of(unit: GPUUnit) -> dict[str, Any]:
     """What the present code applies for a unit that has nothing yet, and the hash of it."""
-    body = asked_for(unit, shipped_settings(), None)
+    body = asked_for(unit, shipped_settings(), None, Workload())
     return {"deployment": body, "hash": digest(body)}
 
 

@@ -6,14 +6,25 @@ from typing import Any
 
 import msgspec
 import pytest
+import yaml
+from msgspec.structs import replace
 
 from controller.child import Child, Step, next_step, stamped
+from controller.config import Config
 from controller.gpuunit.children import asked_for
+from controller.gpuunit.settings import UnitSettings
+from controller.gpuunit.workload import Workload
 from controller.kinds import DEPLOYMENTS
 from controller.runtime.digest import digest
+from hack.images import tag
+from hack.local.home import ROOT
 from shared.deployment import Deployment
+from shared.meta import ObjectMeta
+from shared.pod import ContainerState, ContainerStatus, Pod, PodStatus, Waiting
 from shared.reasons import UnitReason
+from shared.version import version
 from tests.unit.controller.gpuunit.golden_deployments import (
+    FOLDER,
     OLDER,
     PATHS,
     made_of,
@@ -21,6 +32,10 @@ from tests.unit.controller.gpuunit.golden_deployments import (
     stored_unit,
 )
 
+NEW_WORKER = "registry.example/gpu-runtime/worker:9.9.9"
+NOT_SEEN = Workload()
+WORKER = FOLDER / "worker.json"
+ALL = pytest.mark.parametrize("path", [*PATHS, *OLDER], ids=lambda path: path.stem)
 RELEASED = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 WARNING = (
     "every pod of such a unit would restart when this controller is installed: if that is "
@@ -45,13 +60,50 @@ def test_the_pods_of_a_unit_stay_as_they_were_released(path: Path) -> None:
     assert made["hash"] == golden["hash"], "the hash of what was applied is another one"
 
 
-@pytest.mark.parametrize("path", [*PATHS, *OLDER], ids=lambda path: path.stem)
-def test_a_new_controller_finds_nothing_to_do(path: Path) -> None:
-    """With the Deployment in the cluster as the released controller has written it."""
+def in_cluster(path: Path) -> Deployment:
+    """The Deployment as the released controller has written it."""
     golden = released(path)
-    unit = stored_unit(path)
-    live = msgspec.convert(stamped(golden["deployment"], golden["hash"]), Deployment)
-    body = asked_for(unit, shipped_settings(), live)
-    child = Child(DEPLOYMENTS, stamped(body, digest(body)), live, UnitReason.DEPLOYMENT_SYNC_FAILED)
+    return msgspec.convert(stamped(golden["deployment"], golden["hash"]), Deployment)
 
-    assert next_step(child) is Step.NOTHING
+
+def step(path: Path, settings: UnitSettings, workload: Workload = NOT_SEEN) -> Step:
+    live = in_cluster(path)
+    body = asked_for(stored_unit(path), settings, live, workload)
+    child = Child(DEPLOYMENTS, stamped(body, digest(body)), live, UnitReason.DEPLOYMENT_SYNC_FAILED)
+    return next_step(child)
+
+
+@ALL
+def test_a_new_controller_finds_nothing_to_do(path: Path) -> None:
+    assert step(path, shipped_settings()) is Step.NOTHING
+
+
+@ALL
+def test_a_new_image_of_the_worker_alone_restarts_no_pod(path: Path) -> None:
+    assert step(path, shipped_settings(NEW_WORKER)) is Step.NOTHING
+
+
+def test_a_new_image_of_the_worker_comes_with_whatever_else_restarts_the_pod() -> None:
+    unit = stored_unit(WORKER)
+    other = replace(unit, spec=replace(unit.spec, image="example/other:2"))
+    body = asked_for(other, shipped_settings(NEW_WORKER), in_cluster(WORKER), NOT_SEEN)
+    (worker,) = body["spec"]["template"]["spec"]["initContainers"]
+
+    assert worker["image"] == NEW_WORKER
+
+
+def test_a_worker_whose_image_cannot_be_had_gets_the_new_one() -> None:
+    waiting = ContainerState(waiting=Waiting(reason="ImagePullBackOff"))
+    status = PodStatus(init_container_statuses=(ContainerStatus(name="worker", state=waiting),))
+    stuck = Workload(current=(Pod(metadata=ObjectMeta(name="p"), status=status),))
+
+    assert step(WORKER, shipped_settings(), stuck) is Step.NOTHING
+    assert step(WORKER, shipped_settings(NEW_WORKER), stuck) is not Step.NOTHING
+
+
+def test_the_worker_is_of_this_release_and_the_manifests_say_so() -> None:
+    image = tag("worker", version())
+    assert Config().sidecar.image == image
+    for path in ("controller/controller.yaml", "overlays/dev/controller.yaml"):
+        said = yaml.safe_load((ROOT / "manifests" / path).read_text())
+        assert said["sidecar"]["image"] == image

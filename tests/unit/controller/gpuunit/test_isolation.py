@@ -8,6 +8,7 @@ import yaml
 
 from controller.gpuunit.children import asked_for
 from controller.gpuunit.network_policy import network_policy
+from controller.gpuunit.workload import Workload
 from hack.local.home import ROOT
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.support.gpu_units import STOCK, a_unit
@@ -32,7 +33,9 @@ def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def holding_for(unit: GPUUnit) -> list[dict[str, Any]]:
-    pod = asked_for(unit, shipped_settings(), None)["spec"]["template"]["metadata"]["labels"]
+    pod = asked_for(unit, shipped_settings(), None, Workload())["spec"]["template"]["metadata"][
+        "labels"
+    ]
     return [
         each["spec"]
         for each in SHIPPED

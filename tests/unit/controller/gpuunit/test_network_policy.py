@@ -7,7 +7,11 @@ from controller.gpuunit.network_policy import network_policy
 from tests.support.gpu_units import FULL, STOCK, a_unit, settings
 
 DNS = {
-    "to": [{"namespaceSelector": {}}],
+    "to": [
+        {"namespaceSelector": {}},
+        {"ipBlock": {"cidr": "169.254.20.10/32"}},
+        {"ipBlock": {"cidr": "169.254.25.10/32"}},
+    ],
     "ports": [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}],
 }
 PUBLIC = {

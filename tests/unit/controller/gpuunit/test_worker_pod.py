@@ -26,13 +26,13 @@ QUEUE_POLICY = {
     ],
     "ports": [{"protocol": "TCP", "port": 4222}],
 }
-# What was applied before there were workers: another digest restarts the pods of users.
+# What units without workers get: another first digest restarts the pods of users.
 BEFORE_WORKERS = {
-    "plain": (a_unit(), "43ba01001afedc68", "433da86f747dc835"),
+    "plain": (a_unit(), "43ba01001afedc68", "ff051b4b6afc8c28"),
     "full": (
         a_unit(annotations={wellknown.ADMITTED: "node-1"}, **FULL),
         "de166c6e7d991a66",
-        "84877255825de9a0",
+        "fba3ea534e503c8f",
     ),
     "stock": (a_unit(namespace=STOCK, **FULL), "446b5a9084603dea", "aad2860142e4c656"),
 }

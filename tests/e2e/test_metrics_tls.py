@@ -1,0 +1,52 @@
+"""Metrics over TLS, on a real socket, with certificates that are renewed."""
+
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+
+import aiohttp
+import pytest
+from prometheus_client import CollectorRegistry, Gauge
+
+from controller.runtime.probes import Probes
+from hack.cluster.certificates import Authority, Leaf, authority
+from shared.address import Address
+from shared.metrics_tls import MetricsTLSConfig, metrics_tls
+from tests.support.eventually import eventually
+
+HOST = "127.0.0.1"
+LEAF = Leaf("server", "metrics", addresses=(HOST,))
+
+
+async def metrics(url: str, trusted: Authority) -> str:
+    """What a collector reads that trusts one authority, on a connection of its own."""
+    context = ssl.create_default_context(cafile=str(trusted.certificate_path))
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"{url}/metrics", ssl=context) as response,
+    ):
+        return await response.text()
+
+
+async def test_metrics_are_served_with_the_certificate_that_is_there_now(
+    tmp_path: Path, unused_tcp_port_factory: Callable[[], int]
+) -> None:
+    first, second = authority(tmp_path / "first"), authority(tmp_path / "second")
+    certificate, key = first.issue(LEAF)
+    probes, served = Address(HOST, unused_tcp_port_factory()), unused_tcp_port_factory()
+    config = MetricsTLSConfig(cert_file=str(certificate), key_file=str(key))
+    tls = metrics_tls(config, probes, Address(HOST, served))
+    registry = CollectorRegistry()
+    Gauge("answer", "What was asked.", registry=registry).set(42)
+    url = f"https://{HOST}:{served}"
+    async with Probes(registry, lambda: ()).serving((HOST, probes.port), (HOST, served), tls):
+        assert "answer 42.0" in await metrics(url, first)
+        with pytest.raises(aiohttp.ClientConnectorCertificateError):
+            await metrics(url, second)
+
+        new_certificate, new_key = second.issue(LEAF)
+        certificate.write_bytes(new_certificate.read_bytes())
+        key.write_bytes(new_key.read_bytes())
+        renewed = await eventually(lambda: metrics(url, second), tolerate=aiohttp.ClientError)
+
+    assert "answer 42.0" in renewed

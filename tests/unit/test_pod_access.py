@@ -1,0 +1,69 @@
+"""Each adapter finds the cluster of the pod that it runs in, by what Kubernetes mounts there."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubernetes_asyncio.config import incluster_config
+
+from apiserver.kube import kubeconfig
+from controller.runtime import access
+from controller.runtime.errors import AccessError
+from hack.cluster.certificates import authority
+from shared.configuration import ConfigurationError
+
+Load = Callable[[], Awaitable[Any]]
+BOTH = pytest.mark.parametrize(
+    "load", [access.from_pod, kubeconfig.from_pod], ids=["controller", "apiserver"]
+)
+
+
+@pytest.fixture
+def mounted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a service account, in a pod of a cluster at 10.96.0.1."""
+    token, trusted = tmp_path / "token", authority(tmp_path).certificate_path
+    token.write_text("first\n")
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(token))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(trusted))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    return tmp_path
+
+
+@BOTH
+async def test_a_pod_calls_its_cluster_with_the_token_of_its_account(
+    load: Load, mounted: Path
+) -> None:
+    found = await load()
+    assert (found.server, found.authorization) == ("https://10.96.0.1:443", "Bearer first")
+
+
+@BOTH
+async def test_a_token_that_was_renewed_is_read(load: Load, mounted: Path) -> None:
+    await load()
+    (mounted / "token").write_text("second\n")
+    assert (await load()).authorization == "Bearer second"
+
+
+@BOTH
+async def test_a_cluster_may_have_addresses_of_version_6(
+    load: Load, mounted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
+    assert (await load()).server == "https://[fd00::1]:443"
+
+
+@BOTH
+async def test_an_account_that_is_not_mounted_is_bad_configuration(
+    load: Load, mounted: Path
+) -> None:
+    (mounted / "token").unlink()
+    with pytest.raises((AccessError, ConfigurationError), match="the pod's service account"):
+        await load()
+
+
+@pytest.mark.parametrize("module", [access, kubeconfig], ids=["controller", "apiserver"])
+async def test_who_names_no_kubeconfig_uses_the_pods_account(module: Any, tmp_path: Path) -> None:
+    environment = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBECONFIG": "/absent"}
+    assert module.source("", environment, tmp_path) is module.from_pod
