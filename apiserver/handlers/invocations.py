@@ -97,7 +97,7 @@ async def invoke_raw(request: web.Request) -> web.Response:
         async with receiving(request):
             payload = chunks(request, MAX_PAYLOAD_BYTES)
             submission = await service.receive(command, payload)
-        return await _accepted(request, service, submission)
+    return await _accepted(request, service, submission)
 
 
 @documented(

@@ -80,6 +80,7 @@ class Message(msgspec.Struct, frozen=True):
 
     seq: int
     data: bytes = b""
+    hdrs: bytes = b""
 
 
 class Found(Answer, frozen=True):

@@ -107,7 +107,7 @@ class BodyBuckets:
     ) -> ObjectInfo:
         digest, size, count = hashlib.sha256(), 0, 0
         async for chunk in chunks:
-            await self._publish(request_id, chunk_subject(bucket, nuid), chunk)
+            await self._publish(request_id, chunk_subject(bucket, nuid), chunk, is_first=not count)
             digest.update(chunk)
             size, count = size + len(chunk), count + 1
         info = ObjectInfo(
@@ -120,14 +120,17 @@ class BodyBuckets:
             digest=digest_text(digest.digest()),
             options=Options(),
         )
-        await self._publish(request_id, info_subject(bucket, name), msgspec.json.encode(info))
+        told = msgspec.json.encode(info)
+        await self._publish(request_id, info_subject(bucket, name), told, is_first=not count)
         return info
 
-    async def _publish(self, request_id: str, subject: str, data: bytes) -> None:
-        """Once more after the bucket was made, where there was none."""
+    async def _publish(self, request_id: str, subject: str, data: bytes, *, is_first: bool) -> None:
+        """Once more after the bucket was made, where there was none; not for the rest of a body."""
         try:
             await self._caller.answer(Stored, subject, data)
         except StreamAbsentError:
+            if not is_first:
+                raise
             wire = body_bucket(self._names, self._limits, request_id)
             wanted = msgspec.json.encode(wire)
             await self._caller.answer(Answer, f"$JS.API.STREAM.CREATE.{wire['name']}", wanted)

@@ -15,9 +15,10 @@ from apiserver.jetstream.answers import State, StreamInfo
 from apiserver.jetstream.batches import BatchReader, sequence_of
 from apiserver.jetstream.caller import Caller
 from apiserver.jetstream.records import kept_record
+from apiserver.queue_errors import QueueError
 from apiserver.queue_gateway import Entry, Letter, Stretch
 from shared.invocation.message import DeadLetter, decode_dead_letter
-from shared.invocation.queue_names import QueueNames, ids_of
+from shared.invocation.queue_names import QueueNames, ids_of, record_key
 from shared.invocation.record import Body, Record, Request
 from shared.invocation.state import FailureClass
 
@@ -38,9 +39,9 @@ class StreamHistory:
         self._names = names
 
     async def records(self, request_id: str, below: int | None, most: int) -> Stretch[Entry]:
-        """Records by their last change; one that was taken back is not there."""
+        """Records by their last change; what was taken back or is none is not there."""
         bucket = self._names.record_bucket
-        subjects = self._names.record_subject(f"{request_id}.*" if request_id else ">")
+        subjects = self._names.record_subject(record_key(request_id or "*", "*"))
         found, left = await self._newest(f"KV_{bucket}", subjects, below, most, self._entry)
         return Stretch(tuple(each for each in found if each is not None), left)
 
@@ -80,10 +81,13 @@ class StreamHistory:
         return (await self._caller.answer(StreamInfo, f"$JS.API.STREAM.INFO.{stream}")).state
 
     def _entry(self, message: Msg) -> Entry | None:
-        record = kept_record(message)
-        key = stored_subject(message).removeprefix(self._names.record_subject(""))
+        try:
+            record = kept_record(message)
+        except QueueError:
+            return None  # workers write records, and one of them must not spoil the lists of all
         if record is None:
             return None
+        key = stored_subject(message).removeprefix(self._names.record_subject(""))
         return Entry(*ids_of(key), without_bodies(record), sequence_of(message))
 
 

@@ -6,9 +6,9 @@ from typing import Final
 import msgspec
 from nats.aio.msg import Msg
 
-from apiserver.jetstream.answers import Stored, StreamInfo
+from apiserver.jetstream.answers import Found, Stored, StreamInfo
 from apiserver.jetstream.caller import Caller
-from apiserver.queue_errors import QueueError
+from apiserver.queue_errors import NotInQueueError, QueueError
 from apiserver.queue_gateway import Kept
 from shared.invocation import record as records
 from shared.invocation.queue_names import QueueNames
@@ -29,14 +29,14 @@ class RecordBucket:
         self._names = names
 
     async def find(self, key: str) -> Kept | None:
-        """What is kept under a key."""
+        """What is kept under a key; only the leader can tell that there is nothing."""
         subject = self._names.record_subject(key)
         message = await self._caller.ask(
             f"$JS.API.DIRECT.GET.KV_{self._names.record_bucket}.{subject}"
         )
         headers = message.headers or {}
         if headers.get(STATUS) == NOT_FOUND:
-            return None
+            return await self._find_at_leader(subject)
         return Kept(kept_record(message), int(headers[SEQUENCE]))
 
     async def write(self, key: str, record: Record, revision: int = 0) -> int:
@@ -53,6 +53,18 @@ class RecordBucket:
         info = await self._caller.answer(StreamInfo, subject)
         return max(0.0, info.state.bytes / info.config.max_bytes)
 
+    async def _find_at_leader(self, subject: str) -> Kept | None:
+        stream = f"$JS.API.STREAM.MSG.GET.KV_{self._names.record_bucket}"
+        wanted = msgspec.json.encode({"last_by_subj": subject})
+        try:
+            found = (await self._caller.answer(Found, stream, wanted)).message
+        except NotInQueueError:
+            return None
+        if found is None:
+            return None
+        is_mark = OPERATION.encode() in found.hdrs
+        return Kept(None if is_mark else decoded(found.data), found.seq)
+
     async def _publish(self, key: str, value: bytes, headers: Mapping[str, str]) -> int:
         subject = self._names.record_subject(key)
         return (await self._caller.answer(Stored, subject, value, headers)).seq
@@ -60,9 +72,12 @@ class RecordBucket:
 
 def kept_record(message: Msg) -> Record | None:
     """The record that a message of the bucket holds; None for the mark of one taken back."""
-    if (message.headers or {}).get(OPERATION):
-        return None
+    return None if OPERATION in (message.headers or {}) else decoded(message.data)
+
+
+def decoded(value: bytes) -> Record:
+    """The record that a value is; QueueError."""
     try:
-        return records.decode(message.data)
+        return records.decode(value)
     except msgspec.DecodeError as error:
-        raise QueueError(f"the record on {message.subject} cannot be read: {error}") from None
+        raise QueueError(f"a record cannot be read: {error}") from None

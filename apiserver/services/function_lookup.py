@@ -42,6 +42,15 @@ class FunctionLookup:
             raise ConflictError(f"the function {request_id!r} is being deleted")
         return function
 
+    async def require_unchanged(self, function: Function) -> None:
+        """Refuse what has taken longer than its function stood; NotFoundError, ConflictError."""
+        now = await self.accepting(function.metadata.name)
+        if now.metadata.uid != function.metadata.uid:
+            raise ConflictError(
+                f"the function {function.metadata.name!r} was deleted and made anew meanwhile; "
+                "send the invocation again"
+            )
+
     async def uid(self, request_id: str) -> str | None:
         """The uid of a function, None for one that there is not.
 

@@ -2,12 +2,11 @@
 
 import logging
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 
 from apiserver.clock import Clock
-from apiserver.errors import (
-    ConflictError,
-    QueueFullError,
-)
+from apiserver.errors import ConflictError, NotFoundError, QueueFullError
+from apiserver.gateway import ClusterError
 from apiserver.invocation_commands import Invoke
 from apiserver.milliseconds import milliseconds
 from apiserver.queue_errors import (
@@ -74,18 +73,19 @@ class Ingress:
         invocation_id = command.invocation_id or self._make_id()
         await self._require_room(function, command)
         name = request_object(function.metadata.uid, invocation_id)
-        payload = await self._intake.receive(command.request_id, name, chunks)
+        still_there = partial(self._functions.require_unchanged, function)
+        payload = await self._intake.receive(command.request_id, name, chunks, still_there)
         return Submission(function, invocation_id, command, payload)
 
     async def accept(self, submission: Submission) -> Acceptance:
         """Record and queue the invocation, or find the one that is there.
 
-        ConflictError, QueueFullError, UnknownOutcomeError, QueueError.
+        NotFoundError, ConflictError, QueueFullError, UnknownOutcomeError, QueueError, ClusterError.
         """
-        record = first_record(submission, milliseconds(self._clock))
         try:
-            acceptance = await self._accept(submission, record)
-        except (ConflictError, QueueFullError, QueueRefusedError):
+            await self._functions.require_unchanged(submission.function)
+            acceptance = await self._accept(submission)
+        except (ClusterError, ConflictError, NotFoundError, QueueFullError, QueueRefusedError):
             await self._discard(submission)
             raise
         if acceptance.is_new:
@@ -94,7 +94,8 @@ class Ingress:
             await self._discard(submission)
         return acceptance
 
-    async def _accept(self, submission: Submission, record: Record) -> Acceptance:
+    async def _accept(self, submission: Submission) -> Acceptance:
+        record = first_record(submission, milliseconds(self._clock))
         try:
             placed = await self._place(submission, record)
             if isinstance(placed, Kept):

@@ -1,7 +1,7 @@
 """The payload of an invocation: small ones stay at hand, large ones go to the object store."""
 
 import hashlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -28,17 +28,23 @@ class Intake:
         self._make_id = make_id
 
     async def receive(
-        self, request_id: str, object_name: str, chunks: AsyncIterator[bytes]
+        self,
+        request_id: str,
+        object_name: str,
+        chunks: AsyncIterator[bytes],
+        require_place: Callable[[], Awaitable[None]],
     ) -> Payload:
         """The payload of `chunks`; a large one is put under `object_name` and a mark of its own.
 
-        Another payload for the same invocation must not replace the accepted one.
+        Another payload for the same invocation must not replace the accepted one. Before anything
+        is put, `require_place` raises if there is no place for it any more.
         """
         digest = hashlib.sha256()
         pieces = hashed(chunks, digest)
         head = await beginning(pieces, INLINE_BYTES)
         if len(head) <= INLINE_BYTES:
             return Payload(Body(inline=head, size=len(head)), digest.hexdigest())
+        await require_place()
         name, rest = f"{object_name}.{self._make_id()}", cut(joined(head, pieces), CHUNK_BYTES)
         size = await self._bodies.put(request_id, name, rest)
         return Payload(Body(object_name=name, size=size), digest.hexdigest())

@@ -21,6 +21,7 @@ from controller.runtime.workqueue import WorkQueue
 from controller.runtime.writer import Writer
 from serverless.activator import depths, sweep, upkeep
 from serverless.activator.asking import Asking
+from serverless.activator.cold_starts import ColdStarts
 from serverless.activator.config import Config
 from serverless.activator.depths import Depths
 from serverless.activator.ending import Ending
@@ -112,6 +113,7 @@ class Leading:
             asking=Asking(api, writer, around.clock),
             ending=Ending(self._records, self._settling, self._outfit, around.clock),
             homes=self._homes,
+            cold_starts=ColdStarts(self._records, self._measures.cold_start_seconds),
             writer=writer,
             recorder=around.recorder,
         )

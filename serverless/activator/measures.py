@@ -13,8 +13,6 @@ from serverless.activator.depths import Depths
 from serverless.activator.moment import now_ms
 from serverless.activator.scaling import Scene
 from serverless.activator.settling_metrics import SettlingMetrics
-from serverless.activator.sight import Memory
-from serverless.activator.status import ready
 from serverless.activator.sweep import Sweep
 
 BUCKETS: Final = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)
@@ -26,23 +24,16 @@ class Measures:
     def __init__(self, registry: CollectorRegistry) -> None:
         self.workers: dict[str, Counter[str]] = {}
         self.settling = SettlingMetrics(registry)
-        self._cold_starts = Histogram(
+        self.cold_start_seconds = Histogram(
             "gpuruntime_function_cold_start_seconds",
-            "From work without a ready worker to the first that runs.",
+            "From the acceptance of an invocation that found no ready worker to its first run.",
             buckets=BUCKETS,
             registry=registry,
         )
 
-    def seen(self, request_id: str, scene: Scene, memory: Memory, now: float) -> None:
-        """Count the workers, and end or begin the time without one."""
+    def seen(self, request_id: str, scene: Scene) -> None:
+        """Count the workers."""
         self.workers[request_id] = Counter(each.state.name.lower() for each in scene.workers)
-        if scene.load.running and memory.cold_since is not None:
-            self._cold_starts.observe(now - memory.cold_since)
-        is_cold = bool(scene.load.queued) and not scene.load.running and not ready(scene.staying)
-        if not is_cold and (scene.load.running or not scene.load.queued):
-            memory.cold_since = None
-        elif is_cold and memory.cold_since is None:
-            memory.cold_since = now
 
     def forget(self, request_id: str) -> None:
         """Keep nothing of a function that is gone."""

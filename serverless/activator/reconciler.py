@@ -15,6 +15,7 @@ from controller.runtime.kind import key_of
 from controller.runtime.reconcile import ReconcileError, Result
 from controller.runtime.writer import Writer
 from serverless.activator.asking import Asking, Settled
+from serverless.activator.cold_starts import ColdStarts
 from serverless.activator.ending import Ending, Intent, intent_of, wait_ms
 from serverless.activator.homes import Homes
 from serverless.activator.kinds import FUNCTIONS
@@ -49,6 +50,7 @@ class Hands:
     asking: Asking
     ending: Ending
     homes: Homes
+    cold_starts: ColdStarts
     writer: Writer
     recorder: EventRecorder
 
@@ -120,13 +122,14 @@ class FunctionReconciler:
             return LOOK_AGAIN
         memory = self._memories.setdefault(function.metadata.name, Memory())
         scene = self._sights.of(function, consumer.load, memory)
-        self._measures.seen(function.metadata.name, scene, memory, self._clock.monotonic())
+        self._measures.seen(function.metadata.name, scene)
         wanted = plan(scene)
         memory.needs = needs_after(scene)
         settled = await self._act(function, scene, wanted, memory)
         function = self._functions.get(key_of(function)) or function
         after = self._sights.of(function, consumer.load, memory)
         await self._report(function, after, wanted, memory, settled)
+        await self._hands.cold_starts.follow(function.metadata.name, scene, memory)
         return Result(requeue_after=self._pause(after, wanted, memory))
 
     async def _act(self, function: Function, scene: Scene, wanted: Plan, memory: Memory) -> Settled:

@@ -12,7 +12,7 @@ from shared.invocation import message, record, transition
 from shared.invocation.announcement import announcements
 from shared.invocation.limits import INLINE_BYTES
 from shared.invocation.message import DeadLetter
-from shared.invocation.queue_names import QueueNames, ids_of, worker_key
+from shared.invocation.queue_names import QueueNames, ids_of, record_key, worker_key
 from shared.invocation.record import Record
 from shared.invocation.state import FailureClass
 
@@ -62,6 +62,12 @@ class Records:
             found |= {subject.rpartition(".")[2] for subject in page}
             if not page or len(found) >= said.get("total", 0):
                 return found
+
+    async def first_queued(self, request_id: str) -> str | None:
+        """The key of the invocation of a function whose message is the oldest."""
+        stream, subjects = self._names.invocations_stream, self._names.calls_of(request_id)
+        found = await self._jetstream.first(stream, subjects)
+        return record_key(request_id, found.subject.rpartition(".")[2]) if found else None
 
     async def bury(self, request_id: str) -> None:
         """Take what is left of a function out of the work queue; the dead letters tell of it."""

@@ -21,12 +21,13 @@ BY_REQUEST: Final = "request"  # units by the function that they work for
 class Memory:
     """What one leader remembers of a function; lost with it, and then only late.
 
-    `removed`: the tags of the workers that were given back.
+    `cold`: the record of the first invocation that waits for a worker to come; `removed`: the tags
+    of the workers that were given back.
     """
 
     trouble: Trouble | None = None
     needs: tuple[Need, ...] = ()
-    cold_since: float | None = None
+    cold: str | None = None
     removed: set[str] = field(default_factory=set)
 
 

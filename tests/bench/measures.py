@@ -187,7 +187,7 @@ async def rest(sizes: Sizes) -> list[Measure]:
 
 
 async def serverless(_: Sizes) -> list[Measure]:
-    """A queue with workers, and no cluster."""
+    """One API process, and a queue with workers."""
     return [*await echo_measures(), *await drain_measures()]
 
 

@@ -2,18 +2,20 @@
 
 import asyncio
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
+import aiohttp
 import nats.errors
 from nats.aio.msg import Msg
 
+from apiserver.places import FUNCTIONS, INVOCATIONS
 from hack.cluster.queue import QueueServer
 from shared.invocation import record as codec
 from shared.invocation.queue_names import record_key
+from tests.bench.api_plane import api_plane
+from tests.bench.ingests import our_api
 from tests.bench.replier import SUBJECT
 from tests.bench.reports import summary
 from tests.bench.table import Measure, measured
@@ -27,29 +29,59 @@ WARM = 50
 
 
 async def echo_measures() -> list[Measure]:
-    """From the message in the queue to the outcome that a waiter sees.
+    """A whole sync call over HTTP, and the part from the message in the queue to the outcome.
 
-    All three are asked in turn, so that whatever else the machine does slows all of them.
+    All are asked in turn, so that whatever else the machine does slows all of them.
     """
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+    async with api_plane() as cluster:
+        home = cluster.plane.layout.home
         async with (
-            new_queue(Path(folder) / "queue") as server,
+            new_queue(home / "queue") as server,
             new_world(server) as world,
+            our_api(cluster, server) as (api, _),
             replying(server, world),
-            worker_process(Path(folder) / "worker", world.request_id, server) as both,
+            worker_process(home / "worker", world.request_id, server) as both,
         ):
+            await known(api, world.request_id)
             await both.ready()
             rounds = [
-                (await echoed(world, number), await asked(world), await stored(world))
+                (
+                    await called(api, world.request_id, number),
+                    await echoed(world, number),
+                    await asked(world),
+                    await stored(world),
+                )
                 for number in range(WARM + COUNT)
             ]
-    echoes, replies, writes = (summary(each) for each in zip(*rounds[WARM:], strict=True))
-    what = "echo on a warm worker, from queue to outcome"
+    calls, echoes, replies, writes = (summary(each) for each in zip(*rounds[WARM:], strict=True))
+    whole = "sync echo over HTTP on a warm worker"
+    part = "echo on a warm worker, from queue to outcome"
     return [
-        measured(f"{what}, p50, against request-reply", echoes.p50, replies.p50, "<= 10x"),
-        measured(f"{what}, p50, against one stored message", echoes.p50, writes.p50),
-        measured(f"{what}, p99, against request-reply", echoes.p99, replies.p99),
+        measured(f"{whole}, p50, against request-reply", calls.p50, replies.p50, "<= 10x"),
+        measured(f"{whole}, p50, against one stored message", calls.p50, writes.p50),
+        measured(f"{whole}, p99, against request-reply", calls.p99, replies.p99),
+        measured(f"{part}, p50, against request-reply", echoes.p50, replies.p50),
+        measured(f"{part}, p50, against one stored message", echoes.p50, writes.p50),
+        measured(f"{part}, p99, against request-reply", echoes.p99, replies.p99),
     ]
+
+
+async def known(api: aiohttp.ClientSession, function: str) -> None:
+    """Make the function known to the API; its consumer and its worker are there."""
+    asked = {"operationID": function, "name": function, "specName": "any", "image": "any"}
+    async with api.post(FUNCTIONS, json=asked) as response:
+        response.raise_for_status()
+
+
+async def called(api: aiohttp.ClientSession, function: str, number: int) -> float:
+    """One invocation as a caller knows it, from the request to the outcome."""
+    asked = {"serverlessRequestID": function, "invocationID": f"s{number}", "payload": number}
+    began = time.perf_counter()
+    async with api.post(INVOCATIONS, json={**asked, "mode": "sync", "waitSeconds": 50}) as response:
+        answer = await response.json()
+    seconds = time.perf_counter() - began
+    assert answer["data"]["state"] == "succeeded", answer
+    return seconds
 
 
 async def echoed(world: FunctionWorld, number: int) -> float:
