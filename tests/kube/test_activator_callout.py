@@ -203,6 +203,20 @@ async def test_a_worker_can_do_nothing_else(door: Door) -> None:
     assert await contents(door) == before
 
 
+@pytest.mark.parametrize("extent", ["all", "sub"])
+async def test_a_worker_removes_nothing_by_what_it_writes(door: Door, extent: str) -> None:
+    """A roll-up takes the place of all messages of its stream, whoever has written them."""
+    reports = f"$KV.{NAMES.worker_bucket}"
+    await door.admin.jetstream(timeout=PATIENCE_SECONDS).publish(f"{reports}.other.w", b"report")
+    before = await contents(door)
+    async with door.worker(MINE) as worker:
+        for subject in (NAMES.record_subject("mine.i"), f"{reports}.mine.w"):
+            headers = {"Nats-Rollup": extent}
+            said = await worker.request(subject, b"mine", timeout=PATIENCE_SECONDS, headers=headers)
+            assert json.loads(said.data)["error"]["description"] == "rollup not permitted"
+    assert await contents(door) == before
+
+
 async def contents(door: Door) -> dict[str, int]:
     """How much was ever written to each stream."""
     infos = await door.admin.jetstream(timeout=PATIENCE_SECONDS).streams_info()
