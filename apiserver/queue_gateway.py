@@ -20,6 +20,14 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
+class Extent:
+    """How many bytes all records take, and how many they may; 0 is no limit."""
+
+    taken: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One record of a list, without bodies; `place` is where in the order of changes it stands."""
 
@@ -61,8 +69,8 @@ class RecordStore(Protocol):
         """Make a record as if it had never been; RecordStaleError."""
         ...
 
-    async def fullness(self) -> float:
-        """How much of the room for records is taken, from 0 to 1."""
+    async def extent(self) -> Extent:
+        """How much room the records take."""
         ...
 
 
@@ -83,6 +91,10 @@ class CallQueue(Protocol):
 
     async def held(self, request_id: str) -> int:
         """How many calls of a function are queued or running."""
+        ...
+
+    async def held_by_all(self) -> int:
+        """How many calls of all functions are queued or running."""
         ...
 
     async def nudge(self, request_id: str, invocation_id: str) -> None:

@@ -52,6 +52,7 @@ class State(msgspec.Struct, frozen=True):
 
     first_seq: int = 0
     last_seq: int = 0
+    messages: int = 0
     bytes: int = 0
 
 

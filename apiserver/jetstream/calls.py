@@ -66,6 +66,11 @@ class CallStream:
         subject = f"$JS.API.STREAM.INFO.{self._names.invocations_stream}"
         return (await self._caller.answer(StreamInfo, subject, msgspec.json.encode(wanted))).total
 
+    async def held_by_all(self) -> int:
+        """How many calls of all functions are queued or running."""
+        subject = f"$JS.API.STREAM.INFO.{self._names.invocations_stream}"
+        return (await self._caller.answer(StreamInfo, subject)).state.messages
+
     async def nudge(self, request_id: str, invocation_id: str) -> None:
         """Tell the workers at once; they would see it at their next heartbeat anyway."""
         subject = self._names.nudge_subject(request_id)

@@ -9,7 +9,7 @@ from nats.aio.msg import Msg
 from apiserver.jetstream.answers import Found, Stored, StreamInfo
 from apiserver.jetstream.caller import Caller
 from apiserver.queue_errors import NotInQueueError, QueueError
-from apiserver.queue_gateway import Kept
+from apiserver.queue_gateway import Extent, Kept
 from shared.invocation import record as records
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.record import Record
@@ -47,11 +47,11 @@ class RecordBucket:
         """Leave a mark in its place: the bucket lets nobody delete."""
         await self._publish(key, b"", {EXPECTED: str(revision), OPERATION: "DEL"})
 
-    async def fullness(self) -> float:
-        """How much of the room for records is taken; a bucket without a limit is never full."""
+    async def extent(self) -> Extent:
+        """How much room the records take."""
         subject = f"$JS.API.STREAM.INFO.KV_{self._names.record_bucket}"
         info = await self._caller.answer(StreamInfo, subject)
-        return max(0.0, info.state.bytes / info.config.max_bytes)
+        return Extent(info.state.bytes, max(0, info.config.max_bytes))
 
     async def _find_at_leader(self, subject: str) -> Kept | None:
         stream = f"$JS.API.STREAM.MSG.GET.KV_{self._names.record_bucket}"

@@ -4,6 +4,8 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 
+from msgspec.structs import replace
+
 from apiserver.clock import Clock
 from apiserver.errors import ConflictError, NotFoundError, QueueFullError
 from apiserver.gateway import ClusterError
@@ -36,7 +38,7 @@ from apiserver.services.submission import (
 )
 from shared.invocation.message import call_of
 from shared.invocation.queue_names import record_key, request_object
-from shared.invocation.record import Record
+from shared.invocation.record import Record, Request
 from shared.v1alpha1.function import Function
 
 log = logging.getLogger(__name__)
@@ -61,7 +63,7 @@ class Ingress:
         self._make_id = make_id
         self._retention_seconds = retention_seconds
         self._depth = QueueDepth(queue.calls, clock)
-        self._room = RecordRoom(queue.records, clock)
+        self._room = RecordRoom(queue, clock)
         self._intake = Intake(queue.bodies, make_id)
         self._settlement = Settlement(queue)
 
@@ -72,10 +74,15 @@ class Ingress:
         require_keeping(command, function.spec, self._retention_seconds)
         invocation_id = command.invocation_id or self._make_id()
         await self._require_room(function, command)
+        inline_bytes = await self._room.share()
         name = request_object(function.metadata.uid, invocation_id)
         still_there = partial(self._functions.require_unchanged, function)
         payload = await self._intake.receive(command.request_id, name, chunks, still_there)
-        return Submission(function, invocation_id, command, payload)
+        return Submission(function, invocation_id, command, payload, inline_bytes)
+
+    async def within_room(self, request: Request) -> Request:
+        """The request with the share of the room that its next run may take."""
+        return replace(request, inline_bytes=await self._room.share())
 
     async def accept(self, submission: Submission) -> Acceptance:
         """Record and queue the invocation, or find the one that is there.

@@ -4,6 +4,8 @@ import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from apiserver.clock import Clock
 from apiserver.errors import ConflictError, NotFoundError
 from apiserver.invocation_commands import Invocation, Invoke
@@ -119,6 +121,7 @@ class InvocationService:
             try:
                 settled = await self._settlement.settle(seen.invocation, seen.revision)
                 again = transition.redriven(seen.record, milliseconds(self._clock))
+                again = replace(again, request=await self._ingress.within_room(again.request))
                 written = await self._write(Seen(seen.invocation, settled.revision), again)
             except RecordStaleError:
                 continue

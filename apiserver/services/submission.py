@@ -15,6 +15,7 @@ from apiserver.queue_gateway import Kept
 from apiserver.services.intake import Payload
 from apiserver.services.invocation_hash import invocation_hash
 from shared.invocation import transition
+from shared.invocation.limits import INLINE_BYTES
 from shared.invocation.queue_names import record_key
 from shared.invocation.record import Record, Request, Result
 from shared.invocation.state import FailureClass, State
@@ -33,6 +34,7 @@ class Submission:
     invocation_id: str
     command: Invoke
     payload: Payload
+    inline_bytes: int = INLINE_BYTES
 
     @property
     def key(self) -> str:
@@ -79,6 +81,7 @@ def first_record(submission: Submission, now: int) -> Record:
         ttl_seconds=command.ttl_seconds or spec.ttl_seconds,
         timeout_seconds=spec.timeout_seconds,
         max_attempts=spec.max_attempts,
+        inline_bytes=submission.inline_bytes,
     )
     hash_ = invocation_hash(command, submission.payload)
     return transition.accepted(request, submission.function.metadata.uid, hash_, now)

@@ -79,7 +79,7 @@ class Ending:
 
         left, sequence = 0, 1
         while page := await self._records.page(
-            f"{function.metadata.name}.>", sequence, PAGE, PAGE_BYTES
+            f"{function.metadata.name}.*", sequence, PAGE, PAGE_BYTES
         ):
             for stored in page:
                 record = record_in(stored)

@@ -19,7 +19,7 @@ from serverless.activator.sweep_decision import QUIET_MS
 from serverless.queue.errors import QueueError, UnavailableError
 from serverless.queue.stored import Stored
 from shared.invocation.limits import CLOCK_SKEW_SECONDS
-from shared.invocation.queue_names import ids_of
+from shared.invocation.queue_names import ids_of, is_record_key
 from shared.invocation.state import State
 
 ROUND_SECONDS: Final = 10.0
@@ -96,13 +96,13 @@ class Sweep:
 
     def _opened(self, page: list[Stored]) -> Iterator[tuple[int, Open]]:
         for stored in page:
-            record = record_in(stored)
-            if record is None or (record.is_final and record.published):
+            record, key = record_in(stored), self._records.key_of(stored)
+            if record is None or (record.is_final and record.published) or not is_record_key(key):
                 continue
             yield (
                 stored.sequence,
                 Open(
-                    key=self._records.key_of(stored),
+                    key=key,
                     function_uid=record.function_uid,
                     is_queued=record.state is State.QUEUED,
                     is_final=record.is_final,

@@ -8,13 +8,13 @@ def may_publish(user: WorkerUser, names: QueueNames) -> list[str]:
     """Take and acknowledge its messages, write its records and reports, tell its outcomes."""
     request_id, consumer = user.request_id, consumer_of(user.request_id)
     stream, bodies = names.invocations_stream, names.bodies_of(request_id)
-    records = names.record_subject(f"{request_id}.>")
+    records = names.record_subject(request_id)
     return [
         f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}",
         f"$JS.ACK.{stream}.{consumer}.>",
-        records,
-        f"$JS.API.DIRECT.GET.KV_{names.record_bucket}.{records}",
-        f"$KV.{names.worker_bucket}.{request_id}.>",
+        f"{records}.*",
+        f"$JS.API.DIRECT.GET.KV_{names.record_bucket}.{records}.>",
+        f"$KV.{names.worker_bucket}.{request_id}.*",
         names.result_subject(request_id),
         names.dead_letter_subject(request_id),
         f"$O.{bodies}.C.>",

@@ -10,7 +10,7 @@ EXISTS: Final = frozenset({10058, 10065})
 
 def differs(wanted: Wire, live: Wire) -> bool:
     """Whether one of the wanted settings is another; what the server adds does not count."""
-    return any(live.get(name) != value for name, value in wanted.items() if value is not False)
+    return any(live.get(name, False) != value for name, value in wanted.items())
 
 
 async def ensure_stream(jetstream: JetStream, wanted: Wire) -> None:

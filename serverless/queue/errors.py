@@ -2,6 +2,8 @@
 
 from typing import Final
 
+import nats.errors
+
 SUBJECT_FULL: Final = 10077
 WRONG_SEQUENCE: Final = frozenset({10071, 10164})
 ABSENT: Final = frozenset({10014, 10037, 10043, 10059})
@@ -13,6 +15,10 @@ class QueueError(Exception):
 
 class UnavailableError(QueueError):
     """No connection or no answer in time: a write may have taken effect."""
+
+
+class UnheardError(QueueError):
+    """Nobody takes what is sent there; elsewhere all may be well."""
 
 
 class RefusedError(QueueError):
@@ -44,7 +50,9 @@ def refusal(code: int, text: str) -> RefusedError:
     return SubjectFullError(code, text) if code == SUBJECT_FULL else RefusedError(code, text)
 
 
-def unavailable(error: Exception, about: str) -> UnavailableError:
+def unavailable(error: Exception, about: str) -> QueueError:
     """The error of a request that was not answered."""
+    if isinstance(error, nats.errors.NoRespondersError):
+        return UnheardError(f"{about}: nobody takes it")
     why = "no answer in time" if isinstance(error, TimeoutError) else str(error)
     return UnavailableError(f"{about}: {why or type(error).__name__}")

@@ -20,7 +20,7 @@ from serverless.queue.jetstream import JetStream, Wire
 from serverless.resultstore.metrics import IntakeMetrics
 from serverless.resultstore.row import Row, row
 from serverless.resultstore.store import NoStoreError, RefusedRowError, Store
-from shared.invocation.message import decode_outcome
+from shared.invocation.message import Outcome, decode_outcome
 from shared.invocation.queue_names import QueueNames
 
 CONSUMER: Final = "result-store"
@@ -136,8 +136,16 @@ class Intake:
 
     def _row(self, message: Msg) -> Row | None:
         try:
-            return row(decode_outcome(message.data))
+            return row(outcome_on(message.subject, message.data, self._names))
         except (msgspec.DecodeError, OverflowError, ValueError) as error:
             self._metrics.refused.inc()
             log.error("outcome_unreadable", extra={"error": str(error)})  # noqa: TRY400 - no bug
             return None
+
+
+def outcome_on(subject: str, data: bytes, names: QueueNames) -> Outcome:
+    """The outcome in a message; ValueError for one of another function than may tell it there."""
+    outcome = decode_outcome(data)
+    if names.result_subject(outcome.request_id) != subject:
+        raise ValueError(f"an outcome of {outcome.request_id!r} was told on {subject}")
+    return outcome

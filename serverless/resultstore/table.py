@@ -22,12 +22,14 @@ CREATE TABLE IF NOT EXISTS outcomes (
 CREATE INDEX IF NOT EXISTS outcomes_by_request ON outcomes (request_id, finished_at DESC);
 CREATE INDEX IF NOT EXISTS outcomes_by_age ON outcomes (finished_at);
 """
+# Workers tell outcomes, and may name any uid; they cannot tell them in another function's name.
 UPSERT: Final = """
 INSERT INTO outcomes VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::jsonb)
 ON CONFLICT (function_uid, invocation_id, run) DO UPDATE SET
     state = excluded.state, attempts = excluded.attempts, worker = excluded.worker,
     accepted_at = excluded.accepted_at, started_at = excluded.started_at,
     finished_at = excluded.finished_at, result = excluded.result
+WHERE outcomes.request_id = excluded.request_id
 """
 PRUNE: Final = """
 DELETE FROM outcomes WHERE ctid IN (

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from dataclasses import dataclass
+from typing import Final
 
 from msgspec.structs import replace as changed
 
@@ -17,13 +18,15 @@ from serverless.worker.outlet import Outlet
 from serverless.worker.pace import Pace
 from serverless.worker.pulse import Pulse, SupersededError, is_same_attempt
 from serverless.worker.queue import Queue
-from serverless.worker.queue_errors import QueueError
+from serverless.worker.queue_errors import NoRoomError, QueueError
 from serverless.worker.records import OvertakenError, Records, Stored, UnreadableRecordError
 from serverless.worker.verdict import Again, Outcome, verdict
 from shared.invocation import transition
 from shared.invocation.queue_names import ids_of, result_object
 from shared.invocation.record import Body
 from shared.invocation.state import State
+
+NOTHING: Final = 0
 
 log = logging.getLogger(__name__)
 
@@ -111,24 +114,29 @@ class Attempt:
                 await self._release(why)
 
     async def _finish(self, outcome: Outcome) -> None:
-        body = await self._kept(outcome.body)
+        body = await self._kept(outcome.body, self._held.record.request.inline_bytes)
         self._pulse.judge_no_more()
-        record = self._held.record
-        result = changed(outcome.result, body=body)
-        final = transition.finished(record, outcome.state, result, self._place.clock.now())
         try:
-            await self._place.outlet.settle(self._given, self._held, final)
+            try:
+                await self._settle(outcome, body)
+            except NoRoomError:
+                await self._settle(outcome, await self._kept(outcome.body, NOTHING))
         except OvertakenError as error:
             await self._cancelled(error)
 
-    async def _kept(self, body: bytes) -> Body:
+    async def _settle(self, outcome: Outcome, body: Body) -> None:
+        result, now = changed(outcome.result, body=body), self._place.clock.now()
+        final = transition.finished(self._held.record, outcome.state, result, now)
+        await self._place.outlet.settle(self._given, self._held, final)
+
+    async def _kept(self, body: bytes, inline_bytes: int) -> Body:
         """Until it is kept: the work is done, and its run is ours while we say so."""
         record, (_, invocation_id) = self._held.record, ids_of(self._held.key)
         name = result_object(record.function_uid, invocation_id, record.run, record.attempts)
         tries = 0
         while True:
             try:
-                return await self._place.bodies.keep(name, body)
+                return await self._place.bodies.keep(name, body, inline_bytes)
             except QueueError as error:
                 tries += 1
                 log.warning("result_not_kept", extra={"tries": tries, "reason": str(error)})

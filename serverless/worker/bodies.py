@@ -12,7 +12,6 @@ from typing import Final
 import msgspec
 
 from serverless.worker.queue import Queue
-from shared.invocation.limits import INLINE_BYTES
 from shared.invocation.record import Body
 
 CHUNK_BYTES: Final = 128 * 1024
@@ -52,9 +51,9 @@ class Bodies:
         """The bytes of a body, wherever they are."""
         return await self._read(body.object_name) if body.object_name else body.inline
 
-    async def keep(self, name: str, data: bytes) -> Body:
+    async def keep(self, name: str, data: bytes, inline_bytes: int) -> Body:
         """Put a body where it belongs: here if it is small, in the object `name` otherwise."""
-        if len(data) <= INLINE_BYTES:
+        if len(data) <= inline_bytes:
             return Body(inline=data, size=len(data))
         await self._write(name, data)
         return Body(object_name=name, size=len(data))

@@ -8,7 +8,7 @@ from serverless.worker.delivery import ACKNOWLEDGED, TERMINATED, Delivery
 from serverless.worker.metrics import WorkerMetrics
 from serverless.worker.pace import Pace
 from serverless.worker.queue import Queue
-from serverless.worker.queue_errors import QueueError
+from serverless.worker.queue_errors import NoRoomError, QueueError
 from serverless.worker.records import OvertakenError, Records, Stored, UnreadableRecordError
 from shared.invocation import message, transition
 from shared.invocation.announcement import announcements
@@ -28,8 +28,12 @@ class Outlet:
         self._pace = pace
 
     async def settle(self, given: Delivery, over: Stored, final: Record) -> None:
-        """Decide the outcome here and now, then publish it; OvertakenError if we came too late."""
-        stored = await self._records.change(over, final)
+        """Decide the outcome here and now, then publish it; OvertakenError if we came too late.
+
+        NoRoomError where the record could be smaller.
+        """
+        is_smallest = final.result is None or not final.result.body.inline
+        stored = await self._records.change(over, final, must_be=is_smallest)
         self._metrics.finished(final)
         log.info("invocation_finished", extra={"state": final.state, "attempt": final.attempts})
         await self.publish(given, stored)
@@ -39,8 +43,10 @@ class Outlet:
         for each in announcements(self._queue.names, final.key, final.record):
             await self._tell(each.subject, each.data, each.message_id)
         if not final.record.published:
-            with suppress(OvertakenError, UnreadableRecordError):  # it is told, whoever has marked
-                await self._records.change(final, transition.published(final.record))
+            # It is told, whoever has marked; where nobody has, the sweep tells it again.
+            with suppress(OvertakenError, UnreadableRecordError, NoRoomError):
+                marked = transition.published(final.record)
+                await self._records.change(final, marked, must_be=False)
         await self._queue.answer(given.reply, ACKNOWLEDGED)
 
     async def bury(self, given: Delivery, subject: str, letter: DeadLetter) -> None:

@@ -10,12 +10,13 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from serverless.cancellation import heeding_cancellation
-from serverless.worker.queue_errors import QueueError, WrongRevisionError
+from serverless.worker.queue_errors import NoRoomError, QueueError, WrongRevisionError
 from shared.invocation.queue_names import QueueNames, consumer_of
 
 ANSWER_SECONDS: Final = 5.0
 
 _WRONG_LAST_SEQUENCE: Final = 10071
+_STREAM_FULL: Final = 10077
 _EXPECTED_REVISION: Final = "Nats-Expected-Last-Subject-Sequence"
 _MESSAGE_ID: Final = "Nats-Msg-Id"
 _NOT_FOUND: Final = "404"
@@ -108,9 +109,8 @@ class Queue:
             raise QueueError(f"{subject}: not from a stream: {answer.data[:200]!r}") from error
         if stored.error is None:
             return stored.seq
-        if stored.error.err_code == _WRONG_LAST_SEQUENCE:
-            raise WrongRevisionError(f"{subject}: {stored.error.description}")
-        raise QueueError(f"{subject}: {stored.error.description}")
+        kinds = {_WRONG_LAST_SEQUENCE: WrongRevisionError, _STREAM_FULL: NoRoomError}
+        raise kinds.get(stored.error.err_code, QueueError)(f"{subject}: {stored.error.description}")
 
     async def _ask(
         self, subject: str, data: bytes, headers: Mapping[str, str] | None = None

@@ -8,7 +8,7 @@ import msgspec
 
 from serverless.worker.pace import Pace
 from serverless.worker.queue import Kept, Queue
-from serverless.worker.queue_errors import QueueError
+from serverless.worker.queue_errors import NoRoomError, QueueError
 from shared.invocation import record as codec
 from shared.invocation.record import Record
 
@@ -49,8 +49,11 @@ class Records:
         kept = await self._queue.read(self._stream, self._queue.names.record_subject(key))
         return None if kept is None else _stored(key, kept)
 
-    async def change(self, over: Stored, wanted: Record) -> Stored:
-        """Put `wanted` in the place of `over`, or raise OvertakenError."""
+    async def change(self, over: Stored, wanted: Record, *, must_be: bool = True) -> Stored:
+        """Put `wanted` in the place of `over`, or raise OvertakenError.
+
+        Where there is no room for it that is waited for, unless it need not be: NoRoomError.
+        """
         tries = 0
         while True:
             try:
@@ -59,6 +62,8 @@ class Records:
                 found = await self._read_again(over.key)
                 if found is None or found.revision > over.revision:
                     return _own(found, wanted)
+                if isinstance(error, NoRoomError) and not must_be:
+                    raise
                 tries += 1
                 log.warning("record_not_written", extra={"tries": tries, "reason": str(error)})
                 await asyncio.sleep(self._pace.again_in(tries))

@@ -3,6 +3,7 @@
 from typing import Final
 
 INLINE_BYTES: Final = 256 * 1024
+LEAST_INLINE_BYTES: Final = 1024
 MAX_PAYLOAD_BYTES: Final = 64 * 1024 * 1024
 MAX_HEADERS: Final = 100
 MAX_HEADER_BYTES: Final = 4 * 1024

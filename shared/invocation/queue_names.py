@@ -5,6 +5,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from shared.request_id import is_invocation_id, is_request_id
+
 
 class QueueNames(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The names at the queue; the API, the activator and the workers must agree on them."""
@@ -70,6 +72,12 @@ def ids_of(record_key: str) -> tuple[str, str]:
     """The requestID and the invocationID that a record's key is made of."""
     request_id, _, invocation_id = record_key.partition(".")
     return request_id, invocation_id
+
+
+def is_record_key(key: str) -> bool:
+    """Whether a key can be that of an invocation's record; the bucket takes any."""
+    request_id, invocation_id = ids_of(key)
+    return is_request_id(request_id) and is_invocation_id(invocation_id)
 
 
 def worker_key(request_id: str, worker: str) -> str:

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from shared.invocation.limits import INLINE_BYTES
 from shared.invocation.moment import Milliseconds
 from shared.invocation.state import FINAL, State
 
@@ -17,7 +18,10 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What a caller asked for, and the limits that held when it was accepted."""
+    """What a caller asked for, and the limits that held when it was accepted.
+
+    A result above `inline_bytes` is an object: the record must not grow by more.
+    """
 
     content_type: str = "application/octet-stream"
     headers: dict[str, str] = {}
@@ -26,6 +30,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     ttl_seconds: int = 3600
     timeout_seconds: int = 300
     max_attempts: int = 3
+    inline_bytes: int = INLINE_BYTES
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

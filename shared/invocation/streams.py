@@ -112,7 +112,7 @@ def _bucket(name: str, age: Duration, limits: StreamLimits) -> Wire:
         "max_age": _nanoseconds(age),
         "max_msgs_per_subject": 1,
         "allow_direct": True,
-        "allow_rollup_hdrs": True,
+        "allow_rollup_hdrs": False,  # one message of a worker could remove those of all functions
         "deny_delete": True,
     }
 

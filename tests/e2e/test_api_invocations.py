@@ -18,6 +18,7 @@ import pytest_asyncio
 from apiserver.places import DEAD_LETTERS, FUNCTIONS, INVOCATIONS, invocation
 from hack.cluster.controlplane import ControlPlane
 from shared.invocation import transition
+from shared.invocation.limits import INLINE_BYTES, LEAST_INLINE_BYTES
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.record import Record
 from shared.invocation.state import FailureClass, State
@@ -389,6 +390,21 @@ async def test_no_new_one_takes_the_room_that_the_others_need_for_their_outcomes
         assert (await ingress.invoke(name, invocationID="a")).status == 200
         assert (await ingress.succeed(name, "a")).is_final
     await eventually(lambda: ingress.invoke(name), lambda found: found.status == 202)
+
+
+async def test_a_result_may_fill_only_its_share_of_the_room_for_records(ingress: Ingress) -> None:
+    name = await ingress.function()
+    await ingress.invoke(name, invocationID="ample", payload="x" * 200_000)
+    async with records_limited(ingress, fullness=0.2):
+
+        async def granted() -> int:
+            answer = await ingress.invoke(name)
+            return (await ingress.record(name, answer.data["invocationID"])).request.inline_bytes
+
+        assert await eventually(granted, lambda share: share < INLINE_BYTES) >= LEAST_INLINE_BYTES
+        await ingress.succeed(name, "ample")
+        await ingress.api.post(f"{invocation(name, 'ample')}/redrive", None)
+        assert (await ingress.record(name, "ample")).request.inline_bytes < INLINE_BYTES
 
 
 @asynccontextmanager

@@ -62,12 +62,12 @@ class Scene:
         )
         return serving(config, CollectorRegistry(), SystemClock())
 
-    async def tell(self, *outcomes: Outcome, once: bool = True) -> None:
-        """Publish outcomes as workers do."""
+    async def tell(self, *outcomes: Outcome, once: bool = True, by: str = "") -> None:
+        """Publish outcomes as workers do, those of function `by` if they are not of their own."""
         jetstream = self.client.jetstream()
         for each in outcomes:
             headers = {"Nats-Msg-Id": outcome_id(each)} if once else None
-            subject = NAMES.result_subject(each.request_id)
+            subject = NAMES.result_subject(by or each.request_id)
             await jetstream.publish(subject, encode(each), headers=headers)
 
     async def rows(self) -> list[dict[str, Any]]:
@@ -150,6 +150,20 @@ async def test_several_replicas_store_each_outcome_once_and_whole(scene: Scene) 
     assert '"inline": "AP8="' in rows[0]["result"]
     assert rows[300]["started_at"] is None
     assert "a\N{REPLACEMENT CHARACTER}b" in rows[300]["result"]
+
+
+async def test_no_function_changes_the_outcomes_of_another(scene: Scene) -> None:
+    async with scene.replica():
+        await scene.tell(an_outcome("mine"))
+        await scene.has("mine")
+        forged = an_outcome("mine", state=State.FAILED)
+        await scene.tell(forged, once=False, by="evil")
+        await scene.tell(replace(forged, request_id="evil"), once=False)
+        await scene.tell(an_outcome("next"))
+        rows = await scene.has("mine", "next")
+        await eventually(scene.is_empty)
+    assert (rows[0]["state"], rows[0]["request_id"]) == ("succeeded", "fn")
+    assert [each["state"] for each in await scene.rows()] == ["succeeded", "succeeded"]
 
 
 async def test_nothing_is_lost_while_postgresql_or_the_store_is_down(scene: Scene) -> None:

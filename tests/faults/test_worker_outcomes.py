@@ -2,10 +2,12 @@
 
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from nats.js.api import DiscardPolicy
 
 from hack.cluster.queue import QueueServer
 from serverless.framework.server import application, serving
@@ -107,6 +109,55 @@ async def test_large_bodies_go_through_the_functions_bucket(
     assert results["edge"].object_name == ""
     assert results["big"].object_name == f"{world.function_uid}.big.1.1.result"
     assert await world.body(results["big"]) == b"x" * 5_000_000
+
+
+async def test_outcomes_find_room_where_their_results_have_none_in_the_records(
+    queue_server: QueueServer, world: FunctionWorld
+) -> None:
+    names = [f"n{number}" for number in range(12)]
+    for name in names:
+        await world.submit(name, attributes={"answerBytes": 200_000})
+    async with (
+        records_limited(world, more_bytes=12 * 8192),
+        recording(world.executions) as (_, socket),
+        a_worker(queue_server.admin_url, world.request_id, socket),
+    ):
+        await eventually(world.nothing_is_queued)
+        for name in names:
+            record, _ = await world.read(name)
+            assert (record.state, record.attempts) == (State.SUCCEEDED, 1)
+            assert record.result is not None
+            assert await world.body(record.result.body) == b"x" * 200_000
+
+
+async def test_a_result_stays_out_of_a_record_that_may_not_hold_it(
+    queue_server: QueueServer, world: FunctionWorld
+) -> None:
+    for name, size in (("small", 1000), ("larger", 1001)):
+        await world.submit(name, attributes={"answerBytes": size}, inline_bytes=1000)
+    async with (
+        recording(world.executions) as (_, socket),
+        a_worker(queue_server.admin_url, world.request_id, socket),
+    ):
+        seen = await world.over()
+    results = {each.invocation_id: each.result.body for each in seen.outcomes}
+    assert (results["small"].object_name, results["small"].size) == ("", 1000)
+    assert (results["larger"].inline, results["larger"].size) == (b"", 1001)
+    assert await world.body(results["larger"]) == b"x" * 1001
+
+
+@asynccontextmanager
+async def records_limited(world: FunctionWorld, more_bytes: int) -> AsyncIterator[None]:
+    """The records may take only so many bytes more for the length of the block."""
+    jetstream, stream = world.client.jetstream(), f"KV_{world.names.record_bucket}"
+    before = (await jetstream.stream_info(stream)).config
+    try:
+        shipped = before.evolve(max_msgs_per_subject=1, discard=DiscardPolicy.NEW)
+        taken = (await jetstream.update_stream(shipped)).state.bytes
+        await jetstream.update_stream(shipped, max_bytes=taken + more_bytes)
+        yield
+    finally:
+        await jetstream.update_stream(before)
 
 
 async def test_messages_without_a_sound_record_are_buried_or_dropped(

@@ -177,7 +177,9 @@ FORBIDDEN = [
     f"$JS.API.CONSUMER.DELETE.{CALLS}.mine",
     f"$JS.ACK.{CALLS}.other.1.1.1.1.1",
     NAMES.record_subject("other.i"),
+    NAMES.record_subject("mine.i.deeper"),
     f"$KV.{NAMES.worker_bucket}.other.w",
+    f"$KV.{NAMES.worker_bucket}.mine.w.deeper",
     NAMES.result_subject("other"),
     NAMES.dead_letter_subject("other"),
     NAMES.call_subject("mine", "forged"),
@@ -200,6 +202,20 @@ async def test_a_worker_can_do_nothing_else(door: Door) -> None:
             await door.admin.flush()
             with pytest.raises(nats.errors.TimeoutError):
                 await heard.next_msg(timeout=0.2)
+    assert await contents(door) == before
+
+
+@pytest.mark.parametrize("extent", ["all", "sub"])
+async def test_a_worker_removes_nothing_by_what_it_writes(door: Door, extent: str) -> None:
+    """A roll-up takes the place of all messages of its stream, whoever has written them."""
+    reports = f"$KV.{NAMES.worker_bucket}"
+    await door.admin.jetstream(timeout=PATIENCE_SECONDS).publish(f"{reports}.other.w", b"report")
+    before = await contents(door)
+    async with door.worker(MINE) as worker:
+        for subject in (NAMES.record_subject("mine.i"), f"{reports}.mine.w"):
+            headers = {"Nats-Rollup": extent}
+            said = await worker.request(subject, b"mine", timeout=PATIENCE_SECONDS, headers=headers)
+            assert json.loads(said.data)["error"]["description"] == "rollup not permitted"
     assert await contents(door) == before
 
 

@@ -28,7 +28,7 @@ from serverless.queue.config import QueueConfig
 from serverless.queue.connection import QueueConnection
 from serverless.queue.jetstream import JetStream
 from shared.invocation import transition
-from shared.invocation.record import Body, Request, Result
+from shared.invocation.record import Body, Request, Result, encode
 from shared.invocation.state import FailureClass, State
 from shared.invocation.streams import StreamLimits, streams
 from tests.support.clock_ahead import ClockAhead
@@ -171,6 +171,37 @@ async def test_records_that_nobody_can_finish_get_their_outcome(swept: Swept) ->
     assert (orphan.state, orphan.published) == (State.CANCELLED, True)
     assert await functions.queued("gone") == {}
     assert await functions.queued(FN) == {"namesakes": 1}  # by another function than its record
+
+
+async def test_a_record_under_an_odd_key_keeps_no_other_from_its_end(swept: Swept) -> None:
+    functions = swept.functions
+    sound = await functions.submit(FN, "lost", queued=False)
+    for odd in (f"{FN}.too.deep", FN, f"{FN}.{'x' * 65}", "Fn.x"):
+        await functions.jetstream.publish(NAMES.record_subject(odd), encode(sound))
+    await functions.submit(FN, "overdue", ttl_seconds=5)
+
+    await swept.sweep.round()
+
+    assert (await functions.read(FN, "overdue")).state is State.EXPIRED
+    assert await functions.queued(FN) == {"lost": 1}
+    assert swept.sweep.oldest().keys() == {FN}
+
+
+async def test_a_record_that_cannot_be_queued_keeps_no_other_from_its_end(swept: Swept) -> None:
+    functions = swept.functions
+    lost = await functions.submit(FN, "lost", queued=False)
+    begun = transition.begun(lost, "fn-1", 999, now_ms())
+    untold = transition.finished(begun, State.SUCCEEDED, Result(status_code=200), now_ms())
+    await functions.write(FN, "untold", untold)
+    config = (await functions.jetstream.stream_info(NAMES.invocations_stream)).config
+    await functions.jetstream.update_stream(config, subjects=[NAMES.calls_of("other")])
+
+    await swept.sweep.round()
+
+    assert (await functions.read(FN, "untold")).published
+    await functions.jetstream.update_stream(config)
+    await swept.sweep.round()
+    assert await functions.queued(FN) == {"lost": 1}
 
 
 async def test_the_room_that_records_take_is_told(swept: Swept) -> None:

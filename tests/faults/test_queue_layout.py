@@ -1,0 +1,83 @@
+"""What an earlier version has made at the queue becomes what it shall be."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import nats
+import pytest
+from nats.aio.client import Client
+
+from apiserver.clock import SystemClock as ApiClock
+from apiserver.config import NATSConfig
+from apiserver.jetstream.gateway import JetStream as ApiQueue
+from controller.runtime.clock import SystemClock
+from hack.cluster.queue import QueueServer
+from serverless.activator.streams import Streams
+from serverless.queue.config import QueueConfig
+from serverless.queue.connection import QueueConnection
+from shared.invocation.queue_names import QueueNames
+from shared.invocation.streams import StreamLimits, streams
+from tests.support.eventually import eventually
+from tests.support.queue_server import new_queue
+
+NAMES = QueueNames()
+BUCKETS = (f"KV_{NAMES.record_bucket}", f"KV_{NAMES.worker_bucket}")
+ANSWER_SECONDS = 30.0
+
+
+@pytest.fixture
+async def queue(tmp_path: Path) -> AsyncIterator[QueueServer]:
+    async with new_queue(tmp_path / "queue") as made:
+        yield made
+
+
+@pytest.fixture
+async def admin(queue: QueueServer) -> AsyncIterator[Client]:
+    client = await nats.connect(queue.admin_url)
+    yield client
+    await client.close()
+
+
+async def by_the_api(queue: QueueServer) -> None:
+    made = ApiQueue(NATSConfig(url=queue.admin_url), ApiClock(), lambda: "id")
+    async with asyncio.TaskGroup() as group:
+        keeping = [group.create_task(each.run()) for each in (made.connection, made.layout)]
+        await made.connection.after(0)
+        await made.layout.ensure()
+        for task in keeping:
+            task.cancel()
+
+
+async def by_the_activator(queue: QueueServer) -> None:
+    clock = SystemClock()
+    connection = QueueConnection(QueueConfig(url=queue.admin_url), "tests", clock)
+    made = Streams(connection, streams(NAMES, StreamLimits()), clock)
+    async with asyncio.TaskGroup() as group:
+        keeping = [group.create_task(each.run()) for each in (connection, made)]
+        await made.synced()
+        for task in keeping:
+            task.cancel()
+
+
+@pytest.mark.parametrize("ensured", [by_the_api, by_the_activator])
+async def test_buckets_that_allowed_roll_ups_do_so_no_longer(
+    queue: QueueServer, admin: Client, ensured: object
+) -> None:
+    assert callable(ensured)
+    for wire in streams(NAMES, StreamLimits()):
+        earlier = wire | {"allow_rollup_hdrs": True} if wire["name"] in BUCKETS else wire
+        subject = f"$JS.API.STREAM.CREATE.{wire['name']}"
+        await admin.request(subject, msgspec.json.encode(earlier), timeout=ANSWER_SECONDS)
+    assert await are_allowed(admin)
+
+    await ensured(queue)
+
+    await eventually(lambda: are_allowed(admin), lambda allowed: not allowed)
+
+
+async def are_allowed(admin: Client) -> list[str]:
+    """The buckets in which one message may take the place of others."""
+    infos = await admin.jetstream(timeout=ANSWER_SECONDS).streams_info()
+    return [each.config.name or "" for each in infos if each.config.allow_rollup_hdrs]
