@@ -389,6 +389,19 @@ async def test_a_watch_sees_changes_and_the_end(gateway: KubeGateway, here: str)
         assert await anext(versions) is None
 
 
+async def test_a_watch_from_the_version_of_a_list_misses_nothing(
+    gateway: KubeGateway, here: str
+) -> None:
+    await make(gateway, here, "one")
+    listed = await gateway.list(GPU_UNITS, here, Selection(fields="metadata.name=one"))
+    await gateway.patch(GPU_UNITS, here, "one", {"metadata": {"labels": {"a": "b"}}})
+    async with aclosing(gateway.watch(GPU_UNITS, here, "one", listed.version)) as versions:
+        changed = await anext(versions)
+
+    assert changed is not None
+    assert changed.metadata.labels == {"a": "b"}
+
+
 async def test_a_watch_that_is_closed_gives_its_connection_back(
     gateway: KubeGateway, here: str
 ) -> None:
