@@ -71,7 +71,7 @@ class ClusterTooOldError(ClusterError):
 
 
 class ClusterBusyError(ClusterError):
-    """429: the server asks us to come back, in `retry_after` seconds where it says when."""
+    """429, or a create that collides with others: come back, in `retry_after` seconds if given."""
 
     def __init__(self, text: str, retry_after: int | None = None) -> None:
         super().__init__(text)

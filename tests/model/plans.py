@@ -5,7 +5,12 @@ from dataclasses import replace
 from random import Random
 
 from tests.model.world import ModelWorld
-from tests.support.invariants import Rest, check, everybody_is_served
+from tests.support.invariants import (
+    Rest,
+    check,
+    everybody_is_served,
+    who_was_refused_has_nothing,
+)
 from tests.support.plan import Plan, has_enough_stock, plan_of
 from tests.support.schedule import Schedule
 
@@ -16,6 +21,8 @@ async def checked(seed: int) -> Rest:
     try:
         rest = await carried_out(plan)
         check(rest)
+        if plan.callers_each == 1:
+            who_was_refused_has_nothing(rest)
         if has_enough_stock(plan) and not plan.storages:
             everybody_is_served(rest)
     except AssertionError as error:

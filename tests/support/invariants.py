@@ -177,6 +177,14 @@ def source_uid(unit: GPUUnit) -> str:
     return unit.metadata.annotations.get(wellknown.SOURCE_STOCK_UID, "")
 
 
+def who_was_refused_has_nothing(rest: Rest) -> None:
+    """Where each operation has one caller, its last word is what became of it."""
+    last = {answer.operation_id: answer.code for answer in rest.answers}
+    done = {record.spec.operation_id for record in rest.records if has_succeeded(record)}
+    wrong = {name: code for name, code in last.items() if code and name in done}
+    assert not wrong, f"refused, but done: {wrong}"
+
+
 def everybody_is_served(rest: Rest) -> None:
     """Where there is stock for all of them, nobody is sent away for good."""
     served = {answer.operation_id for answer in rest.answers if answer.uid}
