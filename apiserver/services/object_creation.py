@@ -7,6 +7,7 @@ from apiserver.errors import AlreadyExistsError, ServiceError
 from apiserver.failures import service_error
 from apiserver.gateway import (
     AbsentError,
+    ClusterError,
     Objects,
     QuotaExceededError,
     RejectedError,
@@ -71,14 +72,16 @@ class ObjectCreation(Generic[T]):
             made = await self._patience.with_call(
                 lambda: self._objects.create(self._resource, self._namespace, body)
             )
-        except TakenError:
+        except (TakenError, RejectedError, QuotaExceededError) as error:
             found = await self._found(self._namespace, name)
             if found is None or not is_made_by(found, record.spec.operation_id):
-                return failed(name_taken(self._resource, name))
-            made = found
-        except (RejectedError, QuotaExceededError) as error:
-            return failed(service_error(error))
+                return failed(self._refusal(name, error))
+            made = found  # by a call whose answer was lost: a quota is asked before the name
         return succeeded(self._resource, made)
+
+    def _refusal(self, name: str, error: ClusterError) -> ServiceError:
+        is_taken = isinstance(error, TakenError)
+        return name_taken(self._resource, name) if is_taken else service_error(error)
 
     async def _recorded(self, record: Operation) -> T | DeletedObject:
         """The object that the record holds; one of another uid is not it."""

@@ -42,7 +42,7 @@ class Seeding:
         while not is_final(record):
             missing = [each for each in range(replicas) if each not in known(record, made)]
             try:
-                made.update(await self._stock.make(record, missing[:CHUNK], envelope))
+                await self._stock.make(record, missing[:CHUNK], envelope, made)
             except ClusterError as error:
                 return await self._fail(record, made, error)
             now = self._clock.monotonic()
