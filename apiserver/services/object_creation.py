@@ -16,6 +16,7 @@ from apiserver.gateway import (
 from apiserver.resources import Object, Resource
 from apiserver.services.failure_text import failure_text
 from apiserver.services.patience import Patience
+from apiserver.services.provenance import is_made_by, provenance
 from apiserver.services.records import Records, Settle, is_final
 from apiserver.services.request_hash import Command
 from apiserver.services.requests import Requests
@@ -74,7 +75,7 @@ class ObjectCreation(Generic[T]):
             )
         except (TakenError, RejectedError, QuotaExceededError) as error:
             found = await self._found(self._namespace, name)
-            if found is None or not is_made_by(found, record.spec.operation_id):
+            if found is None or not is_made_by(found, record):
                 return failed(self._refusal(name, error))
             made = found  # by a call whose answer was lost: a quota is asked before the name
         return succeeded(self._resource, made)
@@ -110,20 +111,13 @@ def object_body(record: Operation) -> dict[str, Any]:
             wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY,
             wellknown.OPERATION_LABEL: names.label_hash(record.spec.operation_id),
         },
-        "annotations": {
-            wellknown.OPERATION_ID: record.spec.operation_id,
-            wellknown.REQUEST_HASH: record.spec.request_hash,
-        },
+        "annotations": provenance(record),
     }
     return {"metadata": metadata, "spec": asked["settled"]}
 
 
 def name_taken(resource: Resource[Any], name: str) -> AlreadyExistsError:
     return AlreadyExistsError(f"there is another {resource.kind} {name!r}; choose another name")
-
-
-def is_made_by(found: Object, operation_id: str) -> bool:
-    return found.metadata.annotations.get(wellknown.OPERATION_ID) == operation_id
 
 
 def failed(error: ServiceError) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from apiserver.gateway import (
 )
 from apiserver.resources import GPU_UNITS
 from apiserver.services.patience import Patience
+from apiserver.services.provenance import is_made_by
 from apiserver.services.stock_body import stock_body
 from shared.v1alpha1.envelope import Envelope
 from shared.v1alpha1.gpuunit import GPUUnit
@@ -71,10 +72,10 @@ class StockUnits:
             except (TakenError, RejectedError, QuotaExceededError) as error:
                 # The answer to the same call may have been lost: a quota is asked before the name.
                 found = await self._found(body["metadata"]["name"], record, deadline)
-                if found is None and not isinstance(error, TakenError):
-                    raise
-                if found is None:
+                if found is None and isinstance(error, TakenError):
                     continue  # the controller took it for a stray of the attempt before
+                if found is None or not is_made_by(found, record):
+                    raise
                 unit = found
             return unit.metadata.uid
 
@@ -84,10 +85,11 @@ class StockUnits:
         The controller deletes strays in the version that it has judged: this gives it another.
         """
         try:
-            if not record.status.attempt:
-                return await self._patience.until(
-                    lambda: self._objects.get(GPU_UNITS, self.namespace, name), deadline
-                )
+            unit = await self._patience.until(
+                lambda: self._objects.get(GPU_UNITS, self.namespace, name), deadline
+            )
+            if not record.status.attempt or not is_made_by(unit, record):
+                return unit
             note = {"metadata": {"annotations": {ATTEMPT: str(record.status.attempt)}}}
             return await self._patience.until(
                 lambda: self._objects.patch(GPU_UNITS, self.namespace, name, note), deadline
