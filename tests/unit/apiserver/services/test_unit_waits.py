@@ -29,7 +29,8 @@ class Watches:
         self, resource: object, namespace: str, name: str, version: str
     ) -> AsyncGenerator[GPUUnit | None, None]:
         self.versions.append(version)
-        for unit in ():
+        changes: tuple[GPUUnit, ...] = ()
+        for unit in changes:
             yield unit
 
 
