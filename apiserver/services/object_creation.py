@@ -50,9 +50,10 @@ class ObjectCreation(Generic[T]):
         self, command: Command, settle: Settle
     ) -> Accepted[T | DeletedObject | Operation]:
         """The object, or its record while it is unfinished; `settle` gives its spec."""
+        due = self._requests.due()
         begun = await self._records.begin_settled(command, settle)
         begun = await self._requests.restarted(begun)
-        accepted = await self._requests.outcome(begun, self.finish)
+        accepted = await self._requests.outcome(begun, self.finish, due)
         if accepted.outcome is Outcome.UNFINISHED:
             return accepted
         return Accepted(await self._recorded(accepted.value), accepted.outcome)

@@ -31,6 +31,10 @@ class Requests:
         self._clock = clock
         self._seconds = seconds
 
+    def due(self) -> float:
+        """When a request that comes now is answered at the latest, on the monotonic clock."""
+        return self._clock.monotonic() + self._seconds
+
     async def restarted(self, begun: Begun) -> Begun:
         """A failed operation begins again by the same request, and is answered like a new one."""
         return await self._records.restart(begun.record) if has_failed(begun.record) else begun
@@ -39,13 +43,14 @@ class Requests:
         """Have the work done, for nobody to wait for."""
         _ = self._workshop.start(record.spec.operation_id, lambda: self._measured(record, work))
 
-    async def outcome(self, begun: Begun, work: Work) -> Accepted[Operation]:
-        """The final record, or as far as it is when the time is up; raises if it failed."""
+    async def outcome(self, begun: Begun, work: Work, due: float) -> Accepted[Operation]:
+        """The final record, or as far as it is when the answer is due; raises if it failed."""
         record = begun.record
         if has_succeeded(record):
             return Accepted(record, Outcome.REPLAY)
+        left = max(0.0, due - self._clock.monotonic())
         final = await self._workshop.join(
-            record.spec.operation_id, lambda: self._measured(record, work), self._seconds
+            record.spec.operation_id, lambda: self._measured(record, work), left
         )
         if final is None:
             return Accepted(record, Outcome.UNFINISHED)

@@ -57,11 +57,12 @@ class UnitService:
 
     async def create(self, command: CreateUnit) -> Accepted[GPUUnit | DeletedObject | Operation]:
         """Turn ready stock into a unit, once for all requests of the operation."""
+        due = self._requests.due()
         async with self._turns:
             start = await self._creation.begin(command)
             if start.begun.is_new:
-                return await self._outcome(command, start)
-        return await self._outcome(command, start)  # may wait for others, and needs no turn
+                return await self._outcome(command, start, due)
+        return await self._outcome(command, start, due)  # may wait for others, and needs no turn
 
     async def list(self, query: ListUnits) -> Page[GPUUnit]:
         """One page of units."""
@@ -118,14 +119,14 @@ class UnitService:
         return {"uid": meta.uid, "resource_version": meta.resource_version}
 
     async def _outcome(
-        self, command: CreateUnit, start: Start
+        self, command: CreateUnit, start: Start, due: float
     ) -> Accepted[GPUUnit | DeletedObject | Operation]:
         begun = await self._requests.restarted(start.begun)
 
         async def work(record: Operation) -> Operation:
             return await self._creation.finish(record, command, start.hand)
 
-        accepted = await self._requests.outcome(begun, work)
+        accepted = await self._requests.outcome(begun, work, due)
         if accepted.outcome is Outcome.UNFINISHED:
             return accepted
         return Accepted(await self._made(accepted.value, start.hand.made), accepted.outcome)
