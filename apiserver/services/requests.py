@@ -47,7 +47,7 @@ class Requests:
         """The final record, or as far as it is when the answer is due; raises if it failed."""
         record = begun.record
         if has_succeeded(record):
-            return Accepted(record, Outcome.REPLAY)
+            return succeeded(begun, record)
         left = max(0.0, due - self._clock.monotonic())
         final = await self._workshop.join(
             record.spec.operation_id, lambda: self._measured(record, work), left
@@ -56,7 +56,7 @@ class Requests:
             return Accepted(record, Outcome.UNFINISHED)
         if has_failed(final):
             raise recorded_failure(final)
-        return Accepted(final, Outcome.NEW if begun.is_new else Outcome.REPLAY)
+        return succeeded(begun, final)
 
     async def _measured(self, record: Operation, work: Work) -> Operation:
         began = self._clock.monotonic()
@@ -65,3 +65,9 @@ class Requests:
             seconds = self._clock.monotonic() - began
             self._metrics.ended(final.spec.type, final.status.phase.lower(), seconds)
         return final
+
+
+def succeeded(begun: Begun, final: Operation) -> Accepted[Operation]:
+    """The answer for who has begun it; an attempt that others began since is theirs."""
+    is_its_own = begun.is_new and final.status.attempt == begun.record.status.attempt
+    return Accepted(final, Outcome.NEW if is_its_own else Outcome.REPLAY)

@@ -1,6 +1,8 @@
 """A failed create that is sent again while the controller clears away what it left behind."""
 
 import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -8,13 +10,14 @@ import pytest
 from apiserver.accepted import Accepted, Outcome
 from apiserver.commands import CreateUnit
 from apiserver.errors import InsufficientCapacityError
+from apiserver.gateway import ClusterAnswerError
 from apiserver.resources import GPU_UNITS, OPERATIONS
 from controller.gpuunit import claim
 from controller.gpuunit.admission import Entry, judge, source_of
 from shared import names
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.model.api import ModelAPI
-from tests.model.client import decoded
+from tests.model.client import ModelClient, decoded
 from tests.model.controller import ModelController
 from tests.model.places import INSTANCE, STOCK, SYSTEM
 
@@ -93,3 +96,55 @@ async def test_it_is_refused_where_the_stock_that_it_names_is_lost() -> None:
 
     with pytest.raises(InsufficientCapacityError):
         await api.run(api.replicas[0].units.create(NAMED))
+
+
+async def test_it_is_new_although_the_answer_to_its_restart_was_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    api = await failed(ANY)
+    lose_the_first_answer(api._clients[0], "patch", monkeypatch)
+
+    assert (await api.run(api.replicas[0].units.create(ANY))).outcome is Outcome.NEW
+    assert (await api.run(api.replicas[0].units.create(ANY))).outcome is Outcome.REPLAY
+
+
+async def test_a_create_is_new_although_others_have_ended_it_before_its_record_was_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    api = ModelAPI(replicas=2)
+    api.add_stock("s-0")
+    other = api.replicas[1]
+
+    async def resumed() -> None:
+        known = await other.resumption.resume(set())
+        await other.resumption.resume(known)
+        await other.workshop.join("op", nothing, within=60.0)
+
+    lose_the_first_answer(api._clients[0], "create", monkeypatch, resumed)
+
+    assert (await api.run(api.replicas[0].units.create(ANY))).outcome is Outcome.NEW
+
+
+def lose_the_first_answer(
+    client: ModelClient,
+    verb: str,
+    monkeypatch: pytest.MonkeyPatch,
+    meanwhile: Callable[[], Awaitable[None]] | None = None,
+) -> None:
+    """Let the first such call take effect without its caller being told."""
+    answered = getattr(client, verb)
+    calls = itertools.count()
+
+    async def call(*given: Any) -> Any:
+        answer = await answered(*given)
+        if next(calls):
+            return answer
+        if meanwhile is not None:
+            await meanwhile()
+        raise ClusterAnswerError("500")
+
+    monkeypatch.setattr(client, verb, call)
+
+
+async def nothing() -> None:
+    """What is done where nothing is under way."""
