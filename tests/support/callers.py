@@ -64,7 +64,7 @@ def refused(command: CreateUnit | SeedStock, error: ServiceError) -> Answer | No
     """What an error tells; None where it only says to come back."""
     if isinstance(error, ServiceUnavailableError | DeadlineError):
         return None
-    return Answer(command.operation_id, is_new=False, code=error.code)
+    return Answer(command.operation_id, is_new=False, code=error.code, asked=command)
 
 
 async def answered(replica: UseCases, command: CreateUnit | SeedStock) -> Answer:
@@ -72,13 +72,14 @@ async def answered(replica: UseCases, command: CreateUnit | SeedStock) -> Answer
     if isinstance(command, SeedStock):
         begun = await replica.stock.seed(command)
         is_new = begun.outcome is Outcome.NEW
-        return Answer(operation_id, is_new, record=begun.value.metadata.uid)
+        return Answer(operation_id, is_new, record=begun.value.metadata.uid, asked=command)
     made = await replica.units.create(command)
     is_new = made.outcome is Outcome.NEW
     match made.value:
         case GPUUnit(metadata=meta):
-            return Answer(operation_id, is_new, meta.uid)
+            return Answer(operation_id, is_new, meta.uid, asked=command)
         case DeletedObject(uid=uid):
-            return Answer(operation_id, is_new, uid)
+            return Answer(operation_id, is_new, uid, asked=command)
         case record:
-            return Answer(operation_id, is_new=False, record=record.metadata.uid)
+            uid = record.metadata.uid
+            return Answer(operation_id, is_new=False, record=uid, asked=command)
