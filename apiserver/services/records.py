@@ -8,7 +8,14 @@ import msgspec
 
 from apiserver.clock import Clock
 from apiserver.errors import ConflictError, OperationConflictError, ServiceError
-from apiserver.gateway import AbsentError, Objects, StaleError, TakenError
+from apiserver.gateway import (
+    AbsentError,
+    Objects,
+    QuotaExceededError,
+    RejectedError,
+    StaleError,
+    TakenError,
+)
 from apiserver.resources import OPERATIONS
 from apiserver.services.patience import Patience
 from apiserver.services.request_hash import TYPES, Command, normalised, request_hash
@@ -87,10 +94,13 @@ class Records:
                 record = await self._patience.with_call(
                     lambda: self._objects.create(OPERATIONS, self._namespace, body)
                 )
-            except TakenError:
+            except (TakenError, RejectedError, QuotaExceededError) as error:
+                # It may be there although it is refused: a quota is asked before the name.
                 found = await self.find_same(command)
-                if found is None:
+                if found is None and isinstance(error, TakenError):
                     continue  # swept between the two calls
+                if found is None:
+                    raise
                 record = found
             is_mine = record.metadata.annotations.get(BEGUN_BY) == mine
             return Begun(record, is_new=is_mine and not record.status.attempt)

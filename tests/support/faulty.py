@@ -13,6 +13,7 @@ from apiserver.gateway import (
     ClusterTimeoutError,
     ClusterUnreachableError,
     Page,
+    QuotaExceededError,
     Selection,
     StaleError,
 )
@@ -34,6 +35,7 @@ class Fault(Enum):
     LOST_ANSWER = auto()  # it took effect, and the answer never came
     BUSY = auto()
     CONFLICT = auto()  # a 409 that is not about our object; of a create, as quotas give
+    FULL = auto()  # a quota has no room for what would be made
     SERVER_ERROR = auto()  # a 500 of a call that took effect
     KILLED_BEFORE = auto()
     KILLED_AFTER = auto()
@@ -127,6 +129,8 @@ class Faulty:
                 raise ClusterBusyError("come back later", 1)
             case Fault.CONFLICT if conflict is not None:
                 raise conflict("somebody else wrote something else")
+            case Fault.FULL if conflict is ClusterBusyError:
+                raise QuotaExceededError("403", "exceeded quota")
             case Fault.KILLED_BEFORE:
                 self._live(fault)
 
