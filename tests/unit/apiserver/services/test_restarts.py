@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -48,7 +49,7 @@ async def again(api: ModelAPI, command: CreateUnit) -> Accepted[Any]:
     """What the restart is answered, with a controller beside it."""
 
     async def both() -> Accepted[Any]:
-        controller = ModelController(api._clients[0], api._turnstile)
+        controller = ModelController(api._clients[0], api._turnstile, Random(0))
         async with asyncio.TaskGroup() as group:
             beside = group.create_task(controller.run())
             accepted = await api.replicas[0].units.create(command)
