@@ -71,7 +71,7 @@ class ClusterTooOldError(ClusterError):
 
 
 class ClusterBusyError(ClusterError):
-    """429: the server asks us to come back, in `retry_after` seconds where it says when."""
+    """429, or a create that collides with others: come back, in `retry_after` seconds if given."""
 
     def __init__(self, text: str, retry_after: int | None = None) -> None:
         super().__init__(text)
@@ -118,11 +118,12 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
-    """A part of a list; `token` leads to the next one."""
+    """A part of a list; `token` leads to the next one, and `version` is that of the list."""
 
     items: tuple[Item, ...]
     token: str = ""
     remaining: int | None = None
+    version: str = ""
 
 
 class Gateway(Protocol):
@@ -179,6 +180,8 @@ class Objects(Protocol):
         self, resource: Resource[T], namespace: str, name: str, version: str
     ) -> AsyncGenerator[T | None, None]:
         """Every version of one object after `version`; None when it is deleted. Ends now and then.
+
+        At once where `version` is older than what the server remembers.
 
         Close it (`aclose`) when done.
         """

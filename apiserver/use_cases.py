@@ -77,7 +77,7 @@ class UseCases:
             objects, FUNCTIONS, where.instance, records, requests, patience
         )
         catalogue = where.catalogue
-        self.units = UnitService(objects, where.instance, creation, locks, requests)
+        self.units = UnitService(objects, where.instance, creation, locks, requests, clock)
         self.stock = StockService(objects, where.stock, catalogue, records, seeding, requests)
         self.pools = PoolService(objects, where.stock, catalogue, pools)
         self.storages = StorageService(objects, where.instance, storages, make_id)

@@ -13,8 +13,9 @@ UNDECODABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class ListMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where a list goes on."""
+    """Where a list goes on, and of which version it is."""
 
+    resource_version: str = ""
     token: str = msgspec.field(name="continue", default="")
     remaining_item_count: int | None = None
 
@@ -45,7 +46,8 @@ def one(resource: Resource[T], body: bytes | msgspec.Raw) -> T:
 def page(resource: Resource[T], body: bytes) -> Page[T]:
     """A list, or a part of one."""
     listed: Listing[T] = _list_decoder(resource.model).decode(body)
-    return Page(listed.items, listed.metadata.token, listed.metadata.remaining_item_count)
+    meta = listed.metadata
+    return Page(listed.items, meta.token, meta.remaining_item_count, meta.resource_version)
 
 
 def event(line: bytes) -> Event:

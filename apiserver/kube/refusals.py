@@ -92,6 +92,8 @@ def opposed(said: str, call: Call, code: int, status: Status) -> ClusterError:
             return ClusterUnfitError(f"{said} Check that manifests are applied.")
         case 409 if status.reason == "AlreadyExists":
             return TakenError(said)
+        case 409 if call.method == "POST":  # of a create: a quota that others use up meanwhile
+            return ClusterBusyError(said)
         case _:
             return advised(said, code)
 

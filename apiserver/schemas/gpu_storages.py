@@ -53,11 +53,13 @@ class CreateStorageSchema(RequestSchema[CreateStorage]):
     accessor = Part(AccessorSchema)
     labels = Labels(of="the storage will")
 
-    @validates_schema
+    @validates_schema(skip_on_field_errors=False)
     def check_source(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse a storage that shall be filled from itself."""
-        prepare = data.get("prepare")
-        if prepare is not None and prepare.from_storage_name == data.get("name"):
+        prepare = data.get("prepare", {})  # also what is right of one that is wrong somewhere
+        is_wrong = isinstance(prepare, dict)
+        source = prepare.get("from_storage_name") if is_wrong else prepare.from_storage_name
+        if source and source == data.get("name"):
             raise ValidationError({"prepare": {"fromStorageName": ["is the storage itself"]}})
 
     def make(self, data: dict[str, Any]) -> CreateStorage:

@@ -1,12 +1,11 @@
 """How users' units look on the wire."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from marshmallow import ValidationError, validates_schema
+from marshmallow import validates_schema
 
 from apiserver.commands import ChangeUnit, CreateUnit
-from apiserver.details import request_details
 from apiserver.limits import Limits
 from apiserver.schemas.access import AccessSchema
 from apiserver.schemas.images import Image
@@ -22,36 +21,16 @@ from apiserver.schemas.request import RequestSchema, by_rule
 from apiserver.schemas.serverless import ServerlessSchema
 from apiserver.schemas.strict import ListOf, Part, Text, matching
 from apiserver.schemas.template import TemplateSchema
+from apiserver.schemas.unit_parts import require_access, require_worker
 from shared.problem import Problem
-from shared.serverless_rules import serverless_problems
-from shared.unit_rules import access_problems, workload_problems
-from shared.v1alpha1.gpuunit import Access, GPUUnitSpec
-from shared.v1alpha1.template import Template
+from shared.unit_rules import workload_problems
+from shared.v1alpha1.gpuunit import GPUUnitSpec
 
 _OF_THE_STOCK: Final = "cannot be given: it comes from the stock unit"
 
 
 def _pull_secrets(names: tuple[str, ...]) -> Sequence[Problem]:
     return workload_problems(GPUUnitSpec(spec_name="any", image="any", image_pull_secrets=names))
-
-
-def require_access(template: Template | None, access: Access | None) -> None:
-    """Refuse an address that is of no port."""
-    spec = GPUUnitSpec(spec_name="any", template=template, access=access)
-    _refuse(access_problems(spec))
-
-
-def require_worker(data: Mapping[str, Any]) -> None:
-    """Refuse what the worker of a function cannot be together with."""
-    parts = ("template", "storage_mounts", "serverless")
-    given = {name: data[name] for name in parts if name in data}
-    _refuse(serverless_problems(GPUUnitSpec(spec_name="any", **given)))
-
-
-def _refuse(problems: Sequence[Problem]) -> None:
-    found = request_details(problems)
-    if found:
-        raise ValidationError({each.field: [each.message] for each in found})
 
 
 class CreateUnitSchema(RequestSchema[CreateUnit]):
@@ -81,12 +60,12 @@ class CreateUnitSchema(RequestSchema[CreateUnit]):
         self.fields["namespace"].validators = [_only(namespaces.instance)]
         self.fields["stock_namespace"].validators = [_only(namespaces.stock)]
 
-    @validates_schema
-    def check_access(self, data: dict[str, Any], **_: Any) -> None:
+    @validates_schema(skip_on_field_errors=False, pass_original=True)
+    def check_access(self, data: dict[str, Any], given: object, **_: Any) -> None:
         """Refuse an address that is of no port."""
-        require_access(data.get("template"), data.get("access"))
+        require_access(data, given)
 
-    @validates_schema
+    @validates_schema(skip_on_field_errors=False)
     def check_worker(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse what a worker cannot be together with."""
         require_worker(data)
@@ -106,11 +85,11 @@ class ChangeUnitSchema(RequestSchema[ChangeUnit]):
     storage_mounts = StorageMounts(allow_none=True)
     labels = Labels(allow_none=True)
 
-    @validates_schema
-    def check_access(self, data: dict[str, Any], **_: Any) -> None:
+    @validates_schema(skip_on_field_errors=False, pass_original=True)
+    def check_access(self, data: dict[str, Any], given: object, **_: Any) -> None:
         """Refuse an address that is of no port, where the request has both."""
         if "template" in data and "access" in data:
-            require_access(data["template"], data["access"])
+            require_access(data, given)
 
     def make(self, data: dict[str, Any]) -> ChangeUnit:
         """The command, which lacks the name of the unit."""

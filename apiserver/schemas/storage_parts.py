@@ -1,5 +1,6 @@
 """How the parts of a storage look on the wire."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from marshmallow import ValidationError, fields, validates_schema
@@ -26,12 +27,14 @@ class PrepareSchema(PartSchema[Prepare]):
     args = ListOf(Text(), metadata={"description": "Replaces the arguments of the image."})
     from_storage_name = Name(description="A storage whose files are copied.")
 
-    @validates_schema
-    def check_source(self, data: dict[str, Any], **_: Any) -> None:
+    @validates_schema(skip_on_field_errors=False, pass_original=True)
+    def check_source(self, data: dict[str, Any], given: object, **_: Any) -> None:
         """Refuse all but one source, and arguments of no program."""
-        if ("from_image" in data) == ("from_storage_name" in data):
+        if not isinstance(given, Mapping):
+            return
+        if ("fromImage" in given) == ("fromStorageName" in given):
             raise ValidationError("give either fromImage or fromStorageName")
-        if "from_image" not in data and (data.get("command") or data.get("args")):
+        if "fromImage" not in given and (data.get("command") or data.get("args")):
             raise ValidationError("command and args go with fromImage")
 
 

@@ -1,10 +1,11 @@
 """Fields that take a value as it is or refuse it: nothing is converted."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, Final
 
 from marshmallow import ValidationError, fields
+from marshmallow.exceptions import SCHEMA
 
 from apiserver.details import words
 from apiserver.errors import Detail
@@ -72,7 +73,18 @@ class ListOf(fields.List[Any]):
     def _deserialize(self, value: Any, *rest: Any, **more: Any) -> Any:
         if isinstance(value, list) and len(value) > LONGEST_LIST:
             raise self.make_error("long")
-        return tuple(super()._deserialize(value, *rest, **more))
+        try:
+            return tuple(super()._deserialize(value, *rest, **more))
+        except ValidationError as error:
+            if isinstance(error.messages, dict):
+                error.messages[SCHEMA] = self._against_others(value, error.messages)
+            raise
+
+    def _against_others(self, value: list[Any], wrong: Container[object]) -> list[Detail]:
+        """What stands against the items that could be read, by their places in the whole list."""
+        places = [place for place in range(len(value)) if place not in wrong]
+        read = tuple(self.inner.deserialize(value[place]) for place in places)
+        return [_moved(each, places) for each in problems_of(self, read)]
 
 
 class Part(fields.Nested):
@@ -98,10 +110,26 @@ class TextMap(fields.Dict):
     def _deserialize(self, value: Any, *_: Any, **__: Any) -> dict[str, str]:
         if not isinstance(value, Mapping):
             raise self.make_error("invalid")
-        wrong = [key for key, each in value.items() if not isinstance(each, str)]
+        texts = {key: each for key, each in value.items() if isinstance(each, str)}
+        wrong = [Detail(f"[{cut(key)!r}]", "is not text") for key in value if key not in texts]
         if wrong:
-            raise ValidationError([Detail(f"[{cut(key)!r}]", "is not text") for key in wrong])
-        return dict(value)
+            raise ValidationError([*wrong, *problems_of(self, texts)])
+        return texts
+
+
+def problems_of(field: fields.Field[Any], value: object) -> list[Detail]:
+    """What the validators of a field have against a part of what was given."""
+    try:
+        field._validate(value)  # noqa: SLF001 - marshmallow asks them about the whole only
+    except ValidationError as error:
+        return [each for each in error.messages if isinstance(each, Detail)]
+    return []
+
+
+def _moved(detail: Detail, places: Sequence[int]) -> Detail:
+    """The same of an item that stands at another place: `[0].name` is `[places[0]].name`."""
+    number, _, inside = detail.field.removeprefix("[").partition("]")
+    return Detail(f"[{places[int(number)]}]{inside}", detail.message)
 
 
 def matching(test: Callable[[str], object], message: str) -> Callable[[str], None]:

@@ -97,11 +97,23 @@ class Creation:
             return None
         if not is_made_by(unit, command.operation_id):
             return await self._fail(record, name_taken(command.name))
-        stock, attempt = record.spec.stock, record.status.attempt
+        stock = record.spec.stock
         if stock is None or source_uid(unit) != stock.uid:
             await self._clock.sleep(STRAY_PAUSE)  # a stray, which the controller removes
             return await self._records.reread(record)
-        if attempt and not await self._units.keep(unit, attempt):
+        if record.status.attempt:
+            return await self._take_over(record, command, unit, stock)
+        return await self._close(record, unit)
+
+    async def _take_over(
+        self, record: Operation, command: CreateUnit, unit: GPUUnit, stock: StockRef
+    ) -> Operation:
+        """Make the unit of an earlier attempt ours, with what was released when that failed."""
+        if (ended := await self._lock(record, command)) is not None:
+            return ended
+        if await self._claims.claim(record, stock, command.name, None) is None:
+            return await self._choose_again(record, command)
+        if not await self._units.keep(unit, record.status.attempt):
             return await self._records.reread(record)
         return await self._close(record, unit)
 
@@ -153,6 +165,9 @@ class Creation:
         except TakenError:
             return await self._records.reread(record)  # by us before, or by another: look again
         except (RejectedError, QuotaExceededError) as error:
+            # The answer to the same call may have been lost: a quota is asked before the name.
+            if await self._units.find(command.name) is not None:
+                return await self._records.reread(record)
             return await self._fail(record, service_error(error))
         hand.made = unit
         return await self._close(record, unit)

@@ -7,6 +7,7 @@ from apiserver.errors import AlreadyExistsError, ServiceError
 from apiserver.failures import service_error
 from apiserver.gateway import (
     AbsentError,
+    ClusterError,
     Objects,
     QuotaExceededError,
     RejectedError,
@@ -15,6 +16,7 @@ from apiserver.gateway import (
 from apiserver.resources import Object, Resource
 from apiserver.services.failure_text import failure_text
 from apiserver.services.patience import Patience
+from apiserver.services.provenance import is_made_by, provenance
 from apiserver.services.records import Records, Settle, is_final
 from apiserver.services.request_hash import Command
 from apiserver.services.requests import Requests
@@ -48,9 +50,10 @@ class ObjectCreation(Generic[T]):
         self, command: Command, settle: Settle
     ) -> Accepted[T | DeletedObject | Operation]:
         """The object, or its record while it is unfinished; `settle` gives its spec."""
+        due = self._requests.due()
         begun = await self._records.begin_settled(command, settle)
         begun = await self._requests.restarted(begun)
-        accepted = await self._requests.outcome(begun, self.finish)
+        accepted = await self._requests.outcome(begun, self.finish, due)
         if accepted.outcome is Outcome.UNFINISHED:
             return accepted
         return Accepted(await self._recorded(accepted.value), accepted.outcome)
@@ -71,14 +74,16 @@ class ObjectCreation(Generic[T]):
             made = await self._patience.with_call(
                 lambda: self._objects.create(self._resource, self._namespace, body)
             )
-        except TakenError:
+        except (TakenError, RejectedError, QuotaExceededError) as error:
             found = await self._found(self._namespace, name)
-            if found is None or not is_made_by(found, record.spec.operation_id):
-                return failed(name_taken(self._resource, name))
-            made = found
-        except (RejectedError, QuotaExceededError) as error:
-            return failed(service_error(error))
+            if found is None or not is_made_by(found, record):
+                return failed(self._refusal(name, error))
+            made = found  # by a call whose answer was lost: a quota is asked before the name
         return succeeded(self._resource, made)
+
+    def _refusal(self, name: str, error: ClusterError) -> ServiceError:
+        is_taken = isinstance(error, TakenError)
+        return name_taken(self._resource, name) if is_taken else service_error(error)
 
     async def _recorded(self, record: Operation) -> T | DeletedObject:
         """The object that the record holds; one of another uid is not it."""
@@ -107,20 +112,13 @@ def object_body(record: Operation) -> dict[str, Any]:
             wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY,
             wellknown.OPERATION_LABEL: names.label_hash(record.spec.operation_id),
         },
-        "annotations": {
-            wellknown.OPERATION_ID: record.spec.operation_id,
-            wellknown.REQUEST_HASH: record.spec.request_hash,
-        },
+        "annotations": provenance(record),
     }
     return {"metadata": metadata, "spec": asked["settled"]}
 
 
 def name_taken(resource: Resource[Any], name: str) -> AlreadyExistsError:
     return AlreadyExistsError(f"there is another {resource.kind} {name!r}; choose another name")
-
-
-def is_made_by(found: Object, operation_id: str) -> bool:
-    return found.metadata.annotations.get(wellknown.OPERATION_ID) == operation_id
 
 
 def failed(error: ServiceError) -> dict[str, Any]:

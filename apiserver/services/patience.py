@@ -59,5 +59,5 @@ class Patience:
 
 
 def is_passing(error: ClusterError) -> bool:
-    """Whether trying again can help; a quota that others use up too answers with a conflict."""
+    """Whether trying again can help; a change without a condition may collide with others'."""
     return error.is_uncertain or isinstance(error, ClusterBusyError | StaleError)

@@ -8,7 +8,14 @@ import msgspec
 
 from apiserver.clock import Clock
 from apiserver.errors import ConflictError, OperationConflictError, ServiceError
-from apiserver.gateway import AbsentError, Objects, StaleError, TakenError
+from apiserver.gateway import (
+    AbsentError,
+    Objects,
+    QuotaExceededError,
+    RejectedError,
+    StaleError,
+    TakenError,
+)
 from apiserver.resources import OPERATIONS
 from apiserver.services.patience import Patience
 from apiserver.services.request_hash import TYPES, Command, normalised, request_hash
@@ -87,13 +94,16 @@ class Records:
                 record = await self._patience.with_call(
                     lambda: self._objects.create(OPERATIONS, self._namespace, body)
                 )
-            except TakenError:
+            except (TakenError, RejectedError, QuotaExceededError) as error:
+                # It may be there although it is refused: a quota is asked before the name.
                 found = await self.find_same(command)
-                if found is None:
+                if found is None and isinstance(error, TakenError):
                     continue  # swept between the two calls
+                if found is None:
+                    raise
                 record = found
-            is_new = record.metadata.annotations.get(BEGUN_BY) == mine
-            return Begun(record, is_new)
+            is_mine = record.metadata.annotations.get(BEGUN_BY) == mine
+            return Begun(record, is_new=is_mine and not record.status.attempt)
 
     async def begin_settled(self, command: Command, settle: Settle) -> Begun:
         """Begin with what the configuration adds; a record that is there stands whatever it says.
@@ -111,16 +121,16 @@ class Records:
 
     async def restart(self, record: Operation) -> Begun:
         """Begin a failed operation again; whoever comes first is the new one."""
+        mine = self._make_id()
         status = {
             "phase": OperationPhase.PENDING.value,
             "attempt": record.status.attempt + 1,
             "message": None,
+            "begunBy": mine,
             "finishedAt": None,
         }
-        changed = await self.update(record, status)
-        if changed is not None:
-            return Begun(changed, is_new=True)
-        return Begun(await self.reread(record), is_new=False)
+        restarted = await self.update(record, status) or await self.reread(record)
+        return Begun(restarted, is_new=restarted.status.begun_by == mine)
 
     async def reread(self, record: Operation) -> Operation:
         """The same record as it is now; LostRecordError if it was removed or made anew."""

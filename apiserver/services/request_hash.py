@@ -9,9 +9,11 @@ import msgspec
 
 from apiserver.commands import CreatePool, CreateStorage, CreateUnit, SeedStock
 from apiserver.serverless_commands import CreateFunction
+from shared.v1alpha1.envelope import GPU_RESOURCE
 from shared.v1alpha1.operation import OperationType
 
 VERSION: Final = "v1"
+DEFAULTS: Final = {"gpu": 0, "gpu_resource": GPU_RESOURCE, "replicas": 0}
 
 Command = SeedStock | CreateUnit | CreatePool | CreateStorage | CreateFunction
 
@@ -31,7 +33,14 @@ def normalised(command: Command) -> dict[str, Any]:
         for field in dataclasses.fields(command)
         if field.name != "operation_id"
     }
-    return without_unset(given)
+    if isinstance(command, CreatePool):
+        given["settings"] = without_defaults(given["settings"])
+    return without_unset(without_defaults(given))
+
+
+def without_defaults(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields that say something else than their absence."""
+    return {name: value for name, value in fields.items() if value != DEFAULTS.get(name)}
 
 
 def without_unset(values: dict[str, Any]) -> dict[str, Any]:

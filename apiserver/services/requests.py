@@ -31,6 +31,10 @@ class Requests:
         self._clock = clock
         self._seconds = seconds
 
+    def due(self) -> float:
+        """When a request that comes now is answered at the latest, on the monotonic clock."""
+        return self._clock.monotonic() + self._seconds
+
     async def restarted(self, begun: Begun) -> Begun:
         """A failed operation begins again by the same request, and is answered like a new one."""
         return await self._records.restart(begun.record) if has_failed(begun.record) else begun
@@ -39,19 +43,20 @@ class Requests:
         """Have the work done, for nobody to wait for."""
         _ = self._workshop.start(record.spec.operation_id, lambda: self._measured(record, work))
 
-    async def outcome(self, begun: Begun, work: Work) -> Accepted[Operation]:
-        """The final record, or as far as it is when the time is up; raises if it failed."""
+    async def outcome(self, begun: Begun, work: Work, due: float) -> Accepted[Operation]:
+        """The final record, or as far as it is when the answer is due; raises if it failed."""
         record = begun.record
         if has_succeeded(record):
-            return Accepted(record, Outcome.REPLAY)
+            return succeeded(begun, record)
+        left = max(0.0, due - self._clock.monotonic())
         final = await self._workshop.join(
-            record.spec.operation_id, lambda: self._measured(record, work), self._seconds
+            record.spec.operation_id, lambda: self._measured(record, work), left
         )
         if final is None:
             return Accepted(record, Outcome.UNFINISHED)
         if has_failed(final):
             raise recorded_failure(final)
-        return Accepted(final, Outcome.NEW if begun.is_new else Outcome.REPLAY)
+        return succeeded(begun, final)
 
     async def _measured(self, record: Operation, work: Work) -> Operation:
         began = self._clock.monotonic()
@@ -60,3 +65,9 @@ class Requests:
             seconds = self._clock.monotonic() - began
             self._metrics.ended(final.spec.type, final.status.phase.lower(), seconds)
         return final
+
+
+def succeeded(begun: Begun, final: Operation) -> Accepted[Operation]:
+    """The answer for who has begun it; an attempt that others began since is theirs."""
+    is_its_own = begun.is_new and final.status.attempt == begun.record.status.attempt
+    return Accepted(final, Outcome.NEW if is_its_own else Outcome.REPLAY)

@@ -6,13 +6,14 @@ Several may work on one record: a name is made once, and an ordinal is listed on
 from typing import Any, Final
 
 from apiserver.clock import Clock
-from apiserver.errors import ConflictError, ServiceError
+from apiserver.errors import AlreadyExistsError, ConflictError, ServiceError
 from apiserver.failures import service_error
 from apiserver.gateway import (
     ClusterError,
     ClusterRefusedError,
     QuotaExceededError,
     RejectedError,
+    TakenError,
 )
 from apiserver.services.failure_text import failure_text
 from apiserver.services.records import Records, is_final
@@ -42,7 +43,7 @@ class Seeding:
         while not is_final(record):
             missing = [each for each in range(replicas) if each not in known(record, made)]
             try:
-                made.update(await self._stock.make(record, missing[:CHUNK], envelope))
+                await self._stock.make(record, missing[:CHUNK], envelope, made)
             except ClusterError as error:
                 return await self._fail(record, made, error)
             now = self._clock.monotonic()
@@ -104,6 +105,10 @@ def reason_of(error: ClusterError) -> ServiceError:
     """Why stock could not be made, in words that a caller may read."""
     if isinstance(error, RejectedError | QuotaExceededError):
         return service_error(error)
+    if isinstance(error, TakenError):
+        return AlreadyExistsError(
+            "stock of an earlier request has the names of this operationID; use a new one"
+        )
     if isinstance(error, ClusterRefusedError):
         return ConflictError(f"Kubernetes does not allow it: {error}")
     return ConflictError(f"Kubernetes did not do it for ten minutes: {error}")

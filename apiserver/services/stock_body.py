@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from apiserver.services.provenance import provenance
 from shared import names, wellknown
 from shared.v1alpha1.envelope import Envelope
 from shared.v1alpha1.operation import Operation
@@ -18,10 +19,6 @@ def stock_body(record: Operation, ordinal: int, envelope: Envelope) -> dict[str,
             wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY,
             wellknown.OPERATION_LABEL: names.label_hash(operation_id),
         },
-        "annotations": {
-            wellknown.OPERATION_ID: operation_id,
-            wellknown.REQUEST_HASH: record.spec.request_hash,
-            wellknown.STOCK_ORDINAL: str(ordinal),
-        },
+        "annotations": {**provenance(record), wellknown.STOCK_ORDINAL: str(ordinal)},
     }
     return {"metadata": metadata, "spec": msgspec.to_builtins(envelope)}

@@ -5,9 +5,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from apiserver.clock import Clock
-from apiserver.gateway import AbsentError, ClusterError, Objects, TakenError
+from apiserver.gateway import (
+    AbsentError,
+    ClusterError,
+    Objects,
+    QuotaExceededError,
+    RejectedError,
+    TakenError,
+)
 from apiserver.resources import GPU_UNITS
 from apiserver.services.patience import Patience
+from apiserver.services.provenance import is_made_by
 from apiserver.services.stock_body import stock_body
 from shared.v1alpha1.envelope import Envelope
 from shared.v1alpha1.gpuunit import GPUUnit
@@ -28,29 +36,29 @@ class StockUnits:
         self.namespace = namespace
 
     async def make(
-        self, record: Operation, ordinals: Sequence[int], envelope: Envelope
-    ) -> dict[int, str]:
-        """The uids of the units of `ordinals`, made now or before; a few at a time.
+        self, record: Operation, ordinals: Sequence[int], envelope: Envelope, made: dict[int, str]
+    ) -> None:
+        """Put the uids of the units of `ordinals` into `made`; a few are made at a time.
 
         ClusterError where one cannot be made: refused, or failing for ten minutes.
         """
         turns, deadline = asyncio.Semaphore(AT_ONCE), self._clock.monotonic() + GIVE_UP_SECONDS
-        made: dict[int, str] = {}
-        failure: ClusterError | None = None
+        failures: list[ClusterError] = []
 
         async def one(ordinal: int) -> None:
             async with turns:
-                made[ordinal] = await self._made(record, ordinal, envelope, deadline)
+                if failures:
+                    return
+                try:
+                    made[ordinal] = await self._made(record, ordinal, envelope, deadline)
+                except ClusterError as failure:
+                    failures.append(failure)
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for ordinal in ordinals:
-                    group.create_task(one(ordinal))
-        except* ClusterError as failures:
-            failure = first(failures)
-        if failure is not None:
-            raise failure
-        return made
+        async with asyncio.TaskGroup() as group:
+            for ordinal in ordinals:
+                group.create_task(one(ordinal))
+        if failures:
+            raise failures[0]
 
     async def _made(
         self, record: Operation, ordinal: int, envelope: Envelope, deadline: float
@@ -61,10 +69,13 @@ class StockUnits:
                 unit = await self._patience.until(
                     lambda: self._objects.create(GPU_UNITS, self.namespace, body), deadline
                 )
-            except TakenError:
+            except (TakenError, RejectedError, QuotaExceededError) as error:
+                # The answer to the same call may have been lost: a quota is asked before the name.
                 found = await self._found(body["metadata"]["name"], record, deadline)
-                if found is None:
+                if found is None and isinstance(error, TakenError):
                     continue  # the controller took it for a stray of the attempt before
+                if found is None or not is_made_by(found, record):
+                    raise
                 unit = found
             return unit.metadata.uid
 
@@ -74,19 +85,14 @@ class StockUnits:
         The controller deletes strays in the version that it has judged: this gives it another.
         """
         try:
-            if not record.status.attempt:
-                return await self._patience.until(
-                    lambda: self._objects.get(GPU_UNITS, self.namespace, name), deadline
-                )
+            unit = await self._patience.until(
+                lambda: self._objects.get(GPU_UNITS, self.namespace, name), deadline
+            )
+            if not record.status.attempt or not is_made_by(unit, record):
+                return unit
             note = {"metadata": {"annotations": {ATTEMPT: str(record.status.attempt)}}}
             return await self._patience.until(
                 lambda: self._objects.patch(GPU_UNITS, self.namespace, name, note), deadline
             )
         except AbsentError:
             return None
-
-
-def first(failures: BaseExceptionGroup[ClusterError]) -> ClusterError:
-    """One of the failures, however deep it lies."""
-    found = failures.exceptions[0]
-    return first(found) if isinstance(found, BaseExceptionGroup) else found

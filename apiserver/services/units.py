@@ -1,10 +1,12 @@
 """Users' units: made from stock, looked at, changed and deleted."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Final
 
 from apiserver.accepted import Accepted, DeletedObject, Outcome
+from apiserver.clock import Clock
 from apiserver.commands import ChangeUnit, CreateUnit, ListUnits
 from apiserver.details import request_details
 from apiserver.errors import (
@@ -28,6 +30,8 @@ from shared.v1alpha1.operation import Operation
 
 # More at once would not be done sooner: they would only take each other's time.
 MOST_AT_ONCE: Final = 32
+# Some watches end at once, and then the next one would too.
+WATCH_PAUSE: Final = 1.0
 SETTLED: Final = frozenset({UnitPhase.READY.value, UnitPhase.FAILED.value})
 
 
@@ -41,21 +45,24 @@ class UnitService:
         creation: Creation,
         locks: MountLocks,
         requests: Requests,
+        clock: Clock,
     ) -> None:
         self._objects = objects
         self._namespace = namespace
         self._creation = creation
         self._locks = locks
         self._requests = requests
+        self._clock = clock
         self._turns = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def create(self, command: CreateUnit) -> Accepted[GPUUnit | DeletedObject | Operation]:
         """Turn ready stock into a unit, once for all requests of the operation."""
+        due = self._requests.due()
         async with self._turns:
             start = await self._creation.begin(command)
             if start.begun.is_new:
-                return await self._outcome(command, start)
-        return await self._outcome(command, start)  # may wait for others, and needs no turn
+                return await self._outcome(command, start, due)
+        return await self._outcome(command, start, due)  # may wait for others, and needs no turn
 
     async def list(self, query: ListUnits) -> Page[GPUUnit]:
         """One page of units."""
@@ -72,9 +79,9 @@ class UnitService:
         """The unit once it is Ready or Failed for its generation, or as it is after `seconds`."""
         unit = await self.get(name)
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds), aclosing(self._versions(name)) as versions:
                 while not is_settled(unit):
-                    unit = await self._next(unit)
+                    unit = await anext(versions)
         except TimeoutError:
             return unit
         return unit
@@ -112,28 +119,36 @@ class UnitService:
         return {"uid": meta.uid, "resource_version": meta.resource_version}
 
     async def _outcome(
-        self, command: CreateUnit, start: Start
+        self, command: CreateUnit, start: Start, due: float
     ) -> Accepted[GPUUnit | DeletedObject | Operation]:
         begun = await self._requests.restarted(start.begun)
 
         async def work(record: Operation) -> Operation:
             return await self._creation.finish(record, command, start.hand)
 
-        accepted = await self._requests.outcome(begun, work)
+        accepted = await self._requests.outcome(begun, work, due)
         if accepted.outcome is Outcome.UNFINISHED:
             return accepted
         return Accepted(await self._made(accepted.value, start.hand.made), accepted.outcome)
 
-    async def _next(self, unit: GPUUnit) -> GPUUnit:
-        """A newer version of the unit."""
-        meta = unit.metadata
-        changes = self._objects.watch(GPU_UNITS, self._namespace, meta.name, meta.resource_version)
-        async with aclosing(changes):
-            async for found in changes:
-                if found is None:
-                    raise absent(meta.name)
-                return found
-        return await self.get(meta.name)  # the watch ended: whatever it missed is here
+    async def _versions(self, name: str) -> AsyncGenerator[GPUUnit, None]:
+        """The unit as it is and as it becomes, for ever; NotFoundError when it is gone.
+
+        A list has the version of now; the unit's own may be older than what the server can watch.
+        """
+        only = Selection(fields=f"metadata.name={name}")
+        while True:
+            listed = await self._objects.list(GPU_UNITS, self._namespace, only)
+            if not listed.items:
+                raise absent(name)
+            yield listed.items[0]
+            changes = self._objects.watch(GPU_UNITS, self._namespace, name, listed.version)
+            async with aclosing(changes):
+                async for found in changes:
+                    if found is None:
+                        raise absent(name)
+                    yield found
+            await self._clock.sleep(WATCH_PAUSE)
 
     async def _made(self, record: Operation, at_hand: GPUUnit | None) -> GPUUnit | DeletedObject:
         """The unit that the record holds; one of another uid is not it."""

@@ -88,6 +88,7 @@ class OperationStatus(
         ),
     ] = OperationPhase.PENDING.value
     attempt: Annotated[int, Meta(description="How often it was restarted.", ge=0)] = 0
+    begun_by: Annotated[str, Meta(description="Which request has restarted it last.")] = ""
     message: Annotated[str, Meta(description="Why it failed.")] = ""
     requested: Annotated[int, Meta(description="How many objects were asked for.", ge=0)] = 0
     created: Annotated[int, Meta(description="How many objects were made.", ge=0)] = 0

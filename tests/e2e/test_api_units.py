@@ -189,9 +189,11 @@ async def test_what_kubernetes_would_refuse_later_is_refused_before_stock_is_tou
 
 
 async def test_every_problem_is_told_at_once(api: Caller) -> None:
-    answer = await api.post(UNITS, {"name": "X", "image": 7, "colour": "red"})
+    access = {"template": {"ports": [{"name": "http", "port": 80}]}, "access": {"primaryPort": "x"}}
+    answer = await api.post(UNITS, {"name": "X", "image": 7, "colour": "red", **access})
 
-    assert sorted(answer.details) == ["colour", "image", "name", "operationID", "specName"]
+    wrong = ["access.primaryPort", "colour", "image", "name", "operationID", "specName"]
+    assert sorted(answer.details) == wrong
 
 
 async def test_a_deleted_unit_is_gone_with_its_children(product: Installation) -> None:

@@ -25,7 +25,7 @@ from tests.support.snapshot import rest_of
 from tests.support.struck import Ending, Struck
 
 KILLS = (Fault.KILLED_BEFORE, Fault.KILLED_AFTER)
-FAULTS = tuple(fault for fault in Fault if fault not in (Fault.NONE, *KILLS))
+FAULTS = tuple(fault for fault in Fault if fault not in (Fault.NONE, Fault.FULL, *KILLS))
 CALLS_OF_A_CREATE = 7
 CALLS_OF_A_SEED = 5
 SEEDED = 3

@@ -17,6 +17,5 @@ async def test_the_invariants_hold_whatever_happens(first: int) -> None:
         rest = await checked(seed)
         outcomes |= {answer.code or "served" for answer in rest.answers}
 
-    assert outcomes >= {"served", "insufficient_capacity", "conflict"}, (
-        "the schedules try too little"
-    )
+    refusals = {"insufficient_capacity", "conflict", "already_exists", "operation_conflict"}
+    assert outcomes >= {"served", *refusals}, "the schedules try too little"

@@ -2,7 +2,9 @@
 
 import asyncio
 import base64
+import itertools
 import json
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
@@ -14,6 +16,7 @@ from prometheus_client import CollectorRegistry
 from apiserver.gateway import (
     AbsentError,
     ClusterBusyError,
+    ClusterError,
     ClusterRefusedError,
     ClusterUnfitError,
     ContinueExpiredError,
@@ -203,12 +206,10 @@ async def test_a_full_quota_is_told_by_its_text(
     gateway: KubeGateway, site: Site, here: str
 ) -> None:
     await site.create("resourcequotas", {"metadata": {"name": "few"}}, namespace=here)
-    counted = {"status": {"hard": {UNIT_COUNT: 1}, "used": {UNIT_COUNT: 1}}}
-    path = site.path("resourcequotas", "few", namespace=here)
 
     async def refusal() -> str:
         # The controller of quotas, which knows of no limit here, may have undone it.
-        await site.admin.patch(f"{path}/status", counted)
+        await site.admin.patch(quota_status(site, here), counted(1, 1))
         try:
             await gateway.delete(GPU_UNITS, here, (await make(gateway, here, "one")).metadata.name)
         except QuotaExceededError as error:
@@ -217,6 +218,55 @@ async def test_a_full_quota_is_told_by_its_text(
 
     text = await eventually(refusal)  # the server looks at quotas through a cache
     assert text.startswith("exceeded quota: few, requested: ")
+
+
+async def test_a_full_quota_is_told_before_a_taken_name(
+    gateway: KubeGateway, site: Site, here: str
+) -> None:
+    await make(gateway, here, "one")
+    await site.create("resourcequotas", {"metadata": {"name": "few"}}, namespace=here)
+
+    async def refusal() -> type[ClusterError]:
+        await site.admin.patch(quota_status(site, here), counted(1, 1))
+        try:
+            await make(gateway, here, "one")
+        except ClusterError as error:
+            return type(error)
+        raise AssertionError("made twice")
+
+    await eventually(refusal, lambda found: found is QuotaExceededError)
+
+
+async def test_creates_that_collide_over_a_quota_can_be_tried_again(
+    gateway: KubeGateway, site: Site, here: str
+) -> None:
+    """Others change the quota all the time, so that the server cannot count in what it lets in."""
+    await site.create("resourcequotas", {"metadata": {"name": "few"}}, namespace=here)
+
+    async def others() -> None:
+        for used in itertools.count():
+            await site.admin.patch(quota_status(site, here), counted(1_000_000, used))
+
+    async def crowd() -> set[type[BaseException]]:
+        made = [make(gateway, here, f"u-{secrets.token_hex(6)}") for _ in range(20)]
+        answers = await asyncio.gather(*made, return_exceptions=True)
+        return {type(each) for each in answers if isinstance(each, BaseException)}
+
+    async with asyncio.TaskGroup() as group:
+        changing = [group.create_task(others()) for _ in range(4)]
+        refusals = await eventually(crowd, seconds=120)
+        for each in changing:
+            each.cancel()
+
+    assert refusals == {ClusterBusyError}
+
+
+def quota_status(site: Site, namespace: str) -> str:
+    return site.path("resourcequotas", "few/status", namespace=namespace)
+
+
+def counted(hard: int, used: int) -> dict[str, Any]:
+    return {"status": {"hard": {UNIT_COUNT: hard}, "used": {UNIT_COUNT: used}}}
 
 
 async def test_a_busy_server_is_asked_again_and_says_when_to_come_back(
@@ -387,6 +437,19 @@ async def test_a_watch_sees_changes_and_the_end(gateway: KubeGateway, here: str)
         await gateway.delete(GPU_UNITS, here, "other")
         await gateway.delete(GPU_UNITS, here, "one")
         assert await anext(versions) is None
+
+
+async def test_a_watch_from_the_version_of_a_list_misses_nothing(
+    gateway: KubeGateway, here: str
+) -> None:
+    await make(gateway, here, "one")
+    listed = await gateway.list(GPU_UNITS, here, Selection(fields="metadata.name=one"))
+    await gateway.patch(GPU_UNITS, here, "one", {"metadata": {"labels": {"a": "b"}}})
+    async with aclosing(gateway.watch(GPU_UNITS, here, "one", listed.version)) as versions:
+        changed = await anext(versions)
+
+    assert changed is not None
+    assert changed.metadata.labels == {"a": "b"}
 
 
 async def test_a_watch_that_is_closed_gives_its_connection_back(

@@ -36,7 +36,10 @@ async def settle(work: Coroutine[Any, Any, T], outcome: "asyncio.Future[T]") -> 
 class ModelAPI:
     """The use cases of so many replicas; `server` is what they share."""
 
-    def __init__(self, *, seed: int = 0, replicas: int = 1) -> None:
+    def __init__(
+        self, *, seed: int = 0, replicas: int = 1, create_seconds: float = FOR_EVER
+    ) -> None:
+        self._create_seconds = create_seconds
         self.server = ModelServer()
         self._randomness = Random(seed)
         self._turnstile = Turnstile(self._randomness)
@@ -89,7 +92,7 @@ class ModelAPI:
         return outcome.result()
 
     def _use_cases(self, client: ModelClient, catalogue: Catalogue) -> UseCases:
-        where = Surroundings(STOCK, INSTANCE, SYSTEM, catalogue, FOR_EVER)
+        where = Surroundings(STOCK, INSTANCE, SYSTEM, catalogue, self._create_seconds)
         return UseCases(
             client,
             where,

@@ -47,7 +47,7 @@ class ModelClient:
     async def list(self, resource: Resource[T], namespace: str, selection: Selection) -> Page[T]:
         found = await self._call(lambda: self._server.list(resource, namespace, selection))
         shown = found[: selection.limit] if selection.limit else found
-        return Page(tuple(decoded(resource, each) for each in shown))
+        return Page(tuple(decoded(resource, each) for each in shown), version=self._server.version)
 
     async def create(self, resource: Resource[T], namespace: str, body: Body) -> T:
         sent = msgspec.json.decode(msgspec.json.encode(body))

@@ -1,5 +1,7 @@
 """The controller's part of a hand-off on the model: the product's own decisions, call by call."""
 
+from random import Random
+
 from apiserver.gateway import AbsentError, ClusterError, Objects, Selection, StaleError
 from apiserver.resources import GPU_UNITS, OPERATIONS
 from controller.gpuunit import claim, seeding
@@ -16,11 +18,12 @@ EVERYTHING = Selection()
 
 
 class ModelController:
-    """Looks at every unit again and again, as level-triggered work does."""
+    """Looks at every unit again and again in any order, as level-triggered work does."""
 
-    def __init__(self, client: Objects, turnstile: Turnstile) -> None:
+    def __init__(self, client: Objects, turnstile: Turnstile, randomness: Random) -> None:
         self._client = client
         self._turnstile = turnstile
+        self._randomness = randomness
         self._storages = ModelLocks(client)
 
     async def run(self) -> None:
@@ -30,7 +33,9 @@ class ModelController:
             await self._turnstile.sleep(1.0)
 
     async def look_at_all(self) -> None:
-        for namespace, look in ((INSTANCE, self._active), (STOCK, self._stock)):
+        looks = [(INSTANCE, self._active), (STOCK, self._stock)]
+        self._randomness.shuffle(looks)
+        for namespace, look in looks:
             try:
                 page = await self._client.list(GPU_UNITS, namespace, EVERYTHING)
             except ClusterError:

@@ -5,22 +5,39 @@ from dataclasses import replace
 from random import Random
 
 from tests.model.world import ModelWorld
-from tests.support.invariants import Rest, check, everybody_is_served
+from tests.support.faulty import Fault
+from tests.support.invariants import (
+    Rest,
+    check,
+    everybody_is_served,
+    who_was_refused_has_nothing,
+)
 from tests.support.plan import Plan, has_enough_stock, plan_of
 from tests.support.schedule import Schedule
 
 
 async def checked(seed: int) -> Rest:
     """Run the plan of a seed; AssertionError names the seed and what did not hold."""
-    plan = replace(plan_of(seed), storages=Random(seed).choice([0, 0, 1, 3]))
+    plan = plan_on_the_model(seed)
     try:
         rest = await carried_out(plan)
         check(rest)
-        if has_enough_stock(plan) and not plan.storages:
+        if plan.callers_each == 1:
+            who_was_refused_has_nothing(rest)
+        if has_enough_stock(plan) and not plan.storages and Fault.FULL not in plan.faults:
             everybody_is_served(rest)
     except AssertionError as error:
         raise AssertionError(f"seed {seed}, {plan}: {error}") from error
     return rest
+
+
+def plan_on_the_model(seed: int) -> Plan:
+    """Also with storages, and with quotas that are full from time to time."""
+    plan, randomness = plan_of(seed), Random(seed)
+    storages = randomness.choice([0, 0, 1, 3])
+    is_narrow = plan.faults and randomness.choice([False, False, True])
+    full = {Fault.FULL: 5} if is_narrow else {}
+    return replace(plan, storages=storages, faults={**plan.faults, **full})
 
 
 async def carried_out(plan: Plan) -> Rest:

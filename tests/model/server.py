@@ -39,6 +39,11 @@ class ModelServer:
         self._version = 0
         self._uids = 0
 
+    @property
+    def version(self) -> str:
+        """That of the latest write."""
+        return str(self._version)
+
     def get(self, resource: Resource[Any], namespace: str, name: str) -> Document:
         found = self.objects.get((resource.plural, namespace, name))
         if found is None:

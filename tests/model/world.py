@@ -23,6 +23,7 @@ class ModelWorld:
     """A server, and a clock that runs when nobody has anything else to do."""
 
     def __init__(self, randomness: Random) -> None:
+        self._randomness = randomness
         self.clock = Turnstile(randomness)
         self.where = Surroundings(STOCK, INSTANCE, SYSTEM, Catalogue(), FOR_EVER)
         self._server = ModelServer(lambda: randomness.randrange(MOST_LAG))
@@ -33,7 +34,7 @@ class ModelWorld:
     async def control(self, client: Cluster) -> None:
         """Until the process dies."""
         with suppress(Killed):
-            await ModelController(client, self.clock).run()
+            await ModelController(client, self.clock, self._randomness).run()
 
     async def put(self, name: str, spec: str) -> str:
         """Ready stock; its uid."""

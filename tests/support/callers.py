@@ -6,7 +6,8 @@ from random import Random
 from apiserver.accepted import DeletedObject, Outcome
 from apiserver.clock import Clock
 from apiserver.commands import CreateUnit, SeedStock
-from apiserver.errors import ServiceError, ServiceUnavailableError
+from apiserver.errors import DeadlineError, ServiceError, ServiceUnavailableError
+from apiserver.failures import service_error
 from apiserver.gateway import ClusterError
 from apiserver.services.records import LostRecordError
 from apiserver.use_cases import UseCases
@@ -46,15 +47,24 @@ async def ask(replica: UseCases, command: CreateUnit | SeedStock) -> Answer | No
     """One request; None if the caller cannot know what became of it."""
     try:
         return await answered(replica, command)
-    except (ClusterError, ServiceUnavailableError, LostRecordError, Killed):
+    except (LostRecordError, Killed):
         return None
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
         return None  # the process that did the work is gone
+    except ClusterError as error:
+        return refused(command, service_error(error))
     except ServiceError as error:
-        return Answer(command.operation_id, is_new=False, code=error.code)
+        return refused(command, error)
+
+
+def refused(command: CreateUnit | SeedStock, error: ServiceError) -> Answer | None:
+    """What an error tells; None where it only says to come back."""
+    if isinstance(error, ServiceUnavailableError | DeadlineError):
+        return None
+    return Answer(command.operation_id, is_new=False, code=error.code, asked=command)
 
 
 async def answered(replica: UseCases, command: CreateUnit | SeedStock) -> Answer:
@@ -62,13 +72,14 @@ async def answered(replica: UseCases, command: CreateUnit | SeedStock) -> Answer
     if isinstance(command, SeedStock):
         begun = await replica.stock.seed(command)
         is_new = begun.outcome is Outcome.NEW
-        return Answer(operation_id, is_new, record=begun.value.metadata.uid)
+        return Answer(operation_id, is_new, record=begun.value.metadata.uid, asked=command)
     made = await replica.units.create(command)
     is_new = made.outcome is Outcome.NEW
     match made.value:
         case GPUUnit(metadata=meta):
-            return Answer(operation_id, is_new, meta.uid)
+            return Answer(operation_id, is_new, meta.uid, asked=command)
         case DeletedObject(uid=uid):
-            return Answer(operation_id, is_new, uid)
+            return Answer(operation_id, is_new, uid, asked=command)
         case record:
-            return Answer(operation_id, is_new=False, record=record.metadata.uid)
+            uid = record.metadata.uid
+            return Answer(operation_id, is_new=False, record=uid, asked=command)

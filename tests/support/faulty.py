@@ -9,9 +9,11 @@ from apiserver.gateway import (
     Cluster,
     ClusterAnswerError,
     ClusterBusyError,
+    ClusterError,
     ClusterTimeoutError,
     ClusterUnreachableError,
     Page,
+    QuotaExceededError,
     Selection,
     StaleError,
 )
@@ -32,7 +34,8 @@ class Fault(Enum):
     TIMEOUT = auto()  # it was sent, and nothing came of it
     LOST_ANSWER = auto()  # it took effect, and the answer never came
     BUSY = auto()
-    CONFLICT = auto()  # a 409 that is not about our object, as quotas give
+    CONFLICT = auto()  # a 409 that is not about our object; of a create, as quotas give
+    FULL = auto()  # a quota has no room for what would be made
     SERVER_ERROR = auto()  # a 500 of a call that took effect
     KILLED_BEFORE = auto()
     KILLED_AFTER = auto()
@@ -70,7 +73,9 @@ class Faulty:
         return await self._call(lambda: self._behind.list(resource, namespace, selection))
 
     async def create(self, resource: Resource[T], namespace: str, body: Body) -> T:
-        return await self._write(lambda: self._behind.create(resource, namespace, body))
+        return await self._call(
+            lambda: self._behind.create(resource, namespace, body), ClusterBusyError
+        )
 
     async def patch(
         self, resource: Resource[T], namespace: str, name: str, body: Body, subresource: str = ""
@@ -100,18 +105,21 @@ class Faulty:
         return self._behind.watch(resource, namespace, name, version)
 
     async def _write(self, call: Callable[[], Awaitable[R]]) -> R:
-        return await self._call(call, is_write=True)
+        return await self._call(call, StaleError)
 
-    async def _call(self, call: Callable[[], Awaitable[R]], *, is_write: bool = False) -> R:
+    async def _call(
+        self, call: Callable[[], Awaitable[R]], conflict: type[ClusterError] | None = None
+    ) -> R:
+        """`conflict` is what a 409 means to it."""
         self._live(Fault.NONE)
         fault = self._fault()
-        self._before(fault, is_write=is_write)
+        self._before(fault, conflict)
         try:
             return await call()
         finally:
             self._after(fault)
 
-    def _before(self, fault: Fault, *, is_write: bool) -> None:
+    def _before(self, fault: Fault, conflict: type[ClusterError] | None) -> None:
         match fault:
             case Fault.UNREACHABLE:
                 raise ClusterUnreachableError("nobody listens")
@@ -119,8 +127,10 @@ class Faulty:
                 raise ClusterTimeoutError("nobody answers")
             case Fault.BUSY:
                 raise ClusterBusyError("come back later", 1)
-            case Fault.CONFLICT if is_write:
-                raise StaleError("somebody else wrote something else")
+            case Fault.CONFLICT if conflict is not None:
+                raise conflict("somebody else wrote something else")
+            case Fault.FULL if conflict is ClusterBusyError:
+                raise QuotaExceededError("403", "exceeded quota")
             case Fault.KILLED_BEFORE:
                 self._live(fault)
 

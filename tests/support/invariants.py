@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from apiserver.commands import CreateUnit, SeedStock
+from apiserver.services.request_hash import request_hash
 from controller.gpuunit import claim
 from shared import wellknown
 from shared.phases import OperationPhase
@@ -19,13 +21,17 @@ from shared.v1alpha1.operation import Operation, OperationType
 
 @dataclass(frozen=True)
 class Answer:
-    """What a caller was told: the unit's uid, an error's code, or only that there is a record."""
+    """What a caller was told: the unit's uid, an error's code, or only that there is a record.
+
+    `asked` is what it had sent, where that is known.
+    """
 
     operation_id: str
     is_new: bool
     uid: str = ""
     code: str = ""
     record: str = ""
+    asked: CreateUnit | SeedStock | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,7 @@ def check(rest: Rest) -> None:
     records_tell_what_is(rest)
     seeds_list_what_they_made(rest)
     answers_agree(rest)
+    everybody_got_what_they_asked_for(rest)
     what_was_accepted_is_recorded(rest)
     storages_are_held_by_those_that_mount_them(rest)
 
@@ -149,6 +156,23 @@ def one_answer_is_new(rest: Rest) -> None:
     assert all(news[name] <= most[name] for name in news), f"new more than once: {news}"
 
 
+def everybody_got_what_they_asked_for(rest: Rest) -> None:
+    """One request is behind an operation: who sent another was refused, and nobody else was."""
+    recorded = {record.spec.operation_id: record.spec.request_hash for record in rest.records}
+    sources = {
+        unit.metadata.uid: unit.metadata.annotations.get(wellknown.SOURCE_STOCK_NAME)
+        for unit in (*rest.units, *rest.removed)
+    }
+    for answer in rest.answers:
+        asked, is_refused = answer.asked, answer.code == "operation_conflict"
+        if asked is None or (answer.code and not is_refused):
+            continue
+        is_it = recorded.get(answer.operation_id) == request_hash(asked)
+        assert is_it != is_refused, f"another request is recorded, or is not: {answer}"
+        if isinstance(asked, CreateUnit) and asked.stock_name and answer.uid:
+            assert sources.get(answer.uid) == asked.stock_name, f"of other stock: {answer}"
+
+
 def what_was_accepted_is_recorded(rest: Rest) -> None:
     told = {answer.record for answer in rest.answers if answer.record}
     lost = told - {record.metadata.uid for record in rest.records}
@@ -175,6 +199,15 @@ def storages_are_held_by_those_that_mount_them(rest: Rest) -> None:
 
 def source_uid(unit: GPUUnit) -> str:
     return unit.metadata.annotations.get(wellknown.SOURCE_STOCK_UID, "")
+
+
+def who_was_refused_has_nothing(rest: Rest) -> None:
+    """Where each operation has one caller, its last word is what became of it."""
+    last = {answer.operation_id: answer.code for answer in rest.answers}
+    done = {record.spec.operation_id for record in rest.records if has_succeeded(record)}
+    refused = {name: code for name, code in last.items() if code not in ("", "operation_conflict")}
+    wrong = {name: code for name, code in refused.items() if name in done}
+    assert not wrong, f"refused, but done: {wrong}"
 
 
 def everybody_is_served(rest: Rest) -> None:

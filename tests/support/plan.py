@@ -24,7 +24,8 @@ CALM: dict[Fault, int] = {}
 class Plan:
     """What a run is made of; `faults` are how often each call goes wrong, in hundredths.
 
-    `seeds` are the sizes of the seeding operations.
+    `seeds` are the sizes of the seeding operations. With `rivals` operations want the same names
+    and the same stock, and some callers send another request under the same id.
     """
 
     seed: int
@@ -37,6 +38,7 @@ class Plan:
     seeds: tuple[int, ...] = ()
     discards: int = 0
     storages: int = 0
+    rivals: bool = False
     faults: Mapping[Fault, int] = field(default_factory=dict)
 
     @property
@@ -44,7 +46,8 @@ class Plan:
         """What the names of this run begin with: several fit beside each other."""
         return f"s{self.seed}"
 
-    def commands(self) -> list[CreateUnit | SeedStock]:
+    def commands(self, caller: int = 0) -> list[CreateUnit | SeedStock]:
+        """What one caller of each operation sends."""
         seeds = [
             SeedStock(f"{self.mark}-seed-{number}", self.mark, replicas, memory="1Mi", gpu=0)
             for number, replicas in enumerate(self.seeds)
@@ -52,14 +55,26 @@ class Plan:
         creates = [
             CreateUnit(
                 f"{self.mark}-op-{number}",
-                f"{self.mark}-unit-{number}",
+                self.unit(number),
                 self.mark,
-                "a:1",
+                "b:1" if self.rivals and (number + caller) % 5 == 4 else "a:1",
+                self.stock_name(number),
                 storage_mounts=self.mounts(number),
             )
             for number in range(self.operations)
         ]
         return [*seeds, *creates]
+
+    def unit(self, number: int) -> str:
+        """The name of a unit; of rivals two in three share one."""
+        is_shared = self.rivals and number % 3 == 1
+        return f"{self.mark}-unit-{number - 1 if is_shared else number}"
+
+    def stock_name(self, number: int) -> str | None:
+        """The stock that an operation names; one in four of the rivals does."""
+        if not self.rivals or number % 4 != 2:
+            return None
+        return f"{self.mark}-stock-{number % max(1, self.stock)}"
 
     def mounts(self, number: int) -> tuple[StorageMount, ...]:
         """Two neighbours of the storages; the odd operations want them the other way round."""
@@ -79,7 +94,7 @@ class Plan:
 def plan_of(seed: int) -> Plan:
     """About as much stock as is asked for, one to three replicas, every second run with deaths.
 
-    Every second run also seeds stock, and operators delete some.
+    Every second run also seeds stock, and operators delete some; in every third there are rivals.
     """
     randomness = Random(seed)
     operations = randomness.randrange(1, 7)
@@ -94,6 +109,7 @@ def plan_of(seed: int) -> Plan:
         faults=randomness.choice([CALM, FAILING, FAILING, DYING, DYING, DYING]),
         seeds=randomness.choice([(), (), (), (1,), (3,), (1, 2)]),
         discards=randomness.choice([0, 0, 1, 2]),
+        rivals=randomness.choice([False, False, True]),
     )
 
 
@@ -109,4 +125,4 @@ def drawn(randomness: Random, chances: Mapping[Fault, int]) -> Fault:
 
 def has_enough_stock(plan: Plan) -> bool:
     """Whether nobody may be sent away for good."""
-    return plan.stock - plan.discards >= plan.operations
+    return not plan.rivals and plan.stock - plan.discards >= plan.operations

@@ -87,8 +87,8 @@ class Schedule:
 
     async def _everybody(self) -> None:
         async with asyncio.TaskGroup() as callers:
-            for _ in range(self._plan.callers_each):
-                for command in self._plan.commands():
+            for caller in range(self._plan.callers_each):
+                for command in self._plan.commands(caller):
                     callers.create_task(self._callers.call(command))
             callers.create_task(self._late_stock())
             callers.create_task(self._deletions())

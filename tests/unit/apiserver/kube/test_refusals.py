@@ -68,6 +68,11 @@ def test_what_is_missing_at_a_creation_is_its_namespace() -> None:
     assert type(error) is ClusterUnfitError
 
 
+def test_a_creation_that_collides_over_a_quota_can_be_tried_again() -> None:
+    said = 'Operation cannot be fulfilled on resourcequotas "q": the object has been modified'
+    assert type(refusal(409, a_status(said, "Conflict"), POST)) is ClusterBusyError
+
+
 def test_a_full_quota_keeps_what_the_server_said_of_it() -> None:
     said = 'units "x" is forbidden: exceeded quota: q, requested: a=1, used: a=5, limited: a=5'
     error = refusal(403, a_status(said, "Forbidden"))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from marshmallow import ValidationError
 
 from apiserver.errors import Detail
+from apiserver.schemas.gpu_storages import CreateStorageSchema
 from apiserver.schemas.gpu_units import ChangeUnitSchema, CreateUnitSchema
 from apiserver.schemas.request import RequestSchema, details_of
 from apiserver.schemas.stock_pools import CreatePoolSchema, PoolSettingsSchema
@@ -20,6 +21,7 @@ NAMES = st.sampled_from(
         *("command", "args", "value", "valueFrom", "secretKeyRef", "key", "port", "protocol"),
         *("primaryPort", "scheme", "mountPath", "readOnly", "replicas", "memory", "gpu", "cpu"),
         *("nodeSelector", "tolerations", "operator", "effect", "tolerationSeconds", "shmSize"),
+        *("prepare", "fromImage", "fromStorageName", "size", "accessor", "enabled"),
         *("_schema", "0", "stockName", "namespace", "maxUnavailable", "gpuResource"),
     ]
 )
@@ -44,6 +46,7 @@ BODIES = st.dictionaries(NAMES | st.text(max_size=4), VALUES, max_size=8)
     [
         CreateUnitSchema(),
         ChangeUnitSchema(),
+        CreateStorageSchema(),
         SeedStockSchema(),
         CreatePoolSchema(),
         PoolSettingsSchema(),

@@ -55,3 +55,16 @@ def test_what_is_absent_is_kept() -> None:
 )
 def test_what_cannot_be_changed_is_named(body: dict[str, Any], places: dict[str, str]) -> None:
     assert problems(ChangeUnitSchema(), body) == places
+
+
+def test_one_problem_hides_no_other() -> None:
+    body = {
+        "name": "other",
+        "template": {"args": 7, "ports": [{"name": "http", "port": 80}]},
+        "access": {"primaryPort": "nope"},
+    }
+    assert set(problems(ChangeUnitSchema(), body)) == {
+        "name",
+        "template.args",
+        "access.primaryPort",
+    }

@@ -234,3 +234,59 @@ def test_the_namespaces_are_those_of_the_configuration() -> None:
 def test_a_long_unknown_field_is_cut() -> None:
     (field,) = wrong(**{"x" * 1000: 1})
     assert len(field) == 80
+
+
+def test_one_problem_hides_no_other() -> None:
+    found = wrong(name="Bad_Name", colour="red", template=PORTS, access={"primaryPort": "nope"})
+    assert set(found) == {"name", "colour", "access.primaryPort"}
+
+
+def test_a_problem_of_the_template_hides_none_of_the_address() -> None:
+    template = {**PORTS, "envs": [{"name": 1}]}
+    found = wrong(template=template, access={"primaryPort": "nope", "scheme": "gopher"})
+    assert set(found) == {"template.envs[0].name", "access.primaryPort", "access.scheme"}
+
+
+def test_of_ports_that_cannot_be_read_none_is_missed() -> None:
+    for template in ({"ports": 7}, {"ports": [{"name": "http"}]}, 7):
+        found = wrong(template=template, access={"primaryPort": "http"})
+        assert not [field for field in found if field.startswith("access")]
+
+
+def test_an_address_without_ports_is_told_beside_other_problems() -> None:
+    found = wrong(image=7, template={"args": 7}, access={})
+    assert set(found) == {"image", "template.args", "access"}
+
+
+def test_a_problem_elsewhere_hides_none_of_a_worker() -> None:
+    found = wrong(
+        image=7,
+        serverless={"requestID": "fn"},
+        template={"envs": 7, "ports": [{"name": "http", "port": 9809}]},
+        storageMounts=[{"name": "data"}],
+    )
+    assert set(found) == {
+        "image",
+        "template.envs",
+        "template.ports[0].port",
+        "storageMounts[0].mountPath",
+    }
+
+
+def test_an_item_that_cannot_be_read_hides_no_problem_of_the_others() -> None:
+    envs = [{"name": 1}, {"name": "a"}, {"name": "a"}, 7, {"name": "a=b"}]
+    mounts = [{"mountPath": "/x"}, {"name": "data", "mountPath": "/proc"}]
+    found = wrong(template={"envs": envs}, storageMounts=mounts)
+    assert set(found) == {
+        "template.envs[0].name",
+        "template.envs[2].name",
+        "template.envs[3]",
+        "template.envs[4].name",
+        "storageMounts[0].name",
+        "storageMounts[1].mountPath",
+    }
+
+
+def test_a_label_that_is_no_text_hides_no_problem_of_the_others() -> None:
+    found = wrong(labels={"a": 7, "b": "ok", "c": "not ok"})
+    assert set(found) == {"labels['a']", "labels['c']"}

@@ -83,6 +83,14 @@ def test_a_copy_is_read() -> None:
         ({"accessor": {"enabled": "yes"}}, {"accessor.enabled": "is neither true nor false"}),
         ({"labels": {MANAGED_BY_LABEL: "me"}}, {f"labels['{MANAGED_BY_LABEL}']"}),
         ({"namespace": "x"}, {"namespace": "there is no such field"}),
+        ({"size": 5, "prepare": {"fromStorageName": "data"}}, {"size", "prepare.fromStorageName"}),
+        (
+            {"prepare": {"fromStorageName": "data", "args": ["x"], "envs": []}},
+            {"prepare.fromStorageName", "prepare", "prepare.envs"},
+        ),
+        ({"prepare": {"fromImage": 7, "fromStorageName": "b"}}, {"prepare.fromImage", "prepare"}),
+        ({"prepare": {"fromImage": 7}}, {"prepare.fromImage"}),
+        ({"prepare": 7}, {"prepare": "is not an object"}),
     ],
 )
 def test_problems_are_named(body: dict[str, Any], places: dict[str, str] | set[str]) -> None:

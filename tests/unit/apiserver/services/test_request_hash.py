@@ -64,3 +64,17 @@ def test_a_recorded_request_can_be_resumed_as_it_was(
     )
     stored = msgspec.json.decode(msgspec.json.encode(normalised(command)))
     assert msgspec.convert({**stored, "operation_id": "a"}, CreateUnit) == command
+
+
+def test_a_default_that_is_written_out_is_as_if_it_were_not_given() -> None:
+    seed = SeedStock("a", "s", 1, memory="1Gi")
+    pool = CreatePool("a", "p", "s", PoolSettings(memory="1Gi"))
+    said = PoolSettings(replicas=0, memory="1Gi", gpu=0, gpu_resource="nvidia.com/gpu")
+    assert request_hash(seed) == request_hash(SeedStock("a", "s", 1, memory="1Gi", gpu=0))
+    assert request_hash(pool) == request_hash(CreatePool("a", "p", "s", said))
+
+
+def test_only_the_fields_of_the_request_itself_have_defaults() -> None:
+    chosen = PoolSettings(memory="1Gi", node_selector={"gpu_resource": "nvidia.com/gpu"})
+    plain = CreatePool("a", "p", "s", PoolSettings(memory="1Gi"))
+    assert request_hash(CreatePool("a", "p", "s", chosen)) != request_hash(plain)
