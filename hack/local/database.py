@@ -76,8 +76,11 @@ class DatabaseServer:
         if self.process.is_current():
             return
         await self.process.stop()
-        while is_in_use(self._folder / "data"):  # noqa: ASYNC110 - they are not our children
+        data = self._folder / "data"
+        while is_in_use(data):  # noqa: ASYNC110 - they are not our children
             await asyncio.sleep(POLL_SECONDS)
+        # Whoever it names is dead, but would count as alive until its parent has noticed.
+        (data / "postmaster.pid").unlink(missing_ok=True)
         self.process.start()
 
     async def ready(self) -> None:

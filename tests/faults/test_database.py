@@ -1,0 +1,33 @@
+"""The database of `make up` comes back after it was killed."""
+
+import os
+import signal
+
+import psutil
+import pytest
+
+from tests.support.eventually import eventually
+from tests.support.postgres import MISSING, DatabaseServer, new_postgres, programs
+
+BINARIES = programs()
+pytestmark = pytest.mark.skipif(BINARIES is None, reason=MISSING)
+
+
+async def test_a_killed_database_starts_again_before_its_parent_has_noticed() -> None:
+    assert BINARIES is not None
+    async with new_postgres(BINARIES) as server:
+        killed = server.process.pid
+        assert killed is not None
+        os.kill(killed, signal.SIGKILL)
+        await eventually(lambda: is_unnoticed(killed))
+        another = DatabaseServer(BINARIES, server._home, server._port)
+        await another.start()
+        await another.ready()
+        found = another.process.pid
+        await another.process.stop()
+
+    assert found not in (None, killed)
+
+
+async def is_unnoticed(pid: int) -> bool:
+    return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
