@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from apiserver.places import JOBS, SPECS, STOCK, UNITS
+from tests.support import gpu_storages
 from tests.support.caller import Answer, Caller
 from tests.support.eventually import eventually
-from tests.support.full_cluster import labelled
 from tests.support.installation import Installation, an_order, new_name
 from tests.support.our_api import serving
 from tests.support.quotas import effective_quota
-from tests.support.site import Site, a_unit
+from tests.support.site import Site
 
 
 def a_seed(**asked: Any) -> dict[str, Any]:
@@ -194,23 +194,15 @@ async def test_deleted_stock_is_not_made_again_by_its_seed(product: Installation
 
 
 async def test_claimed_stock_cannot_be_deleted(product: Installation) -> None:
-    site, stock = product.site, product.site.namespaces.stock
-    # A place that is freed late keeps the claimed stock there to be looked at.
-    late = {"sim.local/stop": "late", "sim.local/stop-for": "1h"}
-    spec, name = new_name("spec"), new_name("stock")
-    unit = labelled(a_unit(name, specName=spec, gpu=0), late)
-    await site.create("gpuunits", unit, namespace=stock)
-    await product.ready_stock(spec, 1)
-    order = an_order(spec)
-    assert (await product.api.post(UNITS, order)).status == 201
-    answer = await product.api.delete(f"{STOCK}/{name}")
+    # A unit that waits for its storage has not taken the place of its stock yet.
+    storage = new_name("storage")
+    await gpu_storages.create(product.site, gpu_storages.simulated(storage, run_for="1h"))
+    made = (await product.a_unit(storageMounts=[{"name": storage, "mountPath": "/data"}])).data
+    stock = made["sourceStockName"]
+    answer = await product.api.delete(f"{STOCK}/{stock}")
 
     assert answer.refusal == (409, "conflict")
-    assert name in answer.error["message"]
-    pods = site.path("pods", namespace=stock)
-    freed = {"labelSelector": f"runtime.lokiwager.io/unit={name}", "gracePeriodSeconds": "0"}
-    await site.admin.request("DELETE", pods, query=freed)
-    await site.gone("gpuunits", name, namespace=stock)
+    assert stock in answer.error["message"]
 
 
 async def test_there_is_no_such_stock(api: Caller) -> None:

@@ -222,8 +222,8 @@ async def test_one_more_api_runs_beside_the_first_and_goes_down_with_it(
         )
         assert extra.stdout is not None
         async with asyncio.timeout(60):
-            while b"cluster_connected" not in await extra.stdout.readline():
-                pass
+            while b"cluster_connected" not in (line := await extra.stdout.readline()):
+                assert line, "it has ended"
     finally:
         extra.terminate()
         await extra.communicate()
