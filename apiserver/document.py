@@ -1,6 +1,7 @@
 """The OpenAPI document: what handlers say of themselves, put together."""
 
 import copy
+import json
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -173,7 +174,7 @@ def document(routes: Iterable[web.RouteDef], version: str) -> Mapping[str, objec
 
 
 def _responses(answers: Iterable[Answer]) -> dict[str, dict[str, Any]]:
-    """The answers by status; of several with one status, the first gives the example."""
+    """The answers by status; there is room for one example of each, so others are in the text."""
     responses: dict[str, dict[str, Any]] = {}
     for answer in answers:
         known = responses.get(str(answer.status))
@@ -181,6 +182,8 @@ def _responses(answers: Iterable[Answer]) -> dict[str, dict[str, Any]]:
             responses[str(answer.status)] = _response(answer)
         else:
             known["description"] += f" {answer.description}"
+            if answer.example is not None:
+                known["description"] += f" Such as `{json.dumps(answer.example)}`."
     return responses
 
 

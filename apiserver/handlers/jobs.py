@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from apiserver import envelope, keys
 from apiserver.document import Answer, documented
@@ -12,6 +12,7 @@ from apiserver.query import read_query, require_known
 from apiserver.schemas.answers import PageMetaSchema
 from apiserver.schemas.jobs import JobAnswerSchema, JobListAnswerSchema, JobViewSchema
 from apiserver.schemas.queries import JobsQuerySchema
+from shared.etag import etag
 
 _TAG: Final = "jobs"
 
@@ -35,7 +36,13 @@ async def index(request: web.Request) -> web.Response:
 @documented(
     _TAG,
     "Show one job",
-    Answer(200, "The job; succeeded is persisted, not ready.", JobAnswerSchema, jobs.JOB),
+    Answer(
+        200,
+        "The job; succeeded is persisted, not ready.",
+        JobAnswerSchema,
+        jobs.JOB,
+        (hdrs.ETAG,),
+    ),
     failures.BAD_QUERY,
     failures.NOT_FOUND,
     *failures.CLUSTER,
@@ -45,4 +52,5 @@ async def show(request: web.Request) -> web.Response:
     """Show a job."""
     service, operation_id = keys.service(request, keys.JOBS), path_operation_id(request)
     require_known(request)
-    return envelope.success(JobViewSchema().dump(await service.get(operation_id)))
+    job = await service.get(operation_id)
+    return envelope.success(JobViewSchema().dump(job), headers={hdrs.ETAG: etag(job.metadata)})

@@ -35,7 +35,7 @@ def plan_on_the_model(seed: int) -> Plan:
     """Also with storages, and with quotas that are full from time to time."""
     plan, randomness = plan_of(seed), Random(seed)
     storages = randomness.choice([0, 0, 1, 3])
-    is_narrow = plan.faults and randomness.choice([False, False, True])
+    is_narrow = bool(plan.faults) and randomness.choice([False, False, True])
     full = {Fault.FULL: 5} if is_narrow else {}
     return replace(plan, storages=storages, faults={**plan.faults, **full})
 

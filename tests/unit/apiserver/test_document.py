@@ -1,6 +1,7 @@
 """The OpenAPI document is whole, however often it is made."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -214,3 +215,13 @@ def test_failures_with_one_status_are_all_named(made: dict[str, object]) -> None
     said = paths["/api/v1/gpu-units"]["post"]["responses"]["409"]["description"]
     for code in ("operation_conflict", "already_exists", "insufficient_capacity", "conflict"):
         assert f"`{code}`" in said
+
+
+def test_failures_with_one_status_all_have_an_example(made: dict[str, Any]) -> None:
+    refused = made["paths"]["/api/v1/gpu-units"]["post"]["responses"]["409"]
+    in_the_text = re.findall(r"Such as `(.*?)`\.", refused["description"])
+    shown = [refused["examples"]["application/json"], *map(json.loads, in_the_text)]
+    codes = [each["error"]["code"] for each in shown]
+    assert codes == ["operation_conflict", "already_exists", "insufficient_capacity", "conflict"]
+    for each in shown:
+        check(each, refused["schema"], made["definitions"])

@@ -8,6 +8,7 @@ from apiserver.gateway import Page
 from apiserver.ports.specs import SpecSummary
 from apiserver.ports.stock import StockCount, StockPage
 from apiserver.revision import Revision
+from shared.etag import etag
 from shared.phases import OperationPhase
 from shared.v1alpha1.envelope import Envelope
 from shared.v1alpha1.operation import OperationType
@@ -115,3 +116,4 @@ async def test_a_job_is_found_at_the_place_that_was_answered(operation_id: str) 
         place = (await api.post(STOCK, SEED)).headers["Location"]
         answer = await api.get(place)
     assert (answer.status, answer.json["data"]["operationID"]) == (200, operation_id)
+    assert answer.headers["ETag"] == etag(a_job(operation_id).metadata)
