@@ -32,7 +32,9 @@ async def run(place: FrameworkPlace, request_id: str, payload: bytes) -> ExitCod
             sys.stderr.write(f"the function does not answer after {START_SECONDS:g} s\n")
             return ExitCode.FAILURE
         headers = request_headers(record_key(request_id, "once"), record)
-        outcome = verdict(record, await framework.invoke(headers, payload, Memories().hold()), now)
+        outcome = verdict(
+            record, await framework.invoke(headers, bytearray(payload), Memories().hold()), now
+        )
     return _told(record, outcome)
 
 
