@@ -90,7 +90,10 @@ class SidecarConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     )
     memory: Annotated[
         str,
-        Meta(description="Memory that a worker has; large bodies pass through it."),
+        Meta(
+            description="Memory that a worker has. It holds two bodies of 64 MiB at once; where "
+            "hundreds of invocations run at once with payloads of 256 KiB, they need 1Mi each more."
+        ),
     ] = "256Mi"
 
 

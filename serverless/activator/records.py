@@ -123,6 +123,12 @@ class Records:
         """Note in the record that its outcome was told."""
         await self.write(key, transition.published(final), revision)
 
+    async def nudge(self, key: str) -> None:
+        """Have the worker of a run look at its record at once, if it listens."""
+        request_id, invocation_id = ids_of(key)
+        subject = self._names.nudge_subject(request_id)
+        await self._jetstream.say(subject, invocation_id.encode())
+
     async def remove(self, found: Message | None) -> None:
         """Take a message out of the work queue, by its sequence."""
         if found is not None:

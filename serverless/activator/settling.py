@@ -70,6 +70,8 @@ class Settling:
             return False
         self._metrics.finished(ids_of(key)[0], final.state)
         self._log("invocation_settled", key, final)
+        if final.worker:
+            await self._records.nudge(key)  # its code may be running, for nobody
         return await self._tell(key, final, written, message)
 
     async def _tell(self, key: str, final: Record, revision: int, message: Message | None) -> bool:

@@ -57,6 +57,15 @@ class JetStream:
         sequence: int = said["seq"]
         return sequence
 
+    async def say(self, subject: str, data: bytes) -> None:
+        """Send something to whoever listens; nobody answers."""
+        self._fence()
+        try:
+            with heeding_cancellation():
+                await self._connection.client.publish(subject, data)
+        except (nats.errors.Error, OSError) as error:
+            raise unavailable(error, subject) from error
+
     async def last(self, stream: str, subject: str) -> Stored | None:
         """The newest message of a subject, read at the leader of the stream."""
         return await self._message(stream, {"last_by_subj": subject})

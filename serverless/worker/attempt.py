@@ -14,6 +14,7 @@ from serverless.worker.delivery import Delivery, refused
 from serverless.worker.framework_request import request_headers
 from serverless.worker.framework_watch import FrameworkWatch
 from serverless.worker.heard import BodyLost, Gone, Heard, Late, Unwanted
+from serverless.worker.memory import Memories
 from serverless.worker.outlet import Outlet
 from serverless.worker.pace import Pace
 from serverless.worker.pulse import Pulse, SupersededError, is_same_attempt
@@ -39,6 +40,7 @@ class Workplace:
     records: Records
     bodies: Bodies
     framework: FrameworkWatch
+    memories: Memories
     outlet: Outlet
     clock: Clock
     pace: Pace
@@ -53,6 +55,7 @@ class Attempt:
         self._given = given
         self._held = held
         self._pulse = Pulse(place.queue, place.records, given, held, place.pace)
+        self._hold = place.memories.hold()
         self._call: asyncio.Task[Heard] | None = None
         self._broken_off: Heard | None = None
 
@@ -76,6 +79,8 @@ class Attempt:
             log.warning("attempt_superseded", extra={"attempt": self._held.record.attempts})
         except* QueueError as errors:
             log.warning("left_alone", extra={"reason": str(errors.exceptions[0])})
+        finally:
+            self._hold.give_back()
 
     def _cancel(self) -> None:
         self._break_off(Unwanted())
@@ -83,13 +88,19 @@ class Attempt:
     async def _hear(self) -> Heard:
         record = self._held.record
         try:
-            body = await self._place.bodies.fetch(record.request.body)
+            body = await self._payload(record.request.body)
         except BodyLostError:
             return BodyLost()
         except QueueError as error:
             return Gone(f"the payload cannot be read ({error})")
         await self._pulse.assure(self._since, self._cancel)
-        return await self._place.framework.invoke(request_headers(self._held.key, record), body)
+        headers = request_headers(self._held.key, record)
+        return await self._place.framework.invoke(headers, body, self._hold)
+
+    async def _payload(self, body: Body) -> bytes | bytearray:
+        if body.object_name:
+            await self._hold.payload.take(body.size)
+        return await self._place.bodies.fetch(body)
 
     async def _heard(self, call: asyncio.Task[Heard]) -> Heard:
         if self._broken_off:
@@ -129,7 +140,7 @@ class Attempt:
         final = transition.finished(self._held.record, outcome.state, result, now)
         await self._place.outlet.settle(self._given, self._held, final)
 
-    async def _kept(self, body: bytes, inline_bytes: int) -> Body:
+    async def _kept(self, body: bytes | bytearray, inline_bytes: int) -> Body:
         """Until it is kept: the work is done, and its run is ours while we say so."""
         record, (_, invocation_id) = self._held.record, ids_of(self._held.key)
         name = result_object(record.function_uid, invocation_id, record.run, record.attempts)

@@ -47,18 +47,18 @@ class Bodies:
         self._bucket = queue.names.bodies_of(request_id)
         self._new_id = new_id
 
-    async def fetch(self, body: Body) -> bytes:
-        """The bytes of a body, wherever they are."""
+    async def fetch(self, body: Body) -> bytes | bytearray:
+        """The bytes of a body, wherever they are; those of an object are the caller's own."""
         return await self._read(body.object_name) if body.object_name else body.inline
 
-    async def keep(self, name: str, data: bytes, inline_bytes: int) -> Body:
+    async def keep(self, name: str, data: bytes | bytearray, inline_bytes: int) -> Body:
         """Put a body where it belongs: here if it is small, in the object `name` otherwise."""
         if len(data) <= inline_bytes:
-            return Body(inline=data, size=len(data))
+            return Body(inline=bytes(data), size=len(data))
         await self._write(name, data)
         return Body(object_name=name, size=len(data))
 
-    async def _read(self, name: str) -> bytes:
+    async def _read(self, name: str) -> bytearray:
         found = await self._queue.read(self._stream, self._meta(name))
         if found is None:
             raise BodyLostError(name)
@@ -72,19 +72,19 @@ class Bodies:
             place = chunk.revision
         if info.deleted or _digest(data) != info.digest:
             raise BodyLostError(name)
-        return bytes(data)
+        return data
 
-    async def _write(self, name: str, data: bytes) -> None:
-        nuid = self._new_id()
-        pieces = [data[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES)]
-        for piece in pieces:
-            await self._queue.tell(self._chunks(nuid), piece)
+    async def _write(self, name: str, data: bytes | bytearray) -> None:
+        nuid, view = self._new_id(), memoryview(data)
+        places = range(0, len(data), CHUNK_BYTES)
+        for at in places:
+            await self._queue.tell(self._chunks(nuid), bytes(view[at : at + CHUNK_BYTES]))
         info = _ObjectInfo(
             name=name,
             bucket=self._bucket,
             nuid=nuid,
             size=len(data),
-            chunks=len(pieces),
+            chunks=len(places),
             digest=_digest(data),
         )
         await self._queue.roll_up(self._meta(name), msgspec.json.encode(info))

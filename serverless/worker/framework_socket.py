@@ -4,15 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from io import BytesIO
 from typing import Final
 
 import aiohttp
 
 from serverless.worker.framework_answer import is_retryable, kept_content_type, kept_headers
 from serverless.worker.heard import Answer, Garbage, Gone, Heard, TooLarge
+from serverless.worker.memory import Hold, Part
 from shared.invocation import framework
-from shared.invocation.limits import MAX_PAYLOAD_BYTES
+from shared.invocation.limits import INLINE_BYTES, MAX_PAYLOAD_BYTES
 
 HEALTH_SECONDS: Final = 5.0
 CHUNK_BYTES: Final = 256 * 1024
@@ -53,13 +53,15 @@ class FrameworkSocket:
         except (aiohttp.ClientError, OSError, TimeoutError):
             return False
 
-    async def invoke(self, headers: Mapping[str, str], body: bytes) -> Heard:
-        """Call it, for as long as it takes."""
+    async def invoke(
+        self, headers: Mapping[str, str], body: bytes | bytearray, hold: Hold
+    ) -> Heard:
+        """Call it, for as long as it takes; of a large body nothing is left when it is sent."""
         try:
             response = await self._session.post(
                 f"{_HOST}{self._place.invoke_path}",
-                data=body if len(body) <= CHUNK_BYTES else BytesIO(body),
-                headers=headers,
+                data=body if isinstance(body, bytes) else _pieces(body, hold.payload),
+                headers={**headers, "Content-Length": str(len(body))},
                 timeout=_NO_LIMIT,
                 allow_redirects=False,
                 skip_auto_headers=_NOT_OURS,
@@ -69,23 +71,37 @@ class FrameworkSocket:
         except aiohttp.ClientError as error:
             return Garbage(f"the framework's answer is not HTTP ({type(error).__name__})")
         async with response:
-            return await _read(response)
+            return await _read(response, hold.answer)
 
 
-async def _read(response: aiohttp.ClientResponse) -> Heard:
-    body = bytearray()
+async def _pieces(body: bytearray, part: Part) -> AsyncIterator[bytes]:
+    """The body piece by piece, which are gone when they are sent."""
+    while body:
+        yield bytes(body[:CHUNK_BYTES])
+        del body[:CHUNK_BYTES]
+    part.give_back()
+
+
+async def _read(response: aiohttp.ClientResponse, part: Part) -> Heard:
+    body, size = bytearray(), response.content_length
+    if size is not None and size > MAX_PAYLOAD_BYTES:
+        return TooLarge()
+    await part.take(size or 0)
     try:
         async for chunk in response.content.iter_chunked(CHUNK_BYTES):
             body += chunk
             if len(body) > MAX_PAYLOAD_BYTES:
                 return TooLarge()
+            if size is None and len(body) > INLINE_BYTES:
+                size = MAX_PAYLOAD_BYTES
+                await part.take(size)
     except (aiohttp.ClientError, OSError) as error:
         return Garbage(f"the framework's answer ends in the middle ({type(error).__name__})")
     return Answer(
         status=response.status,
         content_type=kept_content_type(response.headers.get("Content-Type", "")),
         headers=kept_headers(response.headers.items()),
-        body=bytes(body),
+        body=body,
         retryable=is_retryable(response.headers.get(framework.RETRYABLE_HEADER, "")),
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from serverless.worker.framework_socket import FrameworkSocket
 from serverless.worker.heard import Gone, Heard
+from serverless.worker.memory import Hold
 from serverless.worker.pace import Pace
 
 log = logging.getLogger(__name__)
@@ -20,9 +21,11 @@ class FrameworkWatch:
         self._doubted = asyncio.Event()
         self.healthy = asyncio.Event()
 
-    async def invoke(self, headers: Mapping[str, str], body: bytes) -> Heard:
+    async def invoke(
+        self, headers: Mapping[str, str], body: bytes | bytearray, hold: Hold
+    ) -> Heard:
         """Call it; if it is gone, ask for its health at once, and until then count on nothing."""
-        heard = await self._framework.invoke(headers, body)
+        heard = await self._framework.invoke(headers, body, hold)
         if isinstance(heard, Gone):
             self.healthy.clear()
             self._doubted.set()

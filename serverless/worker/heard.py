@@ -10,7 +10,7 @@ class Answer:
     status: int
     content_type: str = ""
     headers: dict[str, str] = field(default_factory=dict)
-    body: bytes = b""
+    body: bytes | bytearray = b""
     retryable: bool = False
 
 

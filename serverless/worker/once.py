@@ -7,6 +7,7 @@ from typing import Final
 from serverless.worker.clock import SystemClock
 from serverless.worker.framework_request import request_headers
 from serverless.worker.framework_socket import FrameworkPlace, FrameworkSocket, framework_at
+from serverless.worker.memory import Memories
 from serverless.worker.verdict import Again, Outcome, verdict
 from shared.exitcode import ExitCode
 from shared.invocation import transition
@@ -31,7 +32,9 @@ async def run(place: FrameworkPlace, request_id: str, payload: bytes) -> ExitCod
             sys.stderr.write(f"the function does not answer after {START_SECONDS:g} s\n")
             return ExitCode.FAILURE
         headers = request_headers(record_key(request_id, "once"), record)
-        outcome = verdict(record, await framework.invoke(headers, payload), now)
+        outcome = verdict(
+            record, await framework.invoke(headers, bytearray(payload), Memories().hold()), now
+        )
     return _told(record, outcome)
 
 

@@ -23,7 +23,7 @@ class Outcome:
 
     state: State
     result: Result
-    body: bytes = b""
+    body: bytes | bytearray = b""
 
 
 @dataclass(frozen=True, slots=True)

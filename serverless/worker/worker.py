@@ -19,6 +19,7 @@ from serverless.worker.connection import Connection
 from serverless.worker.decision import Identity
 from serverless.worker.framework_socket import FrameworkSocket
 from serverless.worker.framework_watch import FrameworkWatch
+from serverless.worker.memory import Memories
 from serverless.worker.metrics import WorkerMetrics
 from serverless.worker.outlet import Outlet
 from serverless.worker.pace import Pace
@@ -62,6 +63,7 @@ class Worker:
             records=records,
             bodies=Bodies(queue, me.request_id, _new_id),
             framework=self._watch,
+            memories=Memories(),
             outlet=Outlet(queue, records, metrics, pace),
             clock=around.clock,
             pace=pace,

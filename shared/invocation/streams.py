@@ -12,6 +12,8 @@ from shared.invocation.worker_report import LIFE_SECONDS
 
 _SECOND: Final = 1_000_000_000
 _DUPLICATES_SECONDS: Final = 120
+# A record whose time to live is all of the retention must still be there for the sweep.
+SWEEP_SECONDS: Final = 600
 
 Wire = dict[str, Any]
 
@@ -21,7 +23,8 @@ class StreamLimits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     replicas: Annotated[int, Meta(description="Copies of every stream.", ge=1, le=5)] = 1
     record_retention: Annotated[
-        Duration, Meta(description="How long a record is kept after its last change.")
+        Duration,
+        Meta(description="How long a record is kept after its last change, and ten minutes more."),
     ] = Duration(72 * 3600)
     result_retention: Annotated[
         Duration, Meta(description="How long the stream of outcomes keeps one.")
@@ -50,7 +53,7 @@ def streams(names: QueueNames, limits: StreamLimits) -> tuple[Wire, ...]:
         _log(
             names.dead_letter_stream, f"{names.prefix}.dlq.*", limits.dead_letter_retention, limits
         ),
-        _bucket(names.record_bucket, limits.record_retention, limits),
+        _bucket(names.record_bucket, _record_age(limits), limits),
         _bucket(names.worker_bucket, Duration(LIFE_SECONDS), limits) | {"max_bytes": -1},
     )
 
@@ -61,7 +64,7 @@ def body_bucket(names: QueueNames, limits: StreamLimits, request_id: str) -> Wir
     return _stream(f"OBJ_{bucket}", limits) | {
         "subjects": [f"$O.{bucket}.C.>", f"$O.{bucket}.M.>"],
         "discard": "new",
-        "max_age": _nanoseconds(limits.record_retention) * 2,
+        "max_age": _nanoseconds(_record_age(limits)) * 2,
         "max_bytes": -1,
         "allow_direct": True,
         "allow_rollup_hdrs": True,
@@ -115,6 +118,10 @@ def _bucket(name: str, age: Duration, limits: StreamLimits) -> Wire:
         "allow_rollup_hdrs": False,  # one message of a worker could remove those of all functions
         "deny_delete": True,
     }
+
+
+def _record_age(limits: StreamLimits) -> Duration:
+    return Duration(limits.record_retention.seconds + SWEEP_SECONDS)
 
 
 def _stream(name: str, limits: StreamLimits) -> Wire:

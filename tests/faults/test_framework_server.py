@@ -15,6 +15,7 @@ from serverless.framework.server import application, serving
 from serverless.worker.framework_request import request_headers
 from serverless.worker.framework_socket import FrameworkPlace, framework_at
 from serverless.worker.heard import Answer, Gone, Heard
+from serverless.worker.memory import Memories
 from shared.invocation.limits import MAX_ATTRIBUTE_BYTES
 from shared.invocation.record import Record, Request
 from shared.invocation.state import State
@@ -37,7 +38,7 @@ async def asked(socket: Path, attempt: int = 1, **attributes: Any) -> Heard:
         attempts=attempt,
     )
     async with framework_at(FrameworkPlace(str(socket))) as framework:
-        return await framework.invoke(request_headers("fn.i", record), b"hello")
+        return await framework.invoke(request_headers("fn.i", record), b"hello", Memories().hold())
 
 
 async def test_only_the_owner_and_the_group_may_connect(socket: Path) -> None:

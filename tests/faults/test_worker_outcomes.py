@@ -12,6 +12,7 @@ from nats.js.api import DiscardPolicy
 from hack.cluster.queue import QueueServer
 from serverless.framework.server import application, serving
 from serverless.worker.queue import Queue
+from shared.invocation import transition
 from shared.invocation.limits import INLINE_BYTES
 from shared.invocation.record import Body
 from shared.invocation.state import State
@@ -21,7 +22,7 @@ from tests.support.function_world import UNHURRIED_SECONDS, FunctionWorld, new_w
 from tests.support.invocations import Seen
 from tests.support.recording_framework import RecordingFramework, recording
 from tests.support.rude_framework import rude
-from tests.support.worker_life import Traits, a_worker
+from tests.support.worker_life import STEADY, Traits, a_worker
 
 T = TypeVar("T")
 
@@ -240,6 +241,21 @@ async def test_a_cancelled_invocation_is_broken_off(
         seen = await world.over()
         await eventually(lambda: now(framework.running["unwanted"] == 0))
     assert outcomes(seen) == {"unwanted": (State.CANCELLED, "cancelled", 1)}
+
+
+async def test_a_run_that_somebody_else_has_ended_is_broken_off_by_a_nudge(
+    queue_server: QueueServer, world: FunctionWorld
+) -> None:
+    await world.submit("purged", attributes={"wait": True})
+    async with (
+        recording(world.executions) as (framework, socket),
+        a_worker(queue_server.admin_url, world.request_id, socket, traits=Traits(pace=STEADY)),
+    ):
+        await eventually(lambda: now(framework.running["purged"]))
+        record, revision = await world.read("purged")
+        await world.write("purged", transition.cancelled(record, world.clock.now()), revision)
+        await world.client.publish(world.names.nudge_subject(world.request_id), b"purged")
+        await eventually(lambda: now(framework.running["purged"] == 0))
 
 
 async def test_a_worker_holds_no_more_than_its_slots_and_reports_them(

@@ -33,7 +33,7 @@ from shared.invocation.state import FailureClass, State
 from shared.invocation.streams import StreamLimits, streams
 from tests.support.clock_ahead import ClockAhead
 from tests.support.first_of import first_of
-from tests.support.functions import NAMES, Functions, functions_of, now_ms
+from tests.support.functions import NAMES, PATIENCE_SECONDS, Functions, functions_of, now_ms
 from tests.support.library import client_of
 from tests.support.loops import following
 from tests.support.mortal_program import Moment, MortalProgram, mortality
@@ -171,6 +171,20 @@ async def test_records_that_nobody_can_finish_get_their_outcome(swept: Swept) ->
     assert (orphan.state, orphan.published) == (State.CANCELLED, True)
     assert await functions.queued("gone") == {}
     assert await functions.queued(FN) == {"namesakes": 1}  # by another function than its record
+
+
+async def test_the_worker_of_a_run_that_is_settled_is_told_at_once(swept: Swept) -> None:
+    functions = swept.functions
+    heard = await functions.client.subscribe(NAMES.nudge_subject(FN))
+    await functions.client.flush()
+    overdue = await functions.submit(FN, "waiting", ttl_seconds=5)
+    await functions.write(FN, "running", transition.begun(overdue, "fn-1", 999, now_ms()))
+
+    await swept.sweep.round()
+
+    assert (await functions.read(FN, "running")).state is State.EXPIRED
+    assert (await heard.next_msg(timeout=PATIENCE_SECONDS)).data == b"running"
+    assert heard.pending_msgs == 0
 
 
 async def test_a_record_under_an_odd_key_keeps_no_other_from_its_end(swept: Swept) -> None:

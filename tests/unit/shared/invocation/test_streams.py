@@ -1,0 +1,23 @@
+"""What the queue keeps is there for as long as somebody needs it."""
+
+import pytest
+
+from serverless.activator.sweep import ROUND_SECONDS
+from shared.duration import Duration
+from shared.invocation.limits import CLOCK_SKEW_SECONDS
+from shared.invocation.queue_names import QueueNames
+from shared.invocation.streams import StreamLimits, body_bucket, streams
+
+NAMES = QueueNames()
+SECOND = 1_000_000_000
+
+
+@pytest.mark.parametrize("retention", [60.0, 72 * 3600.0])
+def test_a_record_outlives_the_longest_time_to_live_until_the_sweep_has_seen_it(
+    retention: float,
+) -> None:
+    limits = StreamLimits(record_retention=Duration(retention))
+    ages = {each["name"]: each.get("max_age", 0) for each in streams(NAMES, limits)}
+    age = ages[f"KV_{NAMES.record_bucket}"] / SECOND
+    assert age > retention + CLOCK_SKEW_SECONDS + 10 * ROUND_SECONDS
+    assert body_bucket(NAMES, limits, "fn")["max_age"] / SECOND >= 2 * age
