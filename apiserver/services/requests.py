@@ -51,7 +51,8 @@ class Requests:
             return Accepted(record, Outcome.UNFINISHED)
         if has_failed(final):
             raise recorded_failure(final)
-        return Accepted(final, Outcome.NEW if begun.is_new else Outcome.REPLAY)
+        is_new = begun.is_new and final.status.attempt == record.status.attempt
+        return Accepted(final, Outcome.NEW if is_new else Outcome.REPLAY)
 
     async def _measured(self, record: Operation, work: Work) -> Operation:
         began = self._clock.monotonic()
