@@ -18,8 +18,8 @@ async def checked(seed: int) -> Rest:
         check(rest)
         if has_enough_stock(plan) and not plan.storages:
             everybody_is_served(rest)
-    except AssertionError as error:
-        raise AssertionError(f"seed {seed}, {plan}: {error}") from error
+    except* AssertionError as errors:
+        raise AssertionError(f"seed {seed}, {plan}: {errors.exceptions}") from errors
     return rest
 
 

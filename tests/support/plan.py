@@ -9,6 +9,7 @@ from shared.v1alpha1.mount import StorageMount
 from tests.support.faulty import Fault
 
 FAILING = {
+    Fault.LATE: 3,
     Fault.UNREACHABLE: 3,
     Fault.TIMEOUT: 2,
     Fault.LOST_ANSWER: 4,
