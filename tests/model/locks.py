@@ -5,7 +5,7 @@ import msgspec
 from apiserver.gateway import AbsentError, ClusterError, Objects, Selection
 from apiserver.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS
 from controller.gpustorage.lock import is_void_for_operation, is_void_for_unit, made_unit
-from controller.gpuunit.storages import is_confirmed, is_lock_of, wanted_lock
+from controller.gpuunit.storage_locks import is_confirmed, is_lock_of, wanted_lock
 from shared import names
 from shared.storage_lock import StorageLock, freeing, lock_of, taking
 from shared.v1alpha1.gpustorage import GPUStorage
