@@ -10,10 +10,8 @@ from controller.gpustorage.lock import (
     is_void_for_operation,
     is_void_for_unit,
     made_unit,
-    pod_labels_of,
 )
-from controller.gpustorage.overtaken import OvertakenError
-from controller.gpustorage.users import is_in_use
+from controller.gpustorage.users import is_in_use, require_unused
 from controller.kinds import GPU_STORAGES
 from controller.lookup import Lookup
 from controller.runtime.event import reference
@@ -21,7 +19,6 @@ from controller.runtime.events import EventRecorder
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
 from controller.runtime.writer import Writer
-from controller.volume_users import used_claims
 from shared import names
 from shared.reasons import EventReason
 from shared.storage_lock import StorageLock, freeing, guarding, lock_of
@@ -48,12 +45,12 @@ class Mounts:
         if lock is not None:
             lock = self._named(lock)
         if lock is not None and not is_used and await self._is_void(storage, lock):
-            await self._require_unused(storage, lock)
+            await require_unused(self._lookup, storage, lock)
             await self._patch(storage, freeing(meta))
             about = reference(GPU_STORAGES, storage)
             self._recorder.normal(about, EventReason.RELEASED, f"no longer held by {lock.holder}")
         elif lock is None and is_guarded and not is_used:
-            await self._require_unused(storage, None)
+            await require_unused(self._lookup, storage, None)
             await self._patch(storage, freeing(meta))
         elif (lock is not None or is_used) and not is_guarded and meta.deletion_timestamp is None:
             await self._patch(storage, guarding(meta))
@@ -87,13 +84,6 @@ class Mounts:
             return False
         target = await self._lookup.live_storage(lock.prepare)
         return is_void_for_filling(lock, target, has_job=job is not None)
-
-    async def _require_unused(self, storage: GPUStorage, lock: StorageLock | None) -> None:
-        """That no pod uses the volume is believed only of the server."""
-        name = storage.metadata.name
-        pods = await self._lookup.live_pods(pod_labels_of(lock))
-        if any(name in used_claims(pod) for pod in pods):
-            raise OvertakenError(name)
 
     async def _patch(self, storage: GPUStorage, body: dict[str, Any]) -> None:
         await self._writer.patch(GPU_STORAGES, key_of(storage), body)

@@ -1,8 +1,12 @@
 """Who uses the volume of a storage, or is about to."""
 
 from controller.caches import Caches
+from controller.gpustorage.lock import pod_labels_of
+from controller.gpustorage.overtaken import OvertakenError
+from controller.lookup import Lookup
 from controller.runtime.kind import key_of
-from controller.volume_users import pods_using, users_of
+from controller.volume_users import pods_using, used_claims, users_of
+from shared.storage_lock import StorageLock
 from shared.v1alpha1.gpustorage import GPUStorage
 
 
@@ -15,3 +19,11 @@ def node_in_use(caches: Caches, storage: GPUStorage) -> str:
     """The node on which the volume is in use; empty where it is not."""
     nodes = sorted(pod.spec.node_name for pod in pods_using(caches, key_of(storage)))
     return next(filter(None, nodes), "")
+
+
+async def require_unused(lookup: Lookup, storage: GPUStorage, lock: StorageLock | None) -> None:
+    """That no pod of the holder uses the volume is believed only of the server."""
+    name = storage.metadata.name
+    pods = await lookup.live_pods(pod_labels_of(lock))
+    if any(name in used_claims(pod) for pod in pods):
+        raise OvertakenError(name)
