@@ -80,7 +80,8 @@ class Plan:
 def plan_of(seed: int) -> Plan:
     """About as much stock as is asked for, one to three replicas, every second run with deaths.
 
-    Every second run also seeds stock, and operators delete some.
+    Every second run also seeds stock, and operators delete some. Every second has fewer storages
+    than units that mount them.
     """
     randomness = Random(seed)
     operations = randomness.randrange(1, 7)
@@ -95,6 +96,7 @@ def plan_of(seed: int) -> Plan:
         faults=randomness.choice([CALM, FAILING, FAILING, DYING, DYING, DYING]),
         seeds=randomness.choice([(), (), (), (1,), (3,), (1, 2)]),
         discards=randomness.choice([0, 0, 1, 2]),
+        storages=Random(seed).choice([0, 0, 1, 3]),
     )
 
 
@@ -108,6 +110,6 @@ def drawn(randomness: Random, chances: Mapping[Fault, int]) -> Fault:
     return Fault.NONE
 
 
-def has_enough_stock(plan: Plan) -> bool:
+def has_enough_for_all(plan: Plan) -> bool:
     """Whether nobody may be sent away for good."""
-    return plan.stock - plan.discards >= plan.operations
+    return plan.stock - plan.discards >= plan.operations and not plan.storages
