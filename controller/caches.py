@@ -53,6 +53,7 @@ BY_STORAGE: Final = "storage"  # units by the name of a storage that they mount
 BY_FUNCTION: Final = "function"  # units by the name of the function that they work for
 BY_CLAIM: Final = "claim"  # pods, and what makes pods, by the claims whose volumes they use
 BY_LOCK: Final = "lock"  # storages by the id of the operation that has them locked
+BY_HOLDER: Final = "holder"  # storages by the name of the unit that has them locked
 BY_ORIGIN: Final = "origin"  # storages by the name of the storage that they are a copy of
 
 
@@ -156,6 +157,11 @@ def lock_operations(storage: GPUStorage) -> Iterable[str]:
     return [] if lock is None or not lock.operation else [lock.operation]
 
 
+def lock_units(storage: GPUStorage) -> Iterable[str]:
+    lock = lock_of(storage.metadata.annotations)
+    return [] if lock is None or not lock.unit else [lock.unit]
+
+
 def origins(storage: GPUStorage) -> Iterable[str]:
     prepare = storage.spec.prepare
     return [] if prepare is None or not prepare.from_storage_name else [prepare.from_storage_name]
@@ -185,6 +191,7 @@ REPLICA_SET_INDEXES: Final[Mapping[str, Indexer[ReplicaSet]]] = {
 }
 STORAGE_INDEXES: Final[Mapping[str, Indexer[GPUStorage]]] = {
     BY_LOCK: lock_operations,
+    BY_HOLDER: lock_units,
     BY_ORIGIN: origins,
 }
 UNIT_INDEXES: Final[Mapping[str, Indexer[GPUUnit]]] = {

@@ -1,9 +1,10 @@
 """Records and units as the server has them now, for decisions that a cache must not take."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from controller.caches import BY_OPERATION, Caches
-from controller.kinds import GPU_STORAGES, GPU_UNITS, JOBS, OPERATIONS, VOLUME_CLAIMS
+from controller.kinds import GPU_STORAGES, GPU_UNITS, JOBS, OPERATIONS, PODS, VOLUME_CLAIMS
 from controller.namespaces import Namespaces
 from controller.runtime.client import Client
 from controller.runtime.errors import NotFoundError
@@ -12,6 +13,7 @@ from controller.runtime.kind import Kind
 from controller.runtime.objects import Object
 from shared import names
 from shared.job import Job
+from shared.pod import Pod
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, OperationType
@@ -80,6 +82,11 @@ class Lookup:
     async def live_claim(self, storage: str) -> VolumeClaim | None:
         """The claim of the storage of that name."""
         return await self._live(VOLUME_CLAIMS, ObjectKey(self._namespaces.instance, storage))
+
+    async def live_pods(self, labels: str) -> Sequence[Pod]:
+        """Users' pods with these labels; all of them where there are none."""
+        query = {"labelSelector": labels} if labels else {}
+        return (await self._client.list(PODS, self._namespaces.instance, query)).items
 
     async def live_unit_uid(self, name: str) -> str | None:
         """The uid of a user's unit; None where there is none of that name."""

@@ -1,117 +1,92 @@
 """Bring the objects of a backup back: `python3 -m hack.restore FILE...`, while no controller runs.
 
-What others own is made anew by its owner: the stock of pools and the workers of functions. A
-storage gets its claim back, and with it what was filled, where its volume is still there.
+Only what is missing is made, so it can be run again, and after the loss of a part. What others own
+is made anew by its owner: the stock of pools and the workers of functions. A storage gets its claim
+back, and with it what was filled, where its volume is still there.
 """
 
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from shared import wellknown
+from hack.backup import (
+    KINDS,
+    Object,
+    claims_of,
+    identity,
+    is_free_for,
+    owned,
+    reserved,
+    restorable,
+    status_of,
+)
 from shared.v1alpha1.group import GROUP
 
-Object = Mapping[str, Any]
 Kubectl = Callable[..., str]
 
-# Those that others refer to come first.
-KINDS = ("StockPool", "GPUStorage", "Function", "GPUUnit")
-# A lock names the uid of its unit, which is another one after the restore.
-FORGOTTEN = (wellknown.MOUNTED_BY, "kubectl.kubernetes.io/last-applied-configuration")
 
+class Restore:
+    """Writes through kubectl, one step after the other; each can be repeated."""
 
-def restorable(backup: Iterable[Object]) -> list[dict[str, Any]]:
-    """What people asked for, without what a server had added to it."""
-    kept = [each for each in backup if each["kind"] in KINDS and not has_owner(each)]
-    ordered = sorted(kept, key=lambda each: KINDS.index(each["kind"]))
-    return [bare(each, each["spec"]) for each in ordered]
+    def __init__(self, backup: Sequence[Object], kubectl: Kubectl) -> None:
+        self._backup = backup
+        self._kubectl = kubectl
 
+    def run(self) -> None:
+        """Storages with their volumes first, then those that refer to them."""
+        wanted = restorable(self._backup)
+        there = self._existing(wanted)
+        missing = [each for each in wanted if identity(each) not in there]
+        storages = [each for each in wanted if each["kind"] == "GPUStorage"]
+        for storage in storages:
+            self._restore_storage(there.get(identity(storage)) or self._create(storage))
+        others = [each for each in missing if each not in storages]
+        if others:
+            listed = {"apiVersion": "v1", "kind": "List", "items": others}
+            self._kubectl("create", "-f", "-", text=json.dumps(listed))
+        print(f"restored {len(missing)} objects")
 
-def has_owner(subject: Object) -> bool:
-    return bool(subject["metadata"].get("ownerReferences"))
+    def _existing(self, wanted: list[dict[str, Any]]) -> dict[tuple[str, str, str], Object]:
+        """What of the wanted kinds is there, as it is now."""
+        found: list[Object] = []
+        for kind, namespace in dict.fromkeys(identity(each)[:2] for each in wanted):
+            found += self._get(f"{KINDS[kind]}.{GROUP}", "--namespace", namespace)["items"]
+        return {identity(each): each for each in found}
 
+    def _restore_storage(self, storage: Object) -> None:
+        """Its status comes before its claim: a storage that is not known as filled is filled."""
+        name, namespace = storage["metadata"]["name"], storage["metadata"]["namespace"]
+        claim = claims_of(self._backup).get(name)
+        if claim is None or self._find("pvc", name, "--namespace", namespace):
+            return
+        volume_name = claim["spec"]["volumeName"]
+        volume = self._find("pv", volume_name)
+        if volume is None or not is_free_for(volume, claim):
+            state = "gone" if volume is None else "somebody else's"
+            print(f"volume {volume_name} is {state}: storage {name} begins empty")
+            return
+        known = {"status": status_of(self._backup, storage)}
+        where = (f"gpustorages.{GROUP}", name, "--namespace", namespace)
+        self._patch(known, *where, "--subresource=status")
+        self._patch(reserved(claim), "pv", volume_name)
+        self._create(owned(claim, storage))
 
-def bare(subject: Object, spec: Object) -> dict[str, Any]:
-    """The object as it is created."""
-    meta = subject["metadata"]
-    notes = {k: v for k, v in meta.get("annotations", {}).items() if k not in FORGOTTEN}
-    return {
-        "apiVersion": subject["apiVersion"],
-        "kind": subject["kind"],
-        "metadata": {
-            "name": meta["name"],
-            "namespace": meta["namespace"],
-            "labels": meta.get("labels", {}),
-            "annotations": notes,
-        },
-        "spec": spec,
-    }
+    def _get(self, *what: str) -> Any:
+        return json.loads(self._kubectl("get", *what, "-o", "json"))
 
+    def _find(self, *what: str) -> Object | None:
+        said = self._kubectl("get", *what, "--ignore-not-found", "-o", "json")
+        found: Object | None = json.loads(said) if said else None
+        return found
 
-def claims_of(backup: Iterable[Object]) -> dict[str, Object]:
-    """The bound claims of storages, by the name of their volume."""
-    return {
-        each["spec"]["volumeName"]: each
-        for each in backup
-        if each["kind"] == "PersistentVolumeClaim"
-        and each["spec"].get("volumeName")
-        and any(
-            owner["kind"] == "GPUStorage" for owner in each["metadata"].get("ownerReferences", ())
-        )
-    }
+    def _patch(self, body: Object, *what: str) -> None:
+        self._kubectl("patch", *what, "--type=merge", "--patch", json.dumps(body))
 
-
-def owned(claim: Object, storage: Object) -> dict[str, Any]:
-    """The claim of an old volume for a storage as it is now."""
-    kept = ("accessModes", "resources", "storageClassName", "volumeMode", "volumeName")
-    body = bare(claim, {key: claim["spec"][key] for key in kept if key in claim["spec"]})
-    body["metadata"]["ownerReferences"] = [
-        {
-            "apiVersion": storage["apiVersion"],
-            "kind": storage["kind"],
-            "name": storage["metadata"]["name"],
-            "uid": storage["metadata"]["uid"],
-            "controller": True,
-            "blockOwnerDeletion": True,
-        }
-    ]
-    return body
-
-
-def filling_of(backup: Iterable[Object], storage: Object) -> Object | None:
-    """How the storage was filled, if it was."""
-    name = storage["metadata"]["name"]
-    found = [s for s in backup if (s["kind"], s["metadata"]["name"]) == ("GPUStorage", name)]
-    prepare: Object | None = found[0].get("status", {}).get("prepare")
-    return prepare
-
-
-def restore(backup: list[Object], kubectl: Kubectl) -> None:
-    """Objects first, then the claims of their volumes, then what was filled."""
-    objects = restorable(backup)
-    kubectl("create", "-f", "-", text=json.dumps(listed(objects)))
-    for volume, claim in claims_of(backup).items():
-        where = ("--namespace", claim["metadata"]["namespace"])
-        if not kubectl("get", "pv", volume, "--ignore-not-found", "-o", "name"):
-            print(f"volume {volume} is gone: storage {claim['metadata']['name']} begins empty")
-            continue
-        kind = f"gpustorages.{GROUP}"
-        name = claim["metadata"]["name"]
-        storage = json.loads(kubectl("get", kind, name, *where, "-o", "json"))
-        kubectl("patch", "pv", volume, "--type=merge", "--patch", '{"spec": {"claimRef": null}}')
-        kubectl("create", "-f", "-", text=json.dumps(owned(claim, storage)))
-        if prepare := filling_of(backup, storage):
-            patch = json.dumps({"status": {"prepare": prepare}})
-            status = ("--subresource=status", "--type=merge", "--patch", patch)
-            kubectl("patch", kind, name, *where, *status)
-    print(f"restored {len(objects)} objects")
-
-
-def listed(objects: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "List", "items": objects}
+    def _create(self, body: Object) -> Any:
+        return json.loads(self._kubectl("create", "-f", "-", "-o", "json", text=json.dumps(body)))
 
 
 def run_kubectl(*arguments: str, text: str | None = None) -> str:
@@ -126,7 +101,7 @@ def main(files: list[str]) -> int:
         return 2
     backup = [item for name in files for item in json.loads(Path(name).read_text())["items"]]
     try:
-        restore(backup, run_kubectl)
+        Restore(backup, run_kubectl).run()
     except subprocess.CalledProcessError as error:
         return error.returncode
     return 0

@@ -17,7 +17,7 @@ from apiserver.services.active_units import ActiveUnits
 from apiserver.services.claims import Claim, Claims
 from apiserver.services.failure_text import failure_text
 from apiserver.services.mount_locks import MountLocks
-from apiserver.services.records import Begun, Records, is_final
+from apiserver.services.records import Begun, Records, has_failed, is_final
 from apiserver.services.stock_choice import StockChoice
 from apiserver.services.unit_body import is_made_by, source_uid, unit_body
 from shared.phases import OperationPhase
@@ -141,10 +141,9 @@ class Creation:
         if held.refusal is not None:
             return await self._fail(record, held.refusal)
         current = await self._records.reread(record) if held.fresh else record
-        if not is_final(current):
-            return None
-        await self._locks.release(held)
-        return current
+        if has_failed(current):  # else the locks are its unit's
+            await self._locks.release(held)
+        return current if is_final(current) else None
 
     async def _choose_again(self, record: Operation, command: CreateUnit) -> Operation:
         """The named stock was seen lost."""

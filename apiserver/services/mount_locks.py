@@ -65,7 +65,7 @@ class MountLocks:
         return Held(tuple(fresh))
 
     async def release(self, held: Held) -> None:
-        """Give back what was taken for an operation that others have ended meanwhile."""
+        """Give back what was taken for an operation that has failed meanwhile."""
         for storage in held.fresh:
             await self._patch(storage, freeing(storage.metadata))
 
@@ -125,8 +125,10 @@ def judge(storage: GPUStorage, wanted: StorageLock, attempt: int) -> Say:
         return Say.TAKE if is_filled(storage) else Say.LATER
     if found.prepare:
         return Say.LATER if found.prepare == storage.metadata.name else Say.REFUSE
-    # What an earlier attempt has locked may be being freed just now: it is locked again.
-    return Say.TAKE if found.operation == wanted.operation else Say.REFUSE
+    # What an earlier attempt has locked may be being freed just now: it is locked again. With a
+    # uid it is a unit's, also one that this very operation has made without us.
+    is_ours = found.operation == wanted.operation and not found.uid
+    return Say.TAKE if is_ours else Say.REFUSE
 
 
 def is_free_for(storage: GPUStorage, unit: GPUUnit) -> bool:

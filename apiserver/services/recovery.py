@@ -18,7 +18,8 @@ def require_recoverable(storage: GPUStorage) -> None:
     if status.phase != PreparePhase.FAILED:
         phase = status.phase or PreparePhase.PENDING.value
         raise ConflictError(f"only a failed prepare is recovered; it is {phase}")
-    if storage.metadata.annotations.get(RECOVER, "") not in ("", status.recovered_by):
+    seen = ("", status.recovered_by, status.prior_request)
+    if storage.metadata.annotations.get(RECOVER, "") not in seen:
         raise ConflictError("a recovery is under way already")
 
 

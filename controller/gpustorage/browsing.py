@@ -6,7 +6,6 @@ from controller.caches import BY_CLAIM, Caches
 from controller.child import Child, child
 from controller.gpustorage import accessor
 from controller.gpustorage.hitch import Hitch, hitch_of
-from controller.gpustorage.labels import is_accessor
 from controller.gpustorage.policy import accessor_policy
 from controller.gpustorage.settings import StorageSettings
 from controller.gpustorage.users import node_in_use
@@ -14,6 +13,7 @@ from controller.kinds import DEPLOYMENTS, NETWORK_POLICIES, SERVICES
 from controller.pod_words import scheduler_words, waiting_words
 from controller.runtime.key import ObjectKey
 from controller.sync import Sync
+from controller.volume_users import is_browser
 from shared import names
 from shared.deployment import Deployment
 from shared.phases import AccessorPhase, StoragePhase
@@ -76,7 +76,7 @@ class Browsing:
     def _seen(self, storage: GPUStorage) -> Browsed:
         meta = storage.metadata
         found = self._caches.pods.by_index(meta.namespace, BY_CLAIM, meta.name)
-        pods = [pod for pod in found if is_accessor(pod.metadata)]
+        pods = [pod for pod in found if is_browser(pod.metadata)]
         phase, said = progress(self._caches.deployments.get(accessor_key(storage)), pods)
         status = AccessorStatus(
             phase=phase.value,

@@ -5,8 +5,8 @@ from typing import Any
 
 from controller.kinds import GPU_STORAGES
 from controller.runtime.ownership import controlled_by
+from controller.volume_users import BROWSER
 from shared import wellknown
-from shared.meta import ObjectMeta
 from shared.own_labels import callers
 from shared.v1alpha1.gpustorage import GPUStorage
 
@@ -16,7 +16,7 @@ class Part(StrEnum):
 
     VOLUME = "gpu-storage"
     PREPARE = "gpu-storage-prepare"
-    ACCESSOR = "gpu-storage-accessor"
+    ACCESSOR = BROWSER
 
 
 def selector(storage: GPUStorage, part: Part) -> dict[str, str]:
@@ -45,8 +45,3 @@ def child_metadata(storage: GPUStorage, name: str, part: Part) -> dict[str, Any]
         "labels": own_labels(storage, part),
         "ownerReferences": [controlled_by(GPU_STORAGES, storage)],
     }
-
-
-def is_accessor(meta: ObjectMeta) -> bool:
-    """Whether it is there for browsing only, and gives way to whoever uses the volume."""
-    return meta.labels.get(wellknown.APP_NAME_LABEL) == Part.ACCESSOR

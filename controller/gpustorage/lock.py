@@ -1,6 +1,7 @@
 """Whether a lock still stands: whoever has it, or had it, is looked at."""
 
 from controller.gpustorage.prepare import OVER, known_prepare
+from shared import wellknown
 from shared.phases import OperationPhase
 from shared.storage_lock import StorageLock
 from shared.v1alpha1.gpustorage import GPUStorage
@@ -36,3 +37,12 @@ def made_unit(record: Operation | None) -> str:
     if record is None or record.status.phase != OperationPhase.SUCCEEDED:
         return ""
     return next((made.uid for made in record.status.objects), "")
+
+
+def pod_labels_of(lock: StorageLock | None) -> str:
+    """By what the pods of the holder are found; by nothing where it is not known who that was."""
+    if lock is not None and lock.prepare:
+        return f"{wellknown.STORAGE_LABEL}={lock.prepare}"
+    if lock is not None and lock.unit:
+        return f"{wellknown.UNIT_LABEL}={lock.unit}"
+    return ""

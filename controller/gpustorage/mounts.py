@@ -11,7 +11,7 @@ from controller.gpustorage.lock import (
     is_void_for_unit,
     made_unit,
 )
-from controller.gpustorage.users import is_in_use
+from controller.gpustorage.users import is_in_use, require_unused
 from controller.kinds import GPU_STORAGES
 from controller.lookup import Lookup
 from controller.runtime.event import reference
@@ -45,10 +45,12 @@ class Mounts:
         if lock is not None:
             lock = self._named(lock)
         if lock is not None and not is_used and await self._is_void(storage, lock):
+            await require_unused(self._lookup, storage, lock)
             await self._patch(storage, freeing(meta))
             about = reference(GPU_STORAGES, storage)
             self._recorder.normal(about, EventReason.RELEASED, f"no longer held by {lock.holder}")
         elif lock is None and is_guarded and not is_used:
+            await require_unused(self._lookup, storage, None)
             await self._patch(storage, freeing(meta))
         elif (lock is not None or is_used) and not is_guarded and meta.deletion_timestamp is None:
             await self._patch(storage, guarding(meta))

@@ -42,13 +42,20 @@ def digest_of(prepare: Prepare) -> str:
 def next_prepare(storage: GPUStorage, job: Job | None, why: str) -> PrepareStatus:
     """What is to be recorded; `why` is how the pods of a failed Job ended."""
     known, wanted = known_prepare(storage), storage.spec.prepare
+    request = storage.metadata.annotations.get(wellknown.RECOVER, "")
     if known.phase == PreparePhase.SUCCEEDED:
         return known
     if wanted is None:
         return PrepareStatus(phase=PreparePhase.NOT_REQUESTED.value)
     if known.phase == PreparePhase.FAILED:
-        return recovered(known, storage.metadata.annotations.get(wellknown.RECOVER, ""))
-    known = msgspec.structs.replace(known, observed_digest=digest_of(wanted))
+        return recovered(known, request)
+    found = underway(msgspec.structs.replace(known, observed_digest=digest_of(wanted)), job, why)
+    has_failed = found.phase == PreparePhase.FAILED
+    return msgspec.structs.replace(found, prior_request=request) if has_failed else found
+
+
+def underway(known: PrepareStatus, job: Job | None, why: str) -> PrepareStatus:
+    """How far along an attempt is that has not ended as far as is recorded."""
     if job is None or attempt_of(job) != known.recovered_by:
         said = "the Job has vanished before its outcome was known"
         return failed(known, said) if known.job_name else in_phase(known, PreparePhase.PENDING)
@@ -70,10 +77,12 @@ def watched(known: PrepareStatus, job: Job, why: str) -> PrepareStatus:
 
 
 def recovered(known: PrepareStatus, request: str) -> PrepareStatus:
-    """A request that was not acted on before begins a new attempt."""
-    if request in ("", known.recovered_by):
+    """A request that came after the failure begins a new attempt."""
+    if request in ("", known.recovered_by, known.prior_request):
         return known
-    anew = msgspec.structs.replace(known, recovered_by=request, job_name="", message="")
+    anew = msgspec.structs.replace(
+        known, recovered_by=request, prior_request="", job_name="", message=""
+    )
     return in_phase(anew, PreparePhase.PENDING)
 
 

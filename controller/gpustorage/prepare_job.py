@@ -15,8 +15,9 @@ DATA: Final = "/data"
 SOURCE: Final = "/source"
 # A node may be lost once; a program that fails twice will fail again.
 RETRIES: Final = 1
-# What it takes to copy the files of all users as they are.
-COPYING: Final = ("CHOWN", "DAC_OVERRIDE", "FOWNER")
+# What it takes to copy the files of all users as they are; without the last, folders that give
+# their group to new files would silently cease to.
+COPYING: Final = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID")
 
 
 def prepare_job(

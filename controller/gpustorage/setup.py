@@ -4,6 +4,7 @@ from typing import Final
 
 from controller.caches import Caches
 from controller.gpustorage.browsing import Browsing
+from controller.gpustorage.filling_locks import FillingLocks
 from controller.gpustorage.mounts import Mounts
 from controller.gpustorage.preparation import Preparation
 from controller.gpustorage.reconciler import GPUStorageReconciler
@@ -44,7 +45,8 @@ def reconciler(
     """The reconciler with all that it works with."""
     lookup = Lookup(caches, client, settings.namespaces)
     sync = Sync(GPU_STORAGES, writer, recorder)
-    start = Start(caches, lookup, settings, sync, writer, recorder)
+    locks = FillingLocks(caches, lookup, writer)
+    start = Start(caches, locks, settings, sync, writer, recorder)
     return GPUStorageReconciler(
         caches,
         Mounts(caches, lookup, writer, recorder),

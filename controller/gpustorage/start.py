@@ -1,10 +1,12 @@
-"""Starting to fill a storage: the locks of all that is touched come first, the Job last."""
+"""Starting to fill a storage: the Job comes last, after the locks of all that it touches."""
+
+from typing import Any
 
 from controller.caches import Caches
 from controller.child import Child, child
+from controller.gpustorage.filling_locks import FillingLocks
 from controller.gpustorage.hitch import Hitch, hitch_of
-from controller.gpustorage.origin import is_filling_of, lock_for_filling, unavailable
-from controller.gpustorage.overtaken import OvertakenError
+from controller.gpustorage.origin import unavailable
 from controller.gpustorage.policy import prepare_policy
 from controller.gpustorage.prepare import known_prepare
 from controller.gpustorage.prepare_job import is_of_a_storage, job_key, prepare_job
@@ -13,7 +15,6 @@ from controller.gpustorage.users import is_in_use
 from controller.gpustorage.verdict import Verdict
 from controller.gpustorage.volume import is_usable
 from controller.kinds import GPU_STORAGES, JOBS, NETWORK_POLICIES
-from controller.lookup import Lookup
 from controller.runtime.errors import ForbiddenError, InvalidError
 from controller.runtime.event import reference
 from controller.runtime.events import EventRecorder
@@ -21,9 +22,9 @@ from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
 from controller.runtime.writer import Writer
 from controller.sync import Sync
+from shared import names
 from shared.reasons import EventReason, StorageReason
 from shared.storage_class import StorageClass
-from shared.storage_lock import lock_of, taking
 from shared.v1alpha1.gpustorage import GPUStorage, Prepare
 from shared.volume_claim import VolumeClaim
 
@@ -34,14 +35,14 @@ class Start:
     def __init__(
         self,
         caches: Caches,
-        lookup: Lookup,
+        locks: FillingLocks,
         settings: StorageSettings,
         sync: Sync[GPUStorage],
         writer: Writer,
         recorder: EventRecorder,
     ) -> None:
         self._caches = caches
-        self._lookup = lookup
+        self._locks = locks
         self._settings = settings
         self._sync = sync
         self._writer = writer
@@ -57,11 +58,11 @@ class Start:
         hitch = self._obstacle(storage, wanted, claim, kind) or self._foreign_job(storage)
         if hitch is not None:
             return hitch
-        for name in sorted({storage.metadata.name, *filter(None, [wanted.from_storage_name])}):
-            await self._lock(storage, name)
-        failed = await self._sync.ensure(storage, [self._policy(storage)])
-        if failed is not None:
-            return hitch_of(failed)
+        hitch = await self._refusal(storage, wanted)
+        if hitch is not None:
+            await self._locks.give_back(storage, wanted.from_storage_name)
+            return hitch
+        await self._locks.take(storage, wanted.from_storage_name)
         return await self._create(storage, wanted)
 
     def _obstacle(
@@ -96,34 +97,28 @@ class Start:
         said = f"Job {job.metadata.name} exists and is not this storage's"
         return Hitch(Verdict.failed(StorageReason.CHILD_CONFLICT, said))
 
-    async def _lock(self, storage: GPUStorage, name: str) -> None:
-        """Take a lock, or make sure at the server that it is held for this very attempt."""
-        found = await self._lookup.live_storage(name)
-        if found is None or found.metadata.deletion_timestamp is not None:
-            raise OvertakenError(name)
-        is_target = name == storage.metadata.name
-        if is_target and found.status.prepare != storage.status.prepare:
-            raise OvertakenError(name)
-        lock, wanted = lock_of(found.metadata.annotations), lock_for_filling(storage)
-        if lock == wanted:
-            return
-        if lock is not None and not is_filling_of(storage, lock):
-            raise OvertakenError(name)
-        await self._writer.patch(GPU_STORAGES, key_of(found), taking(found.metadata, wanted))
+    async def _refusal(self, storage: GPUStorage, wanted: Prepare) -> Hitch | None:
+        """Why there will be no Job; asked before anybody is kept from a storage for its sake."""
+        failed = await self._sync.ensure(storage, [self._policy(storage)])
+        if failed is not None:
+            return hitch_of(failed)
+        try:
+            await self._writer.rehearse(JOBS, self._job(storage, wanted))
+        except (InvalidError, ForbiddenError) as error:
+            return refused(storage, error)
+        return None
 
     async def _create(self, storage: GPUStorage, wanted: Prepare) -> Hitch | None:
-        attempt = known_prepare(storage).recovered_by
-        body = prepare_job(storage, wanted, attempt, self._settings)
         try:
-            job = await self._writer.create(JOBS, body)
-        except InvalidError as error:
-            return Hitch(Verdict.failed(StorageReason.INVALID_SPEC, error.message))
-        except ForbiddenError as error:  # by a quota, for instance
-            said = f"Job {body['metadata']['name']}: {error.message}"
-            return Hitch(Verdict.pending(StorageReason.PREPARE_SYNC_FAILED, said), error)
+            job = await self._writer.create(JOBS, self._job(storage, wanted))
+        except (InvalidError, ForbiddenError) as error:
+            return refused(storage, error)
         said = f"{EventReason.CREATED} Job {job.metadata.name}"
         self._recorder.normal(reference(GPU_STORAGES, storage), EventReason.CREATED, said)
         return None
+
+    def _job(self, storage: GPUStorage, wanted: Prepare) -> dict[str, Any]:
+        return prepare_job(storage, wanted, known_prepare(storage).recovered_by, self._settings)
 
     def _policy(self, storage: GPUStorage) -> Child:
         body = prepare_policy(storage, self._settings)
@@ -133,3 +128,11 @@ class Start:
 
 def waits(why: str) -> Hitch:
     return Hitch(Verdict.pending(StorageReason.NOT_PREPARED, why))
+
+
+def refused(storage: GPUStorage, error: InvalidError | ForbiddenError) -> Hitch:
+    """What the server has against the Job: it will never take it, or a quota is used up."""
+    if isinstance(error, InvalidError):
+        return Hitch(Verdict.failed(StorageReason.INVALID_SPEC, error.message))
+    said = f"Job {names.prepare_job(storage.metadata.name)}: {error.message}"
+    return Hitch(Verdict.pending(StorageReason.PREPARE_SYNC_FAILED, said), error)

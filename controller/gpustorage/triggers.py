@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from controller.caches import (
+    BY_HOLDER,
     BY_LOCK,
     BY_ORIGIN,
     Caches,
@@ -42,8 +43,10 @@ class Wakes:
         return self._keys(replica_set.spec.template.spec.claims)
 
     def by_unit(self, unit: GPUUnit) -> Iterable[ObjectKey]:
-        """The storages that it mounts, or did."""
-        return self._keys(mount.name for mount in unit.spec.storage_mounts)
+        """The storages that it mounts, and those that it still has locked."""
+        held = self._caches.storages.by_index(self._namespace, BY_HOLDER, unit.metadata.name)
+        mounted = self._keys(mount.name for mount in unit.spec.storage_mounts)
+        return [*mounted, *map(key_of, held)]
 
     def by_operation(self, record: Operation) -> Iterable[ObjectKey]:
         """The storages that it has locked."""

@@ -1,37 +1,29 @@
 """Who uses the volume of a storage, or is about to."""
 
-from collections.abc import Iterable
-
-from controller.caches import BY_CLAIM, Caches
-from controller.gpustorage.labels import is_accessor
-from shared.meta import ObjectMeta
-from shared.pod import Pod
+from controller.caches import Caches
+from controller.gpustorage.lock import pod_labels_of
+from controller.gpustorage.overtaken import OvertakenError
+from controller.lookup import Lookup
+from controller.runtime.kind import key_of
+from controller.volume_users import pods_using, used_claims, users_of
+from shared.storage_lock import StorageLock
 from shared.v1alpha1.gpustorage import GPUStorage
-
-FINISHED = ("Succeeded", "Failed")
-
-
-def pods_using(caches: Caches, storage: GPUStorage) -> list[Pod]:
-    """The pods that have or want the volume, but for those that only browse it."""
-    meta = storage.metadata
-    found = caches.pods.by_index(meta.namespace, BY_CLAIM, meta.name)
-    return [
-        pod for pod in found if pod.status.phase not in FINISHED and not is_accessor(pod.metadata)
-    ]
 
 
 def is_in_use(caches: Caches, storage: GPUStorage) -> bool:
     """Whether a pod uses the volume, or somebody may make one at any moment."""
-    meta = storage.metadata
-    makers: Iterable[ObjectMeta] = [
-        found.metadata
-        for cache in (caches.deployments, caches.replica_sets)
-        for found in cache.by_index(meta.namespace, BY_CLAIM, meta.name)
-    ]
-    return bool(pods_using(caches, storage)) or not all(map(is_accessor, makers))
+    return bool(users_of(caches, key_of(storage)))
 
 
 def node_in_use(caches: Caches, storage: GPUStorage) -> str:
     """The node on which the volume is in use; empty where it is not."""
-    nodes = sorted(pod.spec.node_name for pod in pods_using(caches, storage))
+    nodes = sorted(pod.spec.node_name for pod in pods_using(caches, key_of(storage)))
     return next(filter(None, nodes), "")
+
+
+async def require_unused(lookup: Lookup, storage: GPUStorage, lock: StorageLock | None) -> None:
+    """That no pod of the holder uses the volume is believed only of the server."""
+    name = storage.metadata.name
+    pods = await lookup.live_pods(pod_labels_of(lock))
+    if any(name in used_claims(pod) for pod in pods):
+        raise OvertakenError(name)

@@ -47,6 +47,8 @@ class Volumes:
             said = "; ".join(problem.text for problem in problems)
             return Verdict.failed(StorageReason.INVALID_SPEC, said), None
         there = self._caches.claims.get(key_of(storage))
+        if there is None:
+            await self._require_free_name(storage)
         asked_for = claim_child(storage, there, kind, self._settings)
         failed = await self._sync.ensure(storage, [asked_for])
         claim, kind = self.found(storage)
@@ -54,6 +56,12 @@ class Volumes:
         if failed is None or (claim is not None and claim.metadata.deletion_timestamp is not None):
             return verdict, None
         return refused(verdict, hitch_of(failed))
+
+    async def _require_free_name(self, storage: GPUStorage) -> None:
+        """A claim that we have not heard of may be somebody else's: it would become ours."""
+        name = storage.metadata.name
+        if await self._lookup.live_claim(name) is not None:
+            raise OvertakenError(name)
 
     async def _lost(self, storage: GPUStorage) -> Verdict:
         """That data is lost is believed only of the server."""

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from controller.caches import Caches
+from controller.caches import Caches, deployment_claims, replica_set_claims
 from controller.gpuunit.active import ActiveStory
 from controller.gpuunit.handoff import Handoff
 from controller.gpuunit.place_keeping import PlaceKeeping
@@ -30,6 +30,7 @@ from controller.runtime.unreadable import by_event
 from controller.runtime.workqueue import WorkQueue
 from controller.runtime.writer import Writer
 from controller.sync import Sync
+from controller.volume_users import used_claims
 from shared.reasons import EventReason
 
 NAME: Final = "gpuunit"
@@ -83,6 +84,10 @@ def watch(queue: WorkQueue[ObjectKey], caches: Caches, namespaces: Namespaces) -
         children.subscribe(feed(queue, wakes.freed_name(), child))
     caches.replica_sets.subscribe(feed(queue, wakes.changed_revision(), child))
     caches.pods.subscribe(feed(queue, mapped(wakes.by_label), child))
+    freed, here = wakes.freed_volume, namespaces.instance
+    caches.pods.subscribe(feed(queue, freed(used_claims), child), here)
+    caches.replica_sets.subscribe(feed(queue, freed(replica_set_claims), child), here)
+    caches.deployments.subscribe(feed(queue, freed(deployment_claims), child), here)
     caches.nodes.subscribe(feed(queue, wakes.changed_node(), child))
     caches.storages.subscribe(feed(queue, mapped(wakes.by_storage), child))
     caches.functions.subscribe(feed(queue, wakes.made_function(), child))

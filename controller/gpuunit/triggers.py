@@ -1,6 +1,7 @@
 """Which units a change anywhere wakes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from controller.caches import (
     BY_FUNCTION,
@@ -63,6 +64,19 @@ class Wakes:
         """The units that mount it."""
         meta = storage.metadata
         return map(key_of, self._caches.units.by_index(meta.namespace, BY_STORAGE, meta.name))
+
+    def freed_volume(self, claims: Callable[[Any], Iterable[str]]) -> Trigger:
+        """The units that mount a storage whose volume somebody has used until now."""
+
+        def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
+            if old is None:
+                return
+            namespace, kept = old.metadata.namespace, () if new is None else tuple(claims(new))
+            for name in claims(old):
+                if name not in kept:
+                    yield from map(key_of, self._caches.units.by_index(namespace, BY_STORAGE, name))
+
+        return keys
 
     def made_function(self) -> Trigger:
         """The units that work for a function which is there now, or gone."""

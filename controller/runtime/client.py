@@ -72,6 +72,12 @@ class Client:
         call = Call("POST", kind.collection(namespace), self._as_us, encoded(kind, body))
         return self.decoder(kind).object(await self._rest.send(call))
 
+    async def rehearse(self, kind: Kind[T], body: Body) -> None:
+        """Fail as `create` would, and make nothing."""
+        namespace = body["metadata"].get("namespace", "")
+        query = {**self._as_us, "dryRun": "All"}
+        await self._rest.send(Call("POST", kind.collection(namespace), query, encoded(kind, body)))
+
     async def apply(
         self, kind: Kind[T], body: Body, subresource: str = "", *, force: bool = True
     ) -> T:

@@ -36,6 +36,10 @@ class Writer:
         self._fence()
         return self._seen(kind, await self._client.create(kind, body))
 
+    async def rehearse(self, kind: Kind[T], body: Body) -> None:
+        """Fail as `create` would, and make nothing."""
+        await self._client.rehearse(kind, body)
+
     async def apply(
         self, kind: Kind[T], body: Body, subresource: str = "", *, force: bool = True
     ) -> T:

@@ -68,6 +68,10 @@ class PrepareStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     recovered_by: Annotated[
         str, Meta(description="The request to recover that was acted on last.")
     ] = ""
+    prior_request: Annotated[
+        str,
+        Meta(description="The request to recover that is older than the failure: not acted on."),
+    ] = ""
     message: Annotated[str, Meta(description="Why it failed.")] = ""
     recovery_phase: Annotated[
         str, Meta(description="How far along a recovery after a failure is.")

@@ -16,7 +16,7 @@ from tests.support.callers import ask
 from tests.support.eventually import eventually
 from tests.support.faulty import Fault
 from tests.support.invariants import Answer, check, everybody_is_served
-from tests.support.plan import has_enough_stock, plan_of
+from tests.support.plan import has_enough_for_all, plan_of
 from tests.support.real_world import RealWorld, real_world
 from tests.support.replicas import Replicas
 from tests.support.schedule import Schedule
@@ -135,7 +135,7 @@ async def checked(world: RealWorld, seed: int) -> None:
     rest = await Schedule(plan, world, Random(seed)).run()
     try:
         check(rest)
-        if has_enough_stock(plan):
+        if has_enough_for_all(plan):
             everybody_is_served(rest)
     except AssertionError as error:
         raise AssertionError(f"seed {seed}, {plan}: {error}") from error

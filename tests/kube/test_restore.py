@@ -14,7 +14,7 @@ from hack.cluster.controlplane import ControlPlane
 from hack.local.home import ROOT
 from shared import wellknown
 from tests.support.eventually import eventually
-from tests.support.gpu_storages import simulated, storage
+from tests.support.gpu_storages import a_storage, simulated, storage, storage_with, was_filled
 from tests.support.our_controller import controlled
 from tests.support.simulated_units import a_users_unit
 from tests.support.site import Site, a_unit
@@ -28,6 +28,7 @@ ADMITTED = {
     wellknown.SOURCE_STOCK_UID: "uid-of-warm-9",
 }
 POOL = {"specName": "g1.1", "memory": "1Gi", "gpu": 0, "replicas": 2}
+KEPT = {"spec": {"persistentVolumeReclaimPolicy": "Retain"}}
 OURS = ("gpuunits", "gpustorages", "functions")
 FUNCTION = {"specName": "g1.1", "image": "local/echo", "maxWorkers": 4}
 
@@ -123,8 +124,7 @@ async def test_what_was_backed_up_is_there_again(site: Site, shell: Any) -> None
         await furnish(site)
         await everything_runs(site)
     filled, volume = (await storage(site, "data"))["status"]["prepare"], await volume_of(site)
-    kept = {"spec": {"persistentVolumeReclaimPolicy": "Retain"}}
-    await site.admin.patch(f"/api/v1/persistentvolumes/{volume}", kept)
+    await site.admin.patch(f"/api/v1/persistentvolumes/{volume}", KEPT)
     shell(told("backup", site))
     await lose_everything(site)
     said = shell(told("restore", site))
@@ -146,3 +146,26 @@ async def test_what_was_backed_up_is_there_again(site: Site, shell: Any) -> None
     assert mounted["status"]["mountedBy"] == "plain"
     assert claimed["metadata"]["annotations"].items() >= ADMITTED.items()
     assert function["spec"].items() >= FUNCTION.items()
+
+
+async def test_a_restore_brings_back_a_part_and_can_be_repeated(site: Site, shell: Any) -> None:
+    async with controlled(site):
+        await site.create("gpustorages", simulated("data"))
+        await storage_with(site, "data", "StorageReady")
+        await site.create("gpustorages", a_storage("other"))
+        other = await storage_with(site, "other", "StorageReady")
+    volume = await volume_of(site)
+    await site.admin.patch(f"/api/v1/persistentvolumes/{volume}", KEPT)
+    shell(told("backup", site))
+    await site.admin.delete(site.path("gpustorages", "data"))
+    await site.gone("persistentvolumeclaims", "data")
+    first = shell(told("restore", site))
+    again = shell(told("restore", site))
+    async with controlled(site):
+        found = await storage_with(site, "data", "StorageReady")
+
+    assert (first, again) == ("restored 1 objects\n", "restored 0 objects\n")
+    assert await volume_of(site) == volume, "the files are the old ones"
+    assert found["status"]["prepare"]["phase"] == "Succeeded"
+    assert uid_of(await storage(site, "other")) == uid_of(other)
+    await was_filled(site, "data", 1)

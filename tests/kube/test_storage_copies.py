@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from shared.storage_lock import StorageLock
 from tests.support.eventually import eventually
 from tests.support.gpu_storages import (
     a_storage,
@@ -10,6 +11,7 @@ from tests.support.gpu_storages import (
     filling,
     job,
     job_of,
+    lock_by_hand,
     lock_in,
     simulated,
     storage,
@@ -113,3 +115,32 @@ async def test_the_source_of_a_copy_that_is_deleted_becomes_free(site: Site) -> 
         await site.admin.delete(site.path("gpustorages", "copy"))
         await site.gone("gpustorages", "copy")
         await eventually(lambda: storage(site, "source"), lambda found: lock_in(found) is None)
+
+
+async def no_jobs(site: Site) -> str:
+    """The path of a quota that lets no Job in."""
+    quotas, jobs = site.path("resourcequotas"), "count/jobs.batch"
+    await site.admin.create(quotas, {"metadata": {"name": "no"}, "spec": {"hard": {jobs: "0"}}})
+    await eventually(
+        lambda: site.admin.get(f"{quotas}/no"),
+        lambda quota: jobs in quota["status"].get("used", {}),
+    )
+    return f"{quotas}/no"
+
+
+async def test_a_copy_whose_job_is_refused_leaves_its_source_to_others(site: Site) -> None:
+    quota = await no_jobs(site)
+    async with controlled(site):
+        await create(site, a_storage("source"))
+        await storage_with(site, "source", "StorageReady")
+        made = await create(site, a_copy())
+        refused = await storage_with(site, "copy", "PrepareSyncFailed")
+        untouched = lock_in(await storage(site, "source"))
+        left_over = StorageLock(prepare="copy", uid=made["metadata"]["uid"])
+        await lock_by_hand(site, "source", left_over)
+        await eventually(lambda: storage(site, "source"), lambda found: lock_in(found) is None)
+        await site.admin.delete(quota)
+        await storage_with(site, "copy", "StorageReady")
+
+    assert "exceeded quota: no" in ready_of(refused)["message"]
+    assert untouched is None

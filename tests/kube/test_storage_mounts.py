@@ -1,10 +1,23 @@
 """One unit at a time has a storage, and no storage is pulled from under a unit."""
 
 import asyncio
+from random import Random
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
 
+from controller.caches import Caches
+from controller.gpustorage.mounts import Mounts
+from controller.gpustorage.overtaken import OvertakenError
+from controller.kinds import GPU_STORAGES
+from controller.lookup import Lookup
+from controller.runtime.client import Client
+from controller.runtime.clock import SystemClock
+from controller.runtime.events import EventRecorder
+from controller.runtime.informer_metrics import InformerMetrics
+from controller.runtime.key import ObjectKey
+from controller.runtime.writer import Writer
 from shared.storage_lock import StorageLock
 from tests.support import played_api
 from tests.support.eventually import eventually
@@ -20,6 +33,7 @@ from tests.support.gpu_storages import (
     storage_with,
 )
 from tests.support.held_pods import HELD, go_on
+from tests.support.library import client_of
 from tests.support.our_controller import controlled
 from tests.support.played_api import Order
 from tests.support.pods import is_ready
@@ -100,6 +114,63 @@ async def test_a_lock_outlives_its_unit_until_the_last_pod_is_gone(site: Site) -
     assert await pods_of(site, "mine") == []
 
 
+async def test_a_lock_is_not_given_back_while_a_pod_is_there_that_nobody_has_heard_of(
+    site: Site,
+) -> None:
+    slow = mounting("mine", "data")
+    slow["metadata"]["labels"] = {"sim.local/stop": "late", "sim.local/stop-for": HELD}
+    async with controlled(site):
+        await create(site, a_storage("data"))
+        await site.create("gpuunits", slow)
+        await site.unit_with("mine", "UnitReady")
+    await site.admin.delete(site.path("gpuunits", "mine"))
+    await site.gone("gpuunits", "mine")
+    pods = await eventually(lambda: pods_of(site, "mine"), all_are_going)
+    async with client_of(site.kubeconfig) as client:
+        key = ObjectKey(site.namespaces.instance, "data")
+        late = late_mounts(site, client)
+        with pytest.raises(OvertakenError):
+            await late.settle(await client.get(GPU_STORAGES, key))
+        still_held = await holder(site, "data")
+        await go_on(site, pods, "stop-for")
+        await site.gone("pods", pods[0]["metadata"]["name"])
+        await late.settle(await client.get(GPU_STORAGES, key))
+
+    assert still_held == "mine"
+    assert await holder(site, "data") == ""
+
+
+def late_mounts(site: Site, client: Client) -> Mounts:
+    """The part of a controller that gives locks back, with caches that were never filled."""
+    clock, randomness = SystemClock(), Random(7)
+    metrics = InformerMetrics(CollectorRegistry())
+    caches = Caches(client, site.namespaces, metrics, clock, randomness)
+    recorder = EventRecorder(client, clock, randomness, "late", "test")
+    lookup = Lookup(caches, client, site.namespaces)
+    return Mounts(caches, lookup, Writer(client, caches.informers), recorder)
+
+
+async def test_a_lock_that_is_torn_away_comes_back_to_whose_pods_use_the_volume(
+    site: Site,
+) -> None:
+    async with controlled(site):
+        await create(site, a_storage("data"))
+        await site.create("gpuunits", mounting("one", "data"))
+        await site.unit_with("one", "UnitReady")
+        await site.create("gpuunits", mounting("two", "data"))
+        await site.unit_with("two", "StorageInUse")
+        torn = {"metadata": {"annotations": None, "finalizers": None}}
+        await site.admin.patch(site.path("gpustorages", "data"), torn)
+        await eventually(lambda: holder(site, "data"), lambda unit: unit == "one")
+        waiting = await site.unit_with("two", "StorageInUse")
+        pods = await pods_of(site, "two")
+        await site.admin.delete(site.path("gpuunits", "one"))
+        await site.unit_with("two", "UnitReady", seconds=COLLECTION_SECONDS)
+
+    assert "is in use by unit one" in ready_of(waiting)["message"]
+    assert pods == []
+
+
 async def test_a_unit_that_mounts_a_storage_no_longer_gives_it_back(site: Site) -> None:
     async with controlled(site):
         await create(site, a_storage("data"))
@@ -167,6 +238,24 @@ async def test_several_storages_are_taken_all_or_waited_for(site: Site) -> None:
     assert [await holder(site, name) for name in ("a", "b")] == ["both", "both"]
 
 
+async def test_a_storage_that_was_only_locked_is_given_back_when_the_unit_drops_it(
+    site: Site,
+) -> None:
+    async with controlled(site):
+        for name in ("a", "b"):
+            await create(site, a_storage(name))
+            await storage_with(site, name, "StorageReady")
+        await site.create("gpuunits", mounting("first", "b"))
+        await site.unit_with("first", "UnitReady")
+        await site.create("gpuunits", mounting("both", "a", "b"))
+        await site.unit_with("both", "StorageInUse")
+        held = await holder(site, "a")
+        await change(site, "both", storageMounts=[{"name": "b", "mountPath": "/b"}])
+        await eventually(lambda: storage(site, "a"), lambda found: lock_in(found) is None)
+
+    assert held == "both"
+
+
 async def test_a_lock_of_an_operation_without_a_record_is_given_back(site: Site) -> None:
     async with controlled(site):
         await create(site, a_storage("data"))
@@ -206,6 +295,30 @@ async def test_the_unit_of_an_operation_takes_its_lock_over(site: Site) -> None:
 
     assert lock is not None
     assert (lock.uid, lock.operation) == (unit["metadata"]["uid"], "order-1")
+
+
+async def test_a_unit_that_waits_keeps_its_storage_when_its_record_is_swept(site: Site) -> None:
+    body = mounting("mine", "data", "missing")
+    body["metadata"]["annotations"] = {"runtime.lokiwager.io/operation-id": "order-1"}
+    async with controlled(site):
+        await create(site, a_storage("data"))
+        await storage_with(site, "data", "StorageReady")
+        await played_api.record(site, ORDER)
+        await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
+        unit = await site.create("gpuunits", body)
+        await site.unit_with("mine", "StorageNotReady")
+        named = await eventually(
+            lambda: storage(site, "data"), lambda found: getattr(lock_in(found), "uid", "")
+        )
+        record = site.path("operations", ORDER.record_name, namespace=site.namespaces.system)
+        await site.admin.delete(record)
+        await create(site, a_storage("missing"))
+        await site.unit_with("mine", "UnitReady")
+
+    lock = lock_in(named)
+    assert lock is not None
+    assert lock.uid == unit["metadata"]["uid"]
+    assert await holder(site, "data") == "mine"
 
 
 async def test_a_lock_may_be_older_than_the_volume(site: Site) -> None:

@@ -182,6 +182,20 @@ async def test_a_leader_that_has_not_heard_of_a_volume_does_not_take_it_for_lost
             await late_volumes(site, client).keep(found)
 
 
+async def test_a_leader_that_has_not_heard_of_somebody_elses_claim_does_not_take_it(
+    site: Site,
+) -> None:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    await site.create("persistentvolumeclaims", {"metadata": {"name": "models"}, "spec": spec})
+    await create(site, a_storage("models"))
+    async with client_of(site.kubeconfig) as client:
+        found = await client.get(GPU_STORAGES, ObjectKey(site.namespaces.instance, "models"))
+        with pytest.raises(OvertakenError):
+            await late_volumes(site, client).keep(found)
+
+    assert "ownerReferences" not in (await claim(site, "models"))["metadata"]
+
+
 def late_volumes(site: Site, client: Client) -> Volumes:
     """The part of a controller that keeps volumes, with caches that were never filled."""
     clock, randomness = SystemClock(), Random(7)

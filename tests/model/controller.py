@@ -52,7 +52,8 @@ class ModelController:
         if source is None:
             return None
         if is_admitted(unit):
-            return await self._consume(source)
+            await self._consume(source)
+            return await self._storages.take(unit)
         record = await self._record(source.operation_id)
         stock = await self._get_stock(source.name)
         admission = judge(unit, source, record, stock)

@@ -1,19 +1,40 @@
-"""The controller's part of the locks of storages, on the model: those that nobody needs go."""
+"""The controller's part of the locks of storages, on the model: the product's own decisions."""
+
+import msgspec
 
 from apiserver.gateway import AbsentError, ClusterError, Objects, Selection
 from apiserver.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS
+from controller.gpustorage.lock import is_void_for_operation, is_void_for_unit, made_unit
+from controller.gpuunit.storage_locks import is_confirmed, is_lock_of, wanted_lock
 from shared import names
-from shared.phases import OperationPhase
-from shared.storage_lock import StorageLock, freeing, lock_of
+from shared.storage_lock import StorageLock, freeing, lock_of, taking
 from shared.v1alpha1.gpustorage import GPUStorage
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.operation import Operation
 from tests.model.places import INSTANCE, SYSTEM
 
 
 class ModelLocks:
-    """Frees what no operation is about to use and no unit uses."""
+    """Names the units that hold locks, and frees what no operation and no unit needs."""
 
     def __init__(self, client: Objects) -> None:
         self._client = client
+        self._mounted: set[tuple[str, str]] = set()
+
+    async def take(self, unit: GPUUnit) -> None:
+        """Make the locks of an admitted unit its own, in the order of their names; for good."""
+        for name in sorted(mount.name for mount in unit.spec.storage_mounts):
+            storage = await self._client.get(GPU_STORAGES, INSTANCE, name)
+            lock, pair = lock_of(storage.metadata.annotations), (unit.metadata.uid, name)
+            is_mounted = pair in self._mounted
+            is_ours = lock is not None and is_lock_of(unit, lock)
+            assert is_ours or not is_mounted, f"{name} was taken from {unit.metadata.name}: {lock}"
+            if lock is not None and not is_ours:
+                return
+            if not is_confirmed(unit, lock, is_mounted=is_mounted):
+                body = taking(storage.metadata, wanted_lock(unit))
+                await self._client.patch(GPU_STORAGES, INSTANCE, name, body)
+            self._mounted.add(pair)
 
     async def look_at_all(self) -> None:
         """Once; whatever fails is looked at again."""
@@ -29,20 +50,26 @@ class ModelLocks:
 
     async def _look(self, storage: GPUStorage) -> None:
         meta, lock = storage.metadata, lock_of(storage.metadata.annotations)
-        if lock is not None and await self._is_void(lock):
+        if lock is not None and await self._is_void(meta.name, lock):
             await self._client.patch(GPU_STORAGES, INSTANCE, meta.name, freeing(meta))
 
-    async def _is_void(self, lock: StorageLock) -> bool:
+    async def _is_void(self, storage: str, lock: StorageLock) -> bool:
         """Its record is absent or failed, or the unit that it has made is gone."""
-        name = names.operation(lock.operation)
+        if not lock.uid:
+            record = await self._record(lock.operation)
+            lock = msgspec.structs.replace(lock, uid=made_unit(record))
+            if not lock.uid:
+                return is_void_for_operation(record)
+        return is_void_for_unit(lock, storage, await self._unit(lock.unit))
+
+    async def _record(self, operation_id: str) -> Operation | None:
         try:
-            record = await self._client.get(OPERATIONS, SYSTEM, name)
+            return await self._client.get(OPERATIONS, SYSTEM, names.operation(operation_id))
         except AbsentError:
-            return True
-        if record.status.phase != OperationPhase.SUCCEEDED:
-            return record.status.phase == OperationPhase.FAILED
+            return None
+
+    async def _unit(self, name: str) -> GPUUnit | None:
         try:
-            unit = await self._client.get(GPU_UNITS, INSTANCE, lock.unit)
+            return await self._client.get(GPU_UNITS, INSTANCE, name)
         except AbsentError:
-            return True
-        return unit.metadata.uid != record.status.objects[0].uid
+            return None

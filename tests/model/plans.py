@@ -12,7 +12,7 @@ from tests.support.invariants import (
     everybody_is_served,
     who_was_refused_has_nothing,
 )
-from tests.support.plan import Plan, has_enough_stock, plan_of
+from tests.support.plan import Plan, has_enough_for_all, plan_of
 from tests.support.schedule import Schedule
 
 
@@ -24,20 +24,19 @@ async def checked(seed: int) -> Rest:
         check(rest)
         if plan.callers_each == 1:
             who_was_refused_has_nothing(rest)
-        if has_enough_stock(plan) and not plan.storages and Fault.FULL not in plan.faults:
+        if has_enough_for_all(plan) and Fault.FULL not in plan.faults:
             everybody_is_served(rest)
-    except AssertionError as error:
-        raise AssertionError(f"seed {seed}, {plan}: {error}") from error
+    except* AssertionError as errors:
+        raise AssertionError(f"seed {seed}, {plan}: {errors.exceptions}") from errors
     return rest
 
 
 def plan_on_the_model(seed: int) -> Plan:
-    """Also with storages, and with quotas that are full from time to time."""
-    plan, randomness = plan_of(seed), Random(seed)
-    storages = randomness.choice([0, 0, 1, 3])
-    is_narrow = bool(plan.faults) and randomness.choice([False, False, True])
+    """Also with quotas that are full from time to time."""
+    plan = plan_of(seed)
+    is_narrow = bool(plan.faults) and Random(seed).choice([False, False, True])
     full = {Fault.FULL: 5} if is_narrow else {}
-    return replace(plan, storages=storages, faults={**plan.faults, **full})
+    return replace(plan, faults={**plan.faults, **full})
 
 
 async def carried_out(plan: Plan) -> Rest:

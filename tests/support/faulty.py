@@ -30,6 +30,7 @@ class Fault(Enum):
     """What can happen to one call."""
 
     NONE = auto()
+    LATE = auto()  # the process stands still before it is sent, and others go on
     UNREACHABLE = auto()  # nothing was sent
     TIMEOUT = auto()  # it was sent, and nothing came of it
     LOST_ANSWER = auto()  # it took effect, and the answer never came
@@ -41,6 +42,10 @@ class Fault(Enum):
     KILLED_AFTER = auto()
 
 
+async def no_pause() -> None:
+    """Where nobody else is to go on meanwhile."""
+
+
 class Killed(BaseException):
     """The process is gone: nothing of it runs any more."""
 
@@ -48,9 +53,15 @@ class Killed(BaseException):
 class Faulty:
     """Implements the port `Cluster` on top of another; `fault` decides what becomes of a call."""
 
-    def __init__(self, behind: Cluster, fault: Callable[[], Fault]) -> None:
+    def __init__(
+        self,
+        behind: Cluster,
+        fault: Callable[[], Fault],
+        pause: Callable[[], Awaitable[None]] = no_pause,
+    ) -> None:
         self._behind = behind
         self._fault = fault
+        self._pause = pause
         self.is_dead = False
 
     @property
@@ -113,6 +124,8 @@ class Faulty:
         """`conflict` is what a 409 means to it."""
         self._live(Fault.NONE)
         fault = self._fault()
+        if fault is Fault.LATE:
+            await self._pause()
         self._before(fault, conflict)
         try:
             return await call()

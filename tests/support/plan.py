@@ -9,6 +9,7 @@ from shared.v1alpha1.mount import StorageMount
 from tests.support.faulty import Fault
 
 FAILING = {
+    Fault.LATE: 3,
     Fault.UNREACHABLE: 3,
     Fault.TIMEOUT: 2,
     Fault.LOST_ANSWER: 4,
@@ -94,7 +95,8 @@ class Plan:
 def plan_of(seed: int) -> Plan:
     """About as much stock as is asked for, one to three replicas, every second run with deaths.
 
-    Every second run also seeds stock, and operators delete some; in every third there are rivals.
+    Every second run also seeds stock, and operators delete some. Every second has fewer storages
+    than units that mount them; in every third there are rivals.
     """
     randomness = Random(seed)
     operations = randomness.randrange(1, 7)
@@ -110,6 +112,7 @@ def plan_of(seed: int) -> Plan:
         seeds=randomness.choice([(), (), (), (1,), (3,), (1, 2)]),
         discards=randomness.choice([0, 0, 1, 2]),
         rivals=randomness.choice([False, False, True]),
+        storages=Random(seed).choice([0, 0, 1, 3]),
     )
 
 
@@ -123,6 +126,7 @@ def drawn(randomness: Random, chances: Mapping[Fault, int]) -> Fault:
     return Fault.NONE
 
 
-def has_enough_stock(plan: Plan) -> bool:
+def has_enough_for_all(plan: Plan) -> bool:
     """Whether nobody may be sent away for good."""
-    return not plan.rivals and plan.stock - plan.discards >= plan.operations
+    is_enough = plan.stock - plan.discards >= plan.operations
+    return is_enough and not plan.rivals and not plan.storages

@@ -20,6 +20,8 @@ from tests.support.processes import Processes
 from tests.support.replicas import Replicas
 from tests.support.snapshot import Snapshot, rest_of, still
 
+STALL_SECONDS = 12.0  # less than what counts as rest
+
 
 class World(Protocol):
     """Where a run takes place."""
@@ -107,7 +109,11 @@ class Schedule:
         return self._processes.new(self._client())
 
     def _client(self) -> Faulty:
-        return Faulty(self._world.cluster(), self._chance)
+        return Faulty(self._world.cluster(), self._chance, self._stand_still)
+
+    async def _stand_still(self) -> None:
+        """Long enough for others to take up what this process has begun, and to end it."""
+        await self._world.clock.sleep(STALL_SECONDS)
 
     def _chance(self) -> Fault:
         return drawn(self._randomness, self._plan.faults if self._faulty else {})

@@ -9,6 +9,7 @@ from apiserver.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS, Object
 from apiserver.services.records import is_final
 from apiserver.use_cases import Surroundings
 from controller.gpuunit import claim
+from shared.storage_lock import lock_of
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, OperationType
@@ -59,7 +60,18 @@ class Snapshot:
         """Whether something is bound to change, or else is stuck."""
         is_going = any(each.metadata.deletion_timestamp for each in self.everything)
         is_claimed = any(map(claim.is_claimed, self.stock))
-        return is_going or is_claimed or not all(map(is_final, self.records))
+        is_open = not all(map(is_final, self.records))
+        return is_going or is_claimed or is_open or bool(self._holders - self._names)
+
+    @property
+    def _holders(self) -> set[str]:
+        """The units that storages are locked for, also those that are gone."""
+        locks = (lock_of(storage.metadata.annotations) for storage in self.storages)
+        return {lock.unit for lock in locks if lock is not None}
+
+    @property
+    def _names(self) -> set[str]:
+        return {unit.metadata.name for unit in self.units}
 
 
 async def still(look: Callable[[], Awaitable[Snapshot]], clock: Clock) -> Snapshot:

@@ -1,8 +1,13 @@
 """What of a backup is brought back, and in which form."""
 
+import json
+from collections.abc import Callable
 from typing import Any
 
-from hack.restore import claims_of, filling_of, owned, restorable
+import pytest
+
+from hack.backup import UNKNOWN, claims_of, owned, restorable, status_of
+from hack.restore import Restore
 from shared import wellknown
 
 
@@ -39,8 +44,8 @@ def test_those_that_others_refer_to_come_first() -> None:
     assert [each["kind"] for each in made] == ["StockPool", "GPUStorage", "Function", "GPUUnit"]
 
 
-def test_a_lock_is_forgotten_and_the_mark_of_admission_is_not() -> None:
-    notes = {wellknown.MOUNTED_BY: "{}", wellknown.ADMITTED: "node"}
+def test_locks_and_requests_are_forgotten_and_the_mark_of_admission_is_not() -> None:
+    notes = {wellknown.MOUNTED_BY: "{}", wellknown.RECOVER: "r1", wellknown.ADMITTED: "node"}
     (made,) = restorable([an_object("GPUStorage", "data", annotations=notes)])
     assert made["metadata"]["annotations"] == {wellknown.ADMITTED: "node"}
 
@@ -49,11 +54,21 @@ def test_a_claim_becomes_that_of_the_storage_as_it_is_now() -> None:
     claim = an_object("PersistentVolumeClaim", "data", ownerReferences=[{"kind": "GPUStorage"}])
     claim["spec"] = {"volumeName": "v", "accessModes": ["ReadWriteOnce"], "dataSource": None}
     storage = an_object("GPUStorage", "data", uid="new")
-    made = owned(claims_of([claim])["v"], storage)
+    made = owned(claims_of([claim])["data"], storage)
 
     assert made["spec"] == {"volumeName": "v", "accessModes": ["ReadWriteOnce"]}
     (owner,) = made["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["uid"], owner["controller"]) == ("GPUStorage", "new", True)
+
+
+def test_a_claim_is_to_be_bound_anew() -> None:
+    notes = {
+        "pv.kubernetes.io/bind-completed": "yes",
+        "pv.kubernetes.io/bound-by-controller": "yes",
+    }
+    claim = an_object("PersistentVolumeClaim", "data", annotations={**notes, "mine": "too"})
+    made = owned(claim, an_object("GPUStorage", "data"))
+    assert made["metadata"]["annotations"] == {"mine": "too"}
 
 
 def test_claims_of_strangers_and_claims_without_a_volume_are_left_alone() -> None:
@@ -63,8 +78,148 @@ def test_claims_of_strangers_and_claims_without_a_volume_are_left_alone() -> Non
     assert claims_of([strange, unbound]) == {}
 
 
-def test_only_a_storage_that_was_filled_was_filled() -> None:
-    filled, empty = an_object("GPUStorage", "a"), an_object("GPUStorage", "b")
-    filled["status"] = {"prepare": {"phase": "Succeeded"}}
-    assert filling_of([filled, empty], empty) is None
-    assert filling_of([filled, empty], filled) == {"phase": "Succeeded"}
+@pytest.mark.parametrize("ended", ["Succeeded", "Failed"])
+def test_a_filling_that_had_ended_is_known_again(ended: str) -> None:
+    before = a_filled_storage(ended, message="why")
+    known = status_of([before], {**before, "status": {}})
+    assert known == {"claimName": "data", "prepare": {"phase": ended, "message": "why"}}
+
+
+@pytest.mark.parametrize("phase", ["", "Pending", "Running"])
+def test_a_filling_that_had_not_ended_is_not_begun_again_over_what_may_be_there(phase: str) -> None:
+    before = a_filled_storage(phase)
+    known = status_of([before], {**before, "status": {}})
+    assert known["prepare"] == {"phase": "Failed", "message": UNKNOWN}
+
+
+def test_what_a_living_storage_knows_of_its_filling_stands() -> None:
+    before, now = a_filled_storage("Running"), a_filled_storage("Succeeded")
+    assert status_of([before], now) == {"claimName": "data"}
+
+
+def test_a_storage_that_nothing_fills_has_no_filling() -> None:
+    assert status_of([], an_object("GPUStorage", "data")) == {"claimName": "data"}
+
+
+def a_filled_storage(phase: str, **more: str) -> dict[str, Any]:
+    prepare = {"phase": phase, **more} if phase else {}
+    filled = {"spec": {"prepare": {"fromImage": "fill:1"}}, "status": {"prepare": prepare}}
+    return an_object("GPUStorage", "data") | filled
+
+
+def a_claim() -> dict[str, Any]:
+    claim = an_object("PersistentVolumeClaim", "data", ownerReferences=[{"kind": "GPUStorage"}])
+    return claim | {"spec": {"volumeName": "v"}}
+
+
+def a_volume(claim: str = "data") -> dict[str, Any]:
+    reference = {"namespace": "runtime-instance", "name": claim, "uid": "old"}
+    return {"kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": {"claimRef": reference}}
+
+
+BACKUP = [an_object("GPUUnit", "mine"), a_filled_storage("Succeeded"), a_claim()]
+PLURALS = {
+    "pvc": "PersistentVolumeClaim",
+    "pv": "PersistentVolume",
+    "gpustorages.runtime.lokiwager.io": "GPUStorage",
+    "gpuunits.runtime.lokiwager.io": "GPUUnit",
+}
+
+
+class Cluster:
+    """As much of kubectl as a restore needs; `writes` are the commands that change something."""
+
+    def __init__(self, *objects: dict[str, Any]) -> None:
+        self._objects = {(each["kind"], each["metadata"]["name"]): each for each in objects}
+        self.writes: list[tuple[str, ...]] = []
+        self.after_a_write: Callable[[], None] = lambda: None
+
+    def __call__(self, verb: str, *arguments: str, text: str | None = None) -> str:
+        if verb == "get":
+            return self._get(PLURALS[arguments[0]], arguments[1])
+        self.writes.append((verb, *arguments))
+        given = {} if text is None else json.loads(text)
+        made = [self._created(each) for each in given.get("items", [given] if given else [])]
+        if verb == "patch":
+            self._patch(PLURALS[arguments[0]], arguments[1], json.loads(arguments[-1]))
+        self.after_a_write()
+        return "".join(map(json.dumps, made))
+
+    def find(self, kind: str, name: str) -> dict[str, Any]:
+        return self._objects[kind, name]
+
+    def _get(self, kind: str, name: str) -> str:
+        if name == "--namespace":
+            return json.dumps({"items": [v for k, v in self._objects.items() if k[0] == kind]})
+        found = self._objects.get((kind, name))
+        return "" if found is None else json.dumps(found)
+
+    def _created(self, body: dict[str, Any]) -> dict[str, Any]:
+        key = body["kind"], body["metadata"]["name"]
+        assert key not in self._objects, f"there is a {key} already"
+        self._objects[key] = body | {"metadata": {**body["metadata"], "uid": "new"}}
+        return self._objects[key]
+
+    def _patch(self, kind: str, name: str, body: dict[str, Any]) -> None:
+        found = self._objects[kind, name]
+        for part, changes in body.items():
+            found[part] = found.get(part, {}) | changes
+
+
+def test_a_storage_gets_its_old_volume_and_keeps_it_from_others_meanwhile() -> None:
+    cluster = Cluster(a_volume())
+    Restore(BACKUP, cluster).run()
+    claim = cluster.find("PersistentVolumeClaim", "data")
+    assert claim["spec"]["volumeName"] == "v"
+    assert cluster.find("PersistentVolume", "v")["spec"]["claimRef"] == {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "namespace": "runtime-instance",
+        "name": "data",
+        "uid": None,
+        "resourceVersion": None,
+    }
+    status = cluster.find("GPUStorage", "data")["status"]
+    assert status == {"claimName": "data", "prepare": {"phase": "Succeeded"}}
+    assert cluster.find("GPUUnit", "mine")
+
+
+def test_a_second_run_writes_nothing() -> None:
+    cluster = Cluster(a_volume())
+    Restore(BACKUP, cluster).run()
+    cluster.writes.clear()
+    Restore(BACKUP, cluster).run()
+    assert cluster.writes == []
+
+
+@pytest.mark.parametrize("writes", range(1, 5))
+def test_a_run_that_ended_after_any_write_is_finished_by_the_next(writes: int) -> None:
+    cluster = Cluster(a_volume())
+
+    def break_down() -> None:
+        if len(cluster.writes) == writes:
+            raise BrokenPipeError
+
+    cluster.after_a_write = break_down
+    with pytest.raises(BrokenPipeError):
+        Restore(BACKUP, cluster).run()
+    cluster.after_a_write = lambda: None
+    Restore(BACKUP, cluster).run()
+    assert cluster.find("PersistentVolumeClaim", "data")
+    assert cluster.find("GPUStorage", "data")["status"]["prepare"] == {"phase": "Succeeded"}
+    assert cluster.find("GPUUnit", "mine")
+
+
+def test_a_storage_that_was_not_lost_is_left_alone() -> None:
+    cluster = Cluster(a_filled_storage("Running"), a_claim(), a_volume())
+    Restore(BACKUP, cluster).run()
+    assert [verb for verb, *_ in cluster.writes] == ["create"]
+    assert cluster.find("GPUUnit", "mine")
+
+
+def test_a_volume_that_somebody_else_has_now_stays_theirs() -> None:
+    cluster = Cluster(a_volume("another"))
+    Restore(BACKUP, cluster).run()
+    assert cluster.find("PersistentVolume", "v")["spec"]["claimRef"]["name"] == "another"
+    with pytest.raises(KeyError):
+        cluster.find("PersistentVolumeClaim", "data")

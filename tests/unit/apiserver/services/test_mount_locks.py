@@ -19,6 +19,7 @@ from shared.storage_lock import StorageLock, lock_of
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.mount import StorageMount
+from shared.v1alpha1.operation import Operation
 from shared.wellknown import ATTEMPT, MOUNT_FINALIZER, MOUNTED_BY
 from tests.model.api import ModelAPI
 from tests.model.places import INSTANCE, STOCK, SYSTEM
@@ -65,7 +66,7 @@ def a_storage(
         (a_storage({"unit": "mine", "operation": "op"}), Say.KEEP),
         (a_storage({"unit": "mine", "operation": "op"}, deleted=True), Say.KEEP),
         (a_storage({"unit": "mine", "operation": "op"}, attempt="2"), Say.TAKE),
-        (a_storage({"unit": "mine", "operation": "op", "uid": "gone"}), Say.TAKE),
+        (a_storage({"unit": "mine", "operation": "op", "uid": "u"}), Say.REFUSE),
         (a_storage({"unit": "other", "uid": "u"}), Say.REFUSE),
         (a_storage({"unit": "mine", "uid": "u"}), Say.REFUSE),
         (a_storage({"unit": "other", "operation": "op-2"}), Say.REFUSE),
@@ -189,6 +190,47 @@ async def test_who_comes_late_to_an_operation_that_has_ended_leaves_no_lock() ->
     assert late.status.phase == "Failed"
     assert lock_of(api.storage("data").metadata.annotations) is None
     assert api.storage("data").metadata.finalizers == ()
+
+
+async def test_who_wakes_up_late_leaves_the_lock_to_the_unit_that_others_have_made() -> None:
+    api = ModelAPI(replicas=2)
+    api.add_stock("s")
+    api.add_storage("data")
+    command, late = mounting(1, "data"), api.replicas[0].units._creation
+    start = await api.run(late.begin(command))
+    made = await api.run(api.replicas[1].units.create(command))
+    assert isinstance(made.value, GPUUnit)
+    named = {"unit": "unit-1", "uid": made.value.metadata.uid, "operation": "op-1", "generation": 1}
+    api.note("data", annotations={MOUNTED_BY: json.dumps(named)})
+    ended = await api.run(late.finish(start.begun.record, command, start.hand))
+    assert ended.status.phase == "Succeeded"
+    lock = lock_of(api.storage("data").metadata.annotations)
+    assert lock is not None
+    assert lock.uid == made.value.metadata.uid
+    assert api.storage("data").metadata.finalizers == (MOUNT_FINALIZER,)
+
+
+async def test_who_has_locked_and_stalls_leaves_the_lock_to_the_unit_that_others_have_made() -> (
+    None
+):
+    api = ModelAPI(replicas=2)
+    api.add_stock("s")
+    api.add_storage("data")
+    command, late = mounting(1, "data"), api.replicas[0].units._creation
+    start = await api.run(late.begin(command))
+
+    async def stalling(record: Operation) -> Operation:
+        await api.replicas[1].units.create(command)
+        return await reread(record)
+
+    reread = late._records.reread
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(late._records, "reread", stalling)
+        ended = await api.run(late.finish(start.begun.record, command, start.hand))
+    assert ended.status.phase == "Succeeded"
+    assert lock_of(api.storage("data").metadata.annotations) == StorageLock(
+        unit="unit-1", operation="op-1"
+    )
 
 
 async def test_a_storage_that_is_still_to_be_filled_is_left_to_the_filling() -> None:

@@ -279,6 +279,15 @@ async def test_what_has_failed_again_is_recovered_again() -> None:
         await api.run(api.replicas[0].storages.recover("data"))
 
 
+async def test_a_request_that_came_before_the_failure_is_no_recovery_under_way() -> None:
+    api = ModelAPI()
+    status = {"prepare": {"phase": "Failed", "priorRequest": "early"}}
+    api.add_storage("data", status, prepare=FILLED_BY)
+    api.note("data", annotations={RECOVER: "early"})
+    asked = await api.run(api.replicas[0].storages.recover("data"))
+    assert asked.metadata.annotations[RECOVER] == "id-0"
+
+
 async def test_there_is_nothing_to_be_done_with_what_is_not_there() -> None:
     api = ModelAPI()
     storages = api.replicas[0].storages

@@ -57,6 +57,7 @@ def test_a_copy_reads_the_source_and_keeps_owners() -> None:
         "CHOWN",
         "DAC_OVERRIDE",
         "FOWNER",
+        "FSETID",
     ]
 
 

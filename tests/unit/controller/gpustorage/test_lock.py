@@ -8,6 +8,7 @@ from controller.gpustorage.lock import (
     is_void_for_operation,
     is_void_for_unit,
     made_unit,
+    pod_labels_of,
 )
 from shared.storage_lock import StorageLock, freeing, guarding, lock_of, taking
 from shared.v1alpha1.gpustorage import GPUStorage
@@ -109,3 +110,16 @@ def test_a_lock_that_cannot_be_read_is_nobodys(text: str) -> None:
 
 def test_no_annotation_is_no_lock() -> None:
     assert lock_of({}) is None
+
+
+@pytest.mark.parametrize(
+    ("lock", "labels"),
+    [
+        (HELD, "runtime.lokiwager.io/unit=one"),
+        (FILLING, "runtime.lokiwager.io/storage=data"),
+        (StorageLock(), ""),
+        (None, ""),
+    ],
+)
+def test_the_pods_of_a_holder_are_found_by_its_name(lock: StorageLock | None, labels: str) -> None:
+    assert pod_labels_of(lock) == labels

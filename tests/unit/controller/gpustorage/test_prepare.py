@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from controller.gpustorage.prepare import Move, digest_of, next_move, next_prepare
@@ -99,6 +100,20 @@ def test_the_same_request_begins_none() -> None:
 
 def test_a_request_while_it_runs_is_not_acted_on() -> None:
     assert after({"phase": "Running"}, a_job(ready=1), recover="r1").recovered_by == ""
+
+
+@pytest.mark.parametrize("job", [a_job("Failed"), a_job(**GOING), None])
+def test_a_request_that_is_older_than_the_failure_is_not_acted_on(job: Job | None) -> None:
+    known = {"phase": "Running", "jobName": "prepare-data"}
+    found = after(known, job, recover="r1")
+    assert (found.phase, found.prior_request) == ("Failed", "r1")
+    assert after(msgspec.to_builtins(found), job, recover="r1").phase == "Failed"
+
+
+def test_another_request_is_acted_on_after_one_that_came_too_early() -> None:
+    known = {"phase": "Failed", "priorRequest": "r1"}
+    found = after(known, None, recover="r2")
+    assert (found.phase, found.recovered_by, found.prior_request) == ("Pending", "r2", "")
 
 
 def test_the_job_of_an_earlier_attempt_says_nothing_of_this_one() -> None:

@@ -8,10 +8,12 @@ import pytest
 from controller.gpuunit.triggers import Wakes
 from controller.runtime.decoding import Listing
 from controller.runtime.key import ObjectKey
+from controller.volume_users import used_claims
 from shared import names
 from shared.deployment import REVISION, ReplicaSet
 from shared.meta import ObjectMeta
 from shared.node import Node
+from shared.pod import Pod
 from shared.service import Service
 from shared.v1alpha1.stockpool import StockPool
 from tests.support.gpu_units import INSTANCE, STOCK, a_unit, settings
@@ -149,3 +151,28 @@ def test_a_node_whose_state_changes_wakes_the_units_that_are_there_or_shall_go_t
 @pytest.mark.parametrize("node", [READY, LOST, CORDONED, CORDONED_AND_LOST])
 def test_a_node_that_only_reports_wakes_nobody(node: Node) -> None:
     assert woken_by_node(node, node) == []
+
+
+def a_user(*claims: str, **status: str) -> Pod:
+    volumes = [{"persistentVolumeClaim": {"claimName": name}} for name in claims]
+    meta = {"name": "p", "namespace": INSTANCE}
+    return msgspec.convert({"metadata": meta, "spec": {"volumes": volumes}, "status": status}, Pod)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_woken"),
+    [
+        pytest.param(a_user("data"), None, True, id="gone"),
+        pytest.param(a_user("data"), a_user("data", phase="Failed"), True, id="ended"),
+        pytest.param(a_user("data"), a_user("data", phase="Running"), False, id="still there"),
+        pytest.param(None, a_user("data"), False, id="new"),
+        pytest.param(a_user("other"), None, False, id="another volume"),
+    ],
+)
+def test_a_unit_hears_that_others_have_left_its_volume(
+    old: Pod | None, new: Pod | None, is_woken: bool
+) -> None:
+    unit = a_unit("one", storageMounts=[{"name": "data", "mountPath": "/data"}])
+    wakes = Wakes(caches_with(unit), settings().namespaces)
+    keys = list(wakes.freed_volume(used_claims)(old, new))
+    assert keys == ([ObjectKey(INSTANCE, "one")] if is_woken else [])
