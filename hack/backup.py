@@ -15,12 +15,15 @@ KINDS: Final = {
     "Function": "functions",
     "GPUUnit": "gpuunits",
 }
-# A lock names the uid of its unit, which is another one after the restore; and what was to be
-# filled again then may hold the files of users since.
+# A lock names the uid of its unit, which is another one after the restore; what was to be filled
+# again then may hold the files of users since; and a claim that passes for bound is taken for lost
+# where its volume does not know it by its uid.
 FORGOTTEN: Final = (
     wellknown.MOUNTED_BY,
     wellknown.RECOVER,
     "kubectl.kubernetes.io/last-applied-configuration",
+    "pv.kubernetes.io/bind-completed",
+    "pv.kubernetes.io/bound-by-controller",
 )
 ENDED: Final = (PreparePhase.SUCCEEDED, PreparePhase.FAILED)
 UNKNOWN: Final = (

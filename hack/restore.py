@@ -8,7 +8,7 @@ back, and with it what was filled, where its volume is still there.
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ Kubectl = Callable[..., str]
 class Restore:
     """Writes through kubectl, one step after the other; each can be repeated."""
 
-    def __init__(self, backup: list[Object], kubectl: Kubectl) -> None:
+    def __init__(self, backup: Sequence[Object], kubectl: Kubectl) -> None:
         self._backup = backup
         self._kubectl = kubectl
 

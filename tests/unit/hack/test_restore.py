@@ -61,6 +61,16 @@ def test_a_claim_becomes_that_of_the_storage_as_it_is_now() -> None:
     assert (owner["kind"], owner["uid"], owner["controller"]) == ("GPUStorage", "new", True)
 
 
+def test_a_claim_is_to_be_bound_anew() -> None:
+    notes = {
+        "pv.kubernetes.io/bind-completed": "yes",
+        "pv.kubernetes.io/bound-by-controller": "yes",
+    }
+    claim = an_object("PersistentVolumeClaim", "data", annotations={**notes, "mine": "too"})
+    made = owned(claim, an_object("GPUStorage", "data"))
+    assert made["metadata"]["annotations"] == {"mine": "too"}
+
+
 def test_claims_of_strangers_and_claims_without_a_volume_are_left_alone() -> None:
     strange = an_object("PersistentVolumeClaim", "theirs")
     strange["spec"] = {"volumeName": "v"}
