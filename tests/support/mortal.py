@@ -25,10 +25,18 @@ class Mortal:
     Writes of Events do not count: they are told by the way, and in no certain order.
     """
 
-    def __init__(self, rest: RestClient, *, dies_at: int, after_sending: bool) -> None:
+    def __init__(
+        self,
+        rest: RestClient,
+        *,
+        dies_at: int,
+        after_sending: bool,
+        counts: Callable[[str], bool] = bool,
+    ) -> None:
         self._rest = rest
         self._left = dies_at
         self._after_sending = after_sending
+        self._counts = counts
         self.died = asyncio.Event()
         self.last_call = ""
 
@@ -48,8 +56,8 @@ class Mortal:
 
     async def write(self, what: str, send: Callable[[], Awaitable[T]]) -> T:
         """One write of any kind, or the last."""
-        self._left -= 1
-        if self._left == 0:
+        self._left -= self._counts(what)
+        if self._left == 0 and self._counts(what):
             await self._die(what, send)
         return await send()
 
@@ -65,17 +73,20 @@ class Mortal:
 
 
 @asynccontextmanager
-async def doomed(site: Site, *, dies_at: int, after_sending: bool) -> AsyncIterator[Mortal]:
+async def doomed(
+    site: Site, *, dies_at: int, after_sending: bool, counts: Callable[[str], bool] = bool
+) -> AsyncIterator[Mortal]:
     """A controller that will die at that write; whatever it still has in hand ends with the block.
 
-    It leads without an election: its successor would have to wait for the lease.
+    Of some writes only, where not all count. It leads without an election: its successor would
+    have to wait for the lease.
     """
     registry, clock = CollectorRegistry(), SystemClock()
     async with (
         connected(str(site.kubeconfig), FIELD_MANAGER, registry, clock) as client,
         asyncio.TaskGroup() as group,
     ):
-        mortal = Mortal(client.rest, dies_at=dies_at, after_sending=after_sending)
+        mortal = Mortal(client.rest, dies_at=dies_at, after_sending=after_sending, counts=counts)
         dying = Client(cast(RestClient, mortal), FIELD_MANAGER)
         manager = Assembly(dying, registry, clock).manager(alone(site))
         process = group.create_task(manager.run(asyncio.Event()))
