@@ -1,6 +1,8 @@
 """Every part of the control plane can be killed, paused, stopped and started again."""
 
+import asyncio
 import secrets
+from typing import Any
 
 import aiohttp
 import psutil
@@ -9,8 +11,10 @@ import pytest
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.process import Process
 from tests.support.eventually import eventually
+from tests.support.pods import a_pod
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+NODE_LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 PARTS = ("etcd", "kube_apiserver", "kube_controller_manager", "kube_scheduler", "kwok")
 
 
@@ -64,6 +68,28 @@ async def test_a_part_can_be_stopped_and_started_again(
     await control_plane.etcd_ready()
     await control_plane.server_ready()
     await write_something(control_plane)
+
+
+async def test_a_kwok_that_was_killed_leaves_no_lease_and_no_pod_behind(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    pods = f"/api/v1/namespaces/{namespace}/pods"
+
+    async def phases() -> list[str]:
+        found: list[dict[str, Any]] = (await control_plane.admin.get(pods))["items"]
+        return [pod["status"]["phase"] for pod in found]
+
+    await control_plane.kwok.kill()
+    placed = [placed_on(f"gpu-{number % 4}", f"pod-{number}") for number in range(16)]
+    await asyncio.gather(*(control_plane.admin.create(pods, each) for each in placed))
+    control_plane.kwok.start()
+    await eventually(phases, lambda seen: seen == ["Running"] * len(placed))
+    assert (await control_plane.admin.get(NODE_LEASES))["items"] == []
+
+
+def placed_on(node: str, name: str) -> dict[str, Any]:
+    pod = a_pod(name)
+    return {**pod, "spec": {**pod["spec"], "nodeName": node}}
 
 
 async def test_a_pid_file_names_the_process_itself_while_it_runs(

@@ -23,7 +23,11 @@ def kwok_configuration(home: Path) -> str:
 
 
 def options() -> dict[str, object]:
-    """Without the parallelism numbers kwok starts and then plays nothing."""
+    """Without the parallelism numbers kwok starts and then plays nothing.
+
+    With node leases a kwok would wait forty seconds for those of the one before it, and then may
+    overlook the pods that came meanwhile.
+    """
     return {
         "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
         "kind": "KwokConfiguration",
@@ -31,11 +35,10 @@ def options() -> dict[str, object]:
             "enableProfilingHandler": False,
             "enablePodsOnNodeSyncListPager": False,
             "enablePodsOnNodeSyncStreamWatch": True,
-            "nodeLeaseParallelism": 4,
             "podPlayStageParallelism": 4,
             "nodePlayStageParallelism": 4,
             "podsOnNodeSyncParallelism": 4,
-            "nodeLeaseDurationSeconds": 40,
+            "nodeLeaseDurationSeconds": 0,
             "enableDebuggingHandlers": True,
         },
     }
