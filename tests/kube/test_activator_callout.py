@@ -10,6 +10,7 @@ import nats
 import nats.errors
 import pytest
 from nats.aio.client import Client
+from nats.aio.subscription import Subscription
 
 from controller.runtime.clock import SystemClock
 from controller.runtime.manager import Background
@@ -132,6 +133,14 @@ async def is_answered(client: Client, subject: str) -> bool:
     return True
 
 
+async def listening(worker: Client, subject: str) -> Subscription:
+    """A subscription that the server has; `flush` does not tell, its ping may overtake it."""
+    subscription = await worker.subscribe(subject)
+    record = NAMES.record_subject("mine.i")
+    assert await answer(worker, f"$JS.API.DIRECT.GET.{RECORDS}.{record}")
+    return subscription
+
+
 async def test_a_worker_can_do_its_work(door: Door) -> None:
     async with door.worker(MINE) as worker:
         jetstream = worker.jetstream(timeout=PATIENCE_SECONDS)
@@ -155,8 +164,7 @@ async def test_a_worker_can_do_its_work(door: Door) -> None:
             assert "seq" in json.loads(said), subject
         chunk = json.dumps({"seq": 1, "next_by_subj": f"$O.{bodies}.C.x"}).encode()
         assert await answer(worker, f"$JS.API.DIRECT.GET.OBJ_{bodies}", chunk) == b"data"
-        nudges = await worker.subscribe(NAMES.nudge_subject("mine"))
-        await worker.flush()
+        nudges = await listening(worker, NAMES.nudge_subject("mine"))
         await door.admin.publish(NAMES.nudge_subject("mine"), b"i")
         assert (await nudges.next_msg(timeout=PATIENCE_SECONDS)).data == b"i"
 
@@ -196,10 +204,9 @@ async def test_a_worker_can_do_nothing_else(door: Door) -> None:
             asked = {each: group.create_task(is_answered(worker, each)) for each in FORBIDDEN}
         assert [each for each, task in asked.items() if task.result()] == []
         for subject in (">", "_INBOX.>", f"{OTHER.inbox_prefix}.>", "$KV.>", "$SYS.>"):
-            heard = await worker.subscribe(subject)
-            await worker.flush()
+            heard = await listening(worker, subject)
             await door.admin.publish(subject.replace(">", "x"), b"secret")
-            await door.admin.flush()
+            await contents(door)  # the answer says that the server has what was sent before
             with pytest.raises(nats.errors.TimeoutError):
                 await heard.next_msg(timeout=0.2)
     assert await contents(door) == before

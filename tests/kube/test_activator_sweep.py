@@ -176,7 +176,6 @@ async def test_records_that_nobody_can_finish_get_their_outcome(swept: Swept) ->
 async def test_the_worker_of_a_run_that_is_settled_is_told_at_once(swept: Swept) -> None:
     functions = swept.functions
     heard = await functions.client.subscribe(NAMES.nudge_subject(FN))
-    await functions.client.flush()
     overdue = await functions.submit(FN, "waiting", ttl_seconds=5)
     await functions.write(FN, "running", transition.begun(overdue, "fn-1", 999, now_ms()))
 
