@@ -56,9 +56,10 @@ class Mortal:
 
     async def write(self, what: str, send: Callable[[], Awaitable[T]]) -> T:
         """One write of any kind, or the last."""
-        self._left -= self._counts(what)
-        if self._left == 0 and self._counts(what):
-            await self._die(what, send)
+        if self._counts(what):
+            self._left -= 1
+            if self._left == 0:
+                await self._die(what, send)
         return await send()
 
     async def stream(self, call: Call, *, silence: float) -> Stream:
