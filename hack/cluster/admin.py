@@ -1,8 +1,11 @@
 """The cluster's administrator: plain requests to the API server with a client certificate."""
 
+import asyncio
 import json
 import ssl
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -29,6 +32,27 @@ class Admin:
         self._tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))
         self._tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")
         self._timeout = aiohttp.ClientTimeout(total=timeout)
+        self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
+        self._users = Counter[asyncio.AbstractEventLoop]()
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[None]:
+        """Keep connections open in this event loop for the length of the block.
+
+        A handshake costs the server more than most answers. Without the block every request has a
+        connection of its own.
+        """
+        loop = asyncio.get_running_loop()
+        session = self._sessions.get(loop) or self._new_session()
+        self._sessions[loop] = session
+        self._users[loop] += 1
+        try:
+            yield
+        finally:
+            self._users[loop] -= 1
+            if not self._users[loop]:
+                del self._sessions[loop], self._users[loop]
+                await session.close()
 
     async def get(self, path: str, **query: str) -> Any:
         return await self.request("GET", path, query=query)
@@ -56,19 +80,29 @@ class Admin:
         query: Mapping[str, str] | None = None,
         content_type: str = "application/json",
     ) -> Any:
-        """One request on a connection of its own: restarts of the server leave nothing stale."""
-        async with (
-            aiohttp.ClientSession(self._server, timeout=self._timeout) as session,
-            session.request(
+        """Send one request; raises RefusedError when the answer is no."""
+        async with self._session() as session:
+            response = await session.request(
                 method,
                 path,
                 params=query,
                 data=None if body is None else BytesIO(json.dumps(body).encode()),
                 headers={"Content-Type": content_type},
                 ssl=self._tls,
-            ) as response,
-        ):
-            text = await response.text()
-            if response.status >= 400:
-                raise RefusedError(response.status, text)
-            return json.loads(text) if "json" in response.content_type else text
+            )
+            async with response:
+                text = await response.text()
+                if response.status >= 400:
+                    raise RefusedError(response.status, text)
+                return json.loads(text) if "json" in response.content_type else text
+
+    @asynccontextmanager
+    async def _session(self) -> AsyncIterator[aiohttp.ClientSession]:
+        if kept := self._sessions.get(asyncio.get_running_loop()):
+            yield kept
+            return
+        async with self._new_session() as session:
+            yield session
+
+    def _new_session(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(self._server, timeout=self._timeout)

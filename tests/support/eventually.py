@@ -7,7 +7,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 DEADLINE_SECONDS = 120.0
-POLL_SECONDS = 0.05
+# Whoever has waited for long can wait a little longer: looking costs the server, and on a busy
+# machine everybody looks at the same time.
+SHORTEST_PAUSE_SECONDS = 0.05
+LONGEST_PAUSE_SECONDS = 0.25
+PAUSE_SHARE = 0.1
 LONGEST_SHOWN = 2000
 
 
@@ -20,7 +24,8 @@ async def eventually(
 ) -> T:
     """What `look` gives once `is_right` holds for it; fails with the last value at the deadline."""
     last: object = "nothing was seen"
-    deadline = asyncio.timeout(seconds)
+    loop, deadline = asyncio.get_running_loop(), asyncio.timeout(seconds)
+    began = loop.time()
     try:
         async with deadline:
             while True:
@@ -32,10 +37,22 @@ async def eventually(
                     if is_right(value):
                         return value
                     last = value
-                await asyncio.sleep(POLL_SECONDS)
+                await asyncio.sleep(pause_after(loop.time() - began))
     except TimeoutError:
         if not deadline.expired():
             raise  # what was looked at has its own patience
         raise AssertionError(
-            f"not within {seconds:g} s; last seen: {str(last)[:LONGEST_SHOWN]}"
+            f"not within {seconds:g} s; last seen: {str(told(last))[:LONGEST_SHOWN]}"
         ) from None
+
+
+def pause_after(seconds: float) -> float:
+    """How long to wait for the next look, after so long a wait."""
+    return min(max(PAUSE_SHARE * seconds, SHORTEST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
+
+
+def told(seen: object) -> object:
+    """What is worth telling of an object: not who wrote which field."""
+    if isinstance(seen, dict):
+        return {key: told(value) for key, value in seen.items() if key != "managedFields"}
+    return [told(each) for each in seen] if isinstance(seen, list) else seen

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from serverless.framework import Invocation, serve
 from serverless.worker.clock import SystemClock
-from tests.support.eventually import POLL_SECONDS
+from tests.support.eventually import SHORTEST_PAUSE_SECONDS
 
 
 async def handle(given: Invocation) -> str:
@@ -18,7 +18,7 @@ async def handle(given: Invocation) -> str:
         log.write(line)
     gate = Path(given.attributes.get("until", "/"))
     while not gate.exists():  # noqa: ASYNC110, ASYNC240 - another process makes it
-        await asyncio.sleep(POLL_SECONDS)
+        await asyncio.sleep(SHORTEST_PAUSE_SECONDS)
     await asyncio.sleep(given.attributes.get("sleepSeconds", 0))
     if "exit" in given.attributes:
         os._exit(3)

@@ -12,7 +12,7 @@ from typing import Final
 
 from serverless.framework import Invocation, serve
 from serverless.worker.clock import SystemClock
-from tests.support.eventually import POLL_SECONDS
+from tests.support.eventually import SHORTEST_PAUSE_SECONDS
 from tests.support.invocations import Execution
 
 NOTEBOOK: Final = "NOTEBOOK"
@@ -25,7 +25,7 @@ async def note(given: Invocation) -> str:
         notebook.write(f"{line}\n")
     gate = Path(given.attributes.get("until", "/"))
     while not gate.exists():  # noqa: ASYNC110, ASYNC240 - another process makes it
-        await asyncio.sleep(POLL_SECONDS)
+        await asyncio.sleep(SHORTEST_PAUSE_SECONDS)
     await asyncio.sleep(float(given.attributes.get("sleepSeconds", 0)))
     return f"{given.id}/{given.run}/{given.attempt}"
 

@@ -1,6 +1,5 @@
 """Our own processes on the test run's control plane, with their accounts and generated roles."""
 
-import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -9,7 +8,7 @@ from typing import Any
 
 from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
-from hack.cluster.ports import HOST, free_port
+from hack.cluster.ports import HOST
 from hack.cluster.process import Process
 from hack.cluster.readiness import answers, until
 from hack.generate.crd_resources import RESOURCES
@@ -17,7 +16,9 @@ from hack.local import ours, up
 from hack.local.identities import write_identity
 from hack.local.kubectl import Kubectl
 from shared.v1alpha1.group import GROUP, VERSION
+from tests.runner.ports import new_port
 from tests.support.eventually import eventually
+from tests.support.site import install_roles
 
 
 async def install(plane: ControlPlane) -> None:
@@ -25,6 +26,7 @@ async def install(plane: ControlPlane) -> None:
     kubectl = admin_kubectl(plane)
     await up.install(kubectl)
     await known_kinds(plane.admin)
+    await install_roles(plane.admin)
     for program in ours.PROGRAMS:
         await write_identity(kubectl, program.name, plane.layout.home)
 
@@ -59,7 +61,7 @@ async def running(
     program: ours.Program, home: Path, changes: Mapping[str, Any]
 ) -> AsyncIterator[Running]:
     """`program` with `changes` to its local configuration, ready, for the length of the block."""
-    port = free_port(random.Random())
+    port = new_port()
     process = ours.process(home, program, {**addresses(program, port), **changes})
     process.start()
     try:

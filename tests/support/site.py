@@ -1,7 +1,7 @@
 """One installation of the product in namespaces of its own: many fit beside each other."""
 
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,6 +22,14 @@ from tests.support.eventually import eventually
 
 RBAC_API = "/apis/rbac.authorization.k8s.io/v1"
 OURS = f"/apis/{GROUP}/{VERSION}"
+# What makes other objects, in the order in which nobody makes them again.
+OUR_KINDS = tuple((OURS, kind) for kind in ("stockpools", "gpuunits", "functions", "gpustorages"))
+WORKLOADS = (
+    ("/apis/apps/v1", "deployments"),
+    ("/apis/apps/v1", "replicasets"),
+    ("/apis/batch/v1", "jobs"),
+    ("/api/v1", "persistentvolumeclaims"),
+)
 # What our programs keep from deletion until they are done with it.
 GUARDED = ((OURS, "functions"), (OURS, "gpustorages"), ("/apis/batch/v1", "jobs"))
 # The garbage collector of a new cluster learns of our kinds only every thirty seconds, and later
@@ -29,6 +37,7 @@ GUARDED = ((OURS, "functions"), (OURS, "gpustorages"), ("/apis/batch/v1", "jobs"
 COLLECTION_SECONDS = 120.0
 # A client of a server that was paused notices in 45 s, and waits 30 s before it watches again.
 LONGEST_WATCHLESS_SECONDS = 120.0
+SHIPPED = ("runtime-stock", "runtime-instance", "runtime-system")
 ACCOUNTS = {
     "activator": ACTIVATOR_RULES,
     "controller": CONTROLLER_RULES,
@@ -129,31 +138,50 @@ def a_unit(name: str, **spec: Any) -> dict[str, Any]:
 @asynccontextmanager
 async def new_site(plane: ControlPlane) -> AsyncIterator[Site]:
     """Three namespaces with the roles of our accounts in them, for the length of the block."""
-    mark = secrets.token_hex(4)
-    names = Namespaces(f"stock-{mark}", f"instance-{mark}", f"system-{mark}")
+    suffix = secrets.token_hex(4)
+    names = Namespaces(f"stock-{suffix}", f"instance-{suffix}", f"system-{suffix}")
     admin = plane.admin
-    for each in (names.stock, names.instance, names.system):
-        await admin.create("/api/v1/namespaces", {"metadata": {"name": each}})
-    await grant(admin, names)
-    try:
-        accounts = ("controller", "runtime-api", "activator")
-        yield Site(admin, names, *map(plane.layout.kubeconfig, accounts))
-    finally:
-        await remove(admin, names)
+    async with admin.connected():
+        for each in (names.stock, names.instance, names.system):
+            await admin.create("/api/v1/namespaces", {"metadata": {"name": each}})
+        await grant(admin, names)
+        try:
+            accounts = ("controller", "runtime-api", "activator")
+            yield Site(admin, names, *map(plane.layout.kubeconfig, accounts))
+        finally:
+            for each in names.units:
+                await end_all_work(admin, each)
 
 
-async def remove(admin: Admin, names: Namespaces) -> None:
-    """Delete the namespaces, and what would keep them: nobody else ends pods of local images.
+async def end_all_work(admin: Admin, namespace: str) -> None:
+    """Delete what holds GPUs or would be worked on; the namespace stays until the cluster goes.
 
-    A namespace that cannot go is tried again and again, which other tests would count as writes.
+    To delete a namespace costs the cluster more requests than most tests.
     """
-    for each in (names.stock, names.instance, names.system):
-        await admin.delete(f"/api/v1/namespaces/{each}")
-    for each in (names.stock, names.instance):
-        pods = f"/api/v1/namespaces/{each}/pods"
-        await admin.request("DELETE", pods, query={"gracePeriodSeconds": "0"})
+    for root, kind in OUR_KINDS:
+        await delete_all(admin, f"{root}/namespaces/{namespace}/{kind}")
     for root, kind in GUARDED:
-        await release(admin, f"{root}/namespaces/{names.instance}/{kind}")
+        await release(admin, f"{root}/namespaces/{namespace}/{kind}")
+    await end_workloads(admin, namespace)
+
+
+async def end_workloads(admin: Admin, namespace: str) -> None:
+    """Delete what a cluster makes pods and volumes of, and the pods."""
+    for root, kind in WORKLOADS:
+        await delete_all(admin, f"{root}/namespaces/{namespace}/{kind}")
+    # Nobody else ends pods of local images.
+    await delete_all(admin, f"/api/v1/namespaces/{namespace}/pods", gracePeriodSeconds="0")
+
+
+async def delete_all(admin: Admin, kind: str, **query: str) -> None:
+    """Delete every object of a kind, and in the background what belongs to it."""
+    query = {"propagationPolicy": "Background", **query}
+    # A server that nobody has asked for a kind of ours before answers 429 first.
+    await eventually(
+        lambda: admin.request("DELETE", kind, query=query),
+        lambda answer: True,
+        tolerate=RefusedError,
+    )
 
 
 async def release(admin: Admin, kind: str) -> None:
@@ -168,33 +196,50 @@ async def release(admin: Admin, kind: str) -> None:
 
 
 async def grant(admin: Admin, names: Namespaces) -> None:
-    """Give our accounts the generated roles in these namespaces, and wait until they hold."""
-    shipped = {
-        "runtime-stock": names.stock,
-        "runtime-instance": names.instance,
-        "runtime-system": names.system,
-    }
-    given: list[tuple[str, Rule]] = []
-    for default, namespace in shipped.items():
-        for account, rules in ACCOUNTS.items():
-            held = [moved(rule, namespace) for rule in rules if rule.namespace == default]
-            await bind(admin, account, namespace, rbac.merged(held))
-            given += [(account, rule) for rule in held[:1]]
-        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
-        await eventually(
-            lambda path=path: admin.get(path),  # type: ignore[misc]
-            seconds=LONGEST_WATCHLESS_SECONDS,
-            tolerate=RefusedError,
-        )
-    for account, rule in given:
-        await eventually(partial(is_allowed, admin, account, rule))
+    """Give our accounts the generated rules in these namespaces, and wait until they hold.
+
+    The server learns of bindings in their order: with the last one all of them hold.
+    """
+    where = dict(zip(SHIPPED, (names.stock, names.instance, names.system), strict=True))
+    last: tuple[str, Rule] | None = None
+    for account, rules in ACCOUNTS.items():
+        for shipped, namespace in where.items():
+            await admin.create(*binding(account, shipped, namespace))
+            held = (
+                replace(rule, namespace=namespace) for rule in rules if rule.namespace == shipped
+            )
+            last = next(((account, rule) for rule in held), last)
+    for namespace in where.values():
+        await has_service_account(admin, namespace)
+    assert last is not None
+    await eventually(partial(is_allowed, admin, *last))
 
 
-async def bind(admin: Admin, account: str, namespace: str, rules: Sequence[Rule]) -> None:
-    root = f"{RBAC_API}/namespaces/{namespace}"
-    await admin.create(f"{root}/roles", rbac.role(account, namespace, rules))
-    await admin.create(f"{root}/rolebindings", rbac.binding(account, namespace))
+def binding(account: str, shipped: str, namespace: str) -> tuple[str, dict[str, Any]]:
+    """Where and what: the account may do in `namespace` what it may do in the shipped one."""
+    bound = rbac.binding(account, namespace)
+    role = {**bound["roleRef"], "kind": "ClusterRole", "name": role_name(account, shipped)}
+    return f"{RBAC_API}/namespaces/{namespace}/rolebindings", {**bound, "roleRef": role}
 
 
-def moved(rule: Rule, namespace: str) -> Rule:
-    return replace(rule, namespace=namespace)
+async def install_roles(admin: Admin) -> None:
+    """Make the generated rules of each account and namespace known, for sites to bind them."""
+    for account, rules in ACCOUNTS.items():
+        for shipped in SHIPPED:
+            held = rbac.merged(rule for rule in rules if rule.namespace == shipped)
+            body = rbac.role(account, "", held)
+            body["metadata"]["name"] = name = role_name(account, shipped)
+            await admin.apply(f"{RBAC_API}/clusterroles/{name}", body)
+
+
+def role_name(account: str, shipped: str) -> str:
+    return f"site:{account}:{shipped}"
+
+
+async def has_service_account(admin: Admin, namespace: str) -> None:
+    """Wait until pods can be made in the namespace."""
+    await eventually(
+        partial(admin.get, f"/api/v1/namespaces/{namespace}/serviceaccounts/default"),
+        seconds=LONGEST_WATCHLESS_SECONDS,
+        tolerate=RefusedError,
+    )

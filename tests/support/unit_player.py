@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from controller.runtime.errors import NotFoundError
 from controller.stockpool.stock import is_claimed, is_ready
-from tests.support.eventually import POLL_SECONDS
+from tests.support.eventually import SHORTEST_PAUSE_SECONDS
 from tests.support.stock import Stock
 
 
@@ -31,4 +31,4 @@ async def play(stock: Stock, *, consume: bool) -> None:
                     await stock.consume(unit.metadata.name)
                 elif not is_claimed(unit) and not is_ready(unit):
                     await stock.start(unit.metadata.name)
-        await asyncio.sleep(POLL_SECONDS)
+        await asyncio.sleep(SHORTEST_PAUSE_SECONDS)
