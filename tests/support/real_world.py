@@ -18,16 +18,16 @@ from tests.support.processes import Processes
 from tests.support.site import LONGEST_WATCHLESS_SECONDS, Site, a_unit
 from tests.support.snapshot import Snapshot, still
 
-PATIENCE: Final = 20.0
+ANSWER_SECONDS: Final = 20.0
 
 
 class RealWorld:
     """Stock takes no GPU here, so that hundreds fit."""
 
-    def __init__(self, site: Site, gateway: Cluster) -> None:
+    def __init__(self, site: Site, gateway: Cluster, seconds: float = ANSWER_SECONDS) -> None:
         names = site.namespaces
         self.clock = HurriedClock()
-        self.where = Surroundings(names.stock, names.instance, names.system, Catalogue(), PATIENCE)
+        self.where = Surroundings(names.stock, names.instance, names.system, Catalogue(), seconds)
         self._site = site
         self._gateway = gateway
 
@@ -71,7 +71,10 @@ class RealWorld:
 
 
 @asynccontextmanager
-async def real_world(site: Site) -> AsyncIterator[RealWorld]:
-    """The world of a site, with a controller, for the length of the block."""
+async def real_world(site: Site, seconds: float = ANSWER_SECONDS) -> AsyncIterator[RealWorld]:
+    """The world of a site, with a controller, for the length of the block.
+
+    `seconds` of the hurried clock after it was asked the API answers, finished or not.
+    """
     async with gateway_of(site.api_kubeconfig) as gateway, controlled(site):
-        yield RealWorld(site, gateway)
+        yield RealWorld(site, gateway, seconds)
