@@ -1,17 +1,14 @@
 """A control plane: its processes, the files they need, and when each is ready."""
 
 import asyncio
-import random
-from collections.abc import Mapping
-from pathlib import Path
 
 from hack.cluster import commands, kubeconfig
 from hack.cluster.admin import Admin
 from hack.cluster.certificates import Leaf, authority
 from hack.cluster.files import write_private
-from hack.cluster.layout import PORTS, Layout
+from hack.cluster.layout import Layout
 from hack.cluster.nodes import Fleet
-from hack.cluster.ports import HOST, free_port
+from hack.cluster.ports import HOST
 from hack.cluster.process import Process
 from hack.cluster.readiness import answers, ensure, until
 from hack.cluster.simulation import kwok_configuration
@@ -113,11 +110,3 @@ def write_files(layout: Layout) -> None:
         write_private(
             layout.kubeconfig(client), kubeconfig.for_certificate(access, *issued[client])
         )
-
-
-def random_layout(home: Path, programs: Mapping[str, Path], randomness: random.Random) -> Layout:
-    """A layout on ports that are free now, for a control plane that nobody must know beforehand."""
-    ports: dict[str, int] = {}
-    for name in PORTS:
-        ports[name] = free_port(randomness, ports.values())
-    return Layout(home, ports, programs)

@@ -1,12 +1,36 @@
 """Ports on the loopback address."""
 
+import os
 import random
+import re
 import socket
-from collections.abc import Iterable
+from collections import deque
+from typing import Final
 
-HOST = "127.0.0.1"
-# Below the range from which the kernel takes the ports of outgoing connections.
-CHOICES = range(20000, 30000)
+from hack.cluster.errors import ClusterError
+
+HOST: Final = "127.0.0.1"
+# Below the range from which the kernel takes the ports of outgoing connections, and below the
+# blocks that tests take.
+CHOICES: Final = range(10000, 12000)
+# The first ports of a given range are for servers that have one of their own by name.
+NAMED: Final = 20
+# A range such as 9000-9199 to take all ports from: two systems keep out of each other's way.
+VARIABLE: Final = "GPU_RUNTIME_PORTS"
+
+
+def given_range() -> range | None:
+    """The range of ports that the environment names; None without one."""
+    text = os.environ.get(VARIABLE)
+    if not text:
+        return None
+    found = re.fullmatch(r"(\d{1,5})-(\d{1,5})", text)
+    ports = range(int(found[1]), int(found[2]) + 1) if found else range(0)
+    if len(ports) <= NAMED or ports[0] < 1 or ports[-1] > 65535:
+        raise ClusterError(
+            f"{VARIABLE}={text} is not a range of more than {NAMED} ports, such as 9000-9199"
+        )
+    return ports
 
 
 def is_free(port: int) -> bool:
@@ -20,9 +44,21 @@ def is_free(port: int) -> bool:
     return True
 
 
-def free_port(randomness: random.Random, taken: Iterable[int] = ()) -> int:
-    """A port that nobody listens on and that is not in `taken`."""
-    for port in randomness.sample(CHOICES, len(CHOICES)):
-        if port not in taken and is_free(port):
-            return port
-    raise OSError("no free port on the loopback address")
+class FreePorts:
+    """Hands out free ports; one that was given away comes again only after all others.
+
+    From the choice of a port until its server listens it looks free to everybody.
+    """
+
+    def __init__(self, randomness: random.Random) -> None:
+        given = given_range()
+        choices = given[NAMED:] if given else CHOICES
+        self._choices = deque(randomness.sample(choices, len(choices)))
+
+    def take(self) -> int:
+        """A port that nobody listens on; raises ClusterError when there is none."""
+        for _ in range(len(self._choices)):
+            self._choices.rotate()
+            if is_free(self._choices[0]):
+                return self._choices[0]
+        raise ClusterError(f"all ports from {min(self._choices)} to {max(self._choices)} are taken")

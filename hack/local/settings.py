@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hack.cluster.files import write_whole
 from hack.cluster.nodes import Fleet
-from hack.cluster.ports import free_port, is_free
+from hack.cluster.ports import FreePorts, given_range, is_free
 
 PREFERRED_PORTS: Mapping[str, int] = {
     "runtime-api": 8080,
@@ -27,13 +27,19 @@ OWNERS = {"etcd-peer": "etcd", "nats": "nats-server", "nats-monitor": "nats-serv
 FILE = "settings.json"
 
 
+def preferred_ports() -> dict[str, int]:
+    """The ports that everybody knows, or the first ones of the range that the environment names."""
+    given = given_range()
+    return dict(zip(PREFERRED_PORTS, given, strict=False)) if given else dict(PREFERRED_PORTS)
+
+
 @dataclass(frozen=True)
 class Settings:
     """`cluster` is local, kind or current; the ports are those in use or used last."""
 
     cluster: str = "local"
     fleet: Fleet = field(default_factory=Fleet)
-    ports: Mapping[str, int] = field(default_factory=lambda: dict(PREFERRED_PORTS))
+    ports: Mapping[str, int] = field(default_factory=preferred_ports)
 
 
 def load(home: Path) -> Settings | None:
@@ -42,7 +48,7 @@ def load(home: Path) -> Settings | None:
         stored = json.loads((home / FILE).read_text())
     except FileNotFoundError:
         return None
-    ports = {**PREFERRED_PORTS, **stored["ports"]}  # those that an older system did not have
+    ports = {**preferred_ports(), **stored["ports"]}  # those that an older system did not have
     return Settings(stored["cluster"], Fleet(**stored["fleet"]), ports)
 
 
@@ -55,8 +61,9 @@ def with_usable_ports(
 ) -> Settings:
     """Keep the ports of processes that run and those that are free; replace the taken ones."""
     ports: dict[str, int] = {}
+    free = FreePorts(randomness)
     for name, port in settings.ports.items():
         owner = OWNERS.get(name, name)
         keep = runs(owner) or (is_free(port) and port not in ports.values())
-        ports[name] = port if keep else free_port(randomness, ports.values())
+        ports[name] = port if keep else free.take()
     return replace(settings, ports=ports)

@@ -69,13 +69,13 @@ class RunningContainer:
             async with asyncio.timeout(seconds):
                 await self._ended()
         except TimeoutError:
-            self.kill()
-            await self._ended()
+            await self.kill()
 
-    def kill(self) -> None:
-        """End it at once."""
+    async def kill(self) -> None:
+        """End it at once, and wait until it has."""
         self._is_stopping = True
         self._signal(signal.SIGKILL)
+        await self._ended()
 
     async def _follow(self, process: Process) -> None:
         is_ready = self.container.readiness_probe is None

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import random
 from asyncio.subprocess import Process
 from pathlib import Path
 from typing import Final
@@ -15,6 +14,7 @@ from controller.runtime.errors import ApiError, NotFoundError
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
 from controller.runtime.rest import Call
+from hack.cluster.ports import FreePorts
 from hack.podrunner import launch, ports
 from hack.podrunner.container import RunningContainer
 from hack.podrunner.folder import PodFolder
@@ -31,13 +31,13 @@ class PodLife:
     """Runs the containers of a pod, tells how they are, and ends them in order."""
 
     def __init__(
-        self, pod: Pod, client: Client, home: Path, clock: Clock, randomness: random.Random
+        self, pod: Pod, client: Client, home: Path, clock: Clock, free_ports: FreePorts
     ) -> None:
         self._pod = pod
         self._client = client
         self._home = home
         self._clock = clock
-        self._randomness = randomness
+        self._free_ports = free_ports
         self._folder = PodFolder(home, pod)
         self._ports: dict[int | str, int] = {}
         self._secrets: dict[str, Secret] = {}
@@ -66,8 +66,7 @@ class PodLife:
                     task.cancel()
             await self._delete()
         finally:
-            for each in self._containers.values():
-                each.kill()
+            await asyncio.gather(*(each.kill() for each in self._containers.values()))
             self._folder.remove()
 
     async def _live(self) -> None:
@@ -92,7 +91,7 @@ class PodLife:
         return self._secrets[name]
 
     async def _launch(self, container: Container) -> Process:
-        self._ports.update(ports.chosen([container], self._randomness))
+        self._ports.update(ports.chosen([container], self._free_ports))
         for variable in container.env:
             if variable.value_from is not None and variable.value_from.secret_key_ref is not None:
                 await self._secret(variable.value_from.secret_key_ref.name)

@@ -16,6 +16,7 @@ from controller.runtime.informer import Informer
 from controller.runtime.informer_metrics import InformerMetrics
 from controller.runtime.reflector import Scope
 from controller.runtime.subscription import Notice
+from hack.cluster.ports import FreePorts
 from hack.cluster.process import NAME, mark, marked
 from hack.podrunner.images import is_ours
 from hack.podrunner.life import PodLife
@@ -31,10 +32,11 @@ class PodRunner:
         self._client = client
         self._home = home
         self._clock = clock
-        self._randomness = random.Random()  # noqa: S311 - spreads retries and ports
+        randomness = random.Random()  # noqa: S311 - spreads retries and ports
+        self._free_ports = FreePorts(randomness)
         metrics = InformerMetrics(CollectorRegistry())
         scope = Scope(PODS, namespace)
-        self._informer = Informer(client, scope, metrics, clock, self._randomness)
+        self._informer = Informer(client, scope, metrics, clock, randomness)
         self._lives: dict[str, tuple[PodLife, asyncio.Task[None]]] = {}
 
     async def run(self) -> None:
@@ -59,7 +61,7 @@ class PodRunner:
         uid = pod.metadata.uid
         if uid not in self._lives:
             log.info("pod_started", extra={"pod": pod.metadata.name})
-            life = PodLife(pod, self._client, self._home, self._clock, self._randomness)
+            life = PodLife(pod, self._client, self._home, self._clock, self._free_ports)
             self._lives[uid] = life, group.create_task(life.run())
         if pod.metadata.deletion_timestamp is not None:
             self._lives[uid][0].end(pod.metadata.deletion_grace_period_seconds)

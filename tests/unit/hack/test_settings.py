@@ -5,9 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from hack.cluster.errors import ClusterError
 from hack.cluster.nodes import Fleet
+from hack.cluster.ports import NAMED, VARIABLE
 from hack.local import settings
 from hack.local.settings import PREFERRED_PORTS, Settings, with_usable_ports
+
+
+@pytest.fixture(autouse=True)
+def _no_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has named a range of ports."""
+    monkeypatch.delenv(VARIABLE, raising=False)
 
 
 @pytest.fixture
@@ -37,6 +45,34 @@ def test_a_taken_port_is_replaced_and_the_others_stay(taken: set[int]) -> None:
 def test_a_port_that_our_own_process_holds_is_kept(taken: set[int]) -> None:
     taken |= {8080, 4222, 8222}
     assert choose({"runtime-api", "nats-server"}).ports == PREFERRED_PORTS
+
+
+def test_of_a_named_range_the_first_ports_are_preferred_and_the_last_replace_them(
+    taken: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "9000-9199")
+    taken.add(9000)
+    ports = choose(set()).ports
+    assert ports["runtime-api"] in range(9000 + NAMED, 9200)
+    assert sorted(ports.values())[:-1] == list(range(9001, 9000 + len(PREFERRED_PORTS)))
+
+
+@pytest.mark.parametrize("text", ["9000", "9000-", "9100-9000", "9000-9019", "65000-66000", "a-b"])
+def test_a_range_that_cannot_be_used_is_refused_with_an_example(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, text)
+    with pytest.raises(ClusterError, match=r"such as 9000-9199"):
+        Settings()
+
+
+def test_when_every_port_is_taken_the_range_is_named(
+    taken: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "9000-9199")
+    taken.update(range(9000, 9200))
+    with pytest.raises(ClusterError, match="all ports from 9020 to 9199 are taken"):
+        choose(set())
 
 
 def test_settings_are_what_was_saved_and_have_every_port(tmp_path: Path) -> None:
