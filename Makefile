@@ -1,6 +1,8 @@
 # GPU Runtime. `make help` lists what there is; the two that matter are `make up` and `make test`.
 PYTHON ?= python3
 PY := .venv/bin/python
+# How many processes run tests, each with a control plane of its own.
+WORKERS ?= 3
 
 .DEFAULT_GOAL := help
 .PHONY: help venv programs up down status logs test test-unit test-kube test-faults test-e2e test-kind soak bench lint fmt generate swagger lock images clean
@@ -29,19 +31,19 @@ logs: venv ## Follow the logs (P="runtime-api controller" for some of them)
 	@$(PY) -m hack.local logs $(P)
 
 test: lint programs ## Everything CI runs: lint, then all tests
-	@$(PY) -m pytest tests/unit tests/kube tests/faults tests/e2e
+	@$(PY) -m pytest -n $(WORKERS) tests/unit tests/kube tests/faults tests/e2e
 
 test-unit: venv ## Tests without sockets or processes
-	@$(PY) -m pytest tests/unit
+	@$(PY) -m pytest -n 2 tests/unit
 
 test-kube: programs ## Tests on a real control plane
-	@$(PY) -m pytest tests/kube
+	@$(PY) -m pytest -n $(WORKERS) tests/kube
 
 test-faults: programs ## Tests that kill, pause and cut things
-	@$(PY) -m pytest tests/faults
+	@$(PY) -m pytest -n $(WORKERS) tests/faults
 
 test-e2e: programs ## Tests of the whole system as a user sees it
-	@$(PY) -m pytest tests/e2e
+	@$(PY) -m pytest -n $(WORKERS) tests/e2e
 
 test-kind: venv ## Tests on kind with real pods; needs docker and kind
 	@$(PY) -m pytest tests/kind
@@ -77,4 +79,4 @@ images: venv ## Build the container images with docker, podman or buildah
 	@$(PY) -m hack.images
 
 clean: down ## make down, and remove the virtualenv and tool caches
-	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis *.egg-info
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .test-logs *.egg-info

@@ -1,10 +1,8 @@
 """Fixtures of all tiers: the control plane of the run and a namespace for a test."""
 
 import asyncio
-import random
 import secrets
-import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -14,11 +12,15 @@ from hypothesis import HealthCheck, settings
 from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.nodes import Fleet
-from hack.cluster.ports import free_port
-from tests.support import products, session
+from tests.runner.environment import WORKER_FOLDER
+from tests.runner.ports import new_port
+from tests.support import products
+from tests.support.control_planes import new_control_plane
 from tests.support.eventually import eventually
 from tests.support.notes import install as install_notes
-from tests.support.site import Site, new_site
+from tests.support.site import Site, end_workloads, new_site
+
+pytest_plugins = ("tests.runner.plugin",)
 
 # A slow machine refutes no property, and the same code has the same outcome every time.
 settings.register_profile(
@@ -28,18 +30,15 @@ settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")
-def run_folder() -> Iterator[Path]:
+def run_folder(pytestconfig: pytest.Config) -> Path:
     """A folder for processes of this test run, removed with them."""
-    session.sweep_orphans()
-    folder = session.new_home()
-    yield folder
-    shutil.rmtree(folder)
+    return pytestconfig.stash[WORKER_FOLDER]
 
 
 @pytest.fixture(scope="session")
 def control_plane(run_folder: Path) -> Iterator[ControlPlane]:
     """A real control plane with four simulated GPU nodes, one for the whole run."""
-    plane = session.new_control_plane(run_folder / "cluster")
+    plane = new_control_plane(run_folder / "cluster")
     try:
         asyncio.run(plane.start(Fleet()))
         yield plane
@@ -71,7 +70,13 @@ def notes(control_plane: ControlPlane) -> Admin:
 @pytest.fixture
 def unused_tcp_port() -> int:
     """A port to listen on; no outgoing connection is given it before a test does."""
-    return free_port(random.Random())
+    return new_port()
+
+
+@pytest.fixture
+def unused_tcp_port_factory() -> Callable[[], int]:
+    """Makes several such ports."""
+    return new_port
 
 
 @pytest.fixture
@@ -84,10 +89,11 @@ def admin(control_plane: ControlPlane) -> Admin:
 async def namespace(admin: Admin) -> AsyncIterator[str]:
     """A fresh namespace in which pods can be made."""
     name = f"test-{secrets.token_hex(4)}"
-    await admin.create("/api/v1/namespaces", {"metadata": {"name": name}})
-    # What the cluster itself puts there comes a moment later, and tests count what they find.
-    for given in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
-        path = f"/api/v1/namespaces/{name}/{given}"
-        await eventually(partial(admin.get, path), tolerate=RefusedError)
-    yield name
-    await admin.delete(f"/api/v1/namespaces/{name}")
+    async with admin.connected():
+        await admin.create("/api/v1/namespaces", {"metadata": {"name": name}})
+        # What the cluster itself puts there comes a moment later, and tests count what they find.
+        for given in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
+            path = f"/api/v1/namespaces/{name}/{given}"
+            await eventually(partial(admin.get, path), tolerate=RefusedError)
+        yield name
+        await end_workloads(admin, name)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from hack.local.home import ROOT
 from tests.bench.anchor import client_go
 from tests.bench.connection import connected
 from tests.bench.load import fill, install
@@ -14,6 +15,7 @@ from tests.bench.measures import ALONE, ON_WIDGETS, Bench, Sizes
 from tests.bench.ours import ours
 from tests.bench.plane import running_plane
 from tests.bench.table import Measure, text_table, write_json
+from tests.runner.environment import own_run
 
 RESULT = Path("bench.json")
 
@@ -63,7 +65,8 @@ def main() -> None:
     told = parser.parse_args()
     if unknown := set(told.names) - set(known):
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
-    rows = asyncio.run(run(told.names or known, Sizes(told.widgets, told.units)))
+    with own_run(ROOT):
+        rows = asyncio.run(run(told.names or known, Sizes(told.widgets, told.units)))
     say("")
     say(text_table(rows))
     write_json(rows, RESULT)

@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-import random
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -14,13 +13,14 @@ import aiohttp
 import psutil
 
 from apiserver.places import FUNCTIONS, INVOCATIONS
-from hack.cluster.ports import HOST, free_port
+from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
 from hack.cluster.queue import QueueServer
 from hack.local.ours import RUNTIME_API
 from tests.bench.api_plane import ApiPlane, api_plane
 from tests.bench.table import Measure, measured
 from tests.bench.usage import cpu, resident
+from tests.runner.ports import new_port
 from tests.support import products
 from tests.support.caller import Caller
 from tests.support.eventually import eventually
@@ -76,7 +76,7 @@ async def our_api(
 @asynccontextmanager
 async def bare_program(server: QueueServer, home: Path) -> AsyncIterator[aiohttp.ClientSession]:
     """The program that we are held against."""
-    port = free_port(random.Random())
+    port = new_port()
     arguments = (sys.executable, "-m", "tests.bench.bare_ingest", server.admin_url, str(port))
     process = Process(Command("bare-ingest", arguments), home)
     process.start()

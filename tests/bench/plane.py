@@ -1,20 +1,21 @@
 """The bench's control plane: etcd and the API server, and nothing else that takes the CPU."""
 
 import shutil
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.readiness import ensure
-from tests.support import session
+from tests.support.control_planes import new_control_plane
 
 
 @asynccontextmanager
 async def running_plane() -> AsyncIterator[ControlPlane]:
     """Without the controller manager: its garbage collector would take ownerless widgets."""
-    session.sweep_orphans()
-    home = session.new_home()
-    plane = session.new_control_plane(home / "cluster")
+    home = Path(tempfile.mkdtemp(prefix="bench-"))
+    plane = new_control_plane(home / "cluster")
     try:
         await ensure(plane.etcd)
         await ensure(plane.kube_apiserver)

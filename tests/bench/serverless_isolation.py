@@ -2,15 +2,16 @@
 
 import asyncio
 import shutil
+import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from apiserver.places import FUNCTIONS, INVOCATIONS, STOCK
 from tests.bench.reports import LatencyReport, summary
 from tests.bench.table import Measure, measured
-from tests.support import session
 from tests.support.caller import Caller
 from tests.support.eventually import eventually
 from tests.support.local_system import LocalSystem
@@ -56,7 +57,7 @@ async def isolation_measures() -> list[Measure]:
 @asynccontextmanager
 async def local_api() -> AsyncIterator[Caller]:
     """The API of a local system, which has the length of the block."""
-    home = session.new_home()
+    home = Path(tempfile.mkdtemp(prefix="bench-"))
     system = LocalSystem(home / "local")
     try:
         await system.up()

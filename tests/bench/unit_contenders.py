@@ -1,16 +1,16 @@
 """The controllers that reconcile units: ours, and one on controller-runtime."""
 
-import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
-from hack.cluster.ports import HOST, free_port
+from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
 from hack.cluster.readiness import answers, until
 from hack.local.ours import CONTROLLER
 from tests.bench.go_program import go_program
 from tests.bench.units_plane import UnitsPlane
+from tests.runner.ports import new_port
 from tests.support import products
 
 
@@ -40,7 +40,7 @@ def controller_runtime(*options: str) -> UnitContender:
 
     @asynccontextmanager
     async def running(cluster: UnitsPlane) -> AsyncIterator[Process]:
-        address = f"{HOST}:{free_port(random.Random())}"
+        address = f"{HOST}:{new_port()}"
         flags = (f"-kubeconfig={cluster.kubeconfig}", f"-probes={address}")
         command = Command("unitcontroller", (str(program), *flags, *options))
         process = Process(command, cluster.home)

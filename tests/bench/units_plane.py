@@ -1,6 +1,7 @@
 """A whole simulated cluster for units, new each time so that all contenders find the same."""
 
 import shutil
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from hack.local.identities import NAMESPACE
 from hack.local.ours import CONTROLLER
 from tests.bench.audit import with_audit
 from tests.bench.unit_load import UNITS
-from tests.support import products, session
+from tests.support import products
+from tests.support.control_planes import new_control_plane
 from tests.support.eventually import eventually
 
 GPUS_A_NODE = 64
@@ -42,9 +44,8 @@ class UnitsPlane:
 @asynccontextmanager
 async def units_plane(units: int) -> AsyncIterator[UnitsPlane]:
     """Large enough for `units` of one GPU each."""
-    session.sweep_orphans()
-    home = session.new_home()
-    plane = session.new_control_plane(home / "cluster")
+    home = Path(tempfile.mkdtemp(prefix="bench-"))
+    plane = new_control_plane(home / "cluster")
     log = with_audit(plane, ACCOUNT)
     try:
         await plane.start(Fleet(nodes=units // GPUS_A_NODE + SPARE_NODES, gpus=GPUS_A_NODE))

@@ -5,7 +5,6 @@ No image is built: that takes a container engine, and `tests/kind` does it where
 
 import asyncio
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -18,9 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from hack.cluster.ports import HOST, free_port
+from hack.cluster.ports import HOST
 from hack.local.home import ROOT
 from shared.version import version
+from tests.runner.ports import new_port
 from tests.support.dockerfile import Instruction, Workshop, last, stages
 from tests.support.eventually import eventually
 from tests.support.http import get
@@ -176,7 +176,7 @@ def test_an_entry_point_explains_itself(built: Path, dockerfile: Path, python: P
 
 async def test_the_api_serves_and_stops_as_nobody_on_a_read_only_tree(built: Path) -> None:
     _, final = stages(ROOT / "Dockerfile.api")
-    address = f"{HOST}:{free_port(random.Random())}"
+    address = f"{HOST}:{new_port()}"
     before = files_of(built)
     with started(built, final, *OFF, address) as program:
         try:

@@ -12,10 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hack.cluster.ports import HOST, is_free
+from hack.cluster.ports import HOST
 from hack.local import database, results
 from hack.local.kubectl import Kubectl
-from hack.local.settings import PREFERRED_PORTS
 from tests.support.eventually import eventually
 from tests.support.http import get
 from tests.support.local_system import LocalSystem
@@ -53,15 +52,14 @@ LEADERS = frozenset(("activator", "controller"))
 
 
 @contextmanager
-def taken(*names: str) -> Iterator[None]:
+def taken(*ports: int) -> Iterator[None]:
     """Somebody else listens on the ports that we would like best."""
     with ExitStack() as held:
-        for name in names:
+        for port in ports:
             listener = held.enter_context(closing(socket.socket()))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if is_free(PREFERRED_PORTS[name]):
-                listener.bind((HOST, PREFERRED_PORTS[name]))
-                listener.listen()
+            listener.bind((HOST, port))
+            listener.listen()
         yield
 
 
@@ -85,7 +83,7 @@ def system(run_folder: Path, first_screen: list[str]) -> Iterator[LocalSystem]:
     """A system in a folder with a space, brought up while ports are taken and PATH is wrong."""
     path = a_wrong_program(run_folder / "wrong", "kube-apiserver")
     local = LocalSystem(run_folder / "a user's" / "local", {"PATH": f"{path}:/usr/bin:/bin"})
-    with taken("runtime-api", "kube-apiserver"):
+    with taken(local.preferred_port("runtime-api"), local.preferred_port("kube-apiserver")):
         first_screen.append(asyncio.run(local.up()))
     yield local
     asyncio.run(local.down())
@@ -129,7 +127,8 @@ async def test_the_api_and_kubectl_answer_as_the_screen_promises(system: LocalSy
 
 
 async def test_ports_that_others_hold_are_replaced(system: LocalSystem) -> None:
-    assert system.environment()["BASE_URL"] != f"http://{HOST}:{PREFERRED_PORTS['runtime-api']}"
+    preferred = system.preferred_port("runtime-api")
+    assert system.environment()["BASE_URL"] != f"http://{HOST}:{preferred}"
 
 
 async def test_a_program_of_the_wrong_version_is_named_and_not_used(

@@ -3,7 +3,6 @@
 import asyncio
 import random
 import re
-import secrets
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 
 from apiserver.places import FUNCTIONS, INVOCATIONS
 from hack.local.home import ROOT
+from tests.runner.seeds import seeds
 from tests.support.caller import Caller
 from tests.support.eventually import eventually
 from tests.support.function_world import FunctionWorld, ignored
@@ -143,7 +143,7 @@ async def test_the_story_of_a_function(system: LocalSystem) -> None:
     assert re.search(r'"invocationID":"unlucky".*"state":"dead_lettered","run":2', told), told
 
 
-@pytest.mark.parametrize("seed", [secrets.randbits(32)])
+@pytest.mark.parametrize("seed", seeds("kills"))
 async def test_the_promise_holds_whoever_is_killed(
     system: LocalSystem, tmp_path: Path, seed: int
 ) -> None:

@@ -1,6 +1,5 @@
 """The command of the accessor's container, run on a folder: files are read and never written."""
 
-import random
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,9 +8,10 @@ import aiohttp
 import pytest
 
 from controller.gpustorage.accessor import DATA, PORT, SERVER
-from hack.cluster.ports import HOST, free_port
+from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
 from hack.cluster.readiness import answers, until
+from tests.runner.ports import new_port
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ async def files(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def address(files: Path, tmp_path: Path) -> AsyncIterator[str]:
-    port = str(free_port(random.Random()))
+    port = str(new_port())
     places = {"python": sys.executable, str(PORT): port, DATA: str(files)}
     arguments = (*(places.get(each, each) for each in SERVER), "--bind", HOST)
     process = Process(Command("accessor", arguments), tmp_path / "home")

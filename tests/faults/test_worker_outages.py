@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import random
-import secrets
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final, TypeVar
@@ -14,6 +13,7 @@ from hack.cluster.ports import HOST
 from hack.cluster.queue import QueueServer
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.state import State
+from tests.runner.seeds import seeds
 from tests.support.eventually import eventually
 from tests.support.faulty_queue import Fault, FaultyQueue, Killed
 from tests.support.function_world import ACK_WAIT_SECONDS, FunctionWorld, new_world, runs
@@ -135,7 +135,7 @@ async def test_clocks_may_be_wrong_by_a_minute(
 async def test_cancelling_may_race_with_the_end(
     queue_server: QueueServer, world: FunctionWorld
 ) -> None:
-    seed = secrets.randbits(32)
+    (seed,) = seeds("cancellations")
     randomness = random.Random(seed)
     for number in range(COUNT):
         told = {"sleepSeconds": randomness.uniform(0, 0.05)}
@@ -151,7 +151,7 @@ async def test_cancelling_may_race_with_the_end(
     assert {each.state for each in seen.outcomes} <= {State.SUCCEEDED, State.CANCELLED}, seed
 
 
-@pytest.mark.parametrize("seed", [secrets.randbits(32) for _ in range(2)])
+@pytest.mark.parametrize("seed", seeds("faults", 2))
 async def test_any_schedule_of_faults_keeps_the_promise(
     queue_server: QueueServer, world: FunctionWorld, proxy: TCPProxy, seed: int
 ) -> None:

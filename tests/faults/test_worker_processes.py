@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import random
-import secrets
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -17,6 +16,7 @@ from hack.cluster.process import Process
 from hack.cluster.queue import QueueServer
 from shared.invocation.record import Body
 from shared.invocation.state import State
+from tests.runner.seeds import seeds
 from tests.support.eventually import eventually
 from tests.support.function_world import UNHURRIED_SECONDS, FunctionWorld, new_world, runs
 from tests.support.http import get
@@ -101,7 +101,7 @@ async def test_a_worker_that_is_told_to_end_finishes_what_runs(
     assert [(each.state, each.attempts) for each in seen.outcomes] == [(State.SUCCEEDED, 1)]
 
 
-@pytest.mark.parametrize("seed", [secrets.randbits(32)])
+@pytest.mark.parametrize("seed", seeds("kills"))
 async def test_processes_may_be_killed_at_any_time(
     queue_server: QueueServer, forgetful_world: FunctionWorld, tmp_path: Path, seed: int
 ) -> None:

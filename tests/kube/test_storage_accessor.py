@@ -1,7 +1,6 @@
 """The files of a storage are browsed where the volume is."""
 
 import asyncio
-import random
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,7 +10,8 @@ from typing import Any
 import aiohttp
 
 from controller.gpustorage.accessor import DATA, PORT, SERVER
-from hack.cluster.ports import HOST, free_port
+from hack.cluster.ports import HOST
+from tests.runner.ports import new_port
 from tests.support import http
 from tests.support.eventually import eventually
 from tests.support.gpu_storages import a_storage, change, create, simulated, storage, storage_with
@@ -142,7 +142,7 @@ async def test_an_accessor_that_was_changed_by_hand_is_put_back(site: Site) -> N
 @asynccontextmanager
 async def served(folder: Path) -> AsyncIterator[str]:
     """The address of the accessor's own program, here instead of in a pod."""
-    port = free_port(random.Random())
+    port = new_port()
     here = {"python": sys.executable, str(PORT): str(port), DATA: str(folder)}
     command = [here.get(word, word) for word in SERVER]
     nowhere = asyncio.subprocess.DEVNULL

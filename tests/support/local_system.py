@@ -11,11 +11,17 @@ from pathlib import Path
 import psutil
 import yaml
 
+from hack.cluster.ports import VARIABLE
 from hack.cluster.process import NAME, mark, marked
 from hack.local import ours
 from hack.local.home import ROOT
+from hack.local.settings import PREFERRED_PORTS
+from tests.runner.ports import new_ports
 from tests.support.eventually import eventually
 from tests.support.products import Running, running
+
+# Those of its servers, and of the pods that run there.
+PORTS = 100
 
 
 class LocalSystem:
@@ -23,7 +29,13 @@ class LocalSystem:
 
     def __init__(self, home: Path, environment: Mapping[str, str] | None = None) -> None:
         self.home = home
-        self._environment = {**os.environ, **(environment or {}), "PYTHONPATH": str(ROOT)}
+        self.ports = new_ports(PORTS)
+        given = {"PYTHONPATH": str(ROOT), VARIABLE: f"{self.ports[0]}-{self.ports[-1]}"}
+        self._environment = {**os.environ, **(environment or {}), **given}
+
+    def preferred_port(self, name: str) -> int:
+        """The port that a server gets if nobody else has it."""
+        return dict(zip(PREFERRED_PORTS, self.ports, strict=False))[name]
 
     async def begin(self, *arguments: str) -> asyncio.subprocess.Process:
         """Start a command and let it run, as a script's background job: with Ctrl-C ignored."""

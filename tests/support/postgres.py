@@ -1,15 +1,13 @@
 """A real PostgreSQL of the machine, if there is one."""
 
-import os
-import random
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from hack.cluster.ports import free_port
 from hack.local.database import NOT_READY, DatabaseServer, programs
+from tests.runner.ports import new_port
 
 __all__ = ["MISSING", "NOT_READY", "DatabaseServer", "new_postgres", "programs"]
 
@@ -19,8 +17,8 @@ MISSING = "needs PostgreSQL: apt-get install postgresql, or put initdb and postg
 @asynccontextmanager
 async def new_postgres(binaries: Path) -> AsyncIterator[DatabaseServer]:
     """A server for the length of the block."""
-    home = Path(tempfile.mkdtemp(prefix=f"gpu-runtime-tests-{os.getpid()}-"))
-    server = DatabaseServer(binaries, home, free_port(random.Random()))
+    home = Path(tempfile.mkdtemp(prefix="postgres-"))
+    server = DatabaseServer(binaries, home, new_port())
     try:
         await server.prepare()
         await server.start()

@@ -1,6 +1,5 @@
 """The NATS servers of an overlay, as its StatefulSet starts them, with the keys of its Secret."""
 
-import random
 from base64 import b64decode
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -8,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hack.cluster.ports import HOST, free_port
+from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
 from hack.cluster.queue import nats_server
 from hack.cluster.readiness import answers, until
+from tests.runner.ports import new_port
 from tests.support.overlays import named
 
 CONFIGURATION = "/etc/nats/nats.conf"
@@ -35,15 +35,8 @@ class Place:
 
 def places(objects: list[dict[str, Any]]) -> list[Place]:
     """One for each pod of the StatefulSet."""
-    taken: list[int] = []
-    found = []
-    for number in range(named(objects, "StatefulSet", "nats")["spec"]["replicas"]):
-        ports = []
-        for _ in range(3):
-            ports.append(free_port(random.Random(), taken))
-            taken += ports[-1:]
-        found.append(Place(f"nats-{number}", *ports))
-    return found
+    replicas = range(named(objects, "StatefulSet", "nats")["spec"]["replicas"])
+    return [Place(f"nats-{number}", new_port(), new_port(), new_port()) for number in replicas]
 
 
 def arguments(

@@ -4,11 +4,11 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from random import Random
 
-from hack.cluster.ports import HOST, free_port
+from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
 from hack.cluster.queue import QueueServer
+from tests.runner.ports import new_port
 from tests.support.eventually import eventually
 from tests.support.http import get
 from tests.support.invocations import Execution
@@ -30,7 +30,7 @@ class WorkerProcess:
         }
         for name, value in access.items():
             (secret / name).write_text(value)
-        self.url = f"http://{HOST}:{(port := free_port(Random()))}"
+        self.url = f"http://{HOST}:{(port := new_port())}"
         self._environment = {
             "EXECUTIONS": str(self.executions_file),
             "GPU_RUNTIME_REQUEST_ID": request_id,

@@ -130,7 +130,7 @@ def test_without_its_function_an_open_one_is_cancelled(
     assert wanted.record.result.failure_class == FailureClass.FUNCTION_DELETED
 
 
-@pytest.mark.parametrize("state", FINAL)
+@pytest.mark.parametrize("state", sorted(FINAL))
 @pytest.mark.parametrize("home", Home)
 def test_a_final_one_is_told_once_it_is_quiet_and_never_changed(state: State, home: Home) -> None:
     record = a_record(state, accepted_at=0)

@@ -1,0 +1,51 @@
+"""The environment that a run gives to everything it starts: its mark, temporary files and ports."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from hack.cluster import ports as local_ports
+from tests.runner.folder import MARK, RunFolder, new_run_folder
+from tests.runner.ports import BLOCK, PortBlock, start_counter, take_block
+
+# The upper part of a block is for those that take ports by chance, such as runners of pods.
+BY_CHANCE: Final = 400
+WORKER_FOLDER: Final = pytest.StashKey[Path]()
+
+
+def begin_run(checkout: Path) -> RunFolder:
+    """Make the folder of a run, and have all processes started from now on belong to it."""
+    folder = new_run_folder(checkout)
+    temporary = folder.path / "tmp"
+    temporary.mkdir(mode=0o711)
+    os.environ[MARK] = str(folder.path)
+    os.environ["TMPDIR"] = tempfile.tempdir = str(temporary)
+    return folder
+
+
+def begin_worker(name: str) -> tuple[Path, PortBlock]:
+    """Make the folder of one process that runs tests, and take a block of ports for it."""
+    folder = Path(os.environ[MARK]) / name
+    folder.mkdir(mode=0o711)
+    block = take_block()
+    by_chance = range(block.first + BLOCK - BY_CHANCE, block.first + BLOCK)
+    start_counter(folder / "ports", range(block.first + 1, by_chance[0]))
+    os.environ[local_ports.VARIABLE] = f"{by_chance[0]}-{by_chance[-1]}"
+    return folder, block
+
+
+@contextmanager
+def own_run(checkout: Path) -> Iterator[Path]:
+    """A run in this process alone, for the length of the block; its folder."""
+    run = begin_run(checkout)
+    try:
+        folder, block = begin_worker("alone")
+        yield folder
+        block.close()
+    finally:
+        run.close()

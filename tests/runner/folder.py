@@ -1,0 +1,104 @@
+"""The folder of one test run: what its tests start lives there, and ends with it.
+
+A run locks its folder for as long as it lives. So the next run of the same checkout can tell which
+folders nobody works in any more, and end what is left of those runs. Processes are found by a mark
+in their environment, which their children inherit.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final, TextIO
+
+import psutil
+
+from hack.cluster.process import HOME, mark
+
+MARK: Final = "GPU_RUNTIME_TEST_RUN"
+LOCK: Final = "lock"
+KILL_ROUNDS: Final = 20
+KILL_SECONDS: Final = 5.0
+
+
+class RunFolder:
+    """The folder of a run that goes on, held by a lock."""
+
+    def __init__(self, path: Path, lock: TextIO) -> None:
+        self.path = path
+        self._lock = lock
+
+    def close(self) -> list[str]:
+        """End every process of the run and remove its files; what had to be ended."""
+        ended = end_processes(self.path)
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._lock.close()
+        return ended
+
+
+def new_run_folder(checkout: Path) -> RunFolder:
+    """Make the folder of a new run, after removing what dead runs of the same checkout left."""
+    runs = runs_folder(checkout)
+    # Servers of tests run as other users too, and pass through here.
+    runs.mkdir(mode=0o711, exist_ok=True)
+    with locked(runs / LOCK, fcntl.LOCK_EX):
+        remove_dead_runs(runs)
+        path = Path(tempfile.mkdtemp(prefix="", dir=runs))
+        path.chmod(0o711)
+        lock = (path / LOCK).open("w")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return RunFolder(path, lock)
+
+
+def runs_folder(checkout: Path) -> Path:
+    """Where the runs of a checkout are; the name is short because paths of sockets have to be."""
+    owner = hashlib.sha256(f"{os.getuid()} {checkout}".encode()).hexdigest()[:8]
+    return Path(tempfile.gettempdir()) / f"gpu-tests-{owner}"
+
+
+def remove_dead_runs(runs: Path) -> None:
+    """End what runs left behind that were killed; needs the lock of `runs`."""
+    for path in filter(Path.is_dir, runs.iterdir()):
+        with suppress(BlockingIOError), locked(path / LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            end_processes(path)
+            shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def locked(path: Path, how: int) -> Iterator[None]:
+    """Hold the lock for the length of the block; raises BlockingIOError where `how` says so."""
+    with path.open("a") as lock:
+        fcntl.flock(lock, how)
+        yield
+
+
+def end_processes(run: Path) -> list[str]:
+    """Kill the processes of a run, and what they start meanwhile; their names.
+
+    None of them needs a clean end: their files go as well.
+    """
+    ended: list[str] = []
+    for _ in range(KILL_ROUNDS):
+        doomed = processes_of(run)
+        if not doomed:
+            break
+        for each in doomed:
+            with suppress(psutil.NoSuchProcess):
+                ended.append(f"{each.name()} ({each.pid})")
+                each.kill()
+        psutil.wait_procs(doomed, timeout=KILL_SECONDS)
+    return ended
+
+
+def processes_of(run: Path) -> list[psutil.Process]:
+    """Every live process that a test of the run started, directly or not, but not this one."""
+    others = (each for each in psutil.process_iter() if each.pid != os.getpid())
+    return [each for each in others if belongs_to(each, run)]
+
+
+def belongs_to(process: psutil.Process, run: Path) -> bool:
+    return any(Path(mark(process, key) or "/").is_relative_to(run) for key in (MARK, HOME))

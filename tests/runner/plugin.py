@@ -1,0 +1,186 @@
+"""The pytest plugin of a run: one in the process that a person started, one where tests run.
+
+Without workers both are in the same process.
+"""
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Generator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from tests.runner.environment import WORKER_FOLDER, begin_run, begin_worker
+from tests.runner.failure_logs import LogRecorder, new_log_folder
+from tests.runner.folder import RunFolder, end_processes
+from tests.runner.order import longest_first
+from tests.runner.ports import PortBlock
+from tests.runner.progress import Progress
+from tests.runner.seeds import VARIABLE, choose_seed
+
+LOGS = "logs"
+OPTION = "log_folder"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--keep",
+        action="store_true",
+        help="wait at a failed test, with its cluster alive, until Enter or Ctrl-C",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    given: dict[str, Any] | None = getattr(config, "workerinput", None)
+    if given is None:
+        if config.option.keep and config.option.numprocesses:
+            raise pytest.UsageError("--keep waits for you at a failure: leave out -n")
+        seed = choose_seed()
+        run = begin_run(config.rootpath)
+        began = time.strftime("%Y%m%d-%H%M%S")
+        logs = new_log_folder(config.rootpath, f"{began}-{run.path.name}")
+        config.option.basetemp = run.path / "t"
+        config.pluginmanager.register(RunPlugin(config, run, logs, seed))
+        if config.option.numprocesses:
+            return
+        name = "main"
+    else:
+        logs, name = Path(given[OPTION]), given["workerid"]
+    folder, ports = begin_worker(name)
+    config.stash[WORKER_FOLDER] = folder
+    config.pluginmanager.register(WorkerPlugin(config, folder, ports, logs))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = longest_first(items)
+
+
+class RunPlugin:
+    """Shows the progress, and ends what is left of the run."""
+
+    def __init__(self, config: pytest.Config, run: RunFolder, logs: Path, seed: str) -> None:
+        self._plugins = config.pluginmanager
+        self._run = run
+        self._logs = logs
+        self._seed = seed
+        self._progress = Progress()
+        self._is_expecting = False
+        self._is_brief = config.option.verbose == 0
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, interrupt)
+
+    def pytest_report_header(self) -> str:
+        return f"seed of drawn schedules: {VARIABLE}={self._seed}"
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput[OPTION] = str(self._logs)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        self._expect(ids)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._expect([item.nodeid for item in session.items])
+
+    def _expect(self, nodeids: list[str]) -> None:
+        if not self._is_expecting and nodeids:
+            self._is_expecting = True
+            self._progress.expect(nodeids)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(
+        self, report: pytest.CollectReport | pytest.TestReport
+    ) -> tuple[str, str, str] | None:
+        """Count a test and print nothing: its file has a line, and a failure has one of its own."""
+        if not self._is_brief or hasattr(report, "wasxfail"):
+            return None
+        if report.failed:
+            return ("failed", "", "FAILED") if report.when == "call" else ("error", "", "ERROR")
+        return (report.outcome if report.skipped or report.when == "call" else "", "", "")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._progress.report(report)
+        if report.failed:
+            saved = dict(report.sections).get(LOGS, "were not saved")
+            self._say(f"FAILED {report.nodeid} ({report.when}), logs: {saved}", red=True)
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        if line := self._progress.finish(nodeid):
+            self._say(line)
+
+    @property
+    def _terminal(self) -> pytest.TerminalReporter:
+        found: pytest.TerminalReporter = self._plugins.getplugin("terminalreporter")
+        return found
+
+    def _say(self, line: str, **markup: bool) -> None:
+        if self._is_brief:
+            self._terminal.write_line(line, **markup)
+            self._terminal.flush()
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """End workers and servers at once: nobody looks at what they would still do."""
+        end_processes(self._run.path)
+
+    def pytest_sessionstart(self) -> None:
+        self._terminal.showfspath = False
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C would leave processes
+        self._run.close()
+
+
+class WorkerPlugin:
+    """Saves the logs of failed tests, and keeps their cluster for a look where that is asked."""
+
+    def __init__(self, config: pytest.Config, folder: Path, ports: PortBlock, logs: Path) -> None:
+        self._config = config
+        self._folder = folder
+        self._ports = ports
+        self._logs = LogRecorder((folder, Path(config.option.basetemp)), logs)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        self._logs.begin()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if report.failed:
+            saved = self._logs.save(report).relative_to(self._config.rootpath)
+            report.sections.append((LOGS, str(saved)))
+        return report
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_exception_interact(self, node: pytest.Item | pytest.Collector) -> None:
+        if self._config.option.keep and isinstance(node, pytest.Item):
+            wait_for_person(self._config, self._folder)
+
+    def pytest_unconfigure(self) -> None:
+        self._ports.close()
+
+
+def interrupt(_number: int, _frame: FrameType | None) -> None:
+    """End as after Ctrl-C."""
+    raise KeyboardInterrupt
+
+
+def wait_for_person(config: pytest.Config, folder: Path) -> None:
+    """Say where the cluster is, and wait for Enter; without a terminal, for Ctrl-C."""
+    capture = config.pluginmanager.getplugin("capturemanager")
+    capture.suspend_global_capture(in_=True)
+    sys.stderr.write(
+        f"\nkept for a look: {folder}\n"
+        f"  export KUBECONFIG={folder / 'cluster' / 'kubeconfigs' / 'admin'}\n"
+        "Enter ends it.\n"
+    )
+    if not sys.stdin.readline():
+        threading.Event().wait()
+    capture.resume_global_capture()

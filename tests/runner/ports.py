@@ -1,0 +1,82 @@
+"""Ports for the servers of tests: no other test process of this machine takes the same ones.
+
+Each test process has a block of ports for as long as it listens on the first one of the block.
+The blocks lie between the ports that `make up` takes and those of outgoing connections.
+"""
+
+import fcntl
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from hack.cluster.ports import HOST, is_free
+
+COUNTER: Final = "GPU_RUNTIME_TEST_PORTS"
+BLOCK: Final = 1000
+BLOCKS: Final = range(12000, 32000, BLOCK)
+
+
+@dataclass(frozen=True)
+class PortBlock:
+    """The ports from `first` on, taken until this process ends or closes it."""
+
+    first: int
+    guard: socket.socket
+
+    def close(self) -> None:
+        """Leave the block to others."""
+        self.guard.close()
+
+
+def take_block() -> PortBlock:
+    """Take a block that no other process has; raises OSError when all are taken."""
+    for first in BLOCKS:
+        guard = socket.socket()
+        try:
+            guard.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            guard.bind((HOST, first))
+            guard.listen()
+        except OSError:
+            guard.close()
+        else:
+            return PortBlock(first, guard)
+    raise OSError(f"all {len(BLOCKS)} blocks of ports for tests are taken by other test runs")
+
+
+def start_counter(file: Path, ports: range) -> None:
+    """Let this process and its children take `ports` in turn."""
+    write_counter(file, ports, 0)
+    os.environ[COUNTER] = str(file)
+
+
+def new_port() -> int:
+    """A free port; the same one comes again only after all others."""
+    return new_ports(1)[0]
+
+
+def new_ports(count: int) -> range:
+    """Free ports that follow each other."""
+    file = Path(os.environ[COUNTER])
+    with file.with_suffix(".lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        first, last, offset = map(int, file.read_text().split())
+        ports = range(first, last + 1)
+        taken = next_free(ports, offset, count)
+        write_counter(file, ports, taken[-1] + 1 - first)
+    return taken
+
+
+def next_free(ports: range, offset: int, count: int) -> range:
+    """The first `count` free ports in a row from `offset` on, or else from the beginning."""
+    starts = range(len(ports) - count + 1)
+    for start in (*starts[offset:], *starts[:offset]):
+        found = ports[start : start + count]
+        if all(map(is_free, found)):
+            return found
+    raise OSError(f"no {count} free ports between {ports[0]} and {ports[-1]}")
+
+
+def write_counter(file: Path, ports: range, offset: int) -> None:
+    file.write_text(f"{ports[0]} {ports[-1]} {offset}")

@@ -1,0 +1,1 @@
+"""How a test run is carried out."""

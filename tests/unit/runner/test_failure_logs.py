@@ -1,0 +1,45 @@
+"""A failure has its own folder, with what processes wrote while the test ran."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.runner.failure_logs import KEPT_RUNS, LogRecorder, folder_name, new_log_folder
+
+NODEID = "tests/kube/test_a.py::test_b[it is/tried]"
+
+
+def failed(nodeid: str = NODEID) -> pytest.TestReport:
+    sections = [("Captured log call", "something_happened")]
+    return pytest.TestReport(nodeid, ("", 0, ""), {}, "failed", "it was 2, not 3", "call", sections)
+
+
+def test_only_what_was_written_since_the_test_began_is_saved(tmp_path: Path) -> None:
+    logs = tmp_path / "gw0" / "cluster" / "logs"
+    logs.mkdir(parents=True)
+    (logs / "etcd.log").write_text("before\n")
+    (logs / "kwok.log").write_text("before\n")
+    recorder = LogRecorder((tmp_path / "gw0", tmp_path / "t"), tmp_path / "saved")
+    recorder.begin()
+    with (logs / "etcd.log").open("a") as log:
+        log.write("meanwhile\n")
+    (logs / "new.log").write_text("new\n")
+
+    folder = recorder.save(failed())
+
+    texts = {path.name: path.read_text() for path in folder.iterdir()}
+    report = texts.pop("call.txt")
+    assert texts == {"cluster-logs-etcd.log": "meanwhile\n", "cluster-logs-new.log": "new\n"}
+    assert all(part in report for part in (NODEID, "it was 2, not 3", "something_happened"))
+
+
+def test_the_name_of_a_test_makes_a_folder_whatever_it_holds() -> None:
+    assert folder_name(NODEID) == "kube-test_a.py-test_b-it-is-tried"
+    assert folder_name(f"tests/a.py::test[{'../' * 100}]") == "a.py-test-.." + "-.." * 36
+
+
+def test_old_runs_give_way(tmp_path: Path) -> None:
+    for number in range(9):
+        (new_log_folder(tmp_path, f"run-{number}")).mkdir(parents=True)
+    kept = sorted(path.name for path in (tmp_path / ".test-logs").iterdir())
+    assert kept == [f"run-{number}" for number in range(9 - KEPT_RUNS, 9)]

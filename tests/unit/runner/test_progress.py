@@ -1,0 +1,53 @@
+"""A person sees a line for each file when its last test is over."""
+
+from typing import Literal, get_args
+
+import pytest
+
+from tests.runner.progress import Progress
+
+FIRST, SECOND = "tests/kube/test_a.py::test_one", "tests/kube/test_a.py::test_two[x::y]"
+OTHER = "tests/unit/test_b.py::test_three"
+Outcome = Literal["passed", "failed", "skipped"]
+When = Literal["setup", "call", "teardown"]
+
+
+@pytest.fixture
+def progress() -> Progress:
+    made = Progress()
+    made.expect([FIRST, SECOND, OTHER])
+    return made
+
+
+def report(nodeid: str, outcome: Outcome = "passed", when: When = "call") -> pytest.TestReport:
+    return pytest.TestReport(
+        nodeid,
+        ("", 0, ""),
+        {},
+        outcome,
+        None,
+        when,
+        duration=1.5,
+    )
+
+
+def test_a_file_has_its_line_with_its_last_test(progress: Progress) -> None:
+    for nodeid in (FIRST, SECOND):
+        for when in get_args(When):
+            progress.report(report(nodeid, when=when))
+    assert progress.finish(SECOND) is None
+    assert progress.finish(FIRST) == "[ 66%] tests/kube/test_a.py  2 passed  9.0 s"
+
+
+def test_failures_errors_and_skips_are_told_apart(progress: Progress) -> None:
+    progress.report(report(FIRST, "failed"))
+    progress.report(report(FIRST, "failed", "teardown"))
+    progress.report(report(SECOND, "skipped", "setup"))
+    progress.finish(FIRST)
+    line = progress.finish(SECOND)
+    assert line == "[ 66%] tests/kube/test_a.py  1 failed, 1 error, 1 skipped  4.5 s"
+
+
+def test_the_last_file_ends_at_a_hundred(progress: Progress) -> None:
+    lines = [progress.finish(nodeid) for nodeid in (FIRST, SECOND, OTHER)]
+    assert str(lines[-1]).startswith("[100%] tests/unit/test_b.py")
