@@ -47,7 +47,7 @@ def is_free(port: int) -> bool:
 class FreePorts:
     """Hands out free ports; one that was given away comes again only after all others.
 
-    From the choice of a port until its server listens it looks free to everybody.
+    From the choice of a port until its server listens it looks free to every process.
     """
 
     def __init__(self, randomness: random.Random) -> None:
@@ -56,7 +56,7 @@ class FreePorts:
         self._choices = deque(randomness.sample(choices, len(choices)))
 
     def take(self) -> int:
-        """A port that nobody listens on; raises ClusterError when there is none."""
+        """A port on which no server listens; raises ClusterError when there is none."""
         for _ in range(len(self._choices)):
             self._choices.rotate()
             if is_free(self._choices[0]):

@@ -158,7 +158,7 @@ async def test_fifty_creates_at_once_get_all_the_stock_there_is(
 
 
 async def test_one_operation_sent_to_all_replicas_at_once_is_new_once(site: Site) -> None:
-    # Whoever is answered before the end is not told whether it was new.
+    # An answer that comes before the end does not say whether the operation was new.
     async with real_world(site, seconds=FINISHED_SECONDS) as world:
         by_hand = await world.put_all(25, "g")
         commands = list(itertools.islice(creates("same"), 20))

@@ -17,7 +17,7 @@ from tests.runner.folder import processes_of, runs_folder
 from tests.runner.ports import BLOCK, BLOCKS, new_port, new_ports, take_block
 from tests.support.eventually import eventually
 
-# Each starts a process that outlives whoever started it, as the parts of a control plane do.
+# Each test starts a process that outlives its parent, as the parts of a control plane do.
 WAITING = """
 import pathlib, subprocess, time
 

@@ -1,8 +1,8 @@
 """The folder of one test run: what its tests start lives there, and ends with it.
 
 A run locks its folder for as long as it lives. So the next run of the same checkout can tell which
-folders nobody works in any more, and end what is left of those runs. Processes are found by a mark
-in their environment, which their children inherit.
+folders belong to dead runs, and end what is left of those. Processes are found by a mark in their
+environment, which their children inherit.
 """
 
 import fcntl

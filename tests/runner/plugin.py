@@ -125,7 +125,7 @@ class RunPlugin:
             self._terminal.flush()
 
     def pytest_keyboard_interrupt(self) -> None:
-        """End workers and servers at once: nobody looks at what they would still do."""
+        """End workers and servers at once: nothing reads what they would still do."""
         end_processes(self._run.path)
 
     def pytest_sessionstart(self) -> None:

@@ -7,8 +7,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 DEADLINE_SECONDS = 120.0
-# Whoever has waited for long can wait a little longer: looking costs the server, and on a busy
-# machine everybody looks at the same time.
+# A long wait looks less often: each look costs the server, and on a busy machine many tests wait.
 SHORTEST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 0.25
 PAUSE_SHARE = 0.1
