@@ -3,6 +3,8 @@ PYTHON ?= python3
 PY := .venv/bin/python
 # How many processes run tests, each with a control plane of its own.
 WORKERS ?= 3
+# Our programs start hundreds of times in a test run: what Python has compiled is kept.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help venv programs up down status logs test test-unit test-kube test-faults test-e2e test-kind soak bench lint fmt generate swagger lock images clean

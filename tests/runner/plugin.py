@@ -3,6 +3,7 @@
 Without workers both are in the same process.
 """
 
+import gc
 import signal
 import sys
 import threading
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.runner.environment import WORKER_FOLDER, begin_run, begin_worker
+from tests.runner.environment import WORKER_FOLDER, begin_run, begin_worker, share_cores
 from tests.runner.failure_logs import LogRecorder, new_log_folder
 from tests.runner.folder import RunFolder, end_processes
 from tests.runner.order import longest_first
@@ -42,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError("--keep waits for you at a failure: leave out -n")
         seed = choose_seed()
         run = begin_run(config.rootpath)
+        share_cores()
         began = time.strftime("%Y%m%d-%H%M%S")
         logs = new_log_folder(config.rootpath, f"{began}-{run.path.name}")
         config.option.basetemp = run.path / "t"
@@ -145,6 +147,13 @@ class WorkerPlugin:
         self._folder = folder
         self._ports = ports
         self._logs = LogRecorder((folder, Path(config.option.basetemp)), logs)
+        gc.disable()  # until all tests are collected: there is next to no garbage before
+
+    def pytest_collection_finish(self) -> None:
+        """Leave what was collected to no garbage collection: it stays until the end."""
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
