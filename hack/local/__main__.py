@@ -5,29 +5,13 @@ import asyncio
 import signal
 import sys
 from pathlib import Path
-from types import FrameType
 
 from hack.cluster.errors import ClusterError
 from hack.local import clusters, down, logs, ours, status, up
 from hack.local.home import ROOT, locked
+from hack.local.interruption import Interruption
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-class Interruption:
-    """A signal to stop; remembered, because Python drops what is raised inside a finaliser."""
-
-    def __init__(self) -> None:
-        self._has_come = False
-
-    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
-        self._has_come = True
-        raise KeyboardInterrupt
-
-    def honour(self) -> None:
-        """Raise what was dropped."""
-        if self._has_come:
-            raise KeyboardInterrupt
 
 
 def main() -> int:
@@ -92,8 +76,7 @@ def bring_up(home: Path, arguments: argparse.Namespace, interruption: Interrupti
         wanted = up.choose(home, arguments.cluster, arguments.nodes, arguments.gpus)
         try:
             binaries = clusters.binaries_for(wanted.cluster)
-            asyncio.run(up.bring_up(home, wanted, binaries))
-            interruption.honour()
+            asyncio.run(interruption.until_it_comes(up.bring_up(home, wanted, binaries)))
         except BaseException:
             for number in SIGNALS:
                 signal.signal(number, signal.SIG_IGN)

@@ -94,6 +94,7 @@ async def fresh(tmp_path: Path) -> AsyncIterator[LocalSystem]:
     """A system that was never up."""
     local = LocalSystem(tmp_path / "local")
     yield local
+    await local.kill_commands()
     await local.down()
 
 

@@ -32,6 +32,7 @@ class LocalSystem:
         self.ports = new_ports(PORTS)
         given = {"PYTHONPATH": str(ROOT), VARIABLE: f"{self.ports[0]}-{self.ports[-1]}"}
         self._environment = {**os.environ, **(environment or {}), **given}
+        self._commands: list[asyncio.subprocess.Process] = []
 
     def preferred_port(self, name: str) -> int:
         """The port that a server gets if nobody else has it."""
@@ -39,7 +40,7 @@ class LocalSystem:
 
     async def begin(self, *arguments: str) -> asyncio.subprocess.Process:
         """Start a command and let it run, as a script's background job: with Ctrl-C ignored."""
-        return await asyncio.create_subprocess_exec(
+        command = await asyncio.create_subprocess_exec(
             *("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh", sys.executable),
             *("-m", "hack.local", "--home", str(self.home), *arguments),
             cwd=ROOT,
@@ -48,6 +49,15 @@ class LocalSystem:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
+        self._commands.append(command)
+        return command
+
+    async def kill_commands(self) -> None:
+        """End the commands that still run: `down` would wait for them."""
+        for command in self._commands:
+            if command.returncode is None:
+                command.kill()
+                await command.wait()
 
     async def run(self, *arguments: str, answer: str = "") -> tuple[int, str]:
         """Run a command to its end: its exit code and all that it printed."""

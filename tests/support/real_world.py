@@ -1,10 +1,10 @@
 """A site on a real server, with the real controller, as a place where operations run."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from apiserver.gateway import Cluster
 from apiserver.services.catalogue import Catalogue
@@ -43,23 +43,32 @@ class RealWorld:
 
     async def put(self, name: str, spec: str) -> str:
         """Ready stock; its uid."""
+        uid = await self._create(name, spec)
+        await eventually(lambda: self._was_ready(name), seconds=LONGEST_WATCHLESS_SECONDS)
+        return uid
+
+    async def put_all(self, count: int, spec: str) -> set[str]:
+        """So many units of ready stock, which nobody takes meanwhile; their uids."""
+        names = (f"{spec}-stock-{number}" for number in range(count))
+        uids = set(await asyncio.gather(*(self._create(name, spec) for name in names)))
+        await eventually(
+            lambda: self._site.list("gpuunits", namespace=self.where.stock),
+            lambda stock: uids <= {each["metadata"]["uid"] for each in stock if is_ready(each)},
+            seconds=LONGEST_WATCHLESS_SECONDS,
+        )
+        return uids
+
+    async def _create(self, name: str, spec: str) -> str:
         body = a_unit(name, specName=spec, gpu=0, memory="1Mi")
         made = await self._site.create("gpuunits", body, namespace=self.where.stock)
-        await eventually(lambda: self._was_ready(name), seconds=LONGEST_WATCHLESS_SECONDS)
         return str(made["metadata"]["uid"])
 
     async def _was_ready(self, name: str) -> bool:
         """Also what somebody has taken already."""
         try:
-            found = await self._site.stock(name)
+            return is_ready(await self._site.stock(name))
         except RefusedError as error:
             return error.status == 404
-        return bool(found.get("status", {}).get("phase") == "Ready")
-
-    async def put_all(self, count: int, spec: str) -> set[str]:
-        """So many units of ready stock; their uids."""
-        names: Iterable[str] = (f"{spec}-stock-{number}" for number in range(count))
-        return set(await asyncio.gather(*(self.put(name, spec) for name in names)))
 
     def ever_ready(self) -> frozenset[str]:
         """Nobody has kept that here."""
@@ -68,6 +77,10 @@ class RealWorld:
     async def left(self) -> Snapshot:
         """What there is once it no longer changes."""
         return await still(lambda: Snapshot.of(self._gateway, self.where), self.clock)
+
+
+def is_ready(stock: Mapping[str, Any]) -> bool:
+    return bool(stock.get("status", {}).get("phase") == "Ready")
 
 
 @asynccontextmanager

@@ -22,16 +22,12 @@ from tests.support.eventually import eventually
 
 RBAC_API = "/apis/rbac.authorization.k8s.io/v1"
 OURS = f"/apis/{GROUP}/{VERSION}"
-# What makes other objects, in the order in which nobody makes them again.
-OUR_KINDS = tuple((OURS, kind) for kind in ("stockpools", "gpuunits", "functions", "gpustorages"))
 WORKLOADS = (
     ("/apis/apps/v1", "deployments"),
     ("/apis/apps/v1", "replicasets"),
     ("/apis/batch/v1", "jobs"),
     ("/api/v1", "persistentvolumeclaims"),
 )
-# What our programs keep from deletion until they are done with it.
-GUARDED = ((OURS, "functions"), (OURS, "gpustorages"), ("/apis/batch/v1", "jobs"))
 # The garbage collector of a new cluster learns of our kinds only every thirty seconds, and later
 # on a machine on which many other things run.
 COLLECTION_SECONDS = 120.0
@@ -150,25 +146,18 @@ async def new_site(plane: ControlPlane) -> AsyncIterator[Site]:
             yield Site(admin, names, *map(plane.layout.kubeconfig, accounts))
         finally:
             for each in names.units:
-                await end_all_work(admin, each)
-
-
-async def end_all_work(admin: Admin, namespace: str) -> None:
-    """Delete what holds GPUs or would be worked on; the namespace stays until the cluster goes.
-
-    To delete a namespace costs the cluster more requests than most tests.
-    """
-    for root, kind in OUR_KINDS:
-        await delete_all(admin, f"{root}/namespaces/{namespace}/{kind}")
-    for root, kind in GUARDED:
-        await release(admin, f"{root}/namespaces/{namespace}/{kind}")
-    await end_workloads(admin, namespace)
+                await end_workloads(admin, each)
 
 
 async def end_workloads(admin: Admin, namespace: str) -> None:
-    """Delete what a cluster makes pods and volumes of, and the pods."""
+    """Delete what a cluster makes pods and volumes of, and the pods: they hold GPUs.
+
+    All else stays until the cluster goes. To delete a namespace costs the cluster more requests
+    than most tests, and the garbage collector sends two for each child of an object of ours.
+    """
     for root, kind in WORKLOADS:
         await delete_all(admin, f"{root}/namespaces/{namespace}/{kind}")
+    await release(admin, f"/apis/batch/v1/namespaces/{namespace}/jobs")
     # Nobody else ends pods of local images.
     await delete_all(admin, f"/api/v1/namespaces/{namespace}/pods", gracePeriodSeconds="0")
 
@@ -176,7 +165,7 @@ async def end_workloads(admin: Admin, namespace: str) -> None:
 async def delete_all(admin: Admin, kind: str, **query: str) -> None:
     """Delete every object of a kind, and in the background what belongs to it."""
     query = {"propagationPolicy": "Background", **query}
-    # A server that nobody has asked for a kind of ours before answers 429 first.
+    # A server that was started again a moment ago answers 429 first.
     await eventually(
         lambda: admin.request("DELETE", kind, query=query),
         lambda answer: True,
@@ -186,7 +175,6 @@ async def delete_all(admin: Admin, kind: str, **query: str) -> None:
 
 async def release(admin: Admin, kind: str) -> None:
     """Take the finalizers off all objects of a kind: nobody works here any more who would."""
-    # A server that nobody has asked for a kind of ours before answers 429 first.
     found = await eventually(lambda: admin.get(kind), tolerate=RefusedError)
     for each in found["items"]:
         if each["metadata"].get("finalizers"):
@@ -204,11 +192,9 @@ async def grant(admin: Admin, names: Namespaces) -> None:
     last: tuple[str, Rule] | None = None
     for account, rules in ACCOUNTS.items():
         for shipped, namespace in where.items():
-            await admin.create(*binding(account, shipped, namespace))
-            held = (
-                replace(rule, namespace=namespace) for rule in rules if rule.namespace == shipped
-            )
-            last = next(((account, rule) for rule in held), last)
+            if held := [rule for rule in rules if rule.namespace == shipped]:
+                await admin.create(*binding(account, shipped, namespace))
+                last = (account, replace(held[0], namespace=namespace))
     for namespace in where.values():
         await has_service_account(admin, namespace)
     assert last is not None

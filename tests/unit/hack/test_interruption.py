@@ -1,0 +1,90 @@
+"""Ctrl-C during `make up`, also where Python drops what a signal's handler raises."""
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable, Iterator
+
+import pytest
+
+from hack.local.interruption import Interruption
+
+
+@pytest.fixture
+def interruption() -> Iterator[Interruption]:
+    """The handler of SIGINT for the length of the test."""
+    handler = Interruption()
+    before = signal.signal(signal.SIGINT, handler)
+    yield handler
+    signal.signal(signal.SIGINT, before)
+
+
+class Finalised:
+    """The signal comes while this is taken away."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+async def in_a_finaliser() -> None:
+    Finalised()
+    await asyncio.Event().wait()
+
+
+async def in_the_work() -> None:
+    signal.raise_signal(signal.SIGINT)
+    await asyncio.Event().wait()
+
+
+async def in_a_finaliser_at_the_end() -> None:
+    Finalised()
+
+
+async def while_it_waits() -> None:
+    asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGINT)
+    await asyncio.Event().wait()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(
+    "work", [in_a_finaliser, in_a_finaliser_at_the_end, in_the_work, while_it_waits]
+)
+def test_a_signal_is_heard(interruption: Interruption, work: Callable[[], Awaitable[None]]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(interruption.until_it_comes(work()))
+
+
+def test_work_that_is_interrupted_ends_in_its_own_way(interruption: Interruption) -> None:
+    ended = []
+
+    async def work() -> None:
+        try:
+            await while_it_waits()
+        finally:
+            await asyncio.sleep(0)
+            ended.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(interruption.until_it_comes(work()))
+    assert ended
+
+
+def test_without_a_signal_the_work_goes_to_its_end(interruption: Interruption) -> None:
+    done = []
+
+    async def work() -> None:
+        await asyncio.sleep(0)
+        done.append(True)
+
+    asyncio.run(interruption.until_it_comes(work()))
+    assert done
+
+
+async def test_who_cancels_the_work_without_a_signal_is_obeyed(
+    interruption: Interruption,
+) -> None:
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(interruption.until_it_comes(asyncio.sleep(60)))
+        await asyncio.sleep(0)
+        task.cancel()
+
+    assert task.cancelled()
