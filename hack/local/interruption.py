@@ -1,4 +1,4 @@
-"""A signal to stop, heard in whatever moment it comes."""
+"""Stop on a signal such as Ctrl-C, at any moment of the work."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -6,9 +6,9 @@ from types import FrameType
 
 
 class Interruption:
-    """The handler of such signals: raises KeyboardInterrupt, and sees to it that it is heard.
+    """A signal handler that raises KeyboardInterrupt, and cancels the work of `run`.
 
-    Python drops what a handler raises inside a finaliser. Work on a loop is cancelled then.
+    Raising alone is not enough: Python drops an exception that is raised inside a finaliser.
     """
 
     def __init__(self) -> None:
@@ -21,8 +21,8 @@ class Interruption:
             self._work.get_loop().call_soon_threadsafe(self._cancel, self._work)
         raise KeyboardInterrupt
 
-    async def until_it_comes(self, work: Awaitable[None]) -> None:
-        """Await the work; KeyboardInterrupt if a signal came meanwhile."""
+    async def run(self, work: Awaitable[None]) -> None:
+        """Await the work; raises KeyboardInterrupt if a signal came meanwhile."""
         self._work = asyncio.current_task()
         try:
             await work
@@ -35,6 +35,6 @@ class Interruption:
             raise KeyboardInterrupt
 
     def _cancel(self, work: asyncio.Task[None]) -> None:
-        """Only what nobody has cancelled: a second time would disturb how it ends."""
+        """Cancel the work once: a second time would interrupt its clean-up."""
         if not work.cancelling():
             work.cancel()

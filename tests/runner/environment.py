@@ -28,7 +28,7 @@ def begin_run(checkout: Path) -> RunFolder:
     return folder
 
 
-def share_cores() -> None:
+def limit_go_threads() -> None:
     """Have every Go program of the run use one thread, unless GOMAXPROCS says otherwise.
 
     With more it spends a fifth of its time on looking for work for the others, and the control

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.runner.environment import WORKER_FOLDER, begin_run, begin_worker, share_cores
+from tests.runner.environment import WORKER_FOLDER, begin_run, begin_worker, limit_go_threads
 from tests.runner.failure_logs import LogRecorder, new_log_folder
 from tests.runner.folder import RunFolder, end_processes
 from tests.runner.order import longest_first
@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError("--keep waits for you at a failure: leave out -n")
         seed = choose_seed()
         run = begin_run(config.rootpath)
-        share_cores()
+        limit_go_threads()
         began = time.strftime("%Y%m%d-%H%M%S")
         logs = new_log_folder(config.rootpath, f"{began}-{run.path.name}")
         config.option.basetemp = run.path / "t"

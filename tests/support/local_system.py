@@ -35,7 +35,7 @@ class LocalSystem:
         self._commands: list[asyncio.subprocess.Process] = []
 
     def preferred_port(self, name: str) -> int:
-        """The port that a server gets if nobody else has it."""
+        """The port that a server gets if it is free."""
         return dict(zip(PREFERRED_PORTS, self.ports, strict=False))[name]
 
     async def begin(self, *arguments: str) -> asyncio.subprocess.Process:

@@ -48,7 +48,7 @@ class RealWorld:
         return uid
 
     async def put_all(self, count: int, spec: str) -> set[str]:
-        """So many units of ready stock, which nobody takes meanwhile; their uids."""
+        """Make `count` units of stock and wait until all are ready; returns their uids."""
         names = (f"{spec}-stock-{number}" for number in range(count))
         uids = set(await asyncio.gather(*(self._create(name, spec) for name in names)))
         await eventually(

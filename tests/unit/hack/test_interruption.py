@@ -50,7 +50,7 @@ async def while_it_waits() -> None:
 )
 def test_a_signal_is_heard(interruption: Interruption, work: Callable[[], Awaitable[None]]) -> None:
     with pytest.raises(KeyboardInterrupt):
-        asyncio.run(interruption.until_it_comes(work()))
+        asyncio.run(interruption.run(work()))
 
 
 def test_work_that_is_interrupted_ends_in_its_own_way(interruption: Interruption) -> None:
@@ -64,7 +64,7 @@ def test_work_that_is_interrupted_ends_in_its_own_way(interruption: Interruption
             ended.append(True)
 
     with pytest.raises(KeyboardInterrupt):
-        asyncio.run(interruption.until_it_comes(work()))
+        asyncio.run(interruption.run(work()))
     assert ended
 
 
@@ -75,7 +75,7 @@ def test_without_a_signal_the_work_goes_to_its_end(interruption: Interruption) -
         await asyncio.sleep(0)
         done.append(True)
 
-    asyncio.run(interruption.until_it_comes(work()))
+    asyncio.run(interruption.run(work()))
     assert done
 
 
@@ -83,7 +83,7 @@ async def test_who_cancels_the_work_without_a_signal_is_obeyed(
     interruption: Interruption,
 ) -> None:
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(interruption.until_it_comes(asyncio.sleep(60)))
+        task = group.create_task(interruption.run(asyncio.sleep(60)))
         await asyncio.sleep(0)
         task.cancel()
 
