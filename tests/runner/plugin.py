@@ -15,7 +15,13 @@ from typing import Any
 
 import pytest
 
-from tests.runner.environment import WORKER_FOLDER, begin_run, begin_worker, limit_go_threads
+from tests.runner.environment import (
+    WORKER_FOLDER,
+    begin_run,
+    begin_worker,
+    limit_go_threads,
+    schedule_as_batch,
+)
 from tests.runner.failure_logs import LogRecorder, new_log_folder
 from tests.runner.folder import RunFolder, end_processes
 from tests.runner.order import longest_first
@@ -44,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
         seed = choose_seed()
         run = begin_run(config.rootpath)
         limit_go_threads()
+        schedule_as_batch()
         began = time.strftime("%Y%m%d-%H%M%S")
         logs = new_log_folder(config.rootpath, f"{began}-{run.path.name}")
         config.option.basetemp = run.path / "t"
