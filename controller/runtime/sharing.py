@@ -6,6 +6,7 @@ Measured with 20,000 objects of 2 KB: 2.5 KB an object instead of 6.5, for 13 mi
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -142,10 +143,10 @@ class Sharing(Generic[T]):
         part = self._of(hint, f"{place}[]")
         return None if part is None else lambda value: tuple([part(item) for item in value])
 
-    def _struct(self, model: type[Any], place: str) -> Share | None:
+    def _struct(self, model: Any, place: str) -> Share | None:
         if place.count(".") > DEEPEST:  # a model that holds itself has no end
             return None
-        hints = get_type_hints(model)
+        hints = fields_of(model)
         shares = {name: self._of(hints[name], f"{place}.{name}") for name in hints}
         parts = [(name, part) for name, part in shares.items() if part]
 
@@ -160,10 +161,17 @@ class Sharing(Generic[T]):
         return share
 
 
+@cache
+def fields_of(model: Any) -> Mapping[str, Any]:
+    """The type of each field; resolved once, because a model does not change."""
+    return get_type_hints(model)
+
+
 def is_struct(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, msgspec.Struct)
 
 
+@cache
 def is_whole(hint: Any) -> bool:
     """Whether equal values of this composite are of equal types, and can be keys."""
     return hint not in PLAIN and is_hashable(hint)
@@ -173,7 +181,7 @@ def is_hashable(hint: Any, within: tuple[Any, ...] = ()) -> bool:
     if hint in within:
         return False  # a model that holds itself
     if is_struct(hint):
-        parts = get_type_hints(hint).values()
+        parts = fields_of(hint).values()
         frozen = bool(hint.__struct_config__.frozen)
         return frozen and all(is_hashable(part, (*within, hint)) for part in parts)
     held = get_args(hint)

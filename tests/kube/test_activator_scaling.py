@@ -81,7 +81,7 @@ async def test_a_broken_function_and_one_without_stock_hold_up_nobody(
     status = await functions.says(broken, lambda status: status.get("phase") == "Failed")
     assert condition_of(status)["reason"] == "InvalidSpec"
 
-    await installation.stocked(1, empty, memory="64Mi")
+    await installation.seed(empty, 1)  # the function takes it as soon as it is ready
     status = await functions.says(starved, lambda status: status.get("phase") == "Ready")
     assert status["workerCounter"] == 1
 

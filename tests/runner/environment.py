@@ -29,13 +29,16 @@ def begin_run(checkout: Path) -> RunFolder:
     return folder
 
 
-def limit_go_threads() -> None:
-    """Have every Go program of the run use one thread, unless GOMAXPROCS says otherwise.
+def spare_go_programs() -> None:
+    """Have every Go program of the run use one thread, and more memory before it collects garbage.
 
-    With more it spends a fifth of its time on looking for work for the others, and the control
-    planes of all workers run beside each other anyway.
+    With more threads it spends a fifth of its time on looking for work for the others, and the
+    control planes of all workers run beside each other anyway. Garbage collection takes another
+    sixth of an API server's time: its heap is small, and it doubles often. GOMAXPROCS and GOGC in
+    the environment override both.
     """
     os.environ.setdefault("GOMAXPROCS", "1")
+    os.environ.setdefault("GOGC", "400")
 
 
 def schedule_as_batch() -> None:

@@ -9,7 +9,7 @@ T = TypeVar("T")
 DEADLINE_SECONDS = 120.0
 # A long wait looks less often: each look costs the server, and on a busy machine many tests wait.
 SHORTEST_PAUSE_SECONDS = 0.05
-LONGEST_PAUSE_SECONDS = 0.25
+LONGEST_PAUSE_SECONDS = 0.5
 PAUSE_SHARE = 0.1
 LONGEST_SHOWN = 2000
 

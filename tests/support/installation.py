@@ -33,11 +33,15 @@ class Installation:
     async def stocked(self, count: int, spec_name: str = "", **envelope: Any) -> str:
         """A spec of which `count` stock units are ready; without GPUs unless they are asked for."""
         spec = spec_name or new_name("spec")
+        await self.seed(spec, count, **envelope)
+        await self.ready_stock(spec, count)
+        return spec
+
+    async def seed(self, spec: str, count: int, **envelope: Any) -> None:
+        """Ask for `count` stock units of a spec, and do not wait for them."""
         asked = {} if spec in CATALOGUE else {"memory": "64Mi", **envelope}
         seed = {"operationID": new_name("seed"), "specName": spec, "replicas": count, **asked}
         assert (await self.api.post(STOCK, seed)).status == 202
-        await self.ready_stock(spec, count)
-        return spec
 
     async def ready_stock(self, spec: str, count: int) -> list[dict[str, Any]]:
         """The stock of a spec that can be had, once there are `count` of it."""
