@@ -12,3 +12,4 @@ def look_seldom() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
+    gc.enable()
