@@ -3,8 +3,8 @@
 import gc
 import sys
 
-# Loading modules leaves no garbage, and looking for it takes a sixth of the time that a start
-# takes. The program looks again once it is loaded.
+# Loading modules leaves no garbage; looking for it takes an eighth of the CPU of a start. `main`
+# enables the garbage collector again.
 gc.disable()
 
 from apiserver.main import main  # noqa: E402

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-SigningKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 LIFETIME = timedelta(days=365)
 CLOCK_SKEW = timedelta(minutes=5)
@@ -55,7 +55,7 @@ class Authority:
         """The private and public key files that sign and check ServiceAccount tokens."""
         private_path, public_path = self.folder / "sa.key", self.folder / "sa.pub"
         if not public_path.exists():
-            key = rsa_key()
+            key = new_rsa_key()
             write_key(private_path, key)
             public_path.write_bytes(
                 key.public_key().public_bytes(
@@ -64,15 +64,15 @@ class Authority:
             )
         return private_path, public_path
 
-    def _load_or_make(self) -> tuple[SigningKey, x509.Certificate]:
+    def _load_or_make(self) -> tuple[PrivateKey, x509.Certificate]:
         key_path = self.folder / "ca.key"
         if self.certificate_path.exists():
             key = serialization.load_pem_private_key(key_path.read_bytes(), password=None)
-            if isinstance(key, SigningKey):
+            if isinstance(key, PrivateKey):
                 return key, x509.load_pem_x509_certificate(self.certificate_path.read_bytes())
-        # The API server checks the signature of a client's certificate at every request, and that
-        # of an RSA key takes it a tenth of the time.
-        key = rsa_key()
+        # The API server verifies a client's certificate at every request. An RSA signature is
+        # verified three times as fast as one of an elliptic curve.
+        key = new_rsa_key()
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "gpu-runtime-local")])
         usage = key_usage(signs_certificates=True)
         certificate = (
@@ -148,11 +148,11 @@ def key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
     )
 
 
-def rsa_key() -> rsa.RSAPrivateKey:
+def new_rsa_key() -> rsa.RSAPrivateKey:
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
-def write_key(path: Path, key: SigningKey) -> None:
+def write_key(path: Path, key: PrivateKey) -> None:
     path.touch(mode=0o600)
     path.write_bytes(
         key.private_bytes(

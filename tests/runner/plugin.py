@@ -20,7 +20,7 @@ from tests.runner.environment import (
     begin_run,
     begin_worker,
     schedule_as_batch,
-    spare_go_programs,
+    tune_go_programs,
 )
 from tests.runner.failure_logs import LogRecorder, new_log_folder
 from tests.runner.folder import RunFolder, end_processes
@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError("--keep waits for you at a failure: leave out -n")
         seed = choose_seed()
         run = begin_run(config.rootpath)
-        spare_go_programs()
+        tune_go_programs()
         schedule_as_batch()
         began = time.strftime("%Y%m%d-%H%M%S")
         logs = new_log_folder(config.rootpath, f"{began}-{run.path.name}")
