@@ -5,6 +5,7 @@ import os
 import pwd
 import secrets
 import shutil
+import signal
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ from hack.cluster.readiness import until
 from hack.local.command import output_of
 
 PROCESS: Final = "postgres"
+STOP: Final = signal.SIGINT  # it does not wait until its clients have gone
 OWNER: Final = "owner"
 READER: Final = "reader"
 DEBIAN: Final = Path("/usr/lib/postgresql")
@@ -46,7 +48,10 @@ class DatabaseServer:
         self._folder = home / "postgresql"
         self._port = port
         listening = ("-h", HOST, "-p", str(port), "-c", "unix_socket_directories=")
-        arguments = (str(binaries / "postgres"), "-D", str(self._folder / "data"), *listening)
+        # Its memory is in files of the folder, which go with it.
+        memory = ("-c", "dynamic_shared_memory_type=mmap")
+        data = ("-D", str(self._folder / "data"))
+        arguments = (str(binaries / "postgres"), *data, *listening, *memory)
         self.process = Process(Command(PROCESS, (*lent(), *arguments)), home)
 
     @property

@@ -33,7 +33,8 @@ async def take_down(home: Path) -> None:
 async def stop_processes(home: Path) -> list[str]:
     """Our programs stop cleanly while their cluster is there; the cluster itself is killed.
 
-    Nothing of the cluster needs a clean stop: after kill -9 it starts again from the same data.
+    Nothing of the cluster needs a clean stop: after kill -9 it starts again from the same data. But
+    PostgreSQL leaves shared memory behind when it is killed.
     """
     ours: list[psutil.Process] = []
     parts: list[psutil.Process] = []
@@ -41,6 +42,7 @@ async def stop_processes(home: Path) -> list[str]:
         (parts if mark(process, NAME) in SERVERS else ours).append(process)
     names = sorted(mark(process, NAME) or str(process.pid) for process in [*ours, *parts])
     await end(ours, signal.SIGTERM)
+    await end([each for each in parts if mark(each, NAME) == database.PROCESS], database.STOP)
     await end([*ours, *parts], signal.SIGKILL)
     await reaped([*ours, *parts])
     for name in names:

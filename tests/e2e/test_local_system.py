@@ -46,6 +46,7 @@ GROUPS = [
 ]
 
 
+SHARED_MEMORY = Path("/proc/sysvipc/shm")
 CLUSTER = frozenset(("etcd", "kube-apiserver"))
 # A leader that cannot renew its lease for ten seconds ends; nothing says how long an `up` takes.
 LEADERS = frozenset(("activator", "controller"))
@@ -230,12 +231,20 @@ async def test_one_more_api_runs_beside_the_first_and_goes_down_with_it(
     assert extra.returncode == 0
 
 
+def makers_of_shared_memory() -> set[int]:
+    """The pids of those who have made segments that are still there; Linux alone tells."""
+    _, *segments = SHARED_MEMORY.read_text().splitlines() if SHARED_MEMORY.exists() else [""]
+    return {int(segment.split()[4]) for segment in segments}
+
+
 async def test_down_leaves_nothing(fresh: LocalSystem) -> None:
     await fresh.up("--nodes", "1", "--gpus", "2")
     _, health = await get(f"{fresh.environment()['BASE_URL']}/api/v1/health")
     assert (health["data"]["nodeCount"], health["data"]["totalGPUCapacity"]) == (1, 2)
+    pids = set(fresh.running().values())
     await fresh.down()
     assert fresh.running() == {}
+    assert not pids & makers_of_shared_memory()
     assert not fresh.home.exists()
     code, report = await fresh.run("status")
     assert (code, "make up" in report) == (1, True)
