@@ -1,7 +1,8 @@
 """The application: routes, what they need, and what surrounds them."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry
@@ -79,7 +80,9 @@ def create_app(parts: Parts) -> web.Application:
     app.router.add_routes(surface)
     app[keys.ASSETS] = swagger_assets()
     app[keys.UI_ASSETS] = ui_assets()
-    app[keys.DOCUMENT] = document(surface, parts.version)
+    # Making it takes 50 ms of a start, and most replicas are never asked for it.
+    made_once: Callable[[], Mapping[str, object]] = cache(partial(document, surface, parts.version))
+    app[keys.DOCUMENT] = made_once
     _provide(app, parts)
     return app
 

@@ -1,6 +1,6 @@
 """Where handlers find what main has built."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
 from aiohttp import web
@@ -29,7 +29,7 @@ HEALTH = web.AppKey("health", Health)
 READINESS = web.AppKey("readiness", Readiness)
 ASSETS: web.AppKey[Mapping[str, Asset]] = web.AppKey("assets")
 UI_ASSETS: web.AppKey[Mapping[str, Asset]] = web.AppKey("ui assets")
-DOCUMENT: web.AppKey[Mapping[str, object]] = web.AppKey("document")
+DOCUMENT: web.AppKey[Callable[[], Mapping[str, object]]] = web.AppKey("document")
 LIMITS = web.AppKey("limits", Limits)
 DETACHED = web.AppKey("detached", Detached)
 WAITS = web.AppKey("waits", Waits)

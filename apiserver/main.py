@@ -24,7 +24,6 @@ from apiserver.breaker import Breaker
 from apiserver.clock import Clock, SystemClock
 from apiserver.config import Config, SpecConfig
 from apiserver.deadline import Allowance
-from apiserver.garbage import look_seldom
 from apiserver.gateway import Cluster
 from apiserver.jetstream.gateway import JetStream
 from apiserver.kube import kubeconfig
@@ -56,6 +55,7 @@ from shared import command_line, configuration, logfmt
 from shared.configuration import ConfigurationError
 from shared.envelope_rules import envelope_problems
 from shared.exitcode import ExitCode
+from shared.garbage import look_seldom
 from shared.v1alpha1.envelope import Envelope
 from shared.version import version
 

@@ -18,6 +18,7 @@ from controller.runtime.process import first, new_registry, stop_event
 from shared import command_line, configuration, logfmt
 from shared.configuration import ConfigurationError
 from shared.exitcode import ExitCode
+from shared.garbage import look_seldom
 from shared.version import version
 
 PROGRAM: Final = command_line.Program(
@@ -38,6 +39,7 @@ def main(arguments: Sequence[str]) -> ExitCode:
     try:
         config = configuration.load(Config, given.config, given.overrides)
         logfmt.configure(config.log_level, sys.stderr)
+        look_seldom()
         return asyncio.run(run(config))
     except (ConfigurationError, ElectionSettingsError, AccessError) as error:
         sys.stderr.write(f"bad configuration:\n{error}\n")

@@ -16,7 +16,7 @@ async def page(_: web.Request) -> web.Response:
 
 async def doc(request: web.Request) -> web.Response:
     """Serve the OpenAPI document."""
-    return web.json_response(request.app[keys.DOCUMENT])
+    return web.json_response(request.app[keys.DOCUMENT]())
 
 
 async def static(request: web.Request) -> web.Response:

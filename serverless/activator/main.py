@@ -20,6 +20,7 @@ from serverless.activator.parts import NAME, Assembly, keys
 from shared import command_line, configuration, logfmt
 from shared.configuration import ConfigurationError
 from shared.exitcode import ExitCode
+from shared.garbage import look_seldom
 from shared.version import version
 
 PROGRAM: Final = command_line.Program(
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str]) -> ExitCode:
     try:
         config = configuration.load(Config, given.config, given.overrides)
         logfmt.configure(config.log_level, sys.stderr)
+        look_seldom()
         return asyncio.run(run(config))
     except (ConfigurationError, ElectionSettingsError, AccessError) as error:
         sys.stderr.write(f"bad configuration:\n{error}\n")

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from shared.garbage import look_seldom
 from tests.runner.environment import (
     WORKER_FOLDER,
     begin_run,
@@ -24,7 +25,7 @@ from tests.runner.environment import (
 )
 from tests.runner.failure_logs import LogRecorder, new_log_folder
 from tests.runner.folder import RunFolder, end_processes
-from tests.runner.order import longest_first
+from tests.runner.order import order_of_start
 from tests.runner.ports import PortBlock
 from tests.runner.progress import Progress
 from tests.runner.seeds import VARIABLE, choose_seed
@@ -66,7 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items[:] = longest_first(items)
+    items[:] = order_of_start(items)
 
 
 class RunPlugin:
@@ -157,10 +158,8 @@ class WorkerPlugin:
         gc.disable()  # until all tests are collected: there is next to no garbage before
 
     def pytest_collection_finish(self) -> None:
-        """Leave what was collected to no garbage collection: it stays until the end."""
-        gc.enable()
-        gc.collect()
-        gc.freeze()
+        """Leave the collected tests, which stay until the end, to no garbage collection."""
+        look_seldom()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:

@@ -3,7 +3,8 @@
 import gc
 from typing import Final
 
-# Requests leave next to none; with Python's own thresholds a sixth of the time goes into looking.
+# Our programs leave next to none; with Python's own thresholds looking takes a sixth of the API's
+# time.
 THRESHOLDS: Final = (20_000, 20, 50)
 
 
