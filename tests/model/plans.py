@@ -1,9 +1,11 @@
 """Plans, carried out on the model and checked."""
 
 import asyncio
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from random import Random
 
+from tests.model.loop import model_loop
 from tests.model.world import ModelWorld
 from tests.support.faulty import Fault
 from tests.support.invariants import (
@@ -14,6 +16,13 @@ from tests.support.invariants import (
 )
 from tests.support.plan import Plan, has_enough_for_all, plan_of
 from tests.support.schedule import Schedule
+
+
+def all_checked(seeds: Iterable[int]) -> Iterator[Rest]:
+    """Run the plan of each seed, one after the other."""
+    with asyncio.Runner(loop_factory=model_loop) as runner:
+        for seed in seeds:
+            yield runner.run(checked(seed))
 
 
 async def checked(seed: int) -> Rest:
