@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PY := .venv/bin/python
 # How many processes run tests, each with a control plane of its own.
-WORKERS ?= 4
+WORKERS ?= 5
 # Our programs start hundreds of times in a test run: what Python has compiled is kept.
 unexport PYTHONDONTWRITEBYTECODE
 

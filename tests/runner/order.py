@@ -1,26 +1,50 @@
-"""Which tests begin first."""
+"""The order in which test files start."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Final
 
 import pytest
 
-# The small ones are last: they fill what the large ones leave.
-TIERS: Final = ("e2e", "faults", "kube", "unit")
+from tests.runner.progress import file_of
+
+# Each tier is spread over this share of the order, so that there is always a file that does not
+# wait. Tiers with long files end early: a long file at the end keeps all but one process idle.
+TIER_SHARES: Final = {"e2e": 0.5, "faults": 0.7, "kube": 0.8, "unit": 1.0}
+# Files with a time limit of their own need most CPU. Several at once take much longer than one
+# after the other.
+LONG_SHARE: Final = 0.4
 
 
-def longest_first(items: Sequence[pytest.Item]) -> list[pytest.Item]:
-    """The same tests, first those that may take longest; otherwise in their order."""
-    return sorted(items, key=lambda item: (-allowed_seconds(item), tier(item)))
+def order_of_start(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Sort tests by the position of their file; a file's tests stay together and in order.
+
+    Files of unknown tiers are last.
+    """
+    files = [list(tests) for _, tests in groupby(items, lambda item: file_of(item.nodeid))]
+    long = [file for file in files if has_long_limit(file)]
+    others = [file for file in files if not has_long_limit(file)]
+    placed = spread(long, LONG_SHARE)
+    for name, share in TIER_SHARES.items():
+        placed += spread([file for file in others if tier(file) == name], share)
+    placed += [(1.0, file) for file in others if tier(file) not in TIER_SHARES]
+    placed.sort(key=lambda each: each[0])
+    return [item for _, file in placed for item in file]
 
 
-def allowed_seconds(item: pytest.Item) -> float:
-    """The limit that a test has of its own; 0 without one."""
-    marker = item.get_closest_marker("timeout")
-    return float(marker.args[0]) if marker else 0.0
+def spread(
+    files: Sequence[list[pytest.Item]], share: float
+) -> list[tuple[float, list[pytest.Item]]]:
+    """Pair each file with its position from 0 to below `share`, all equally far apart."""
+    return [(share * number / len(files), file) for number, file in enumerate(files)]
 
 
-def tier(item: pytest.Item) -> int:
-    """The place of a test's folder among the others; unknown ones are last."""
-    name = item.nodeid.split("/")[1] if item.nodeid.count("/") else ""
-    return TIERS.index(name) if name in TIERS else len(TIERS)
+def has_long_limit(file: Iterable[pytest.Item]) -> bool:
+    """Tell whether a test of the file has a time limit of its own; all of those are long."""
+    return any(item.get_closest_marker("timeout") for item in file)
+
+
+def tier(file: Sequence[pytest.Item]) -> str:
+    """Name the folder below `tests` that the file is in; empty when it is in none."""
+    parts = file[0].nodeid.split("/")
+    return parts[1] if len(parts) > 2 else ""
