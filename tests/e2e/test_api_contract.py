@@ -59,6 +59,8 @@ include-name = "POST /api/v1/serverless/functions/{requestID}/invoke"
 parameters = { "waitSeconds" = 1 }
 """
 
+pytestmark = pytest.mark.timeout(900)  # a minute, but not on every machine
+
 
 @pytest.fixture
 async def api(site: Site, tmp_path: Path) -> AsyncIterator[Running]:
@@ -116,7 +118,12 @@ async def schemathesis(url: str, folder: Path) -> tuple[int, str]:
     process = await asyncio.create_subprocess_exec(
         *command, cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
-    report, _ = await process.communicate()
+    try:
+        report, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
     return process.returncode or 0, report.decode()
 
 

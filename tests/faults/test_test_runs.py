@@ -33,6 +33,12 @@ def test_two():
     start("two")
     time.sleep(600)
 """
+# Loading all plugins takes a run longer than all else that it does here.
+ENVIRONMENT = {
+    "PYTHONPATH": str(ROOT),
+    "PYTEST_ADDOPTS": "",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+}
 PASSING = "def test_nothing():\n    pass\n"
 FAILING = """
 def test_that_fails(tmp_path):
@@ -60,12 +66,12 @@ class Checkout:
     async def run(self, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
         """A run for the length of the block, in a process group of its own."""
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "pytest", "-p", "tests.runner.plugin"),
+            *(sys.executable, "-m", "pytest", "-p", "xdist", "-p", "tests.runner.plugin"),
             *("-p", "no:cacheprovider", "--rootdir", str(self.folder)),
             *("-o", "console_output_style=classic", "--no-loadscope-reorder"),
             *(*arguments, "tests"),
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, **ENVIRONMENT},
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
