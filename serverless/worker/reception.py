@@ -37,19 +37,29 @@ class Reception:
         self._me = me
         self._metrics = metrics
         self._attempts: dict[str, Attempt] = {}
+        self._in_hand: set[int] = set()
         self._is_abandoned = False
 
     async def receive(self, given: Delivery) -> None:
-        """Deal with one message to the end."""
+        """Deal with one message to the end; ignore it while an earlier delivery of it is in hand.
+
+        It comes again to a worker that stood still for longer than the ack wait, and goes on.
+        """
         call = call_in(given, self._place.queue.names)
         invocation_id = call.invocation_id if call else ""
         with logfmt.bound(requestID=self._me.request_id, invocationID=invocation_id):
+            if given.sequence in self._in_hand:
+                log.warning("delivered_again")
+                return
+            self._in_hand.add(given.sequence)
             try:
                 await self._deal(given, call)
             except OvertakenError:
                 log.info("overtaken")  # whoever was faster deals with the message too
             except (QueueError, UnreadableRecordError) as error:
                 log.warning("left_alone", extra={"reason": str(error)})
+            finally:
+                self._in_hand.discard(given.sequence)
 
     def nudge(self, invocation_id: str) -> None:
         """Somebody has changed this invocation's record."""

@@ -20,7 +20,7 @@ from tests.support.function_world import ACK_WAIT_SECONDS, FunctionWorld, new_wo
 from tests.support.recording_framework import RecordingFramework, recording
 from tests.support.skewed_clock import SkewedClock
 from tests.support.tcp_proxy import TCPProxy
-from tests.support.worker_life import Traits, a_worker
+from tests.support.worker_life import STEADY, Traits, a_worker
 
 T = TypeVar("T")
 
@@ -93,6 +93,24 @@ async def test_a_worker_that_was_cut_off_for_longer_than_the_ack_wait_changes_no
     outcomes = {(each.run, each.state, each.worker, each.attempts) for each in after.outcomes}
     assert outcomes == {(1, State.SUCCEEDED, "next", 2), (2, State.SUCCEEDED, "next", 1)}
     assert len(before.outcomes) == 1
+
+
+async def test_a_message_that_comes_again_to_the_same_worker_is_no_further_attempt(
+    queue_server: QueueServer, world: FunctionWorld
+) -> None:
+    """Three times, as often as it may be tried; without heartbeats its ack wait ends each time."""
+    async with (
+        recording(world.executions) as (framework, socket),
+        a_worker(
+            queue_server.admin_url, world.request_id, socket, traits=Traits("slow", pace=STEADY)
+        ),
+    ):
+        await world.submit("it", attributes={"wait": True}, max_attempts=3)
+        await eventually(world.deliveries, lambda times: times > 3)
+        framework.let_go.set()
+        seen = await world.over()
+    (outcome,) = seen.outcomes
+    assert (outcome.state, outcome.attempts) == (State.SUCCEEDED, 1)
 
 
 @pytest.mark.parametrize("outage", ["killed", "paused"])

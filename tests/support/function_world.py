@@ -163,6 +163,14 @@ class FunctionWorld:
         """Whether every message has been dealt with."""
         return not await self._queued()
 
+    async def deliveries(self) -> int:
+        """How often messages were handed to workers, the same one again included."""
+        info = await self._js.consumer_info(
+            self.names.invocations_stream, consumer_of(self.request_id)
+        )
+        assert info.delivered is not None
+        return info.delivered.consumer_seq
+
     async def large_body(self, name: str, data: bytes) -> Body:
         """An object as any client of object stores makes it."""
         store = await self._js.object_store(self.names.bodies_of(self.request_id))
