@@ -20,6 +20,7 @@ import pytest
 from hack.cluster.ports import HOST
 from hack.local.home import ROOT
 from shared.version import version
+from tests.runner.folder import marked
 from tests.runner.ports import new_port
 from tests.support.dockerfile import Instruction, Workshop, last, stages
 from tests.support.eventually import eventually
@@ -103,7 +104,7 @@ def started(built: Path, final: list[Instruction], *flags: str) -> subprocess.Po
         group=NOBODY,
         extra_groups=(),
         cwd=built,
-        env={"HOME": "/tmp", "PATH": "/usr/bin:/bin", "PYTHONUNBUFFERED": "1"},  # noqa: S108
+        env=marked({"HOME": "/tmp", "PATH": "/usr/bin:/bin", "PYTHONUNBUFFERED": "1"}),  # noqa: S108
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -145,7 +146,7 @@ def test_the_tools_of_the_base_are_taken_out(tmp_path: Path) -> None:
     library = base / "lib" / "python{}.{}".format(*sys.version_info[:2])
     (library / "ensurepip").mkdir()
     there, path = command.replace("/usr/local", str(base)), f"{base / 'bin'}:{os.environ['PATH']}"
-    subprocess.run(("/bin/sh", "-ec", there), env={"PATH": path}, check=True)
+    subprocess.run(("/bin/sh", "-ec", there), env=marked({"PATH": path}), check=True)
 
     assert not list(library.glob("site-packages/*.dist-info"))
     assert not (library / "ensurepip").exists()

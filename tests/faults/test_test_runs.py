@@ -39,6 +39,12 @@ ENVIRONMENT = {
     "PYTEST_ADDOPTS": "",
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
 }
+UNMARKED = """
+import subprocess
+
+def test_that_starts_a_process_of_its_own():
+    subprocess.run(("true",), env={"PATH": "/usr/bin:/bin"}, check=True)
+"""
 PASSING = "def test_nothing():\n    pass\n"
 FAILING = """
 def test_that_fails(tmp_path):
@@ -172,6 +178,17 @@ async def test_a_failure_names_its_logs_and_each_file_has_a_line(
     assert "sums differ" in (folder / "call.txt").read_text()
     (log,) = folder.glob("*server.log")
     assert log.read_text() == "server_started\n"
+
+
+async def test_a_process_that_would_not_be_found_after_the_run_is_not_started(
+    checkout: Checkout,
+) -> None:
+    checkout.write(UNMARKED)
+    async with checkout.run() as process:
+        code, output = await result_of(process)
+    assert code == 1, output
+    assert "UnmarkedProcessError" in output
+    assert "give it marked(environment)" in output
 
 
 async def test_a_kept_failure_waits_for_a_person(checkout: Checkout) -> None:

@@ -16,6 +16,7 @@ from hack.cluster.process import Process
 from hack.cluster.queue import QueueServer
 from shared.invocation.record import Body
 from shared.invocation.state import State
+from tests.runner.folder import marked
 from tests.runner.seeds import seeds
 from tests.support.eventually import eventually
 from tests.support.function_world import UNHURRIED_SECONDS, FunctionWorld, new_world, runs
@@ -211,7 +212,7 @@ async def started(*arguments: str) -> asyncio.subprocess.Process:
         *(sys.executable, *module, *arguments),
         stdout=pipe,
         stderr=pipe,
-        env=environment,
+        env=marked(environment),
         preexec_fn=heed_ctrl_c,
     )
 

@@ -13,6 +13,7 @@ import pytest
 from hack.cluster.controlplane import ControlPlane
 from hack.local.home import ROOT
 from shared import wellknown
+from tests.runner.folder import marked
 from tests.support.eventually import eventually
 from tests.support.gpu_storages import a_storage, simulated, storage, storage_with, was_filled
 from tests.support.our_controller import controlled
@@ -62,7 +63,7 @@ def shell(installed: ControlPlane, tmp_path: Path) -> Any:
         done = subprocess.run(
             ("/bin/sh", "-euc", commands),
             cwd=tmp_path,
-            env=environment,
+            env=marked(environment),
             capture_output=True,
             text=True,
             check=False,

@@ -10,10 +10,10 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 import psutil
 
@@ -23,6 +23,10 @@ MARK: Final = "GPU_RUNTIME_TEST_RUN"
 LOCK: Final = "lock"
 KILL_ROUNDS: Final = 20
 KILL_SECONDS: Final = 5.0
+
+
+class UnmarkedProcessError(Exception):
+    """A test wanted to start a process without the mark of its run."""
 
 
 class RunFolder:
@@ -98,6 +102,24 @@ def processes_of(run: Path) -> list[psutil.Process]:
     """Every live process that a test of the run started, directly or not, but not this one."""
     others = (each for each in psutil.process_iter() if each.pid != os.getpid())
     return [each for each in others if belongs_to(each, run)]
+
+
+def marked(environment: Mapping[str, str]) -> dict[str, str]:
+    """Add the mark of this run to an environment that is not inherited as a whole."""
+    return {**environment, MARK: os.environ[MARK]}
+
+
+def require_mark(event: str, arguments: tuple[Any, ...]) -> None:
+    """Refuse to start a process that a run which is killed would leave behind; an audit hook."""
+    if event == "subprocess.Popen" and not is_marked(arguments[3]):
+        raise UnmarkedProcessError(
+            f"{arguments[1]} would not be found after the run: give it marked(environment)"
+        )
+
+
+def is_marked(environment: Mapping[str, str] | None) -> bool:
+    """Tell whether a process with this environment, or with all of ours, belongs to the run."""
+    return environment is None or MARK in environment or HOME in environment
 
 
 def belongs_to(process: psutil.Process, run: Path) -> bool:

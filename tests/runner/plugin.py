@@ -24,7 +24,7 @@ from tests.runner.environment import (
     tune_go_programs,
 )
 from tests.runner.failure_logs import LogRecorder, new_log_folder
-from tests.runner.folder import RunFolder, end_processes
+from tests.runner.folder import RunFolder, end_processes, require_mark
 from tests.runner.order import order_of_start
 from tests.runner.ports import PortBlock
 from tests.runner.progress import Progress
@@ -155,6 +155,7 @@ class WorkerPlugin:
         self._folder = folder
         self._ports = ports
         self._logs = LogRecorder((folder, Path(config.option.basetemp)), logs)
+        sys.addaudithook(require_mark)
         gc.disable()  # until all tests are collected: there is next to no garbage before
 
     def pytest_collection_finish(self) -> None:
