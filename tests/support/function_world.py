@@ -169,7 +169,7 @@ class FunctionWorld:
             self.names.invocations_stream, consumer_of(self.request_id)
         )
         assert info.delivered is not None
-        return info.delivered.consumer_seq
+        return int(info.delivered.consumer_seq)
 
     async def large_body(self, name: str, data: bytes) -> Body:
         """An object as any client of object stores makes it."""
