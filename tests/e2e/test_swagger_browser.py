@@ -18,7 +18,10 @@ from tests.support.products import Running
 from tests.support.queue_server import new_queue
 from tests.support.site import Site
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason=MISSING)
+pytestmark = [
+    pytest.mark.skipif(PROGRAM is None, reason=MISSING),
+    pytest.mark.timeout(900),  # half a minute, but not on every machine
+]
 
 UNITS, STORAGES = "/api/v1/gpu-units", "/api/v1/gpu-storages"
 OPERATOR = "/api/v1/operator"
