@@ -76,7 +76,7 @@ def bring_up(home: Path, arguments: argparse.Namespace, interruption: Interrupti
         wanted = up.choose(home, arguments.cluster, arguments.nodes, arguments.gpus)
         try:
             binaries = clusters.binaries_for(wanted.cluster)
-            asyncio.run(interruption.run(up.bring_up(home, wanted, binaries)))
+            interruption.run(up.bring_up(home, wanted, binaries))
         except BaseException:
             for number in SIGNALS:
                 signal.signal(number, signal.SIG_IGN)

@@ -1,7 +1,7 @@
 """Stop on a signal such as Ctrl-C, at any moment of the work."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Coroutine
 from types import FrameType
 
 
@@ -21,18 +21,22 @@ class Interruption:
             self._work.get_loop().call_soon_threadsafe(self._cancel, self._work)
         raise KeyboardInterrupt
 
-    async def run(self, work: Awaitable[None]) -> None:
-        """Await the work; raises KeyboardInterrupt if a signal came meanwhile."""
-        self._work = asyncio.current_task()
+    def run(self, work: Coroutine[None, None, None]) -> None:
+        """Run the work in an event loop; raises KeyboardInterrupt if a signal came meanwhile."""
         try:
-            await work
+            asyncio.run(self._do(work))
         except asyncio.CancelledError:
             if not self._has_come:
                 raise
-        finally:
-            self._work = None
         if self._has_come:
             raise KeyboardInterrupt
+
+    async def _do(self, work: Coroutine[None, None, None]) -> None:
+        self._work = asyncio.current_task()
+        try:
+            await work
+        finally:
+            self._work = None
 
     def _cancel(self, work: asyncio.Task[None]) -> None:
         """Cancel the work once: a second time would interrupt its clean-up."""
