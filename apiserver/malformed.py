@@ -57,10 +57,16 @@ class Fallback:
 
 
 class _Protocol(web.RequestHandler):
-    __slots__ = ("_fallback", "_head_timer")
+    """One connection; `expects_request` says that a request may be on its way.
+
+    Either none has come yet, or the answer to the last one has said that the connection is kept.
+    """
+
+    __slots__ = ("_fallback", "_head_timer", "expects_request")
 
     def __init__(self, manager: web.Server, fallback: Fallback, **options: Any) -> None:
         super().__init__(manager, **options)
+        self.expects_request = True
         self._fallback = fallback
         self._head_timer: asyncio.TimerHandle | None = None
 
@@ -130,12 +136,10 @@ class EnvelopeRunner(web.AppRunner):
         super().__init__(app, **options)
         self._fallback = fallback
 
-    def has_idle_connections(self) -> bool:
-        """Whether a caller keeps a connection for later."""
+    def expects_requests(self) -> bool:
+        """Tell whether a caller has a connection on which a request may be on its way."""
         connections = self.server.connections if self.server else []
-        return any(
-            each.is_between_requests() for each in connections if isinstance(each, _Protocol)
-        )
+        return any(each.expects_request for each in connections if isinstance(each, _Protocol))
 
     async def _make_server(self) -> web.Server:
         plain = await super()._make_server()
@@ -151,12 +155,19 @@ def _covered(handler: Handler, fallback: Fallback) -> Handler:
     """An Expect header is judged before any middleware, and refused by an exception."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
+        expect_request(request, expected=False)
         try:
             return await handler(request)
         except web.HTTPExpectationFailed:
             return fallback.answer(request, InvalidRequestError("only 100-continue is expected"))
 
     return answer
+
+
+def expect_request(request: web.Request, *, expected: bool) -> None:
+    """Note whether another request may follow this one on its connection."""
+    if isinstance(request.protocol, _Protocol):
+        request.protocol.expects_request = expected
 
 
 def reason(status: int, error: BaseException | None) -> ServiceError:

@@ -8,7 +8,13 @@ from typing import Final
 
 from aiohttp import hdrs, web
 
-from apiserver.malformed import LONGEST_ADDRESS, LONGEST_HEADER, EnvelopeRunner, Fallback
+from apiserver.malformed import (
+    LONGEST_ADDRESS,
+    LONGEST_HEADER,
+    EnvelopeRunner,
+    Fallback,
+    expect_request,
+)
 from shared.address import Address
 
 # aiohttp waits this long twice, for the handler and then for its connection, and rounds up:
@@ -65,17 +71,19 @@ class Parting:
     def __init__(self) -> None:
         self.has_begun = False
 
-    async def tell(self, _: web.Request, response: web.StreamResponse) -> None:
+    async def tell(self, request: web.Request, response: web.StreamResponse) -> None:
         """Say so in `response`, whose own header was decided before."""
         if self.has_begun:
             response.force_close()
             response.headers[hdrs.CONNECTION] = "close"
+        elif response.keep_alive:
+            expect_request(request, expected=True)
 
 
 async def _part(runner: EnvelopeRunner) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(PARTING):
-            while runner.has_idle_connections():  # noqa: ASYNC110 - aiohttp tells nobody
+            while runner.expects_requests():  # noqa: ASYNC110 - aiohttp tells nobody
                 await asyncio.sleep(PARTING_LOOK)
 
 

@@ -21,7 +21,7 @@ from tests.support.eventually import eventually
 
 
 class SlowApp:
-    """One route that answers when the test lets it, and one that answers at once."""
+    """Routes that answer, or end their answer, when the test lets them, and one that is quick."""
 
     def __init__(self) -> None:
         self.entered = asyncio.Event()
@@ -29,6 +29,7 @@ class SlowApp:
         self.stopping = asyncio.Event()
         self.app = web.Application()
         self.app.router.add_get("/slow", self._slow)
+        self.app.router.add_get("/long", self._long)
         self.app.router.add_post("/quick", self._quick)
         self.app.on_shutdown.append(self._on_shutdown)
 
@@ -36,6 +37,12 @@ class SlowApp:
         self.entered.set()
         await self.release.wait()
         return web.Response(text="finished")
+
+    async def _long(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await self.release.wait()
+        return response
 
     async def _quick(self, _: web.Request) -> web.Response:
         return web.Response(text="done")
@@ -96,6 +103,27 @@ async def test_who_keeps_a_connection_is_answered_on_it_and_told_to_open_another
         assert await running is ExitCode.CLEAN
 
     assert (first.status, first.headers.get("Connection")) == (200, None)
+    assert (last.status, last.headers.get("Connection")) == (200, "close")
+
+
+async def test_who_was_being_told_that_the_connection_is_kept_may_ask_once_more(
+    unused_tcp_port: int,
+) -> None:
+    slow, work, readiness = SlowApp(), Work(), Readiness(lambda: OFF)
+    process = Process(readiness, {"work": work.run})
+    address = Address("127.0.0.1", unused_tcp_port)
+    async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
+        running = group.create_task(process.run(listening(slow.app, address, a_fallback())))
+        await work.begun.wait()
+        async with session.get(f"{address.url}/long") as begun:
+            process.stop()
+            await eventually(reasons_of(readiness))
+            slow.release.set()
+            await begun.read()
+        last = await _post(session, f"{address.url}/quick")
+        assert await running is ExitCode.CLEAN
+
+    assert (begun.status, begun.headers.get("Connection")) == (200, None)
     assert (last.status, last.headers.get("Connection")) == (200, "close")
 
 
