@@ -7,6 +7,7 @@ import asyncio
 import itertools
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from random import Random
 
 import pytest
@@ -119,9 +120,9 @@ async def told(world: RealWorld, commands: list[CreateUnit | SeedStock]) -> list
 
     async with asyncio.TaskGroup() as group:
         kept = [group.create_task(replicas.keep_one()) for _ in range(REPLICAS)]
-        await eventually(lambda: all_alive(replicas))
-        answers = await asyncio.gather(*map(one, commands))
-        replicas.close()
+        with closing(replicas):
+            await eventually(lambda: all_alive(replicas))
+            answers = await asyncio.gather(*map(one, commands))
         for task in kept:
             task.cancel()
     return answers

@@ -15,7 +15,7 @@ from apiserver.places import UNITS
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.readiness import answers, until
 from hack.local import ours
-from tests.support.api_gateway import gateway_of
+from tests.support.api_gateway import ObserverClient, gateway_of
 from tests.support.eventually import eventually
 from tests.support.full_cluster import ready_units
 from tests.support.http import get
@@ -66,7 +66,10 @@ class System:
 @pytest.fixture
 async def system(installed: ControlPlane, site: Site, tmp_path: Path) -> AsyncIterator[System]:
     objects = await rendered(installed, "default")
-    async with gateway_of(site.api_kubeconfig) as gateway, AsyncExitStack() as processes:
+    async with (
+        gateway_of(site.api_kubeconfig, client=ObserverClient) as observer,
+        AsyncExitStack() as processes,
+    ):
 
         async def start(program: ours.Program, name: str) -> Running:
             changes = shipped(objects, program, site)
@@ -78,7 +81,7 @@ async def system(installed: ControlPlane, site: Site, tmp_path: Path) -> AsyncIt
             start(ours.RUNTIME_API, "one"),
             start(ours.RUNTIME_API, "two"),
         )
-        world = RealWorld(site, gateway)
+        world = RealWorld(site, observer, observer)
         rotation = await processes.enter_async_context(Rotation(one.url, two.url))
         yield System(site, world, (leading, standby), (one, two), rotation, [])
 

@@ -11,7 +11,7 @@ import pytest
 
 from hack.cluster.controlplane import ControlPlane
 from hack.local import ours
-from tests.support.api_gateway import gateway_of
+from tests.support.api_gateway import ObserverClient, gateway_of
 from tests.support.http_callers import HttpCallers
 from tests.support.invariants import check, everybody_is_served
 from tests.support.products import Running, running
@@ -47,13 +47,13 @@ async def system(installed: ControlPlane, site: Site, tmp_path: Path) -> AsyncIt
     election = {"enabled": False, "namespace": site.namespaces.system}
     controller = changes(site) | {"kubeconfig": str(site.kubeconfig), "leaderElection": election}
     async with (
-        gateway_of(site.api_kubeconfig) as gateway,
+        gateway_of(site.api_kubeconfig, client=ObserverClient) as observer,
         running(ours.CONTROLLER, tmp_path / "controller", controller) as controlling,
         running(ours.RUNTIME_API, tmp_path / "one", api) as one,
         running(ours.RUNTIME_API, tmp_path / "two", api) as two,
     ):
         callers = HttpCallers([one.url, two.url], SPEC)
-        world = RealWorld(site, gateway)
+        world = RealWorld(site, observer, observer)
         yield System(installed, world, (one, two), controlling, callers)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import random
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -178,10 +179,11 @@ async def test_any_schedule_of_faults_keeps_the_promise(
     async with recording(world.executions) as (_, socket), asyncio.TaskGroup() as group:
         chaos = Chaos(world, proxy, queue_server, randomness)
         lives = [group.create_task(chaos.lives(f"worker-{number}", socket)) for number in range(3)]
-        for _ in range(8):
-            await chaos.strike()
-        proxy.heal()
-        await world.over()
+        with closing(chaos):
+            for _ in range(8):
+                await chaos.strike()
+            proxy.heal()
+            await world.over()
         for life in lives:
             life.cancel()
 
@@ -200,11 +202,16 @@ class Chaos:
         self._proxy = proxy
         self._url = through(proxy, server)
         self._randomness = randomness
+        self._is_closed = False
         self._queues: dict[str, FaultyQueue] = {}
 
+    def close(self) -> None:
+        """Let no worker be born any more."""
+        self._is_closed = True
+
     async def lives(self, name: str, socket: Path) -> None:
-        """One life after the other."""
-        for life in itertools.count():
+        """One life after the other, until closed and cancelled."""
+        for life in itertools.takewhile(lambda _: not self._is_closed, itertools.count()):
             queue = FaultyQueue(QueueNames(), 0, Fault.NONE)
             self._queues[name] = queue
             traits = Traits(f"{name}-{life}", queue)

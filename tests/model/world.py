@@ -28,6 +28,10 @@ class ModelWorld:
         self.where = Surroundings(STOCK, INSTANCE, SYSTEM, Catalogue(), FOR_EVER)
         self._server = ModelServer(lambda: randomness.randrange(MOST_LAG))
 
+    @property
+    def observer(self) -> Cluster:
+        return self.cluster()
+
     def cluster(self) -> Cluster:
         return ModelClient(self._server, self.clock)
 

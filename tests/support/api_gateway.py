@@ -4,11 +4,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
+import aiohttp
 from prometheus_client import CollectorRegistry
 
 from apiserver.clock import SystemClock
 from apiserver.kube.access import Access
+from apiserver.kube.call import Call
 from apiserver.kube.credentials import Credentials
 from apiserver.kube.gateway import KubeGateway
 from apiserver.kube.kubeconfig import from_kubeconfig
@@ -16,10 +19,30 @@ from apiserver.kube.metrics import RestMetrics
 from apiserver.kube.rest import RestClient, new_session
 from tests.support.tcp_proxy import TCPProxy
 
+OBSERVER_SECONDS: Final = 60.0
+OBSERVER_TIMEOUT: Final = aiohttp.ClientTimeout(total=OBSERVER_SECONDS)
+
+
+class ObserverClient(RestClient):
+    """Gives each call a minute: a look at a busy cluster fails no test. Not for watches."""
+
+    async def send(self, call: Call, *, within: float = OBSERVER_SECONDS) -> bytes:
+        """The body of a success, or a ClusterError."""
+        return await super().send(call, within=within)
+
+    async def _request(
+        self, access: Access, call: Call, _: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        return await super()._request(access, call, OBSERVER_TIMEOUT)
+
 
 @asynccontextmanager
 async def gateway_of(
-    kubeconfig: Path, *, through: TCPProxy | None = None, registry: CollectorRegistry | None = None
+    kubeconfig: Path,
+    *,
+    through: TCPProxy | None = None,
+    registry: CollectorRegistry | None = None,
+    client: type[RestClient] = RestClient,
 ) -> AsyncIterator[KubeGateway]:
     """A gateway with the access of `kubeconfig`, for the length of the block."""
     clock = SystemClock()
@@ -31,4 +54,4 @@ async def gateway_of(
     credentials = Credentials(load, await load(), clock)
     metrics = RestMetrics(registry or CollectorRegistry())
     async with new_session("test") as session:
-        yield KubeGateway(RestClient(session, credentials, metrics, clock))
+        yield KubeGateway(client(session, credentials, metrics, clock))

@@ -10,7 +10,7 @@ from apiserver.gateway import Cluster
 from apiserver.services.catalogue import Catalogue
 from apiserver.use_cases import Surroundings
 from hack.cluster.admin import RefusedError
-from tests.support.api_gateway import gateway_of
+from tests.support.api_gateway import ObserverClient, gateway_of
 from tests.support.eventually import eventually
 from tests.support.hurried_clock import HurriedClock
 from tests.support.our_controller import controlled
@@ -22,10 +22,16 @@ ANSWER_SECONDS: Final = 20.0
 
 
 class RealWorld:
-    """Stock takes no GPU here, so that hundreds fit."""
+    """Stock takes no GPU here, so that hundreds fit.
 
-    def __init__(self, site: Site, gateway: Cluster, seconds: float = ANSWER_SECONDS) -> None:
+    `gateway` is the way to Kubernetes of the processes that run in the test.
+    """
+
+    def __init__(
+        self, site: Site, gateway: Cluster, observer: Cluster, seconds: float = ANSWER_SECONDS
+    ) -> None:
         names = site.namespaces
+        self.observer = observer
         self.clock = HurriedClock()
         self.where = Surroundings(names.stock, names.instance, names.system, Catalogue(), seconds)
         self._site = site
@@ -76,7 +82,7 @@ class RealWorld:
 
     async def left(self) -> Snapshot:
         """What there is once it no longer changes."""
-        return await still(lambda: Snapshot.of(self._gateway, self.where), self.clock)
+        return await still(lambda: Snapshot.of(self.observer, self.where), self.clock)
 
 
 def is_ready(stock: Mapping[str, Any]) -> bool:
@@ -89,5 +95,9 @@ async def real_world(site: Site, seconds: float = ANSWER_SECONDS) -> AsyncIterat
 
     `seconds` of the hurried clock after it was asked the API answers, finished or not.
     """
-    async with gateway_of(site.api_kubeconfig) as gateway, controlled(site):
-        yield RealWorld(site, gateway, seconds)
+    async with (
+        gateway_of(site.api_kubeconfig) as gateway,
+        gateway_of(site.api_kubeconfig, client=ObserverClient) as observer,
+        controlled(site),
+    ):
+        yield RealWorld(site, gateway, observer, seconds)

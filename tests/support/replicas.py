@@ -16,7 +16,10 @@ class Replicas:
         self.alive: list[UseCases] = []
 
     def close(self) -> None:
-        """Start no more; a group that is cancelled while a process dies may forget the first."""
+        """Start no more processes; to be called before those that are kept are cancelled.
+
+        A task group that is cancelled while its process dies raises the death, and nothing else.
+        """
         self._is_closed = True
 
     async def keep_one(self) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from random import Random
 from typing import Protocol
 
@@ -32,8 +32,13 @@ class World(Protocol):
     @property
     def where(self) -> Surroundings: ...
 
+    @property
+    def observer(self) -> Cluster:
+        """The test's own way to reach it, which waits for slow answers."""
+        ...
+
     def cluster(self) -> Cluster:
-        """A way to reach it on which nothing goes wrong."""
+        """The way of one of the processes to reach it; nothing goes wrong on it yet."""
         ...
 
     async def control(self, client: Cluster) -> None:
@@ -56,7 +61,7 @@ class Schedule:
         self._plan = plan
         self._world = world
         self._randomness = randomness
-        self._objects = world.cluster()
+        self._objects = world.observer
         self._faulty = True
         self._processes = Processes(world.where, world.clock, randomness)
         self._replicas = Replicas(self._new_process)
@@ -72,10 +77,10 @@ class Schedule:
         async with asyncio.TaskGroup() as group:
             processes = [self._replicas.keep_one() for _ in range(self._plan.replicas)]
             background = [group.create_task(each) for each in (self._controller(), *processes)]
-            await self._everybody()
-            self._faulty = False
-            left = await still(self._look, self._world.clock)
-            self._replicas.close()
+            with closing(self._replicas):
+                await self._everybody()
+                self._faulty = False
+                left = await still(self._look, self._world.clock)
             for task in background:
                 task.cancel()
         return rest_of(

@@ -92,12 +92,12 @@ class Struck:
             await process.workshop.join(command.operation_id, nothing, within=30.0)
 
     async def _is_over(self, command: CreateUnit | SeedStock) -> bool:
-        seen = await Snapshot.of(self._world.cluster(), self._world.where)
+        seen = await Snapshot.of(self._world.observer, self._world.where)
         of_it = [each for each in seen.records if each.spec.operation_id == command.operation_id]
         return all(map(is_final, of_it))
 
     async def _nothing_is_open(self) -> bool:
-        seen = await Snapshot.of(self._world.cluster(), self._world.where)
+        seen = await Snapshot.of(self._world.observer, self._world.where)
         return all(map(is_final, seen.records))
 
 

@@ -1,0 +1,47 @@
+"""The processes of a test that die and are started again."""
+
+import asyncio
+from contextlib import closing
+from types import SimpleNamespace
+from typing import cast
+
+from apiserver.use_cases import UseCases
+from tests.support.eventually import eventually
+from tests.support.faulty import Killed
+from tests.support.replicas import Replicas
+
+
+async def for_ever() -> None:
+    await asyncio.Event().wait()
+
+
+RESTING = SimpleNamespace(run=for_ever)
+
+
+async def dying_when_cancelled() -> None:
+    try:
+        await for_ever()
+    finally:
+        raise Killed
+
+
+async def test_a_process_that_dies_while_the_test_ends_is_not_started_again() -> None:
+    started = []
+
+    def start() -> UseCases:
+        started.append(True)
+        workshop = SimpleNamespace(run=dying_when_cancelled)
+        return cast(UseCases, SimpleNamespace(workshop=workshop, resumption=RESTING))
+
+    replicas = Replicas(start)
+
+    async def alive() -> list[UseCases]:
+        return replicas.alive
+
+    async with asyncio.TaskGroup() as group:
+        kept = group.create_task(replicas.keep_one())
+        with closing(replicas):
+            await eventually(alive)
+        kept.cancel()
+
+    assert len(started) == 1
