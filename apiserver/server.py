@@ -83,7 +83,7 @@ class Parting:
 async def _part(runner: EnvelopeRunner) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(PARTING):
-            while runner.expects_requests():  # noqa: ASYNC110 - aiohttp tells nobody
+            while runner.expects_requests():  # noqa: ASYNC110 - aiohttp has no event for it
                 await asyncio.sleep(PARTING_LOOK)
 
 

@@ -43,7 +43,7 @@ async def events(request: web.Request) -> web.StreamResponse:
     """Tell what is to be seen until the viewer goes, is too slow, or the process stops."""
     with keys.service(request, keys.FEED).seat() as seat:
         response = web.StreamResponse(headers=_STREAM)
-        response.force_close()  # a process that stops need not wait for what comes after it
+        response.force_close()  # no request follows on this connection: a stop waits for none
         request[DEADLINE].lift()
         await response.prepare(request)
         request[RECORDING].answered(response.status)

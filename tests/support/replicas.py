@@ -16,9 +16,10 @@ class Replicas:
         self.alive: list[UseCases] = []
 
     def close(self) -> None:
-        """Start no more processes; to be called before those that are kept are cancelled.
+        """Start no more processes; call this before `keep_one` is cancelled.
 
-        A task group that is cancelled while its process dies raises the death, and nothing else.
+        A task group that is cancelled while its process dies raises Killed alone: the cancellation
+        is lost.
         """
         self._is_closed = True
 

@@ -56,7 +56,7 @@ def test_a_signal_is_heard(
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
         interruption.run(work())
-    gc.collect()  # asyncio logs an exception that nobody has taken when its task goes
+    gc.collect()  # asyncio logs an exception that was never retrieved when its task is collected
     assert not caplog.messages
 
 
