@@ -1,0 +1,209 @@
+"""The HTTP API on a model of Kubernetes and of the queue, which write down what is written."""
+
+import asyncio
+import itertools
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any, Final, cast
+
+import msgspec
+from nats.aio.msg import Msg
+from prometheus_client import CollectorRegistry
+
+from apiserver.breaker import Breaker
+from apiserver.config import Config
+from apiserver.gateway import Body
+from apiserver.jetstream.bodies import BodyBuckets
+from apiserver.jetstream.caller import Caller
+from apiserver.jetstream.gateway import queue_on
+from apiserver.main import surroundings
+from apiserver.queue import QueueConnection
+from apiserver.queue_gateway import Wakes
+from apiserver.resources import (
+    FUNCTIONS,
+    GPU_STORAGES,
+    GPU_UNITS,
+    OPERATIONS,
+    STOCK_POOLS,
+    Resource,
+)
+from apiserver.serverless_use_cases import ServerlessUseCases, World
+from apiserver.use_cases import UseCases
+from shared.invocation.queue_names import QueueNames
+from shared.invocation.streams import StreamLimits
+from tests.model.client import ModelClient
+from tests.model.server import Document, ModelServer
+from tests.model.turnstile import Turnstile, settle
+from tests.unit.apiserver.handlers.api import API, running
+from tests.unit.golden.recorded_queue import RecordedQueue
+
+RESOURCES: Final[dict[str, Resource[Any]]] = {
+    each.plural: each for each in (FUNCTIONS, GPU_STORAGES, GPU_UNITS, OPERATIONS, STOCK_POOLS)
+}
+# What every world has in its configuration.
+CONFIGURATION: Final = {
+    "specs": {
+        "g1.1": {
+            "memory": "64Gi",
+            "cpu": "8",
+            "gpu": 1,
+            "gpuResource": "example.com/gpu",
+            "nodeSelector": {"zone": "a"},
+            "tolerations": [{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}],
+            "shmSize": "8Gi",
+        }
+    }
+}
+
+
+class RecordedServer(ModelServer):
+    """Writes down every write, also one that fails."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.writes: list[dict[str, Any]] = []
+        for each in given.get("found", ()):
+            self.do({"verb": "create", **each})
+            status = {"status": each["body"].get("status", {})}
+            self.do({"verb": "patch", "at": f"{each['at']} status", "body": status})
+        for each in given.get("writes", ()):
+            self.do(each)
+        self.writes.clear()
+
+    def do(self, write: Mapping[str, Any]) -> None:
+        """Carry out a write as it was written down."""
+        plural, place, *part = write["at"].split(" ")
+        resource, (namespace, name) = RESOURCES[plural], place.split("/")
+        match write["verb"]:
+            case "create":
+                self.create(resource, namespace, write["body"])
+            case "patch":
+                self.patch(resource, namespace, name, write["body"], " ".join(part))
+            case _:
+                self.delete(resource, namespace, name, write["body"]["uid"], "")
+
+    def create(self, resource: Resource[Any], namespace: str, body: Body) -> Document:
+        self._note("create", f"{resource.plural} {namespace}/{body['metadata']['name']}", body)
+        return super().create(resource, namespace, body)
+
+    def patch(
+        self, resource: Resource[Any], namespace: str, name: str, body: Body, subresource: str
+    ) -> Document:
+        place = f"{resource.plural} {namespace}/{name} {subresource}".strip()
+        self._note("patch", place, body)
+        return super().patch(resource, namespace, name, body, subresource)
+
+    def delete(
+        self, resource: Resource[Any], namespace: str, name: str, uid: str, version: str
+    ) -> None:
+        self._note("delete", f"{resource.plural} {namespace}/{name}", {"uid": uid})
+        super().delete(resource, namespace, name, uid, version)
+
+    def _note(self, verb: str, place: str, body: Body) -> None:
+        written = msgspec.json.decode(msgspec.json.encode(body))
+        self.writes.append({"verb": verb, "at": place, "body": written})
+
+
+class StillClock(Turnstile):
+    """A clock that stands still, and lets everybody pass at once."""
+
+    async def passed(self) -> None:
+        """Do not wait."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Let the others go on."""
+        await asyncio.sleep(0)
+
+
+class RecordedCaller(Caller):
+    """Asks the recorded queue."""
+
+    def __init__(self, queue: RecordedQueue, clock: StillClock) -> None:
+        super().__init__(cast(QueueConnection, None), Breaker(clock))
+        self._queue = queue
+
+    async def ask(
+        self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None
+    ) -> Msg:
+        return await self._queue.request(subject, payload, headers=headers)
+
+    async def say(self, subject: str, payload: bytes, reply: str = "") -> None:
+        await self._queue.publish(subject, payload, reply)
+
+
+class RecordedWorld:
+    """One replica of the API, by what it is given.
+
+    `found` is what is in Kubernetes, `writes` what became of that since, and `kept` what is in the
+    queue.
+    """
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self.server = RecordedServer(given)
+        self.queue = RecordedQueue(given.get("kept", {}))
+        clock, numbers = StillClock(Random(0)), itertools.count(len(given.get("writes", ())))
+        client, registry = ModelClient(self.server, clock), CollectorRegistry()
+        where = surroundings(msgspec.convert(CONFIGURATION, Config))
+
+        def make_id() -> str:
+            return f"id-{next(numbers)}"
+
+        caller, names = RecordedCaller(self.queue, clock), QueueNames()
+        bodies = BodyBuckets(caller, names, StreamLimits(), make_id, clock.now)
+        queue = queue_on(caller, names, bodies, cast(Wakes, None))
+        self.use_cases = UseCases(client, where, registry, clock, Random(0), make_id)
+        world = World(registry, clock, make_id)
+        creation = self.use_cases.function_creation
+        self.serverless = ServerlessUseCases(client, queue, where, creation, world)
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[API]:
+        """Answer requests for the length of the block."""
+        known, serverless = self.use_cases, self.serverless
+        async with (
+            asyncio.TaskGroup() as group,
+            running(
+                stock=known.stock,
+                pools=known.pools,
+                units=known.units,
+                storages=known.storages,
+                functions=serverless.functions,
+                invocations=serverless.invocations,
+                invocation_index=serverless.index,
+            ) as api,
+        ):
+            shop = group.create_task(known.workshop.run())
+            await settle()
+            yield api
+            await settle()
+            shop.cancel()
+
+    async def ask(self, given: Mapping[str, Any]) -> int:
+        """Answer one HTTP request, and give the status of the answer."""
+        body = json.dumps(given["body"]) if "body" in given else given.get("text", "")
+        method, _, path = given["request"].partition(" ")
+        async with self.serving() as api:
+            answer = await api.call(
+                method, path, (body * given.get("times", 1)).encode(), **given.get("headers", {})
+            )
+        return answer.status
+
+    async def resume(self) -> None:
+        """Finish the unfinished records, as a replica does that has seen them twice."""
+        async with self.serving():
+            known = await self.use_cases.resumption.resume(set())
+            await self.use_cases.resumption.resume(known)
+
+
+async def asked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Tell what comes of an HTTP request: its status, and what was written and sent for it."""
+    world = RecordedWorld(given)
+    told = {"status": await world.ask(given), **written(world)}
+    return {name: each for name, each in told.items() if each}
+
+
+def written(world: RecordedWorld) -> dict[str, Any]:
+    """Tell what was written to Kubernetes and sent to the queue."""
+    return {"writes": world.server.writes, "sent": world.queue.sent}

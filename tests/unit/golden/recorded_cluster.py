@@ -1,0 +1,112 @@
+"""The Kubernetes of a controller without a server: it keeps objects and writes down the writes."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from random import Random
+from typing import Any, Final, cast
+
+import msgspec
+
+from controller import kinds
+from controller.runtime.client import Client
+from controller.runtime.decoding import Listing
+from controller.runtime.errors import NotFoundError
+from controller.runtime.events import EventRecorder
+from controller.runtime.informer import Informer
+from controller.runtime.key import ObjectKey
+from controller.runtime.kind import Kind
+from controller.runtime.rest import Call, RestClient
+from tests.model.server import merged
+from tests.support.virtual_clock import VirtualClock
+
+Document = dict[str, Any]
+
+KINDS: Final[dict[str, Kind[Any]]] = {
+    each.name: each for each in vars(kinds).values() if isinstance(each, Kind)
+}
+
+
+class RecordedCluster:
+    """Answers a client's calls; what is written has effect, and is written down."""
+
+    def __init__(self, found: Iterable[Document], manager: str) -> None:
+        self.writes: list[Document] = []
+        self._objects = {path_of(each): identified(each) for each in found}
+        self._version = 100
+        self.clock = VirtualClock()
+        self.client = Client(cast(RestClient, self), manager)
+        self.recorder = EventRecorder(self.client, self.clock, Random(7), manager, "instance")
+
+    async def send(self, call: Call, *, within: float = 30.0) -> bytes:
+        """Do what the server would."""
+        if call.method == "GET":
+            return msgspec.json.encode(self._read(call))
+        body = json.loads(call.body or b"{}")
+        query = "&".join(f"{name}={value}" for name, value in call.query.items())
+        to = f"{call.method} {call.path}{f'?{query}' if query else ''}"
+        self.writes.append({"call": to, "type": call.content_type, "body": body})
+        return msgspec.json.encode(self._write(call, body))
+
+    async def flush_events(self) -> None:
+        """Write the Events that wait."""
+        await self.recorder._flush()
+
+    def fill(self, informers: Iterable[Informer[Any]]) -> None:
+        """Let the caches know everything."""
+        for informer in informers:
+            decoder = self.client.decoder(informer.kind)
+            known = [
+                decoder.object(msgspec.json.encode(each))
+                for each in self._objects.values()
+                if each["kind"] == informer.kind.name
+                and informer.covers(informer.kind, each["metadata"].get("namespace", ""))
+            ]
+            informer.replace(Listing(known, "1"))
+
+    def _read(self, call: Call) -> Document:
+        if (found := self._objects.get(call.path)) is not None:
+            return found
+        items = list(self._listed(call))
+        if not items and call.path.rpartition("/")[2] not in {k.plural for k in KINDS.values()}:
+            raise NotFoundError(str(call), status=404)
+        return {"metadata": {"resourceVersion": "1"}, "items": items}
+
+    def _listed(self, call: Call) -> Iterator[Document]:
+        name, _, value = call.query.get("labelSelector", "").partition("=")
+        for path, each in self._objects.items():
+            is_there = path.rpartition("/")[0] == call.path
+            if is_there and (not name or each["metadata"].get("labels", {}).get(name) == value):
+                yield each
+
+    def _write(self, call: Call, body: Document) -> Document:
+        self._version += 1
+        version = {"resourceVersion": str(self._version)}
+        if call.method == "DELETE":
+            gone = self._objects.pop(call.path)["metadata"]["uid"]
+            return {"kind": "Status", "details": {"uid": gone}}
+        if call.method == "POST":
+            made = identified({**body, "metadata": {**body["metadata"], **version}})
+            if "dryRun" not in call.query:
+                self._objects[f"{call.path}/{made['metadata']['name']}"] = made
+            return made
+        path = call.path.removesuffix("/status")
+        new = identified(merged(self._objects.get(path, {}), body))
+        new["metadata"] |= version
+        self._objects[path] = new
+        return new
+
+
+def path_of(document: Document) -> str:
+    meta = document["metadata"]
+    return KINDS[document["kind"]].path(ObjectKey(meta.get("namespace", ""), meta["name"]))
+
+
+def identified(document: Mapping[str, Any]) -> Document:
+    """The object with what the server gives to each."""
+    meta = document["metadata"]
+    made = {
+        "uid": f"uid-of-{meta.get('name', '')}",
+        "resourceVersion": "1",
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+    }
+    return {**document, "metadata": {**made, **meta}}

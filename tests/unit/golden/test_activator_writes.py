@@ -1,0 +1,156 @@
+"""What the activator of release 0.1.0 (commit 0e22fbe) wrote, sent and asked for.
+
+That release made the data file: of each turn and each sweep over what stands beside it, its writes
+to Kubernetes, its messages to the queue and its requests to the API. The password of a worker
+follows from a key, and a worker's Secret may be older than the activator that lets it in.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final, cast
+
+import aiohttp
+import msgspec
+import pytest
+from prometheus_client import CollectorRegistry
+
+from controller.runtime.cache import Cache
+from controller.runtime.informer import Informer
+from controller.runtime.informer_metrics import InformerMetrics
+from controller.runtime.key import ObjectKey
+from controller.runtime.loops import Loops
+from controller.runtime.reflector import Scope
+from serverless.activator import leading
+from serverless.activator.config import Config
+from serverless.activator.credentials import user_named
+from serverless.activator.kinds import FUNCTIONS, GPU_UNITS
+from serverless.activator.leading import Leading, request_ids
+from serverless.activator.measures import Measures
+from serverless.activator.parts import NAME
+from serverless.activator.reconciler import FunctionReconciler
+from serverless.activator.reports import Reports
+from serverless.activator.sight import BY_REQUEST, Sights
+from serverless.credentials.secret import missing
+from serverless.queue.connection import QueueConnection
+from shared.invocation.queue_names import QueueNames
+from tests.unit.golden.data import Case, cases, plain
+from tests.unit.golden.recorded_cluster import RecordedCluster
+from tests.unit.golden.recorded_queue import RecordedQueue
+
+WHERE: Final = "runtime-instance"
+KEY: Final = b"the key of all workers"
+
+
+@dataclass
+class RecordedSession:
+    """Answers requests to the API as a case says, and writes them down."""
+
+    status: int
+    requests: list[dict[str, Any]] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def request(
+        self,
+        method: str,
+        url: str,
+        json: object,
+        headers: Mapping[str, str],
+        timeout: object,  # noqa: ASYNC109 - as the library has it
+    ) -> AsyncIterator["RecordedSession"]:
+        given = {"headers": dict(headers)} if headers else {}
+        self.requests.append({"request": f"{method} {url}", **given, "body": plain(json)})
+        yield self
+
+    async def read(self) -> bytes:
+        return b'{"data":{}}'
+
+
+@dataclass(frozen=True)
+class Connected:
+    """A connection that stands."""
+
+    client: RecordedQueue
+
+
+class RecordedActivator:
+    """A leading activator on what it is given."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self.cluster = RecordedCluster(given["found"], NAME)
+        self.queue = RecordedQueue(given.get("kept", {}), given.get("consumers", ()))
+        self.session = RecordedSession(given.get("status", 201))
+        client, clock = self.cluster.client, self.cluster.clock
+        registry, randomness = CollectorRegistry(), Random(7)
+        metrics = InformerMetrics(registry)
+        scopes = Scope(FUNCTIONS, WHERE), Scope(GPU_UNITS, WHERE)
+        functions = Informer(client, scopes[0], metrics, clock, randomness)
+        by_request = {BY_REQUEST: request_ids}
+        units = Informer(client, scopes[1], metrics, clock, randomness, by_request)
+        self.cluster.fill([functions, units])
+        connection = cast(QueueConnection, Connected(self.queue))
+        around = leading.Surroundings(
+            config=msgspec.convert({"runtimeApiURL": "http://api"}, Config),
+            client=client,
+            session=cast(aiohttp.ClientSession, self.session),
+            recorder=self.cluster.recorder,
+            functions=Cache({WHERE: functions}),
+            units=Cache({WHERE: units}),
+            queue=connection,
+            reports=Reports(connection, QueueNames(), clock),
+            worker_key=KEY,
+            fence=lambda: None,
+            clock=clock,
+        )
+        measures = Measures(registry)
+        self.leader = Leading(around, Loops(registry, clock, randomness), measures)
+        sights = Sights(around.units, around.reports, clock)
+        hands = self.leader._hands()
+        self.reconciler = FunctionReconciler(around.functions, sights, hands, measures, clock)
+
+
+async def done(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is written, sent and asked for by sweeps and by turns over the function."""
+    made = RecordedActivator(given)
+    await made.leader.depths.look()
+    for each in given["does"]:
+        if each == "sweep":
+            await made.leader.sweep.round()
+        else:
+            await made.reconciler.reconcile(ObjectKey(WHERE, "echo"))
+    await made.cluster.flush_events()
+    told = {
+        "writes": made.cluster.writes,
+        "sent": made.queue.sent,
+        "asked": made.session.requests,
+    }
+    return {name: each for name, each in told.items() if each}
+
+
+def let_in(given: Mapping[str, str]) -> list[object]:
+    """Whom a name and a password prove somebody to be."""
+    user = user_named(given["user"])
+    assert user is not None
+    proof = user.is_proven_by(given["password"], KEY)
+    return [user.request_id, user.function_uid, user.inbox_prefix, proof]
+
+
+def users(known: dict[str, str]) -> dict[str, str]:
+    """What is added to the Secret of all who use the queue, where the dice fall like this."""
+    return missing(known, lambda count: bytes(range(count)))
+
+
+@pytest.mark.parametrize("case", cases("activator_writes", "work"))
+async def test_a_function_is_looked_after_as_before(case: Case) -> None:
+    assert await done(case.given) == case.made
+
+
+@pytest.mark.parametrize("case", cases("activator_writes", "workers"))
+def test_a_worker_is_let_in_as_before(case: Case) -> None:
+    assert let_in(case.given) == case.made
+
+
+@pytest.mark.parametrize("case", cases("activator_writes", "users"))
+def test_the_users_of_the_queue_are_those_of_before(case: Case) -> None:
+    assert users(case.given) == case.made

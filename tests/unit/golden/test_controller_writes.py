@@ -1,0 +1,82 @@
+"""What the controller of release 0.1.0 (commit 0e22fbe) wrote for objects that it found.
+
+That release made the data file by one or more turns over the objects that stand beside its writes:
+children with their hashes, marks, finalizers, locks, statuses, deletions and Events. The pods of
+units are in tests/unit/controller/gpuunit/golden: of their Deployments only the hash is here.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from random import Random
+from typing import Any, Final
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from controller.caches import Caches
+from controller.gpustorage import setup as storages
+from controller.gpuunit import setup as units
+from controller.lookup import Lookup
+from controller.operation.reconciler import OperationReconciler
+from controller.parts import NAME
+from controller.runtime.informer_metrics import InformerMetrics
+from controller.runtime.key import ObjectKey
+from controller.runtime.reconcile import ReconcileError, Result
+from controller.runtime.writer import Writer
+from controller.stockpool.reconciler import StockPoolReconciler
+from tests.support.gpu_units import settings
+from tests.unit.controller.gpustorage.kept import SETTINGS
+from tests.unit.golden.data import Case, cases
+from tests.unit.golden.recorded_cluster import RecordedCluster
+
+DAY: Final = 86400.0
+
+Turn = Callable[[ObjectKey], Awaitable[Result]]
+
+
+def turns(cluster: RecordedCluster) -> dict[str, Turn]:
+    """A turn over an object of each kind."""
+    client, clock, recorder = cluster.client, cluster.clock, cluster.recorder
+    metrics, where = InformerMetrics(CollectorRegistry()), settings().namespaces
+    caches = Caches(client, where, metrics, clock, Random(7))
+    cluster.fill(caches.informers)
+    writer, lookup = Writer(client, caches.informers), Lookup(caches, client, where)
+    common = (caches, client, writer, recorder)
+    return {
+        "GPUUnit": units.reconciler(*common, settings(), clock).reconcile,
+        "GPUStorage": storages.reconciler(*common, SETTINGS, clock).reconcile,
+        "StockPool": StockPoolReconciler(*common, clock).reconcile,
+        "Operation": OperationReconciler(caches, lookup, writer, clock, DAY).reconcile,
+    }
+
+
+async def written(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What is written in the turns that are taken; only `about` some things where that is given."""
+    cluster = RecordedCluster(given["found"], NAME)
+    turn_of = turns(cluster)
+    for each in given["turns"]:
+        kind, namespace, name = each.split(" ")
+        try:
+            await turn_of[kind](ObjectKey(namespace, name))
+        except ReconcileError as error:
+            cluster.writes.append({"again": str(error)})
+    await cluster.flush_events()
+    return [without_pods(each) for each in cluster.writes if is_about(each, given)]
+
+
+def is_about(write: dict[str, Any], given: Mapping[str, Any]) -> bool:
+    """Whether a write is one of those that a case shows."""
+    call = write.get("call", "")
+    return "dryRun" not in call and re.search(given.get("about", ""), call) is not None
+
+
+def without_pods(write: dict[str, Any]) -> dict[str, Any]:
+    """The write without the pods of a unit."""
+    if "/deployments/unit-" not in write.get("call", "") or "spec" not in write["body"]:
+        return write
+    return {**write, "body": {**write["body"], "spec": "elsewhere"}}
+
+
+@pytest.mark.parametrize("case", cases("controller_writes", "turns"))
+async def test_a_turn_writes_as_before(case: Case) -> None:
+    assert await written(case.given) == case.made

@@ -1,0 +1,60 @@
+"""The custom resources that release 0.1.0 (commit 0e22fbe) has defined.
+
+The data file is the manifests of that release without their descriptions. Objects that are stored
+have these fields, and a field of another name would lose what they say.
+"""
+
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pytest
+import yaml
+
+from shared.v1alpha1.function import Function
+from shared.v1alpha1.gpustorage import GPUStorage
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.stockpool import StockPool
+from tests.unit.golden.data import Case, cases
+
+MANIFESTS: Final = Path(__file__).parents[3] / "manifests" / "crd"
+MODELS: Final[dict[str, type[msgspec.Struct]]] = {
+    "functions": Function,
+    "gpustorages": GPUStorage,
+    "gpuunits": GPUUnit,
+    "operations": Operation,
+    "stockpools": StockPool,
+}
+
+
+def undescribed(value: Any) -> Any:
+    """The part of a definition without its words for people."""
+    if isinstance(value, list):
+        return [undescribed(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    is_told = {name: isinstance(each, str) for name, each in value.items()}
+    words = {name for name in ("description", "message") if is_told.get(name)}
+    return {name: undescribed(each) for name, each in value.items() if name not in words}
+
+
+def definition(plural: str) -> Any:
+    """The definition in the manifest of a resource."""
+    return undescribed(yaml.safe_load((MANIFESTS / f"{plural}.yaml").read_text()))
+
+
+def kept(plural: str, stored: Any) -> Any:
+    """What is left of a stored object that is read and written again."""
+    read = msgspec.json.decode(msgspec.json.encode(stored), type=MODELS[plural])
+    return msgspec.json.decode(msgspec.json.encode(read))
+
+
+@pytest.mark.parametrize("case", cases("custom_resources", "definitions"))
+def test_a_resource_is_defined_as_before(case: Case) -> None:
+    assert definition(case.given) == case.made
+
+
+@pytest.mark.parametrize("case", cases("custom_resources", "objects"))
+def test_a_stored_object_is_read_and_written_whole(case: Case) -> None:
+    assert kept(**case.given) == case.made

@@ -1,0 +1,110 @@
+"""Names, marks and words of release 0.1.0 (commit 0e22fbe) that are stored in Kubernetes.
+
+That release made the data file. An object is found by the name that follows from another, and by
+its labels and annotations; the words of a status and of a record are read by other programs.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+import pytest
+
+from apiserver.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    InsufficientCapacityError,
+    InvalidRequestError,
+    ServiceError,
+)
+from apiserver.services.failure_text import failure_text, recorded_failure
+from serverless.activator.ending import Intent
+from shared import names, phases, reasons, wellknown
+from shared.invocation.state import FailureClass, State
+from shared.v1alpha1.operation import Operation, OperationType
+from tests.unit.golden.data import Case, cases
+
+NAMING: Final[dict[str, Callable[[str], str]]] = {
+    "unit": names.unit_child,
+    "egress": names.egress,
+    "prepare": names.prepare_job,
+    "accessor": names.accessor,
+    "volume": names.storage_volume,
+    "secret": names.queue_secret,
+    "operation": names.operation,
+    "label": names.label_hash,
+    "worker": lambda text: names.worker(text, 12),
+    "pool": lambda text: names.pool_unit(text, 12),
+    "stock": lambda text: names.stock_unit(text, 12),
+}
+WORDS: Final[dict[str, type[StrEnum]]] = {
+    "phase of a unit": phases.UnitPhase,
+    "phase of a worker": phases.WorkerPhase,
+    "phase of a pool": phases.PoolPhase,
+    "phase of a storage": phases.StoragePhase,
+    "phase of a filling": phases.PreparePhase,
+    "phase of an accessor": phases.AccessorPhase,
+    "phase of an operation": phases.OperationPhase,
+    "phase of a function": phases.FunctionPhase,
+    "condition": reasons.ConditionType,
+    "reason of a unit": reasons.UnitReason,
+    "reason of a worker": reasons.WorkerReason,
+    "reason of a pool": reasons.PoolReason,
+    "reason of a storage": reasons.StorageReason,
+    "reason of a function": reasons.FunctionReason,
+    "reason of an event": reasons.EventReason,
+    "type of an operation": OperationType,
+    "state of an invocation": State,
+    "class of a failure": FailureClass,
+    "end of a function": Intent,
+}
+FAILURES: Final[tuple[type[ServiceError], ...]] = (
+    AlreadyExistsError,
+    ConflictError,
+    InsufficientCapacityError,
+    InvalidRequestError,
+)
+
+
+def named(text: str) -> dict[str, str]:
+    """Every name that follows from a text."""
+    return {kind: name(text) for kind, name in NAMING.items()}
+
+
+def marks() -> list[str]:
+    """Every label, annotation, finalizer and priority of ours."""
+    return sorted(each for name, each in vars(wellknown).items() if name.isupper())
+
+
+def failures() -> list[str]:
+    """What a record says of each failure; it is read as the same failure again."""
+    texts = []
+    for kind in FAILURES:
+        text = failure_text(kind("the: reason"))
+        asked = {"operationID": "o", "type": "t", "requestHash": "h"}
+        record = {"metadata": {}, "spec": asked, "status": {"message": text}}
+        read = recorded_failure(msgspec.convert(record, Operation))
+        assert (type(read), read.message) == (kind, "the: reason")
+        texts.append(text)
+    return texts
+
+
+@pytest.mark.parametrize("case", cases("derived_names", "names"))
+def test_a_name_follows_as_before(case: Case) -> None:
+    assert named(case.given) == case.made
+
+
+@pytest.mark.parametrize("case", cases("derived_names", "words"))
+def test_the_words_of_a_field_are_those_of_before(case: Case) -> None:
+    assert [each.value for each in WORDS[case.given]] == case.made
+
+
+@pytest.mark.parametrize("case", cases("derived_names", "marks"))
+def test_the_marks_on_objects_are_those_of_before(case: Case) -> None:
+    assert marks() == case.made
+
+
+@pytest.mark.parametrize("case", cases("derived_names", "failures"))
+def test_a_failure_is_told_and_read_as_before(case: Case) -> None:
+    assert failures() == case.made

@@ -1,0 +1,42 @@
+"""The Lease as release 0.1.0 (commit 0e22fbe) wrote it, which a later release takes over.
+
+That release made the data file by what stands beside it: while an update rolls out, processes of
+both releases stand for one Lease.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from controller.runtime import election
+from controller.runtime.key import ObjectKey
+from controller.runtime.lease import LeaseLock, LeaseSpec, record_of
+from serverless.activator.config import Config as ActivatorConfig
+from shared.leader_election import LeaderElectionConfig
+from tests.unit.golden.data import Case, cases
+from tests.unit.golden.recorded_cluster import RecordedCluster
+
+
+async def held(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What is written to take a free Lease, to renew it, to give it back, and to follow another."""
+    cluster = RecordedCluster([], "manager")
+    config = LeaderElectionConfig() if given["who"] == "controller" else activator()
+    lock = LeaseLock(cluster.client, ObjectKey(config.namespace, config.name), "me_uuid")
+    wanted = election.claim(lock.identity, 15, cluster.clock.now())
+    await lock.create(wanted)
+    await lock.update(election.renewal(wanted, wanted))
+    await lock.update(election.released(wanted, cluster.clock.now()))
+    other = record_of(msgspec.convert(given["other"], LeaseSpec))
+    await lock.update(election.succession(wanted, other))
+    return cluster.writes
+
+
+def activator() -> LeaderElectionConfig:
+    return ActivatorConfig().leader_election
+
+
+@pytest.mark.parametrize("case", cases("leases", "holders"))
+async def test_a_lease_is_written_as_before(case: Case) -> None:
+    assert await held(case.given) == case.made

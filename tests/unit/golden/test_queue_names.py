@@ -1,0 +1,64 @@
+"""Where release 0.1.0 (commit 0e22fbe) kept things at the queue, and how it made those places.
+
+That release made the data file. The streams of an installation are never made again, so whoever
+comes later must want them just as they are; and what it asks by name must be there.
+"""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from apiserver.jetstream import bodies as api_bodies
+from serverless.resultstore import intake
+from shared.invocation import queue_names
+from shared.invocation.queue_names import QueueNames
+from shared.invocation.streams import StreamLimits, body_bucket, consumer, streams
+from tests.unit.golden.data import Case, cases, plain
+
+
+def layout(given: dict[str, Any]) -> Any:
+    """The streams and consumers of a configuration and of one function in it."""
+    names = msgspec.convert(given["names"], QueueNames)
+    limits = msgspec.convert(given["limits"], StreamLimits)
+    return plain(
+        {
+            "names": names,
+            "streams": streams(names, limits),
+            "bodies": body_bucket(names, limits, "echo"),
+            "consumer of one worker": consumer(names, "echo", 1),
+            "consumer of many workers": consumer(names, "echo", 1000),
+            "consumer of the result store": intake.consumer(names),
+        }
+    )
+
+
+def places(given: dict[str, Any]) -> dict[str, str]:
+    """Every subject, key and object of one invocation."""
+    names, ids = msgspec.convert(given["names"], QueueNames), given["ids"]
+    bucket = names.bodies_of(ids[0])
+    return {
+        "call": names.call_subject(*ids),
+        "calls": names.calls_of(ids[0]),
+        "result": names.result_subject(ids[0]),
+        "dead letter": names.dead_letter_subject(ids[0]),
+        "nudge": names.nudge_subject(ids[0]),
+        "bodies": bucket,
+        "chunk of a body": api_bodies.chunk_subject(bucket, "id"),
+        "name of a body": api_bodies.info_subject(bucket, "uid.order-1.request"),
+        "record": names.record_subject(queue_names.record_key(*ids)),
+        "worker": queue_names.worker_key(ids[0], "echo-1"),
+        "consumer": queue_names.consumer_of(ids[0]),
+        "request object": queue_names.request_object("uid", ids[1]),
+        "result object": queue_names.result_object("uid", ids[1], 2, 3),
+    }
+
+
+@pytest.mark.parametrize("case", cases("queue_names", "layouts"))
+def test_a_layout_is_as_before(case: Case) -> None:
+    assert layout(case.given) == case.made
+
+
+@pytest.mark.parametrize("case", cases("queue_names", "places"))
+def test_a_place_is_as_before(case: Case) -> None:
+    assert places(case.given) == case.made

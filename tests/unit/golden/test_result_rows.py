@@ -1,0 +1,56 @@
+"""The table of outcomes as release 0.1.0 (commit 0e22fbe) made and wrote it.
+
+That release made the data file. The table of an installation is never made again, and its rows
+are read by the API as the records that they were once.
+"""
+
+from typing import Any
+
+import pytest
+
+from apiserver.postgres import archive
+from serverless.resultstore import table
+from serverless.resultstore.row import row
+from shared.invocation import message, record
+from tests.unit.golden.data import Case, cases
+
+
+def stored(text: str) -> list[Any]:
+    """The values of the row of an outcome, in the order of the columns."""
+    made = row(message.decode_outcome(text.encode()))
+    return [str(each) if hasattr(each, "tzinfo") else each for each in made]
+
+
+def read(columns: list[str], text: str) -> str:
+    """The record that is read from the row of an outcome, by the names of the columns."""
+    values = row(message.decode_outcome(text.encode()))
+    found = archive.archived(dict(zip(columns, values, strict=True)))
+    return record.encode(found.record).decode()
+
+
+def statements() -> dict[str, str]:
+    """The SQL that makes, writes and reads the table, whatever its white space."""
+    given = {
+        "lock": table.LOCK,
+        "make": table.MIGRATION,
+        "write": table.UPSERT,
+        "prune": table.PRUNE,
+        "find": archive.FIND,
+        "list": archive.LIST,
+    }
+    return {name: " ".join(sql.split()) for name, sql in given.items()}
+
+
+@pytest.mark.parametrize("case", cases("result_rows", "rows"))
+def test_a_row_is_as_before(case: Case) -> None:
+    assert stored(case.given) == case.made
+
+
+@pytest.mark.parametrize("case", cases("result_rows", "records"))
+def test_a_row_is_read_as_before(case: Case) -> None:
+    assert read(**case.given) == case.made
+
+
+@pytest.mark.parametrize("case", cases("result_rows", "statements"))
+def test_the_statements_are_those_of_before(case: Case) -> None:
+    assert statements() == case.made

@@ -1,0 +1,14 @@
+"""Changes and deletions as release 0.1.0 (commit 0e22fbe) wrote them, from the HTTP request on.
+
+That release made the data file by answering the requests that stand beside its writes.
+"""
+
+import pytest
+
+from tests.unit.golden.data import Case, cases
+from tests.unit.golden.recorded_api import asked
+
+
+@pytest.mark.parametrize("case", cases("changes", "requests"))
+async def test_a_change_is_written_as_before(case: Case) -> None:
+    assert await asked(case.given) == case.made

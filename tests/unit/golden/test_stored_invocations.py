@@ -1,0 +1,59 @@
+"""Invocations as release 0.1.0 (commit 0e22fbe) kept them: records, calls, outcomes, letters.
+
+That release made the data file. What it has kept is read and, written again, gives the very bytes;
+a request that is sent again has the hash of its record; and of a record that is final the streams
+are told the same, so that a second copy is dropped.
+"""
+
+import pytest
+
+from shared.invocation import message, record, worker_report
+from shared.invocation.announcement import announcements
+from shared.invocation.queue_names import QueueNames
+from tests.unit.golden.data import Case, cases
+from tests.unit.golden.recorded_api import asked
+
+
+def read_and_written(kind: str, text: str) -> str:
+    """Read what the queue keeps, and write it again."""
+    data = text.encode()
+    match kind:
+        case "record":
+            return record.encode(record.decode(data)).decode()
+        case "call":
+            return message.encode(message.decode_call(data)).decode()
+        case "outcome":
+            return message.encode(message.decode_outcome(data)).decode()
+        case "letter":
+            return message.encode(message.decode_dead_letter(data)).decode()
+        case _:
+            return worker_report.encode(worker_report.decode(data)).decode()
+
+
+def told_of(text: str) -> list[dict[str, str]]:
+    """What the streams are told of a final record."""
+    told = announcements(QueueNames(), "echo.order-1", record.decode(text.encode()))
+    return [
+        {"subject": each.subject, "id": each.message_id, "data": each.data.decode()}
+        for each in told
+    ]
+
+
+@pytest.mark.parametrize("case", cases("invocations", "requests"))
+async def test_an_invocation_is_recorded_and_queued_as_before(case: Case) -> None:
+    assert await asked(case.given) == case.made
+
+
+@pytest.mark.parametrize("case", cases("invocations", "later"))
+async def test_a_stored_invocation_is_found_and_changed_as_before(case: Case) -> None:
+    assert await asked(case.given) == case.made
+
+
+@pytest.mark.parametrize("case", cases("invocations", "stored"))
+def test_what_the_queue_keeps_is_read_and_written_as_before(case: Case) -> None:
+    assert read_and_written(**case.given) == case.made
+
+
+@pytest.mark.parametrize("case", cases("invocations", "told"))
+def test_a_final_record_is_told_as_before(case: Case) -> None:
+    assert told_of(case.given) == case.made

@@ -1,0 +1,81 @@
+"""Operations as release 0.1.0 (commit 0e22fbe) stored them, from the HTTP request on.
+
+That release made the data file by answering the requests that stand beside its writes. A request
+that is sent again must have the hash of its record, and whoever resumes a record that its first
+process has left must make of it what that process would have made.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.unit.golden.data import Case, cases, cases_by_name
+from tests.unit.golden.recorded_api import RecordedServer, RecordedWorld, asked, written
+
+REQUESTS = cases_by_name("operations", "requests")
+BEGUN = {
+    name: case
+    for name, case in REQUESTS.items()
+    if case.made["writes"][0]["at"].startswith("operations ")
+}
+INTERRUPTED = [
+    pytest.param(case, count, id=f"{name}, after {count} of {len(case.made['writes'])} writes")
+    for name, case in BEGUN.items()
+    for count in range(1, len(case.made["writes"]))
+]
+
+
+def left_by(case: Case, count: int) -> dict[str, Any]:
+    """What is there once a process has died after so many writes."""
+    return {**case.given, "writes": case.made["writes"][:count]}
+
+
+async def resumed(given: Mapping[str, Any]) -> RecordedWorld:
+    """The world after another process has found the unfinished record."""
+    world = RecordedWorld(given)
+    await world.resume()
+    return world
+
+
+def lean(value: Any) -> Any:
+    """The value without empty parts, which a record does not keep."""
+    if not isinstance(value, dict):
+        return value
+    parts = {name: lean(each) for name, each in value.items()}
+    return {name: each for name, each in parts.items() if each != {}}
+
+
+async def gone_on(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is written after the first writes for a request, and what others have written then."""
+    left = left_by(REQUESTS[given["of"]], given["first"])
+    world = {**left, "writes": [*left["writes"], *given["then"]]}
+    return await asked(world) if given["again"] else written(await resumed(world))
+
+
+@pytest.mark.parametrize("case", cases("operations", "requests"))
+async def test_a_request_is_recorded_and_carried_out_as_before(case: Case) -> None:
+    assert await asked(case.given) == case.made
+
+
+@pytest.mark.parametrize(("case", "count"), INTERRUPTED)
+async def test_a_stored_record_is_resumed_to_the_same_end(case: Case, count: int) -> None:
+    world = await resumed(left_by(case, count))
+
+    finished = RecordedServer({**case.given, **case.made})
+    assert lean(world.server.objects) == lean(finished.objects)
+
+
+@pytest.mark.parametrize("case", [pytest.param(each, id=name) for name, each in BEGUN.items()])
+async def test_a_stored_record_answers_the_request_that_made_it(case: Case) -> None:
+    world = RecordedWorld({**case.given, **case.made})
+    before = dict(world.server.objects)
+
+    status = await world.ask(case.given)
+
+    assert (status, world.server.objects) == (200, before)
+
+
+@pytest.mark.parametrize("case", cases("operations", "troubled"))
+async def test_a_stored_record_goes_on_after_trouble_as_before(case: Case) -> None:
+    assert await gone_on(case.given) == case.made

@@ -1,0 +1,115 @@
+"""What a worker of release 0.1.0 (commit 0e22fbe) sent for the messages that it was handed.
+
+That release made the data file. A worker may go on with what another release has begun, and its
+reports are read by activators of other releases.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+import pytest
+from nats.aio.client import Client
+from prometheus_client import CollectorRegistry
+
+from serverless.worker.attempt import Workplace
+from serverless.worker.bodies import Bodies
+from serverless.worker.decision import Identity
+from serverless.worker.delivery import Delivery
+from serverless.worker.framework_watch import FrameworkWatch
+from serverless.worker.heard import Answer, Gone, Heard
+from serverless.worker.memory import Memories
+from serverless.worker.metrics import WorkerMetrics
+from serverless.worker.outlet import Outlet
+from serverless.worker.pace import Pace
+from serverless.worker.queue import Queue
+from serverless.worker.reception import Reception
+from serverless.worker.records import Records
+from serverless.worker.reporter import Reporter
+from serverless.worker.slots import Slots
+from shared.invocation.queue_names import QueueNames
+from tests.unit.golden.data import Case, cases
+from tests.unit.golden.recorded_queue import RecordedQueue
+
+NOW: Final = 1_767_225_601_000
+REPLY: Final = "$JS.ACK.RUNTIME_INVOCATIONS.echo.1.2.1.1767225600000000000.0"
+
+
+class StillClock:
+    """It is always the same moment."""
+
+    def now(self) -> int:
+        return NOW
+
+
+class RecordedFramework:
+    """Answers as a case says, and writes down what it is asked."""
+
+    def __init__(self, said: Mapping[str, Any] | None) -> None:
+        self._said = said
+        self.calls: list[dict[str, Any]] = []
+
+    async def invoke(self, headers: Mapping[str, str], body: bytes | bytearray, _: object) -> Heard:
+        self.calls.append({"headers": dict(headers), "body": bytes(body).decode()})
+        if self._said is None:
+            return Gone("it went away")
+        text = self._said["body"] * self._said.get("times", 1)
+        return Answer(
+            status=self._said["status"],
+            content_type=self._said["type"],
+            headers=self._said["headers"],
+            body=text.encode(),
+            retryable=self._said.get("again", False),
+        )
+
+
+def queue_of(given: Mapping[str, Any]) -> tuple[RecordedQueue, Queue]:
+    """A queue that keeps what is given, as the worker uses it."""
+    recorded, queue = RecordedQueue(given.get("kept", {})), Queue(QueueNames())
+    queue.use(cast(Client, recorded))
+    return recorded, queue
+
+
+async def dealt_with(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is sent for one message, and what the user's code is asked."""
+    recorded, queue = queue_of(given)
+    framework, pace = RecordedFramework(given.get("says")), Pace()
+    metrics, records = WorkerMetrics(CollectorRegistry(), "echo"), Records(queue, pace)
+    place = Workplace(
+        queue,
+        records,
+        Bodies(queue, "echo", lambda: "id"),
+        cast(FrameworkWatch, framework),
+        Memories(),
+        Outlet(queue, records, metrics, pace),
+        StillClock(),
+        pace,
+    )
+    me = Identity("echo", "echo-1", "uid-of-echo")
+    sent_at = given.get("sent at", NOW)
+    data, subject = given["message"].encode(), "runtime.serverless.invoke.echo.order-1"
+    message = Delivery(subject, REPLY, data, {"Nats-Msg-Id": "1"}, 2, sent_at)
+    await Reception(place, me, metrics).receive(message)
+    told = {"sent": recorded.sent, "calls": framework.calls}
+    return {name: each for name, each in told.items() if each}
+
+
+async def reported(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a worker with so many runs tells of itself."""
+    recorded, queue = queue_of(given)
+    slots = Slots(4, StillClock())
+    for _ in range(given["runs"]):
+        slots.take()
+    reporter = Reporter(queue, Identity("echo", "echo-1", "uid-of-echo"), slots, Pace())
+    reporter.is_draining = given["drains"]
+    await reporter._is_told(reporter._report("0.1.0"))
+    return recorded.sent
+
+
+@pytest.mark.parametrize("case", cases("worker_writes", "messages"))
+async def test_a_message_is_dealt_with_as_before(case: Case) -> None:
+    assert await dealt_with(case.given) == case.made
+
+
+@pytest.mark.parametrize("case", cases("worker_writes", "reports"))
+async def test_a_worker_reports_as_before(case: Case) -> None:
+    assert await reported(case.given) == case.made
