@@ -1,0 +1,168 @@
+"""Invocations that release 0.1.0 (commit 0e22fbe) has left in the queue come to their end.
+
+The records and messages are those of tests/unit/golden, and are put into a real queue as the bytes
+that they were; the present activator and a present worker do the rest.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import nats
+
+from hack.cluster.controlplane import ControlPlane
+from hack.cluster.queue import QueueServer
+from serverless.activator.sweep_decision import QUIET_MS
+from shared.invocation.message import call_of, decode_call
+from shared.invocation.record import Record
+from shared.invocation.state import State
+from tests.support.activator import activated, configuration
+from tests.support.clock_ahead import ClockAhead
+from tests.support.eventually import eventually
+from tests.support.function_world import FunctionWorld
+from tests.support.functions import Functions, a_function, functions_of
+from tests.support.invocations import Execution
+from tests.support.queue_server import new_queue
+from tests.support.recording_framework import recording
+from tests.support.site import new_site
+from tests.support.worker_life import USUAL, a_worker
+from tests.unit.golden.data import cases_by_name
+
+NO_API: Final = "http://127.0.0.1:1"
+FUNCTION: Final = "echo"
+# What has just been written has been quiet for long enough.
+LATER: Final = ClockAhead(QUIET_MS / 1000 + 1)
+SWEPT: Final = cases_by_name("activator_writes", "work")
+HANDED: Final = cases_by_name("worker_writes", "messages")
+
+
+@dataclass(frozen=True)
+class Left:
+    """What the release had in the queue for an invocation, and what must come of it."""
+
+    kept: Mapping[str, str]
+    state: State
+    run: int = 1
+    attempts: int = 1
+    is_executed: bool = False
+    is_told: bool = True
+
+
+def swept(name: str, state: State, **more: Any) -> Left:
+    """An invocation that only a sweep can bring on."""
+    return Left(SWEPT[f"sweep: {name}"].given["kept"], state, **more)
+
+
+def handed(name: str, state: State, **more: Any) -> Left:
+    """An invocation with its message."""
+    given = HANDED[name].given
+    call = {f"runtime.serverless.invoke.{FUNCTION}.order-1": given["message"]}
+    return Left({**given["kept"], **call}, state, **more)
+
+
+LEFT: Final = {
+    "queued": handed("it fails", State.SUCCEEDED, is_executed=True),
+    "released": handed("it may be tried again", State.SUCCEEDED, is_executed=True),
+    "spent": handed("all attempts are spent", State.DEAD_LETTERED, attempts=3),
+    "lost": swept("a lost message is sent again", State.SUCCEEDED, is_executed=True),
+    "running": swept(
+        "a run of a worker that is gone is released", State.SUCCEEDED, attempts=2, is_executed=True
+    ),
+    "cancelling": swept("a cancelled run of a worker that is gone", State.CANCELLED),
+    "overdue": swept("an overdue invocation", State.EXPIRED, attempts=0),
+    "overdue-run": swept("an overdue run", State.EXPIRED),
+    "untold": swept("an outcome that was not told", State.SUCCEEDED),
+    "unburied": swept("a dead letter that was not told", State.DEAD_LETTERED),
+    "told": swept("an outcome that was told", State.SUCCEEDED, is_told=False),
+    "redriven": swept(
+        "a later run behind the message of an earlier", State.SUCCEEDED, run=2, is_executed=True
+    ),
+    "orphan": swept("of a function that is gone", State.CANCELLED, attempts=0),
+}
+
+
+async def put(functions: Functions, uid: str, invocation_id: str, left: Left) -> None:
+    """Put an invocation into the queue, with the uid that the function has here."""
+    for subject, text in left.kept.items():
+        here = text.replace("uid-of-echo", uid).replace("order-1", invocation_id)
+        place = subject.replace("order-1", invocation_id)
+        await functions.jetstream.publish(place, here.encode())
+
+
+def is_over(record: Record) -> bool:
+    """Whether the record has its outcome, and the outcome is told."""
+    return record.is_final and record.published
+
+
+async def test_what_was_left_is_brought_to_its_one_end(
+    installed: ControlPlane, tmp_path: Path
+) -> None:
+    executions: list[Execution] = []
+    async with (
+        new_site(installed) as site,
+        new_queue(tmp_path / "queue") as queue,
+        functions_of(site, queue) as functions,
+        recording(executions) as (_, socket),
+    ):
+        await site.create("functions", a_function(FUNCTION, "g1.1"))
+        uid = await functions.uid(FUNCTION)
+        async with activated(configuration(site, queue, NO_API), LATER):
+            await eventually(lambda: has_a_consumer(functions), seconds=150)
+            for invocation_id, left in LEFT.items():
+                await put(functions, uid, invocation_id, left)
+            # The worker below is let in for whatever function it is.
+            await functions.becomes(FUNCTION, "orphan", is_over)
+            async with a_worker(queue.admin_url, FUNCTION, socket):
+                found = {each: await functions.becomes(FUNCTION, each, is_over) for each in LEFT}
+            told = await functions.told(FUNCTION)
+
+    ends = {each: (record.state, record.run, record.attempts) for each, record in found.items()}
+    assert ends == {each: (left.state, left.run, left.attempts) for each, left in LEFT.items()}
+    assert sorted(each.invocation_id for each in told) == sorted(
+        each for each, left in LEFT.items() if left.is_told
+    )
+    assert sorted(each.invocation_id for each in executions) == sorted(
+        each for each, left in LEFT.items() if left.is_executed
+    )
+
+
+async def has_a_consumer(functions: Functions) -> bool:
+    """Whether the activator has made the consumer of the function."""
+    stream = "RUNTIME_INVOCATIONS"
+    found = await functions.jetstream.consumers_info(stream)
+    return FUNCTION in {each.name for each in found}
+
+
+async def test_a_run_of_a_worker_that_is_gone_goes_on_with_its_message(tmp_path: Path) -> None:
+    """The record names the place of its message in the stream, which is the second."""
+    given = HANDED["the worker before is gone"].given
+    async with new_queue(tmp_path / "queue") as queue, world_of(queue, FUNCTION) as world:
+        await world.install()
+        await world.client.jetstream().publish(world.names.call_subject("other", "first"), b"")
+        for subject, text in handed("the worker before is gone", State.SUCCEEDED).kept.items():
+            await world.client.jetstream().publish(subject, text.encode())
+        world.accepted.append(f"{FUNCTION}.order-1")
+        async with (
+            recording(world.executions) as (_, socket),
+            a_worker(queue.admin_url, FUNCTION, socket),
+        ):
+            seen = await world.over()
+
+    (outcome,) = seen.outcomes
+    assert (outcome.state, outcome.attempts, outcome.worker) == (State.SUCCEEDED, 2, USUAL.name)
+    assert [each.attempt for each in seen.executions] == [2]
+    assert call_of(FUNCTION, "order-1", seen.versions[f"{FUNCTION}.order-1"][0].record) == (
+        decode_call(given["message"].encode())
+    )
+
+
+@asynccontextmanager
+async def world_of(queue: QueueServer, name: str) -> AsyncIterator[FunctionWorld]:
+    """The function of that name on a queue for the length of the block."""
+    client = await nats.connect(queue.admin_url)
+    try:
+        yield FunctionWorld(client, name)
+    finally:
+        await client.close()

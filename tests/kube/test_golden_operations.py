@@ -1,0 +1,190 @@
+"""Operations that release 0.1.0 (commit 0e22fbe) has begun are finished by the present API.
+
+The records, and what the dead process had done for them, are those of tests/unit/golden: they are
+put into a real API server as they were written, and nothing but their own text says what was asked.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+from uuid import uuid4
+
+import msgspec
+import pytest
+from prometheus_client import CollectorRegistry
+
+from apiserver.clock import SystemClock
+from apiserver.config import Config
+from apiserver.main import surroundings
+from apiserver.use_cases import UseCases
+from controller.runtime.covering import covers
+from shared.phases import OperationPhase
+from shared.wellknown import ADMITTED, OPERATION_ID
+from tests.support.api_gateway import gateway_of
+from tests.support.caller import Caller
+from tests.support.eventually import eventually
+from tests.support.golden_site import GoldenSite
+from tests.support.installation import namespaces
+from tests.support.our_api import serving
+from tests.support.our_controller import controlled
+from tests.support.site import LONGEST_WATCHLESS_SECONDS, Site
+from tests.unit.golden.data import Case, cases_by_name
+from tests.unit.golden.recorded_api import CONFIGURATION
+
+REQUESTS: Final = cases_by_name("operations", "requests")
+# After how many of its writes the process of the release has died.
+LEFT: Final = [
+    ("unit, only what is required", 1, "begun"),
+    ("unit, only what is required", 2, "its stock is claimed"),
+    ("unit, only what is required", 3, "its unit is made, and it is not closed"),
+    ("unit, everything", 1, "begun"),
+    ("unit, everything", 2, "one of its storages is locked"),
+    ("unit, everything", 4, "its stock is claimed"),
+    ("unit, everything", 5, "its unit is made, and it is not closed"),
+    ("unit, defaults given", 1, "begun"),
+    ("stock, several", 1, "begun"),
+    ("stock, several", 3, "half of the stock is made"),
+    ("stock, everything", 2, "its stock is made, and not listed"),
+    ("pool, everything", 1, "begun"),
+    ("pool, everything", 2, "its pool is made, and it is not closed"),
+    ("storage, everything", 1, "begun"),
+    ("storage, everything", 2, "its storage is made, and it is not closed"),
+    ("function, everything", 1, "begun"),
+    ("function, everything", 2, "its function is made, and it is not closed"),
+]
+# One of each type, which do not take each other's names.
+TOGETHER: Final = [name for name in REQUESTS if name.endswith(", everything")]
+
+
+def configuration(site: Site) -> dict[str, Any]:
+    """What an API of the site is told."""
+    return {**CONFIGURATION, "namespaces": namespaces(site)}
+
+
+@asynccontextmanager
+async def a_replica(site: Site) -> AsyncIterator[UseCases]:
+    """The use cases of a process of the present API for the length of the block."""
+    async with gateway_of(site.api_kubeconfig) as gateway, asyncio.TaskGroup() as group:
+        where = surroundings(msgspec.convert(configuration(site), Config))
+        parts = (CollectorRegistry(), SystemClock(), Random(7), lambda: uuid4().hex)
+        made = UseCases(gateway, where, *parts)
+        shop = group.create_task(made.workshop.run())
+        yield made
+        shop.cancel()
+
+
+async def record_of(site: Site, case: Case) -> dict[str, Any]:
+    """The record of a request as it is now."""
+    name = case.made["writes"][0]["at"].rpartition("/")[2]
+    path = site.path("operations", name, namespace=site.namespaces.system)
+    found: dict[str, Any] = await site.admin.get(path)
+    return found
+
+
+async def finished(site: Site, case: Case) -> dict[str, Any]:
+    """The record once it is closed."""
+    return await eventually(
+        lambda: record_of(site, case),
+        lambda found: found.get("status", {}).get("phase") == OperationPhase.SUCCEEDED,
+    )
+
+
+async def made_by(site: Site, case: Case) -> dict[str, Any]:
+    """What the operation of a request has made, by name and wherever it is."""
+    plural = case.made["writes"][-2]["at"].partition(" ")[0]
+    spaces = (site.namespaces.stock, site.namespaces.instance)
+    found = [each for space in spaces for each in await site.list(plural, namespace=space)]
+    operation_id = case.given["body"]["operationID"]
+    return {
+        each["metadata"]["name"]: each
+        for each in found
+        if each["metadata"].get("annotations", {}).get(OPERATION_ID) == operation_id
+    }
+
+
+def wanted(case: Case) -> dict[str, Any]:
+    """What the release would have made for a request, by name."""
+    created = [each["body"] for each in case.made["writes"][1:] if each["verb"] == "create"]
+    return {each["metadata"]["name"]: each for each in created}
+
+
+def uids(made: Mapping[str, Any]) -> dict[str, str]:
+    """The uids of objects, by name."""
+    return {name: each["metadata"]["uid"] for name, each in made.items()}
+
+
+def listed(record: Mapping[str, Any]) -> dict[str, str]:
+    """The uids of what a record lists, by name."""
+    return {each["name"]: each["uid"] for each in record["status"]["objects"]}
+
+
+def something_else(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes another request of a body."""
+    others = {"size": "7Gi", "replicas": 7, "image": "example/other:1"}
+    name = next(each for each in others if each in body)
+    return {name: others[name]}
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [pytest.param(*each[:2], id=f"{each[0]}: {each[2]}") for each in LEFT]
+)
+async def test_a_record_is_resumed_and_makes_everything_once(
+    site: Site, name: str, count: int
+) -> None:
+    case = REQUESTS[name]
+    await GoldenSite(site).leave(case, count)
+    async with a_replica(site) as replica:
+        known = await replica.resumption.resume(set())
+        await replica.resumption.resume(known)
+        record = await finished(site, case)
+
+    made, asked_for = await made_by(site, case), wanted(case)
+    assert made.keys() == asked_for.keys()
+    assert listed(record) == uids(made)
+    assert [name for name in made if not covers(made[name]["spec"], asked_for[name]["spec"])] == []
+
+
+async def test_a_replica_finishes_what_it_finds_and_answers_who_asks_again(
+    site: Site, tmp_path: Path
+) -> None:
+    for name in TOGETHER:
+        await GoldenSite(site).leave(REQUESTS[name], 1)
+    async with serving(site, tmp_path, specs=CONFIGURATION["specs"]) as api:
+        caller = Caller(api.url)
+        for name in TOGETHER:
+            case = REQUESTS[name]
+            known = listed(await finished(site, case))
+            path, body = (
+                case.given["request"].partition(" ")[2],
+                GoldenSite(site).here(case.given["body"]),
+            )
+
+            again = await caller.post(path, body)
+            another = await caller.post(path, body | something_else(body))
+
+            assert again.status == 200, again.body
+            assert another.refusal == (409, "operation_conflict")
+            assert uids(await made_by(site, case)) == known
+            if "uid" in again.data:
+                assert [again.data["uid"]] == list(known.values())
+
+
+async def test_a_resumed_unit_takes_the_place_of_its_stock(site: Site) -> None:
+    case = REQUESTS["unit, only what is required"]
+    await GoldenSite(site).leave(case, 2)
+    async with a_replica(site) as replica:
+        known = await replica.resumption.resume(set())
+        await replica.resumption.resume(known)
+        listing = listed(await finished(site, case))
+    async with controlled(site):
+        await site.gone("gpuunits", "stock-a", namespace=site.namespaces.stock)
+        unit = await eventually(
+            lambda: site.unit("trainer"),
+            lambda found: ADMITTED in found["metadata"]["annotations"],
+            seconds=LONGEST_WATCHLESS_SECONDS,
+        )
+    made = uids(await made_by(site, case))
+    assert made == listing == {"trainer": unit["metadata"]["uid"]}
