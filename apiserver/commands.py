@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from apiserver.revision import Revision
-from shared.v1alpha1.envelope import Toleration
 from shared.v1alpha1.gpustorage import Accessor, Prepare
 from shared.v1alpha1.gpuunit import Access, Serverless
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.template import Template
+from shared.v1alpha1.unit_resources import Toleration
 
 
 class Unset(Enum):

@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from shared.address import Address
-from shared.duration import Duration
+from shared.config.address import Address
+from shared.config.duration import Duration
+from shared.config.process_settings import Kubeconfig, LogLevel
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits
-from shared.process_settings import Kubeconfig, LogLevel
-from shared.v1alpha1.envelope import GPU_RESOURCE, Toleration
+from shared.v1alpha1.unit_resources import GPU_RESOURCE, Toleration
 
 KubeMode = Literal["auto", "off", "required"]
 

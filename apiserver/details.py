@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from apiserver.errors import Detail
-from shared.problem import Problem
+from shared.v1alpha1.validation.problem import Problem
 
 
 def request_details(problems: Iterable[Problem]) -> tuple[Detail, ...]:

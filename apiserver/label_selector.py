@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from shared.name_syntax import is_label_value, is_qualified
+from shared.k8s.name_syntax import is_label_value, is_qualified
 
 ACCEPTED: Final = "a label selector such as team=blue,tier in (web,api),!spare"
 

@@ -51,13 +51,13 @@ from apiserver.services.start import observe
 from apiserver.services.unit_counts import UnitCounter
 from apiserver.token_file import TokenFile
 from apiserver.use_cases import Surroundings, UseCases
-from shared import command_line, configuration, logfmt
-from shared.configuration import ConfigurationError
-from shared.envelope_rules import envelope_problems
-from shared.exitcode import ExitCode
-from shared.garbage import look_seldom
-from shared.v1alpha1.envelope import Envelope
-from shared.version import version
+from shared.config import command_line, loader, logfmt
+from shared.config.exitcode import ExitCode
+from shared.config.gc_tuning import look_seldom
+from shared.config.loader import ConfigurationError
+from shared.config.version import version
+from shared.v1alpha1.unit_resources import Envelope
+from shared.v1alpha1.validation.resources import envelope_problems
 
 PATIENCE: Final = 30.0
 # What is left of a request's time for its answer, once an unfinished operation was waited for.
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str]) -> ExitCode:
     """Run the API until it is told to stop."""
     given = command_line.parse(PROGRAM, arguments)
     try:
-        config = configuration.load(Config, given.config, given.overrides)
+        config = loader.load(Config, given.config, given.overrides)
         logfmt.configure(config.log_level, sys.stderr)
         look_seldom()
         return asyncio.run(run(config))

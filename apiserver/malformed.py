@@ -25,8 +25,8 @@ from apiserver.errors import (
     ServiceError,
 )
 from apiserver.request_id import HEADER
+from shared.config.logfmt import bound
 from shared.invocation.limits import MAX_ATTRIBUTE_BYTES, MAX_HEADER_BYTES
-from shared.logfmt import bound
 
 LONGEST_HEADER: Final = 8190
 # What a raw invocation may carry in its query: percent-encoded JSON has at most four times the

@@ -9,7 +9,7 @@ from typing import Any
 
 from apiserver.services.readiness import Readiness
 from apiserver.services.start import ClusterNotReadyError
-from shared.exitcode import ExitCode
+from shared.config.exitcode import ExitCode
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 

@@ -8,7 +8,7 @@ from marshmallow import ValidationError
 from apiserver.errors import Detail, InvalidRequestError
 from apiserver.schemas.queries import QuerySchema
 from apiserver.schemas.request import C, details_of
-from shared.problem import cut
+from shared.v1alpha1.validation.problem import cut
 
 PREFIX: Final = "query"
 

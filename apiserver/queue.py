@@ -15,7 +15,7 @@ from apiserver.clock import Clock
 from apiserver.config import NATSConfig
 from apiserver.farewell import leave
 from apiserver.gateway import Link
-from shared.configuration import ConfigurationError
+from shared.config.loader import ConfigurationError
 
 NO_QUEUE: Final = "no queue is configured (nats.url is empty)"
 

@@ -7,7 +7,7 @@ from typing import Final
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from shared.logfmt import bound
+from shared.config.logfmt import bound
 
 HEADER: Final = "X-Request-ID"
 REQUEST_ID: Final = web.RequestKey("request_id", str)

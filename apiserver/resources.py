@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
-from shared.meta import ObjectMeta
+from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import function, gpustorage, gpuunit, operation, stockpool
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpustorage import GPUStorage

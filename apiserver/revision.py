@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from shared.meta import ObjectMeta
+from shared.k8s.meta import ObjectMeta
 
 
 class Revision(NamedTuple):

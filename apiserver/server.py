@@ -15,7 +15,7 @@ from apiserver.malformed import (
     Fallback,
     expect_request,
 )
-from shared.address import Address
+from shared.config.address import Address
 
 # aiohttp waits this long twice, for the handler and then for its connection, and rounds up:
 # together 25 s, after those of the parting.

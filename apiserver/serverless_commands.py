@@ -5,8 +5,8 @@ from enum import StrEnum
 from typing import Any
 
 from apiserver.revision import Revision
-from shared import wellknown
-from shared.v1alpha1.framework import Framework
+from shared.v1alpha1 import wellknown
+from shared.v1alpha1.framework_endpoint import Framework
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.template import Template
 

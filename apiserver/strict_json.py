@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any, Final, NoReturn
 
-from shared.problem import cut
+from shared.v1alpha1.validation.problem import cut
 
 DEEPEST: Final = 64
 

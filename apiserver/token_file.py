@@ -6,7 +6,7 @@ from typing import Final
 
 from apiserver.clock import Clock
 from apiserver.tokens import Tokens, UnfitTokensError
-from shared.configuration import ConfigurationError
+from shared.config.loader import ConfigurationError
 
 KEY: Final = "auth.tokensFile"
 LOOK_SECONDS: Final = 1.0

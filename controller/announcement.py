@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from controller.runtime.event_series import Reference
 from controller.runtime.events import EventRecorder
-from shared.reasons import EventReason
+from shared.v1alpha1.reasons import EventReason
 
 
 @dataclass(frozen=True, slots=True)

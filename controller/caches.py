@@ -30,14 +30,14 @@ from controller.runtime.kind import Kind
 from controller.runtime.objects import Object
 from controller.runtime.reflector import Scope, Source
 from controller.runtime.store import Indexer
-from shared import wellknown
-from shared.deployment import Deployment, ReplicaSet
-from shared.node import Node
-from shared.pod import Pod
-from shared.storage_lock import lock_of
+from shared.k8s.deployment import Deployment, ReplicaSet
+from shared.k8s.node import Node
+from shared.k8s.pod import Pod
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.storage_lock import lock_of
 
 T = TypeVar("T", bound=Object)
 

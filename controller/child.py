@@ -9,8 +9,8 @@ from controller.runtime.covering import covers
 from controller.runtime.digest import digest
 from controller.runtime.kind import Kind
 from controller.runtime.ownership import is_controlled_by
-from shared.meta import ObjectMeta
-from shared.wellknown import APPLIED_HASH
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1.wellknown import APPLIED_HASH
 
 
 class Live(Protocol):

@@ -5,13 +5,13 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from shared.address import Address
-from shared.duration import Duration
+from shared.config.address import Address
+from shared.config.duration import Duration
+from shared.config.leader_election import LeaderElectionConfig
+from shared.config.metrics_tls import MetricsTLSConfig
+from shared.config.process_settings import Kubeconfig, LogLevel, MetricsAddr, ProbeAddr
+from shared.config.version import version
 from shared.invocation.queue_names import QueueNames
-from shared.leader_election import LeaderElectionConfig
-from shared.metrics_tls import MetricsTLSConfig
-from shared.process_settings import Kubeconfig, LogLevel, MetricsAddr, ProbeAddr
-from shared.version import version
 
 
 class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

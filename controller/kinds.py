@@ -3,13 +3,14 @@
 from typing import Final
 
 from controller.runtime.kind import Kind
-from shared.deployment import Deployment, ReplicaSet
-from shared.job import Job
-from shared.network_policy import NetworkPolicy
-from shared.node import Node
-from shared.pod import Pod
-from shared.service import Service
-from shared.storage_class import StorageClass
+from shared.k8s.deployment import Deployment, ReplicaSet
+from shared.k8s.job import Job
+from shared.k8s.network import NetworkPolicy
+from shared.k8s.node import Node
+from shared.k8s.pod import Pod
+from shared.k8s.pvc import VolumeClaim
+from shared.k8s.service import Service
+from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1 import function, gpustorage, gpuunit, operation, stockpool
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpustorage import GPUStorage
@@ -17,7 +18,6 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.group import GROUP, VERSION
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.stockpool import StockPool
-from shared.volume_claim import VolumeClaim
 
 GPU_UNITS: Final = Kind(GROUP, VERSION, gpuunit.PLURAL, gpuunit.KIND, GPUUnit)
 STOCK_POOLS: Final = Kind(GROUP, VERSION, stockpool.PLURAL, stockpool.KIND, StockPool)

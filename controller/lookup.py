@@ -11,14 +11,14 @@ from controller.runtime.errors import NotFoundError
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import Kind
 from controller.runtime.objects import Object
-from shared import names
-from shared.job import Job
-from shared.pod import Pod
+from shared.k8s.job import Job
+from shared.k8s.pod import Pod
+from shared.k8s.pvc import VolumeClaim
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, OperationType
-from shared.volume_claim import VolumeClaim
-from shared.wellknown import OPERATION_LABEL
+from shared.v1alpha1.wellknown import OPERATION_LABEL
 
 T = TypeVar("T", bound=Object)
 

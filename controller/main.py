@@ -15,11 +15,11 @@ from controller.runtime.election import ElectionSettingsError, LeadershipLostErr
 from controller.runtime.errors import AccessError, CannotListenError
 from controller.runtime.manager import StopTimeoutError
 from controller.runtime.process import first, new_registry, stop_event
-from shared import command_line, configuration, logfmt
-from shared.configuration import ConfigurationError
-from shared.exitcode import ExitCode
-from shared.garbage import look_seldom
-from shared.version import version
+from shared.config import command_line, loader, logfmt
+from shared.config.exitcode import ExitCode
+from shared.config.gc_tuning import look_seldom
+from shared.config.loader import ConfigurationError
+from shared.config.version import version
 
 PROGRAM: Final = command_line.Program(
     name="controller",
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> ExitCode:
     """Run the controller until it is told to stop."""
     given = command_line.parse(PROGRAM, arguments)
     try:
-        config = configuration.load(Config, given.config, given.overrides)
+        config = loader.load(Config, given.config, given.overrides)
         logfmt.configure(config.log_level, sys.stderr)
         look_seldom()
         return asyncio.run(run(config))

@@ -39,12 +39,12 @@ from controller.runtime.probes import Probes
 from controller.runtime.writer import Writer
 from controller.stockpool import setup as stockpool
 from controller.stockpool.reconciler import StockPoolReconciler
-from shared import server_version
-from shared.address import Address
-from shared.configuration import ConfigurationError
+from shared.config.address import Address
+from shared.config.loader import ConfigurationError
+from shared.config.metrics_tls import metrics_tls
 from shared.invocation.queue_names import QueueNames
-from shared.metrics_tls import metrics_tls
-from shared.quantity import ACCEPTED, Quantity
+from shared.k8s import server_version
+from shared.k8s.quantity import ACCEPTED, Quantity
 
 NAME = "gpu-runtime-controller"
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from shared.pod import ContainerStatus, Pod, PodCondition, Terminated
+from shared.k8s.pod import ContainerStatus, Pod, PodCondition, Terminated
 
 STARTING: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
 

@@ -6,7 +6,7 @@ from controller.gpustorage.permissions import RULES as GPU_STORAGE_RULES
 from controller.gpuunit.permissions import RULES as GPU_UNIT_RULES
 from controller.operation.permissions import RULES as OPERATION_RULES
 from controller.stockpool.permissions import RULES as STOCK_POOL_RULES
-from shared.rbac import Rule
+from shared.k8s.rbac import Rule
 
 SYSTEM: Final = "runtime-system"
 

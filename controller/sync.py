@@ -20,7 +20,7 @@ from controller.runtime.kind import Kind, key_of
 from controller.runtime.objects import Object
 from controller.runtime.ownership import is_controlled_by
 from controller.runtime.writer import Writer
-from shared.reasons import EventReason
+from shared.v1alpha1.reasons import EventReason
 
 T = TypeVar("T", bound=Object)
 

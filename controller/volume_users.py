@@ -5,9 +5,9 @@ from typing import Final
 
 from controller.caches import BY_CLAIM, Caches
 from controller.runtime.key import ObjectKey
-from shared import wellknown
-from shared.meta import ObjectMeta
-from shared.pod import Pod
+from shared.k8s.meta import ObjectMeta
+from shared.k8s.pod import Pod
+from shared.v1alpha1 import wellknown
 
 BROWSER: Final = "gpu-storage-accessor"
 FINISHED: Final = ("Succeeded", "Failed")

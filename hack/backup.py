@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from shared import wellknown
-from shared.phases import PreparePhase
+from shared.v1alpha1 import wellknown
+from shared.v1alpha1.phases import PreparePhase
 
 Object = Mapping[str, Any]
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from shared.version import version
+from shared.config.version import version
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILDERS = ("docker", "podman", "buildah")

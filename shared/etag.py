@@ -1,6 +1,6 @@
 """The tag by which HTTP names one state of an object."""
 
-from shared.meta import ObjectMeta
+from shared.k8s.meta import ObjectMeta
 
 
 def etag(metadata: ObjectMeta) -> str:

@@ -6,11 +6,11 @@ from apiserver.document import failed
 from apiserver.errors import ConflictError
 from apiserver.examples import jobs
 from apiserver.schemas.functions import FunctionViewSchema
-from shared import wellknown
-from shared.meta import ObjectMeta
-from shared.phases import FunctionPhase
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.function import Function, FunctionSpec, FunctionStatus
 from shared.v1alpha1.operation import OperationType
+from shared.v1alpha1.phases import FunctionPhase
 
 _MODEL: Final = Function(
     metadata=ObjectMeta(

@@ -3,8 +3,7 @@
 from typing import Final
 
 from apiserver.schemas.jobs import JobViewSchema
-from shared.meta import ObjectMeta
-from shared.phases import OperationPhase
+from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.operation import (
     Operation,
     OperationObject,
@@ -12,6 +11,7 @@ from shared.v1alpha1.operation import (
     OperationStatus,
     OperationType,
 )
+from shared.v1alpha1.phases import OperationPhase
 
 _MADE_AT: Final = "2026-11-16T04:40:20Z"
 

@@ -4,10 +4,10 @@ from typing import Final
 
 from apiserver.examples import jobs
 from apiserver.schemas.stock_pools import StockPoolViewSchema
-from shared import wellknown
-from shared.meta import ObjectMeta
-from shared.phases import PoolPhase
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.operation import OperationType
+from shared.v1alpha1.phases import PoolPhase
 from shared.v1alpha1.stockpool import StockPool, StockPoolSpec, StockPoolStatus
 
 _MODEL: Final = StockPool(

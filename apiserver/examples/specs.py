@@ -4,8 +4,8 @@ from typing import Final
 
 from apiserver.ports.specs import SpecSummary
 from apiserver.schemas.specs import SpecViewSchema
-from shared.phases import UnitPhase
-from shared.v1alpha1.envelope import Envelope
+from shared.v1alpha1.phases import UnitPhase
+from shared.v1alpha1.unit_resources import Envelope
 
 _MODEL: Final = SpecSummary(
     envelope=Envelope(spec_name="g1.1", cpu="8", memory="64Gi", gpu=1),

@@ -5,11 +5,11 @@ from typing import Final
 from apiserver.ports.stock import StockCount
 from apiserver.schemas.gpu_unit_views import StockUnitViewSchema
 from apiserver.schemas.stock_units import StockMetaSchema
-from shared import wellknown
-from shared.meta import Condition, ObjectMeta
-from shared.phases import UnitPhase
-from shared.reasons import ConditionType, UnitReason
+from shared.k8s.meta import Condition, ObjectMeta
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec, GPUUnitStatus
+from shared.v1alpha1.phases import UnitPhase
+from shared.v1alpha1.reasons import ConditionType, UnitReason
 
 NAME: Final = "stock-hk3q2vtd4f7u5c2m6x3yqkz7pa4wbn5e-0"
 

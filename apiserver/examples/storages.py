@@ -6,9 +6,8 @@ from apiserver.document import failed
 from apiserver.errors import ConflictError
 from apiserver.examples import jobs
 from apiserver.schemas.gpu_storages import GPUStorageViewSchema
-from shared import wellknown
-from shared.meta import ObjectMeta
-from shared.phases import AccessorPhase, PreparePhase, StoragePhase
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import (
     Accessor,
     AccessorStatus,
@@ -19,6 +18,7 @@ from shared.v1alpha1.gpustorage import (
     PrepareStatus,
 )
 from shared.v1alpha1.operation import OperationType
+from shared.v1alpha1.phases import AccessorPhase, PreparePhase, StoragePhase
 
 _MODEL: Final = GPUStorage(
     metadata=ObjectMeta(

@@ -4,13 +4,13 @@ from typing import Final
 
 from apiserver.examples import jobs
 from apiserver.schemas.gpu_unit_views import GPUUnitViewSchema
-from shared import wellknown
-from shared.meta import Condition, ObjectMeta
-from shared.phases import UnitPhase
-from shared.reasons import ConditionType, UnitReason
+from shared.k8s.meta import Condition, ObjectMeta
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import Access, GPUUnit, GPUUnitSpec, GPUUnitStatus
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.operation import OperationType
+from shared.v1alpha1.phases import UnitPhase
+from shared.v1alpha1.reasons import ConditionType, UnitReason
 from shared.v1alpha1.template import EnvVar, Port, Template
 
 _MODEL: Final = GPUUnit(

@@ -7,7 +7,7 @@ from aiohttp import web
 from apiserver.document import InPath
 from apiserver.errors import NotFoundError
 from apiserver.schemas.invocation_fields import INVOCATION_ID_RULES
-from shared.request_id import PATTERN, is_invocation_id, is_request_id
+from shared.invocation.ids import PATTERN, is_invocation_id, is_request_id
 
 REQUEST_ID: Final = InPath(
     "requestID", "The name of the function.", "echo", {"pattern": PATTERN, "maxLength": 48}

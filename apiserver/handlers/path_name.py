@@ -7,7 +7,7 @@ from aiohttp import web
 from apiserver.document import InPath
 from apiserver.errors import NotFoundError
 from apiserver.schemas.names import NAME_RULES, OPERATION_ID_RULES, is_operation_id
-from shared.name_syntax import is_label
+from shared.k8s.name_syntax import is_label
 
 OPERATION_ID: Final = InPath(
     "operationID",

@@ -13,7 +13,7 @@ from apiserver.jetstream.answers import (
 from apiserver.jetstream.caller import Caller
 from apiserver.queue_errors import NotInQueueError
 from shared.invocation import message as messages
-from shared.invocation.announcement import announcements
+from shared.invocation.final_messages import announcements
 from shared.invocation.message import Call
 from shared.invocation.queue_names import QueueNames, consumer_of
 from shared.invocation.record import Record

@@ -5,9 +5,9 @@ from typing import NoReturn
 
 from apiserver.gateway import Body, ClusterNotAskedError, Page, Selection, T
 from apiserver.resources import Resource
-from shared.node import Node
-from shared.server_version import ServerVersion
-from shared.storage_class import StorageClass
+from shared.k8s.node import Node
+from shared.k8s.server_version import ServerVersion
+from shared.k8s.storage_class import StorageClass
 
 
 class AbsentGateway:

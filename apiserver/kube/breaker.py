@@ -18,9 +18,9 @@ from apiserver.gateway import (
 from apiserver.kube.call import NoSuchNameError, UnencodableError
 from apiserver.kube.rest import CALL_TIMEOUT
 from apiserver.resources import Resource
-from shared.node import Node
-from shared.server_version import ServerVersion
-from shared.storage_class import StorageClass
+from shared.k8s.node import Node
+from shared.k8s.server_version import ServerVersion
+from shared.k8s.storage_class import StorageClass
 
 
 class GuardedGateway:

@@ -8,7 +8,7 @@ import msgspec
 
 from apiserver.gateway import AbsentError, Body, RejectedError, Selection, T
 from apiserver.resources import Resource
-from shared.name_syntax import is_subdomain
+from shared.k8s.name_syntax import is_subdomain
 from shared.v1alpha1.group import API_VERSION
 
 JSON: Final = "application/json"

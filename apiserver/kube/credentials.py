@@ -8,7 +8,7 @@ from typing import Final
 from apiserver.clock import Clock
 from apiserver.kube.access import Access
 from apiserver.kube.kubeconfig import Load
-from shared.configuration import ConfigurationError
+from shared.config.loader import ConfigurationError
 
 REREAD_INTERVAL: Final = 60.0
 

@@ -11,9 +11,9 @@ from apiserver.kube.call import Call
 from apiserver.kube.decoding import UNDECODABLE, Event, Listing
 from apiserver.kube.rest import CALL_TIMEOUT, RestClient
 from apiserver.resources import Resource
-from shared.node import Node, NodeList
-from shared.server_version import ServerVersion
-from shared.storage_class import StorageClass
+from shared.k8s.node import Node, NodeList
+from shared.k8s.server_version import ServerVersion
+from shared.k8s.storage_class import StorageClass
 
 R = TypeVar("R")
 

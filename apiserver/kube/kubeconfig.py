@@ -11,7 +11,7 @@ from kubernetes_asyncio.client import Configuration
 from kubernetes_asyncio.config import ConfigException, load_incluster_config, load_kube_config
 
 from apiserver.kube.access import TLS, Access
-from shared.configuration import ConfigurationError
+from shared.config.loader import ConfigurationError
 
 Load = Callable[[], Awaitable[Access]]
 

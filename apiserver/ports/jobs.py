@@ -3,8 +3,8 @@
 from typing import Protocol
 
 from apiserver.gateway import Page
-from shared.phases import OperationPhase
 from shared.v1alpha1.operation import Operation, OperationType
+from shared.v1alpha1.phases import OperationPhase
 
 
 class Jobs(Protocol):

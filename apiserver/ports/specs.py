@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from shared.v1alpha1.envelope import Envelope
+from shared.v1alpha1.unit_resources import Envelope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ import msgspec
 from apiserver.archive import Archived, ArchiveError, ArchiveQuery
 from apiserver.cancellation import heeding_cancellation
 from apiserver.clock import Clock
-from shared.configuration import ConfigurationError
+from shared.config.loader import ConfigurationError
 from shared.invocation.record import Record, Request, Result
 from shared.invocation.state import State
 

@@ -9,20 +9,20 @@ from marshmallow import ValidationError
 from apiserver.errors import Detail
 from apiserver.schemas.json_text import object_in
 from apiserver.schemas.strict import Text, TextMap
-from shared.invocation import framework
+from shared.invocation import framework_protocol
 from shared.invocation.limits import MAX_HEADER_BYTES, MAX_HEADERS
-from shared.problem import cut
+from shared.v1alpha1.validation.problem import cut
 
 OURS: Final = frozenset(
     name.lower()
     for name in (
-        framework.INVOCATION_HEADER,
-        framework.FUNCTION_HEADER,
-        framework.RUN_HEADER,
-        framework.ATTEMPT_HEADER,
-        framework.DEADLINE_HEADER,
-        framework.ATTRIBUTES_HEADER,
-        framework.RETRYABLE_HEADER,
+        framework_protocol.INVOCATION_HEADER,
+        framework_protocol.FUNCTION_HEADER,
+        framework_protocol.RUN_HEADER,
+        framework_protocol.ATTEMPT_HEADER,
+        framework_protocol.DEADLINE_HEADER,
+        framework_protocol.ATTRIBUTES_HEADER,
+        framework_protocol.RETRYABLE_HEADER,
     )
 )
 OF_THE_MESSAGE: Final = frozenset(

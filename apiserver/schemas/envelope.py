@@ -9,9 +9,9 @@ from apiserver.schemas.names import Amount
 from apiserver.schemas.part import PartSchema
 from apiserver.schemas.request import by_rule
 from apiserver.schemas.strict import ListOf, Part, Text, TextMap, Whole
-from shared.envelope_rules import envelope_problems
-from shared.problem import Problem
-from shared.v1alpha1.envelope import GPU_RESOURCE, Envelope, Toleration
+from shared.v1alpha1.unit_resources import GPU_RESOURCE, Envelope, Toleration
+from shared.v1alpha1.validation.problem import Problem
+from shared.v1alpha1.validation.resources import envelope_problems
 
 MOST: Final = 2**31 - 1  # what the scale of a pool can hold
 

@@ -16,7 +16,7 @@ from apiserver.schemas.strict import Part, Whole
 from apiserver.schemas.template import TemplateSchema
 from apiserver.schemas.view_fields import Annotation, Deleted, Observed, ReadyCondition, Time
 from apiserver.serverless_commands import ChangeFunction, CreateFunction
-from shared import wellknown
+from shared.v1alpha1 import wellknown
 
 MOST_WORKERS: Final = 1000
 LONGEST_RUN: Final = 3570

@@ -24,8 +24,9 @@ from apiserver.schemas.view_fields import (
     ReadyCondition,
     Time,
 )
-from shared import name_syntax, wellknown
-from shared.name_syntax import is_subdomain
+from shared.k8s import name_syntax
+from shared.k8s.name_syntax import is_subdomain
+from shared.v1alpha1 import wellknown
 
 
 def _is_class(name: str) -> bool:

@@ -15,7 +15,7 @@ from apiserver.schemas.view_fields import (
     ReadyCondition,
     Time,
 )
-from shared import wellknown
+from shared.v1alpha1 import wellknown
 
 
 class UnitViewSchema(ObjectViewSchema):

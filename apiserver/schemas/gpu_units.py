@@ -22,9 +22,9 @@ from apiserver.schemas.serverless import ServerlessSchema
 from apiserver.schemas.strict import ListOf, Part, Text, matching
 from apiserver.schemas.template import TemplateSchema
 from apiserver.schemas.unit_parts import require_access, require_worker
-from shared.problem import Problem
-from shared.unit_rules import workload_problems
 from shared.v1alpha1.gpuunit import GPUUnitSpec
+from shared.v1alpha1.validation.problem import Problem
+from shared.v1alpha1.validation.unit import workload_problems
 
 _OF_THE_STOCK: Final = "cannot be given: it comes from the stock unit"
 

@@ -8,9 +8,9 @@ from marshmallow import validate
 from apiserver.schemas.names import IMAGE_RULES
 from apiserver.schemas.request import by_rule
 from apiserver.schemas.strict import Text
-from shared.problem import Problem
-from shared.unit_rules import workload_problems
 from shared.v1alpha1.gpuunit import GPUUnitSpec
+from shared.v1alpha1.validation.problem import Problem
+from shared.v1alpha1.validation.unit import workload_problems
 
 
 def _problems(image: str) -> Sequence[Problem]:

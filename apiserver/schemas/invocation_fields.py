@@ -10,8 +10,8 @@ from marshmallow import ValidationError, fields, validate
 
 from apiserver.schemas.json_text import object_in
 from apiserver.schemas.strict import AnyMap, Text, matching
+from shared.invocation.ids import INVOCATION_PATTERN, is_invocation_id
 from shared.invocation.limits import MAX_ATTRIBUTE_BYTES
-from shared.request_id import INVOCATION_PATTERN, is_invocation_id
 
 LONGEST_WAIT: Final = 300
 LONGEST_CONTENT_TYPE: Final = 256

@@ -9,8 +9,8 @@ from apiserver.schemas.answers import ObjectViewSchema, PageMetaSchema
 from apiserver.schemas.camel import CamelSchema
 from apiserver.schemas.part import without_blank
 from apiserver.schemas.view_fields import Time
-from shared.phases import OperationPhase
 from shared.v1alpha1.operation import OperationType
+from shared.v1alpha1.phases import OperationPhase
 
 TYPES: Final = {
     "seed_stock_units": OperationType.SEED_STOCK_UNITS,

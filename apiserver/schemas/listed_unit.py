@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from shared import wellknown
-from shared.own_labels import is_own_label
-from shared.reasons import ConditionType
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import Access, GPUUnit
 from shared.v1alpha1.mount import StorageMount
+from shared.v1alpha1.reasons import ConditionType
+from shared.v1alpha1.reserved_labels import is_own_label
 from shared.v1alpha1.template import EnvVar, Port, Template
 
 

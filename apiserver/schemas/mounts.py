@@ -7,10 +7,10 @@ from apiserver.schemas.names import NAME_RULES, PATH_RULES
 from apiserver.schemas.part import PartSchema
 from apiserver.schemas.request import by_rule
 from apiserver.schemas.strict import ListOf, Part, Text, YesNo
-from shared.mount_rules import mount_problems
-from shared.problem import Problem
 from shared.v1alpha1.gpuunit import GPUUnitSpec
 from shared.v1alpha1.mount import StorageMount
+from shared.v1alpha1.validation.mounts import mount_problems
+from shared.v1alpha1.validation.problem import Problem
 
 
 class StorageMountSchema(PartSchema[StorageMount]):

@@ -8,10 +8,10 @@ from marshmallow import ValidationError, validate
 from apiserver.details import words
 from apiserver.errors import Detail
 from apiserver.schemas.strict import Text, TextMap, matching
-from shared import name_syntax, quantity
-from shared.name_syntax import is_label, is_label_value, is_qualified
-from shared.own_labels import is_own_label
-from shared.problem import Problem, cut
+from shared.k8s import name_syntax, quantity
+from shared.k8s.name_syntax import is_label, is_label_value, is_qualified
+from shared.v1alpha1.reserved_labels import is_own_label
+from shared.v1alpha1.validation.problem import Problem, cut
 
 LONGEST_ID: Final = 128
 

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from apiserver.schemas.invocation_fields import LONGEST_WAIT
-from shared.request_id import is_invocation_id, is_request_id
+from shared.invocation.ids import is_invocation_id, is_request_id
 
 
 class PlainInvocation(

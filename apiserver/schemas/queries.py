@@ -12,8 +12,8 @@ from apiserver.schemas.names import SpecName
 from apiserver.schemas.request import C, RequestSchema
 from apiserver.schemas.strict import Count, Text, matching
 from apiserver.serverless_commands import ListFunctions
-from shared.phases import FunctionPhase, OperationPhase, StoragePhase, UnitPhase
 from shared.v1alpha1.operation import OperationType
+from shared.v1alpha1.phases import FunctionPhase, OperationPhase, StoragePhase, UnitPhase
 
 LARGEST_PAGE: Final = 500
 PAGE: Final = 100

@@ -8,7 +8,7 @@ from marshmallow import RAISE, ValidationError, post_load
 from apiserver.details import request_details
 from apiserver.errors import Detail
 from apiserver.schemas.camel import CamelSchema
-from shared.problem import Problem, cut
+from shared.v1alpha1.validation.problem import Problem, cut
 
 C = TypeVar("C")
 

@@ -6,8 +6,8 @@ from marshmallow import validate
 
 from apiserver.schemas.part import PartSchema
 from apiserver.schemas.strict import Part, Text, Whole, matching
-from shared.request_id import PATTERN, is_request_id
-from shared.v1alpha1.framework import Framework
+from shared.invocation.ids import PATTERN, is_request_id
+from shared.v1alpha1.framework_endpoint import Framework
 from shared.v1alpha1.gpuunit import Serverless
 
 REQUEST_ID_RULES: Final = {"pattern": PATTERN, "maxLength": 48}

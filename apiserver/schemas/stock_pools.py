@@ -22,7 +22,7 @@ from apiserver.schemas.names import Name, OperationID, SpecName
 from apiserver.schemas.request import C, RequestSchema
 from apiserver.schemas.strict import Whole
 from apiserver.schemas.view_fields import Annotation, Deleted, Observed, ReadyCondition, Time
-from shared import wellknown
+from shared.v1alpha1 import wellknown
 
 
 class _SettingsSchema(RequestSchema[C]):

@@ -10,8 +10,8 @@ from apiserver.schemas.images import Image
 from apiserver.schemas.names import Name
 from apiserver.schemas.part import PartSchema
 from apiserver.schemas.strict import ListOf, Text, YesNo
-from shared.phases import AccessorPhase, PreparePhase
 from shared.v1alpha1.gpustorage import Accessor, Prepare
+from shared.v1alpha1.phases import AccessorPhase, PreparePhase
 
 LONGEST_IMAGE: Final = 1024
 

@@ -9,7 +9,7 @@ from marshmallow.exceptions import SCHEMA
 
 from apiserver.details import words
 from apiserver.errors import Detail
-from shared.problem import Problem, cut
+from shared.v1alpha1.validation.problem import Problem, cut
 
 LONGEST_LIST: Final = 4096
 

@@ -8,8 +8,6 @@ from apiserver.schemas.names import ENV_RULES, PORT_RULES, SECRET_KEY_RULES, SUB
 from apiserver.schemas.part import PartSchema
 from apiserver.schemas.request import by_rule
 from apiserver.schemas.strict import ListOf, Part, Text, Whole
-from shared.problem import Problem
-from shared.unit_rules import workload_problems
 from shared.v1alpha1.gpuunit import GPUUnitSpec
 from shared.v1alpha1.template import (
     EnvSource,
@@ -19,6 +17,8 @@ from shared.v1alpha1.template import (
     SecretKeyRef,
     Template,
 )
+from shared.v1alpha1.validation.problem import Problem
+from shared.v1alpha1.validation.unit import workload_problems
 
 
 class SecretKeyRefSchema(PartSchema[SecretKeyRef]):

@@ -6,11 +6,11 @@ from typing import Any, Final
 from marshmallow import ValidationError
 
 from apiserver.details import request_details
-from shared.problem import Problem
-from shared.serverless_rules import serverless_problems
-from shared.unit_rules import access_problems
 from shared.v1alpha1.gpuunit import Access, GPUUnitSpec
 from shared.v1alpha1.template import Template
+from shared.v1alpha1.validation.problem import Problem
+from shared.v1alpha1.validation.serverless import serverless_problems
+from shared.v1alpha1.validation.unit import access_problems
 
 # Of a part that is wrong somewhere marshmallow keeps a dict or list of what is right.
 UNFINISHED: Final = (dict, list)

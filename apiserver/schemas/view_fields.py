@@ -5,9 +5,9 @@ from typing import Any
 
 from marshmallow import fields
 
-from shared.meta import Condition, ObjectMeta
-from shared.own_labels import is_own_label
-from shared.reasons import ConditionType
+from shared.k8s.meta import Condition, ObjectMeta
+from shared.v1alpha1.reasons import ConditionType
+from shared.v1alpha1.reserved_labels import is_own_label
 
 
 class Time(fields.String):

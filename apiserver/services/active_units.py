@@ -7,7 +7,7 @@ from apiserver.resources import FUNCTIONS, GPU_UNITS
 from apiserver.services.patience import Patience
 from apiserver.services.unit_body import worker_of
 from shared.v1alpha1.gpuunit import GPUUnit
-from shared.wellknown import ATTEMPT
+from shared.v1alpha1.wellknown import ATTEMPT
 
 
 class ActiveUnits:

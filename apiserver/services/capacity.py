@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from shared.node import Node
-from shared.quantity import Quantity
-from shared.v1alpha1.envelope import Envelope
+from shared.k8s.node import Node
+from shared.k8s.quantity import Quantity
+from shared.v1alpha1.unit_resources import Envelope
 
 
 def capacity(envelope: Envelope, nodes: Iterable[Node]) -> int:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from apiserver.errors import ConflictError, Detail, InvalidRequestError
-from shared.quantity import Quantity
-from shared.v1alpha1.envelope import GPU_RESOURCE, Envelope, Toleration
+from shared.k8s.quantity import Quantity
+from shared.v1alpha1.unit_resources import GPU_RESOURCE, Envelope, Toleration
 
 
 @dataclass(frozen=True, slots=True)

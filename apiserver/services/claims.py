@@ -8,8 +8,7 @@ from apiserver.gateway import AbsentError, Objects, StaleError
 from apiserver.resources import GPU_UNITS
 from apiserver.services.patience import Patience
 from apiserver.services.stock_choice import is_claimable
-from shared import wellknown
-from shared.v1alpha1 import stockpool
+from shared.v1alpha1 import stockpool, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, StockRef
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from apiserver.gateway import ClusterError, ClusterTooOldError
 from apiserver.services.unit_counts import UnitCounts
-from shared.node import Node
-from shared.server_version import ServerVersion, unsupported
+from shared.k8s.node import Node
+from shared.k8s.server_version import ServerVersion, unsupported
 
 COUNT_INTERVAL: Final = 10.0
 

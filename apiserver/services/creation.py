@@ -20,10 +20,10 @@ from apiserver.services.mount_locks import MountLocks
 from apiserver.services.records import Begun, Records, has_failed, is_final
 from apiserver.services.stock_choice import StockChoice
 from apiserver.services.unit_body import is_made_by, source_uid, unit_body
-from shared.phases import OperationPhase
 from shared.v1alpha1 import gpuunit
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, StockRef
+from shared.v1alpha1.phases import OperationPhase
 
 STRAY_PAUSE: Final = 0.2
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from shared.storage_class import StorageClass
+from shared.k8s.storage_class import StorageClass
 
 DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from apiserver.serverless_commands import ChangeFunction, CreateFunction
-from shared import merge_patch
+from shared.k8s import merge_patch
 from shared.v1alpha1.function import Function, FunctionSpec
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from apiserver.details import request_details
 from apiserver.errors import InvalidRequestError
-from shared.problem import Problem
-from shared.serverless_rules import serverless_problems
 from shared.v1alpha1.function import FunctionSpec
 from shared.v1alpha1.gpuunit import GPUUnitSpec, Serverless
+from shared.v1alpha1.validation.problem import Problem
+from shared.v1alpha1.validation.serverless import serverless_problems
 
 
 def require_valid(name: str, spec: FunctionSpec, retention_seconds: float) -> None:

@@ -18,7 +18,7 @@ from apiserver.services.function_rules import require_valid
 from apiserver.services.object_creation import ObjectCreation
 from shared.v1alpha1.function import Function, FunctionSpec
 from shared.v1alpha1.operation import Operation
-from shared.wellknown import ON_DELETE
+from shared.v1alpha1.wellknown import ON_DELETE
 
 
 class FunctionService:

@@ -4,8 +4,8 @@ from apiserver.errors import NotFoundError
 from apiserver.gateway import Objects, Page, Selection
 from apiserver.resources import OPERATIONS
 from apiserver.services.records import FINAL, Records
-from shared.phases import OperationPhase
 from shared.v1alpha1.operation import Operation, OperationType
+from shared.v1alpha1.phases import OperationPhase
 
 
 class JobService:

@@ -13,13 +13,13 @@ from apiserver.errors import ConflictError
 from apiserver.gateway import AbsentError, Body, Objects, StaleError
 from apiserver.resources import GPU_STORAGES
 from apiserver.services.patience import Patience
-from shared.phases import PreparePhase
-from shared.storage_lock import StorageLock, freeing, lock_of, taking
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.operation import Operation
-from shared.wellknown import ATTEMPT
+from shared.v1alpha1.phases import PreparePhase
+from shared.v1alpha1.storage_lock import StorageLock, freeing, lock_of, taking
+from shared.v1alpha1.wellknown import ATTEMPT
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from apiserver.services.provenance import is_made_by, provenance
 from apiserver.services.records import Records, Settle, is_final
 from apiserver.services.request_hash import Command
 from apiserver.services.requests import Requests
-from shared import names, wellknown
-from shared.phases import OperationPhase
+from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.phases import OperationPhase
 
 T = TypeVar("T", bound=Object)
 

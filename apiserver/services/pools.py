@@ -10,7 +10,7 @@ from apiserver.resources import STOCK_POOLS
 from apiserver.revision import Revision, revision_of
 from apiserver.services.catalogue import Catalogue, Given
 from apiserver.services.object_creation import ObjectCreation
-from shared import merge_patch
+from shared.k8s import merge_patch
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.stockpool import StockPool, StockPoolSpec
 

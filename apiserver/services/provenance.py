@@ -2,7 +2,7 @@
 
 from apiserver.resources import Object
 from shared.v1alpha1.operation import Operation
-from shared.wellknown import OPERATION_ID, REQUEST_HASH
+from shared.v1alpha1.wellknown import OPERATION_ID, REQUEST_HASH
 
 
 def provenance(record: Operation) -> dict[str, str]:

@@ -19,10 +19,10 @@ from apiserver.gateway import (
 from apiserver.resources import OPERATIONS
 from apiserver.services.patience import Patience
 from apiserver.services.request_hash import TYPES, Command, normalised, request_hash
-from shared import names
-from shared.phases import OperationPhase
+from shared.v1alpha1 import names
 from shared.v1alpha1.operation import Operation, StockRef
-from shared.wellknown import BEGUN_BY
+from shared.v1alpha1.phases import OperationPhase
+from shared.v1alpha1.wellknown import BEGUN_BY
 
 Settle = Callable[[], msgspec.Struct]
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from apiserver.errors import ConflictError
-from shared.phases import PreparePhase
 from shared.v1alpha1.gpustorage import GPUStorage, PrepareStatus
-from shared.wellknown import RECOVER
+from shared.v1alpha1.phases import PreparePhase
+from shared.v1alpha1.wellknown import RECOVER
 
 
 def require_recoverable(storage: GPUStorage) -> None:

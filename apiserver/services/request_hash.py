@@ -9,8 +9,8 @@ import msgspec
 
 from apiserver.commands import CreatePool, CreateStorage, CreateUnit, SeedStock
 from apiserver.serverless_commands import CreateFunction
-from shared.v1alpha1.envelope import GPU_RESOURCE
 from shared.v1alpha1.operation import OperationType
+from shared.v1alpha1.unit_resources import GPU_RESOURCE
 
 VERSION: Final = "v1"
 DEFAULTS: Final = {"gpu": 0, "gpu_resource": GPU_RESOURCE, "replicas": 0}

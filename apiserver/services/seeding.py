@@ -18,11 +18,10 @@ from apiserver.gateway import (
 from apiserver.services.failure_text import failure_text
 from apiserver.services.records import Records, is_final
 from apiserver.services.stock_units import StockUnits
-from shared import names
-from shared.phases import OperationPhase
-from shared.v1alpha1 import gpuunit
-from shared.v1alpha1.envelope import Envelope
+from shared.v1alpha1 import gpuunit, names
 from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.phases import OperationPhase
+from shared.v1alpha1.unit_resources import Envelope
 
 CHUNK: Final = 64
 LISTING_SECONDS: Final = 1.0

@@ -7,7 +7,7 @@ from apiserver.services.capacity import capacity
 from apiserver.services.catalogue import Catalogue, CatalogueEntry
 from apiserver.services.stock_choice import is_claimable
 from apiserver.services.stock_summary import stock_counts
-from shared.node import Node
+from shared.k8s.node import Node
 from shared.v1alpha1.gpuunit import GPUUnit
 
 

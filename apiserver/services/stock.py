@@ -15,9 +15,9 @@ from apiserver.services.seeding import Seeding
 from apiserver.services.stock_choice import is_claimed
 from apiserver.services.stock_summary import stock_counts
 from apiserver.services.units import selection
-from shared.v1alpha1.envelope import Envelope
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.unit_resources import Envelope
 
 
 class StockService:

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 
 from apiserver.services.provenance import provenance
-from shared import names, wellknown
-from shared.v1alpha1.envelope import Envelope
+from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.unit_resources import Envelope
 
 
 def stock_body(record: Operation, ordinal: int, envelope: Envelope) -> dict[str, Any]:

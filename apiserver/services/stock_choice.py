@@ -13,9 +13,9 @@ from apiserver.gateway import AbsentError, Objects, Selection
 from apiserver.resources import GPU_UNITS, Object
 from apiserver.services.patience import Patience
 from apiserver.services.shelf import Shelf
-from shared.phases import UnitPhase
 from shared.v1alpha1.gpuunit import GPUUnit
-from shared.wellknown import CLAIM_OPERATION, CLAIMED_LABEL
+from shared.v1alpha1.phases import UnitPhase
+from shared.v1alpha1.wellknown import CLAIM_OPERATION, CLAIMED_LABEL
 
 # Several replicas choose at once: from a page of this size they seldom choose the same.
 PAGE: Final = 96

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from apiserver.ports.stock import StockCount
-from shared.phases import UnitPhase
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.phases import UnitPhase
 
 
 def stock_counts(units: Iterable[GPUUnit]) -> tuple[StockCount, ...]:

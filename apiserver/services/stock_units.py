@@ -17,10 +17,10 @@ from apiserver.resources import GPU_UNITS
 from apiserver.services.patience import Patience
 from apiserver.services.provenance import is_made_by
 from apiserver.services.stock_body import stock_body
-from shared.v1alpha1.envelope import Envelope
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
-from shared.wellknown import ATTEMPT
+from shared.v1alpha1.unit_resources import Envelope
+from shared.v1alpha1.wellknown import ATTEMPT
 
 AT_ONCE: Final = 16
 GIVE_UP_SECONDS: Final = 600.0

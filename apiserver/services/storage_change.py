@@ -6,9 +6,9 @@ from apiserver.commands import ChangeStorage, Unset
 from apiserver.details import words
 from apiserver.errors import Detail, InvalidRequestError
 from apiserver.services.unit_change import replaced, replaced_labels
-from shared.problem import Problem
-from shared.quantity import Quantity
+from shared.k8s.quantity import Quantity
 from shared.v1alpha1.gpustorage import GPUStorage
+from shared.v1alpha1.validation.problem import Problem
 
 
 def require_size(storage: GPUStorage, size: str | Unset) -> None:

@@ -15,10 +15,10 @@ from apiserver.services.expansion import is_fixed
 from apiserver.services.object_creation import ObjectCreation, name_taken
 from apiserver.services.recovery import recovery_patch, require_recoverable
 from apiserver.services.storage_change import change_patch, grows, require_size
-from shared import wellknown
-from shared.storage_lock import lock_of
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage, GPUStorageSpec
 from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.storage_lock import lock_of
 
 
 class StorageService:

@@ -7,11 +7,10 @@ import msgspec
 
 from apiserver.commands import CreateUnit
 from apiserver.services.request_hash import request_hash
-from shared import names, wellknown
-from shared.v1alpha1 import function
-from shared.v1alpha1.envelope import Envelope
+from shared.v1alpha1 import function, names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.group import API_VERSION
+from shared.v1alpha1.unit_resources import Envelope
 
 _WORKER: Final = re.compile(r"fn/([^/]+)/[0-9]{1,18}", re.ASCII)
 

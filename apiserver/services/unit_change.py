@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from apiserver.commands import UNSET, ChangeUnit, Unset
-from shared.own_labels import is_own_label
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
+from shared.v1alpha1.reserved_labels import is_own_label
 
 
 def changed_spec(unit: GPUUnit, command: ChangeUnit) -> GPUUnitSpec:

@@ -8,9 +8,9 @@ import msgspec
 
 from apiserver.gateway import Objects, Selection
 from apiserver.resources import Resource
-from shared.meta import ObjectMeta
-from shared.phases import UnitPhase
+from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import gpuunit
+from shared.v1alpha1.phases import UnitPhase
 
 
 class PhaseOnly(msgspec.Struct, frozen=True):

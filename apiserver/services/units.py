@@ -21,12 +21,12 @@ from apiserver.services.creation import Creation, Start
 from apiserver.services.mount_locks import MountLocks
 from apiserver.services.requests import Requests
 from apiserver.services.unit_change import change_patch, changed_spec
-from shared.mount_rules import mount_problems
-from shared.phases import UnitPhase
-from shared.serverless_rules import serverless_problems
-from shared.unit_rules import access_problems, workload_problems
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.phases import UnitPhase
+from shared.v1alpha1.validation.mounts import mount_problems
+from shared.v1alpha1.validation.serverless import serverless_problems
+from shared.v1alpha1.validation.unit import access_problems, workload_problems
 
 # More at once would not be done sooner: they would only take each other's time.
 MOST_AT_ONCE: Final = 32

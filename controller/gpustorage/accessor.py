@@ -11,7 +11,7 @@ from controller.gpustorage.labels import Part, child_metadata, pod_labels, selec
 from controller.gpustorage.settings import StorageSettings
 from controller.lockdown import locked_down_container, locked_down_pod
 from controller.non_empty import non_empty
-from shared import names
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage
 
 PORT: Final = 8080

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from controller.announcement import Announcement
-from shared.conditions import condition_of
-from shared.phases import PreparePhase, StoragePhase
-from shared.quantity import Quantity
-from shared.reasons import ConditionType, EventReason, StorageReason
+from shared.k8s.conditions import condition_of
+from shared.k8s.quantity import Quantity
 from shared.v1alpha1.gpustorage import GPUStorageStatus, PrepareStatus
+from shared.v1alpha1.phases import PreparePhase, StoragePhase
+from shared.v1alpha1.reasons import ConditionType, EventReason, StorageReason
 
 REASONS = {
     StorageReason.INVALID_SPEC.value: EventReason.INVALID_SPEC,

@@ -14,12 +14,12 @@ from controller.pod_words import scheduler_words, waiting_words
 from controller.runtime.key import ObjectKey
 from controller.sync import Sync
 from controller.volume_users import is_browser
-from shared import names
-from shared.deployment import Deployment
-from shared.phases import AccessorPhase, StoragePhase
-from shared.pod import Pod
-from shared.reasons import StorageReason
+from shared.k8s.deployment import Deployment
+from shared.k8s.pod import Pod
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import AccessorStatus, GPUStorage
+from shared.v1alpha1.phases import AccessorPhase, StoragePhase
+from shared.v1alpha1.reasons import StorageReason
 
 
 @dataclass(frozen=True, slots=True)

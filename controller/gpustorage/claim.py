@@ -9,10 +9,10 @@ from controller.gpustorage.size import request
 from controller.kinds import VOLUME_CLAIMS
 from controller.non_empty import non_empty
 from controller.runtime.digest import digest
-from shared.reasons import StorageReason
-from shared.storage_class import StorageClass
+from shared.k8s.pvc import VolumeClaim
+from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1.gpustorage import GPUStorage
-from shared.volume_claim import VolumeClaim
+from shared.v1alpha1.reasons import StorageReason
 
 
 def claim_child(

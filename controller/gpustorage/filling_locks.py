@@ -9,8 +9,8 @@ from controller.lookup import Lookup
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
 from controller.runtime.writer import Writer
-from shared.storage_lock import freeing, lock_of, taking
 from shared.v1alpha1.gpustorage import GPUStorage
+from shared.v1alpha1.storage_lock import freeing, lock_of, taking
 
 
 class FillingLocks:

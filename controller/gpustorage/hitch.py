@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from controller.gpustorage.verdict import Verdict
 from controller.runtime.errors import ApiError
 from controller.sync import Hindrance, Setback
-from shared.reasons import StorageReason
+from shared.v1alpha1.reasons import StorageReason
 
 
 @dataclass(frozen=True, slots=True)

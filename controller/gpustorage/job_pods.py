@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from controller.pod_words import ending_words, scheduler_words, waiting_words
-from shared.pod import Pod
+from shared.k8s.pod import Pod
 
 
 def endings(pods: Iterable[Pod]) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 from controller.kinds import GPU_STORAGES
 from controller.runtime.ownership import controlled_by
 from controller.volume_users import BROWSER
-from shared import wellknown
-from shared.own_labels import callers
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage
+from shared.v1alpha1.reserved_labels import callers
 
 
 class Part(StrEnum):

@@ -1,12 +1,12 @@
 """Whether a lock still stands: whoever has it, or had it, is looked at."""
 
 from controller.gpustorage.prepare import OVER, known_prepare
-from shared import wellknown
-from shared.phases import OperationPhase
-from shared.storage_lock import StorageLock
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.phases import OperationPhase
+from shared.v1alpha1.storage_lock import StorageLock
 
 
 def is_void_for_unit(lock: StorageLock, storage: str, unit: GPUUnit | None) -> bool:

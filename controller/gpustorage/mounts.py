@@ -19,11 +19,11 @@ from controller.runtime.events import EventRecorder
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
 from controller.runtime.writer import Writer
-from shared import names
-from shared.reasons import EventReason
-from shared.storage_lock import StorageLock, freeing, guarding, lock_of
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage
-from shared.wellknown import MOUNT_FINALIZER
+from shared.v1alpha1.reasons import EventReason
+from shared.v1alpha1.storage_lock import StorageLock, freeing, guarding, lock_of
+from shared.v1alpha1.wellknown import MOUNT_FINALIZER
 
 
 class Mounts:

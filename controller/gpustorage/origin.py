@@ -1,9 +1,9 @@
 """What a filling waits for before it may begin: decided by values alone."""
 
 from controller.gpustorage.prepare import known_prepare
-from shared.phases import StoragePhase
-from shared.storage_lock import StorageLock, lock_of
 from shared.v1alpha1.gpustorage import GPUStorage
+from shared.v1alpha1.phases import StoragePhase
+from shared.v1alpha1.storage_lock import StorageLock, lock_of
 
 
 def lock_for_filling(storage: GPUStorage) -> StorageLock:

@@ -7,10 +7,10 @@ from controller.gpustorage.hitch import Hitch
 from controller.gpustorage.prepare import DONE
 from controller.gpustorage.verdict import Verdict
 from controller.runtime.errors import ApiError
-from shared.phases import PreparePhase
-from shared.reasons import StorageReason
+from shared.k8s.pvc import VolumeClaim
 from shared.v1alpha1.gpustorage import PrepareStatus
-from shared.volume_claim import VolumeClaim
+from shared.v1alpha1.phases import PreparePhase
+from shared.v1alpha1.reasons import StorageReason
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from shared.rbac import Rule
+from shared.k8s.rbac import Rule
 from shared.v1alpha1.group import GROUP
 
 INSTANCE: Final = "runtime-instance"

@@ -5,7 +5,7 @@ from typing import Any
 from controller.egress import dns, public_addresses
 from controller.gpustorage.labels import Part, child_metadata, selector
 from controller.gpustorage.settings import StorageSettings
-from shared import names
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage
 
 

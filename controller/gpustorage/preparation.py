@@ -17,13 +17,13 @@ from controller.runtime.kind import key_of
 from controller.runtime.ownership import is_controlled_by
 from controller.runtime.writer import Writer
 from controller.sync import Sync
-from shared import wellknown
-from shared.job import Job
-from shared.phases import PreparePhase
-from shared.pod import Pod
-from shared.storage_class import StorageClass
+from shared.k8s.job import Job
+from shared.k8s.pod import Pod
+from shared.k8s.pvc import VolumeClaim
+from shared.k8s.storage_class import StorageClass
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage, PrepareStatus
-from shared.volume_claim import VolumeClaim
+from shared.v1alpha1.phases import PreparePhase
 
 
 class Preparation:

@@ -11,10 +11,10 @@ import msgspec
 
 from controller.gpustorage.prepare_job import attempt_of, has_outcome_pending
 from controller.runtime.digest import digest
-from shared import wellknown
-from shared.job import Job
-from shared.phases import PreparePhase
+from shared.k8s.job import Job
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage, Prepare, PrepareStatus
+from shared.v1alpha1.phases import PreparePhase
 
 DONE: Final = (PreparePhase.NOT_REQUESTED.value, PreparePhase.SUCCEEDED.value)
 OVER: Final = (*DONE, PreparePhase.FAILED.value)

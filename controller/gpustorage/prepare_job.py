@@ -7,8 +7,8 @@ from controller.gpustorage.settings import StorageSettings
 from controller.lockdown import locked_down_container, locked_down_pod
 from controller.non_empty import non_empty
 from controller.runtime.key import ObjectKey
-from shared import names, wellknown
-from shared.job import Job
+from shared.k8s.job import Job
+from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.gpustorage import KIND, GPUStorage, Prepare
 
 DATA: Final = "/data"

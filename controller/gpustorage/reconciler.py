@@ -10,8 +10,8 @@ from controller.gpustorage.report import Report
 from controller.gpustorage.volumes import Volumes
 from controller.runtime.key import ObjectKey
 from controller.runtime.reconcile import ReconcileError, Result
+from shared.k8s.pvc import VolumeClaim
 from shared.v1alpha1.gpustorage import GPUStorage, PrepareStatus
-from shared.volume_claim import VolumeClaim
 
 
 class GPUStorageReconciler:

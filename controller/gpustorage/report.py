@@ -11,7 +11,7 @@ from controller.runtime.event import reference
 from controller.runtime.events import EventRecorder
 from controller.runtime.kind import key_of
 from controller.runtime.writer import Writer
-from shared import merge_patch
+from shared.k8s import merge_patch
 from shared.v1alpha1.gpustorage import GPUStorage
 
 

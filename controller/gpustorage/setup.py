@@ -29,7 +29,7 @@ from controller.runtime.unreadable import by_event
 from controller.runtime.workqueue import WorkQueue
 from controller.runtime.writer import Writer
 from controller.sync import Sync
-from shared.reasons import EventReason
+from shared.v1alpha1.reasons import EventReason
 
 NAME: Final = "gpustorage"
 

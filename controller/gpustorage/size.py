@@ -1,9 +1,9 @@
 """How much a claim asks for: it grows where its class lets it, and never shrinks."""
 
-from shared.quantity import NANOS, Quantity
-from shared.storage_class import StorageClass
+from shared.k8s.pvc import VolumeClaim
+from shared.k8s.quantity import NANOS, Quantity
+from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1.gpustorage import GPUStorage
-from shared.volume_claim import VolumeClaim
 
 
 def asked(storage: GPUStorage) -> Quantity:

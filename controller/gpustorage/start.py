@@ -22,11 +22,11 @@ from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
 from controller.runtime.writer import Writer
 from controller.sync import Sync
-from shared import names
-from shared.reasons import EventReason, StorageReason
-from shared.storage_class import StorageClass
+from shared.k8s.pvc import VolumeClaim
+from shared.k8s.storage_class import StorageClass
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage, Prepare
-from shared.volume_claim import VolumeClaim
+from shared.v1alpha1.reasons import EventReason, StorageReason
 
 
 class Start:

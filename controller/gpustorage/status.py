@@ -8,13 +8,13 @@ from controller.gpustorage.outcome import Outcome
 from controller.gpustorage.prepare import DONE
 from controller.pod_words import lasting
 from controller.runtime.event import cut
-from shared import names
-from shared.conditions import condition_of, timestamp, with_condition
-from shared.meta import Condition
-from shared.phases import AccessorPhase, PreparePhase
-from shared.reasons import ConditionType
-from shared.storage_lock import lock_of
+from shared.k8s.conditions import condition_of, timestamp, with_condition
+from shared.k8s.meta import Condition
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage, GPUStorageStatus
+from shared.v1alpha1.phases import AccessorPhase, PreparePhase
+from shared.v1alpha1.reasons import ConditionType
+from shared.v1alpha1.storage_lock import lock_of
 
 LONGEST_MESSAGE = 1024
 PREPARE_WORDS = {

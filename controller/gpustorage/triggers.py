@@ -15,9 +15,9 @@ from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
 from controller.runtime.objects import Object
 from controller.runtime.triggers import Trigger
-from shared import names
-from shared.deployment import Deployment, ReplicaSet
-from shared.pod import Pod
+from shared.k8s.deployment import Deployment, ReplicaSet
+from shared.k8s.pod import Pod
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation

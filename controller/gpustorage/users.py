@@ -6,8 +6,8 @@ from controller.gpustorage.overtaken import OvertakenError
 from controller.lookup import Lookup
 from controller.runtime.kind import key_of
 from controller.volume_users import pods_using, used_claims, users_of
-from shared.storage_lock import StorageLock
 from shared.v1alpha1.gpustorage import GPUStorage
+from shared.v1alpha1.storage_lock import StorageLock
 
 
 def is_in_use(caches: Caches, storage: GPUStorage) -> bool:

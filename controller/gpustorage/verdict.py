@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from controller.runtime.event import cut
-from shared.phases import StoragePhase
-from shared.reasons import StorageReason
+from shared.v1alpha1.phases import StoragePhase
+from shared.v1alpha1.reasons import StorageReason
 
 LONGEST_MESSAGE: Final = 1024
 

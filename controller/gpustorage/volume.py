@@ -2,11 +2,11 @@
 
 from controller.gpustorage.size import can_grow, is_growing, wants_less, wants_more
 from controller.gpustorage.verdict import Verdict
-from shared.reasons import StorageReason
-from shared.storage_class import StorageClass
-from shared.storage_lock import lock_of
+from shared.k8s.pvc import LOST, VolumeClaim
+from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1.gpustorage import GPUStorage
-from shared.volume_claim import LOST, VolumeClaim
+from shared.v1alpha1.reasons import StorageReason
+from shared.v1alpha1.storage_lock import lock_of
 
 
 def volume_verdict(

@@ -12,11 +12,11 @@ from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
 from controller.runtime.ownership import is_controlled_by
 from controller.sync import Sync
-from shared.reasons import StorageReason
-from shared.storage_class import StorageClass
-from shared.storage_rules import storage_problems
+from shared.k8s.pvc import VolumeClaim
+from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1.gpustorage import GPUStorage
-from shared.volume_claim import VolumeClaim
+from shared.v1alpha1.reasons import StorageReason
+from shared.v1alpha1.validation.storage import storage_problems
 
 
 class Volumes:

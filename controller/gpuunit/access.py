@@ -2,7 +2,7 @@
 
 from controller.gpuunit.ports import ports
 from controller.gpuunit.settings import UnitSettings
-from shared import names
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import Access, GPUUnit
 from shared.v1alpha1.template import Port
 

@@ -17,9 +17,9 @@ from controller.gpuunit.workload import observe
 from controller.kinds import SERVICES
 from controller.runtime.kind import key_of
 from controller.sync import Sync
-from shared import names
-from shared.reasons import UnitReason
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.reasons import UnitReason
 
 
 class ActiveStory:

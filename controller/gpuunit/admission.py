@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from shared import wellknown
-from shared.phases import OperationPhase
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.phases import OperationPhase
 
 
 class Entry(Enum):

@@ -1,11 +1,11 @@
 """What a change of status is worth telling people: pure, and nothing at rest."""
 
 from controller.announcement import Announcement
-from shared.conditions import condition_of
-from shared.meta import Condition
-from shared.phases import UnitPhase
-from shared.reasons import ConditionType, EventReason, UnitReason
+from shared.k8s.conditions import condition_of
+from shared.k8s.meta import Condition
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
+from shared.v1alpha1.phases import UnitPhase
+from shared.v1alpha1.reasons import ConditionType, EventReason, UnitReason
 
 REASONS = {
     UnitReason.INVALID_SPEC.value: EventReason.INVALID_SPEC,

@@ -10,8 +10,8 @@ from prometheus_client.registry import Collector
 from controller.namespaces import Namespaces
 from controller.runtime.cache import Cache
 from controller.runtime.kind import key_of
-from shared.phases import UnitPhase
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.phases import UnitPhase
 
 NAME: Final = "gpuruntime_units"
 

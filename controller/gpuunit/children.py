@@ -19,11 +19,11 @@ from controller.kinds import DEPLOYMENTS, NETWORK_POLICIES, SERVICES
 from controller.runtime.covering import covers
 from controller.runtime.digest import digest
 from controller.runtime.key import ObjectKey
-from shared import names
-from shared.deployment import Deployment
-from shared.reasons import UnitReason
+from shared.k8s.deployment import Deployment
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
-from shared.wellknown import APPLIED_HASH
+from shared.v1alpha1.reasons import UnitReason
+from shared.v1alpha1.wellknown import APPLIED_HASH
 
 
 def policy_child(unit: GPUUnit, caches: Caches, settings: UnitSettings) -> Child:

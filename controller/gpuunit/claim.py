@@ -4,10 +4,10 @@ from typing import Any
 
 from controller.kinds import STOCK_POOLS
 from controller.runtime.ownership import controlled_by
-from shared import wellknown
-from shared.phases import OperationPhase
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.phases import OperationPhase
 from shared.v1alpha1.stockpool import StockPool
 
 CLAIM_NOTES = (

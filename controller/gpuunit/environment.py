@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from shared.framework_place import place_of
+from shared.v1alpha1.framework_place import place_of
 from shared.v1alpha1.gpuunit import GPUUnit, Serverless
 from shared.v1alpha1.template import EnvVar
 

@@ -22,14 +22,13 @@ from controller.runtime.key import ObjectKey
 from controller.runtime.kind import Kind, key_of
 from controller.runtime.objects import Object
 from controller.runtime.writer import Writer
-from shared import wellknown
-from shared.conditions import timestamp
-from shared.phases import OperationPhase
-from shared.pod import Pod
-from shared.reasons import EventReason
-from shared.v1alpha1 import gpuunit
+from shared.k8s.conditions import timestamp
+from shared.k8s.pod import Pod
+from shared.v1alpha1 import gpuunit, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.phases import OperationPhase
+from shared.v1alpha1.reasons import EventReason
 
 T = TypeVar("T", bound=Object)
 

@@ -6,9 +6,9 @@ from controller.gpuunit.settings import UnitSettings
 from controller.kinds import GPU_UNITS
 from controller.runtime.kind import key_of
 from controller.runtime.ownership import controlled_by
-from shared import wellknown
-from shared.own_labels import callers
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.reserved_labels import callers
 
 APP_NAME: Final = "gpu-unit"
 

@@ -8,9 +8,9 @@ from controller.gpuunit.ports import ports
 from controller.gpuunit.settings import QueueTarget, UnitSettings
 from controller.non_empty import non_empty
 from controller.runtime.kind import key_of
-from shared import names, wellknown
-from shared.serverless_rules import WORKER_PORT
+from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.validation.serverless import WORKER_PORT
 
 NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
 MONITORING: Final = "monitoring"

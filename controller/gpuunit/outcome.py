@@ -6,7 +6,7 @@ from controller.gpuunit.status import Published
 from controller.gpuunit.verdict import Verdict
 from controller.runtime.errors import ApiError
 from controller.sync import Hindrance, Setback
-from shared.reasons import UnitReason
+from shared.v1alpha1.reasons import UnitReason
 
 
 @dataclass(frozen=True, slots=True)

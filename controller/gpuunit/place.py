@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from controller.pod_words import is_unschedulable
-from shared.node import Node, Taint
-from shared.pod import Pod
-from shared.quantity import Quantity
-from shared.v1alpha1.envelope import Toleration
+from shared.k8s.node import Node, Taint
+from shared.k8s.pod import Pod
+from shared.k8s.quantity import Quantity
+from shared.v1alpha1.unit_resources import Toleration
 
 KEEPS_AWAY: Final = ("NoSchedule", "NoExecute")
 

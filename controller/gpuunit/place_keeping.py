@@ -10,7 +10,7 @@ from controller.gpuunit.workload import Workload, observe
 from controller.kinds import PODS
 from controller.runtime.kind import key_of
 from controller.runtime.writer import Writer
-from shared.pod import Pod
+from shared.k8s.pod import Pod
 from shared.v1alpha1.gpuunit import GPUUnit
 
 

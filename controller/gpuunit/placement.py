@@ -6,8 +6,8 @@ from typing import Any, Final
 import msgspec
 
 from controller.non_empty import non_empty
-from shared.quantity import NANOS, Quantity
-from shared.v1alpha1.envelope import Envelope
+from shared.k8s.quantity import NANOS, Quantity
+from shared.v1alpha1.unit_resources import Envelope
 
 _MILLI: Final = NANOS // 1000
 

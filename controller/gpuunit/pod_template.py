@@ -13,7 +13,7 @@ from controller.gpuunit.worker_pod import worker_pod
 from controller.lockdown import locked_down_pod
 from controller.non_empty import non_empty
 from controller.runtime.kind import key_of
-from shared import wellknown
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 
 

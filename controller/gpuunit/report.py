@@ -17,9 +17,9 @@ from controller.runtime.events import EventRecorder
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
 from controller.runtime.writer import Writer
-from shared import merge_patch
-from shared.reasons import UnitReason
+from shared.k8s import merge_patch
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
+from shared.v1alpha1.reasons import UnitReason
 
 
 class Report:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from controller.gpuunit.verdict import Verdict
-from shared.envelope_rules import envelope_problems
-from shared.mount_rules import mount_problems
-from shared.problem import Problem
-from shared.reasons import UnitReason
-from shared.serverless_rules import serverless_problems
-from shared.unit_rules import access_problems, workload_problems
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.reasons import UnitReason
+from shared.v1alpha1.validation.mounts import mount_problems
+from shared.v1alpha1.validation.problem import Problem
+from shared.v1alpha1.validation.resources import envelope_problems
+from shared.v1alpha1.validation.serverless import serverless_problems
+from shared.v1alpha1.validation.unit import access_problems, workload_problems
 
 
 def refusal(unit: GPUUnit) -> Verdict | None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from controller.gpuunit.labels import child_metadata, selector
 from controller.gpuunit.ports import ports
-from shared import names
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.template import Port
 

@@ -31,7 +31,7 @@ from controller.runtime.workqueue import WorkQueue
 from controller.runtime.writer import Writer
 from controller.sync import Sync
 from controller.volume_users import used_claims
-from shared.reasons import EventReason
+from shared.v1alpha1.reasons import EventReason
 
 NAME: Final = "gpuunit"
 

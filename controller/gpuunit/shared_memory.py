@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
-from shared.mount_path import SHARED_MEMORY, normalised
-from shared.quantity import NANOS, Quantity
+from shared.k8s.quantity import NANOS, Quantity
 from shared.v1alpha1.gpuunit import GPUUnitSpec
+from shared.v1alpha1.validation.mount_path import SHARED_MEMORY, normalised
 
 VOLUME: Final = "shared-memory"
 

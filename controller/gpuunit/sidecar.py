@@ -8,10 +8,10 @@ from controller.gpuunit.environment import framework_environment
 from controller.gpuunit.placement import guaranteed
 from controller.gpuunit.settings import SidecarSettings
 from controller.lockdown import locked_down_container
-from shared.framework_place import socket_folder
 from shared.invocation.queue_names import QueueNames
-from shared.serverless_rules import WORKER_PORT
+from shared.v1alpha1.framework_place import socket_folder
 from shared.v1alpha1.gpuunit import GPUUnit, Serverless
+from shared.v1alpha1.validation.serverless import WORKER_PORT
 
 NAME: Final = "worker"
 SOCKET_VOLUME: Final = "framework-socket"

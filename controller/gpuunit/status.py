@@ -11,12 +11,12 @@ from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.worker import WorkerVerdict
 from controller.gpuunit.workload import Workload
 from controller.pod_words import lasting
-from shared.conditions import condition_of, timestamp, with_condition
-from shared.meta import Condition
-from shared.node import Node
-from shared.phases import UnitPhase, WorkerPhase
-from shared.reasons import ConditionType, UnitReason
+from shared.k8s.conditions import condition_of, timestamp, with_condition
+from shared.k8s.meta import Condition
+from shared.k8s.node import Node
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus, ServerlessStatus
+from shared.v1alpha1.phases import UnitPhase, WorkerPhase
+from shared.v1alpha1.reasons import ConditionType, UnitReason
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from controller.gpuunit.stockkeeping import Stockkeeping
 from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.workload import observe
 from controller.sync import Sync
-from shared.envelope_rules import envelope_problems
-from shared.reasons import UnitReason
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.reasons import UnitReason
+from shared.v1alpha1.validation.resources import envelope_problems
 
 
 class StockStory:

@@ -11,10 +11,10 @@ from controller.runtime.events import EventRecorder
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
 from controller.runtime.writer import Writer
-from shared import wellknown
-from shared.reasons import EventReason
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.reasons import EventReason
 from shared.v1alpha1.stockpool import StockPool
 
 

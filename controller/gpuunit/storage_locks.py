@@ -1,8 +1,8 @@
 """Whether the lock of a storage is a unit's: decided by values alone."""
 
-from shared import wellknown
-from shared.storage_lock import StorageLock
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.storage_lock import StorageLock
 
 
 def is_lock_of(unit: GPUUnit, lock: StorageLock) -> bool:

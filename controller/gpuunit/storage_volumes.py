@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from shared import names
-from shared.mount_path import normalised
+from shared.v1alpha1 import names
 from shared.v1alpha1.mount import StorageMount
+from shared.v1alpha1.validation.mount_path import normalised
 
 
 def storage_volumes(mounts: Sequence[StorageMount]) -> list[dict[str, Any]]:

@@ -14,13 +14,13 @@ from controller.runtime.kind import key_of
 from controller.runtime.ownership import is_controlled_by
 from controller.runtime.writer import Writer
 from controller.volume_users import users_of
-from shared import wellknown
-from shared.meta import ObjectMeta
-from shared.phases import StoragePhase
-from shared.reasons import UnitReason
-from shared.storage_lock import StorageLock, lock_of, taking
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.phases import StoragePhase
+from shared.v1alpha1.reasons import UnitReason
+from shared.v1alpha1.storage_lock import StorageLock, lock_of, taking
 
 
 class Storages:

@@ -18,10 +18,10 @@ from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
 from controller.runtime.objects import Object
 from controller.runtime.triggers import Trigger
-from shared import names, wellknown
-from shared.deployment import REVISION, ReplicaSet
-from shared.node import Node
-from shared.pod import Pod
+from shared.k8s.deployment import REVISION, ReplicaSet
+from shared.k8s.node import Node
+from shared.k8s.pod import Pod
+from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import KIND, GPUUnit
 from shared.v1alpha1.operation import Operation

@@ -13,10 +13,10 @@ from controller.pod_words import (
     sentence,
     waiting_words,
 )
-from shared.deployment import Deployment
-from shared.node import Node
-from shared.pod import ContainerStatus, Pod
-from shared.reasons import UnitReason
+from shared.k8s.deployment import Deployment
+from shared.k8s.node import Node
+from shared.k8s.pod import ContainerStatus, Pod
+from shared.v1alpha1.reasons import UnitReason
 
 IMAGE_ERRORS: Final = frozenset(
     {

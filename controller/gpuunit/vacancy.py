@@ -6,8 +6,8 @@ from typing import Final
 from controller.gpuunit.place import is_usable, place_of
 from controller.runtime.clock import Clock
 from controller.runtime.key import ObjectKey
-from shared.node import Node
-from shared.pod import Pod
+from shared.k8s.node import Node
+from shared.k8s.pod import Pod
 
 PATIENCE: Final = 10.0  # seconds; the scheduler needs some milliseconds after the place is free
 

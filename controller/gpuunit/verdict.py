@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final, Self
 
-from shared.phases import UnitPhase
-from shared.reasons import UnitReason
+from shared.v1alpha1.phases import UnitPhase
+from shared.v1alpha1.reasons import UnitReason
 
 LONGEST_MESSAGE: Final = 1024
 

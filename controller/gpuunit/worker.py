@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from controller.gpuunit.sidecar import NAME
 from controller.gpuunit.verdict import Verdict, cut
 from controller.gpuunit.workload import Workload
-from shared import names
-from shared.phases import UnitPhase, WorkerPhase
-from shared.pod import ContainerStatus, Pod
-from shared.reasons import UnitReason, WorkerReason
+from shared.k8s.pod import ContainerStatus, Pod
+from shared.v1alpha1 import names
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpuunit import GPUUnit, Serverless
+from shared.v1alpha1.phases import UnitPhase, WorkerPhase
+from shared.v1alpha1.reasons import UnitReason, WorkerReason
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from controller.gpuunit.settings import UnitSettings
 from controller.gpuunit.sidecar import DRAIN_PATH, GROUP, QUEUE_VOLUME, SOCKET_VOLUME, sidecar
-from shared import names
-from shared.framework_place import socket_folder
-from shared.serverless_rules import WORKER_PORT
+from shared.v1alpha1 import names
+from shared.v1alpha1.framework_place import socket_folder
 from shared.v1alpha1.gpuunit import GPUUnit, Serverless
+from shared.v1alpha1.validation.serverless import WORKER_PORT
 
 SPARE_SECONDS: Final = 30
 LONGEST_GRACE_SECONDS: Final = 3600

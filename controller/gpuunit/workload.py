@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from controller.caches import BY_OWNER, BY_UNIT, Caches
 from controller.runtime.key import ObjectKey
 from controller.runtime.ownership import is_controlled_by
-from shared import names
-from shared.deployment import REVISION, Deployment, ReplicaSet
-from shared.pod import Pod
+from shared.k8s.deployment import REVISION, Deployment, ReplicaSet
+from shared.k8s.pod import Pod
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
-from shared.wellknown import APPLIED_HASH
+from shared.v1alpha1.wellknown import APPLIED_HASH
 
 FINISHED = ("Succeeded", "Failed")
 

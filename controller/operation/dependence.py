@@ -1,6 +1,6 @@
 """Which units still ask a record what is to become of them."""
 
-from shared import wellknown
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 
 SETTLED = (wellknown.ADMITTED, wellknown.LISTED)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from shared.phases import OperationPhase
 from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.phases import OperationPhase
 
 FINAL: Final = (OperationPhase.SUCCEEDED, OperationPhase.FAILED)
 

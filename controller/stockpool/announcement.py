@@ -2,8 +2,8 @@
 
 from controller.announcement import Announcement
 from controller.stockpool.status import message_of
-from shared.phases import PoolPhase
-from shared.reasons import EventReason
+from shared.v1alpha1.phases import PoolPhase
+from shared.v1alpha1.reasons import EventReason
 from shared.v1alpha1.stockpool import StockPoolStatus
 
 

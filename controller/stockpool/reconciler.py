@@ -29,9 +29,9 @@ from controller.stockpool.stock import unclaimed
 from controller.stockpool.trouble import Trouble
 from controller.stockpool.unit import unit as unit_of
 from controller.stockpool.view import View, Views
-from shared import merge_patch
-from shared.reasons import EventReason
+from shared.k8s import merge_patch
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.reasons import EventReason
 from shared.v1alpha1.stockpool import StockPool
 
 # The watch brings what overtook us; this is for what it does not bring, such as another's unit.

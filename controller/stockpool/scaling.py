@@ -6,7 +6,7 @@ from itertools import count, islice
 from typing import Final
 
 from controller.stockpool.stock import is_outdated, is_ready
-from shared import names
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.stockpool import StockPool
 

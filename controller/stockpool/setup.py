@@ -13,7 +13,7 @@ from controller.runtime.priority import Priority
 from controller.runtime.triggers import itself, mapped
 from controller.stockpool.reconciler import StockPoolReconciler
 from shared.v1alpha1.gpuunit import GPUUnit
-from shared.wellknown import POOL_LABEL
+from shared.v1alpha1.wellknown import POOL_LABEL
 
 NAME: Final = "stockpool"
 WORKERS: Final = 4

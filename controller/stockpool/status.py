@@ -10,13 +10,13 @@ from controller.stockpool import claims
 from controller.stockpool.stock import is_outdated, is_ready, ready_condition, unclaimed
 from controller.stockpool.trouble import Trouble
 from controller.stockpool.view import View
-from shared.conditions import condition_of, timestamp, with_condition
-from shared.meta import Condition
-from shared.phases import PoolPhase, UnitPhase
-from shared.reasons import ConditionType, PoolReason, UnitReason
+from shared.k8s.conditions import condition_of, timestamp, with_condition
+from shared.k8s.meta import Condition
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.phases import PoolPhase, UnitPhase
+from shared.v1alpha1.reasons import ConditionType, PoolReason, UnitReason
 from shared.v1alpha1.stockpool import StockPool, StockPoolStatus
-from shared.wellknown import POOL_LABEL
+from shared.v1alpha1.wellknown import POOL_LABEL
 
 LONGEST_BYTES: Final = 1024
 

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import Final
 
-from shared import wellknown
-from shared.conditions import condition_of
-from shared.meta import Condition
-from shared.phases import UnitPhase
-from shared.reasons import ConditionType
-from shared.v1alpha1.envelope import Envelope
+from shared.k8s.conditions import condition_of
+from shared.k8s.meta import Condition
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.phases import UnitPhase
+from shared.v1alpha1.reasons import ConditionType
 from shared.v1alpha1.stockpool import StockPool
+from shared.v1alpha1.unit_resources import Envelope
 
 # Every field of an envelope, of a spec that says more.
 RESOURCES: Final = attrgetter(*Envelope.__struct_fields__)

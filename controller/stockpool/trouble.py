@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from controller.runtime.errors import ApiError, ForbiddenError, InvalidError
-from shared.envelope_rules import envelope_problems
 from shared.v1alpha1.stockpool import StockPool
+from shared.v1alpha1.validation.resources import envelope_problems
 
 
 @dataclass(frozen=True, slots=True)

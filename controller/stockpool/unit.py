@@ -6,9 +6,9 @@ import msgspec
 
 from controller.kinds import STOCK_POOLS
 from controller.runtime.ownership import controlled_by
-from shared import wellknown
-from shared.v1alpha1.envelope import Envelope
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.stockpool import StockPool
+from shared.v1alpha1.unit_resources import Envelope
 
 
 def unit(pool: StockPool, name: str) -> dict[str, Any]:

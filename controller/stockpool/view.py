@@ -10,7 +10,7 @@ from controller.runtime.errors import NotFoundError, UnreadableError
 from controller.runtime.key import ObjectKey
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.stockpool import StockPool
-from shared.wellknown import POOL_LABEL
+from shared.v1alpha1.wellknown import POOL_LABEL
 
 
 @dataclass(frozen=True, slots=True)

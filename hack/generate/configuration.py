@@ -6,7 +6,7 @@ from apiserver.config import Config as APIConfig
 from controller.config import Config as ControllerConfig
 from serverless.activator.config import Config as ActivatorConfig
 from serverless.resultstore.config import Config as ResultStoreConfig
-from shared.configuration import Key, keys
+from shared.config.loader import Key, keys
 
 TITLE = """# Configuration
 

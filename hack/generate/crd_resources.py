@@ -7,7 +7,7 @@ import msgspec
 
 from hack.generate.crd_rules import FUNCTION_NAME_RULE, LABEL_RULE
 from shared.v1alpha1 import function, gpustorage, gpuunit, operation, stockpool
-from shared.wellknown import SOURCE_STOCK_NAME
+from shared.v1alpha1.wellknown import SOURCE_STOCK_NAME
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from shared.meta import Condition
+from shared.k8s.meta import Condition
 from shared.v1alpha1 import function, gpustorage, operation
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.template import EnvVar, Port

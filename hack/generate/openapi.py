@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry
 
 from apiserver.document import document as served
 from apiserver.routes import routes
-from shared.version import version
+from shared.config.version import version
 
 
 def document() -> str:

@@ -9,7 +9,7 @@ from apiserver.rbac import RULES as API_RULES
 from controller.rbac import RULES as CONTROLLER_RULES
 from serverless.activator.rbac import RULES as ACTIVATOR_RULES
 from serverless.credentials.rbac import RULES as CREDENTIALS_RULES
-from shared.rbac import Rule
+from shared.k8s.rbac import Rule
 
 NAMESPACE = "runtime-system"
 HEADER = "# Generated from the program's rbac.py by `make generate`.\n"

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from hack.podrunner.runner import running_pods
-from shared import logfmt
+from shared.config import logfmt
 
 
 def main() -> int:

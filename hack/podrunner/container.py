@@ -12,7 +12,7 @@ from hack.podrunner.images import UnknownImageError
 from hack.podrunner.pod import Container, HTTPGet, Probe
 from hack.podrunner.probing import answers
 from hack.podrunner.status import Seen
-from shared.conditions import timestamp
+from shared.k8s.conditions import timestamp
 
 FIRST_READY_SECONDS: Final = 0.2
 FIRST_BACKOFF_SECONDS: Final = 1.0

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from controller.runtime.kind import Kind
-from shared.meta import ObjectMeta
+from shared.k8s.meta import ObjectMeta
 
 ALWAYS: Final = "Always"
 

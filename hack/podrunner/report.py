@@ -13,7 +13,7 @@ from controller.runtime.kind import key_of
 from controller.runtime.rest import Call
 from hack.podrunner.pod import PODS, Pod
 from hack.podrunner.status import Seen, conditions, is_ready, pod_status
-from shared.conditions import timestamp
+from shared.k8s.conditions import timestamp
 
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 RETRY_SECONDS: Final = 0.5

@@ -6,12 +6,12 @@ import msgspec
 from msgspec import Meta
 
 from serverless.queue.config import QueueConfig
-from shared.address import Address
+from shared.config.address import Address
+from shared.config.leader_election import LeaderElectionConfig
+from shared.config.metrics_tls import MetricsTLSConfig
+from shared.config.process_settings import Kubeconfig, LogLevel, MetricsAddr, ProbeAddr
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits
-from shared.leader_election import LeaderElectionConfig
-from shared.metrics_tls import MetricsTLSConfig
-from shared.process_settings import Kubeconfig, LogLevel, MetricsAddr, ProbeAddr
 
 
 class ActivatorElectionConfig(LeaderElectionConfig, frozen=True, kw_only=True, rename="camel"):

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from controller.runtime.ownership import controlled_by
 from serverless.activator.kinds import FUNCTIONS
-from shared import names, wellknown
+from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.function import Function
 
 PREFIX: Final = "worker."

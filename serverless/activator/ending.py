@@ -12,7 +12,7 @@ from serverless.activator.sweep import PAGE, PAGE_BYTES
 from serverless.activator.sweep_decision import Home
 from shared.invocation.record import Record
 from shared.v1alpha1.function import Function
-from shared.wellknown import ON_DELETE
+from shared.v1alpha1.wellknown import ON_DELETE
 
 # The API may accept for some seconds more; Kubernetes' times are cut to the second.
 LAST_PASS_MS: Final = 11_000

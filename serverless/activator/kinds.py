@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from controller.runtime.kind import Kind
-from shared.meta import ObjectMeta
+from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import function, gpuunit
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpuunit import GPUUnit

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import msgspec
 
-from shared import names
+from shared.v1alpha1 import names
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpuunit import GPUUnit, Serverless
-from shared.wellknown import OPERATION_ID
+from shared.v1alpha1.wellknown import OPERATION_ID
 
 PREFIX: Final = "fn/"
 

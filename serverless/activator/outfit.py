@@ -16,9 +16,9 @@ from serverless.queue.ensuring import (
     ensure_consumer,
 )
 from serverless.queue.jetstream import JetStream
-from shared import names as object_names
 from shared.invocation.queue_names import QueueNames, consumer_of
 from shared.invocation.streams import StreamLimits, body_bucket, consumer
+from shared.v1alpha1 import names as object_names
 from shared.v1alpha1.function import Function
 
 

@@ -39,11 +39,11 @@ from serverless.activator.streams import Streams
 from serverless.activator.units_api import authorization
 from serverless.queue.config import QueueConfig, secret_of
 from serverless.queue.connection import QueueConnection
-from shared import server_version
-from shared.address import Address
-from shared.configuration import ConfigurationError
+from shared.config.address import Address
+from shared.config.loader import ConfigurationError
+from shared.config.metrics_tls import metrics_tls
 from shared.invocation.streams import streams
-from shared.metrics_tls import metrics_tls
+from shared.k8s import server_version
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpuunit import GPUUnit
 

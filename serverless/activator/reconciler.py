@@ -28,11 +28,12 @@ from serverless.activator.status import message_of, status
 from serverless.activator.units_api import UnitsAPI
 from serverless.activator.worker import Worker, WorkerState
 from serverless.queue.errors import QueueError
-from shared import merge_patch, names
-from shared.phases import FunctionPhase
-from shared.reasons import EventReason
+from shared.k8s import merge_patch
+from shared.v1alpha1 import names
 from shared.v1alpha1.function import Function, FunctionStatus
-from shared.wellknown import QUEUE_FINALIZER
+from shared.v1alpha1.phases import FunctionPhase
+from shared.v1alpha1.reasons import EventReason
+from shared.v1alpha1.wellknown import QUEUE_FINALIZER
 
 LOOK_AGAIN: Final = Result(requeue_after=0.5)
 NEXT_STEP_SECONDS: Final = 1.0

@@ -9,7 +9,7 @@ from serverless.queue.errors import OvertakenError, SubjectFullError
 from serverless.queue.jetstream import JetStream
 from serverless.queue.stored import Stored
 from shared.invocation import message, record, transition
-from shared.invocation.announcement import announcements
+from shared.invocation.final_messages import announcements
 from shared.invocation.limits import INLINE_BYTES
 from shared.invocation.message import DeadLetter
 from shared.invocation.queue_names import QueueNames, ids_of, record_key, worker_key

@@ -12,11 +12,11 @@ from serverless.activator.moment import ms_of
 from serverless.activator.scaling import Load, Scene
 from serverless.activator.trouble import Trouble
 from serverless.activator.worker import Worker, WorkerState
-from shared.conditions import condition_of, timestamp, with_condition
-from shared.meta import Condition
-from shared.phases import FunctionPhase
-from shared.reasons import ConditionType, FunctionReason
+from shared.k8s.conditions import condition_of, timestamp, with_condition
+from shared.k8s.meta import Condition
 from shared.v1alpha1.function import Function, FunctionStatus
+from shared.v1alpha1.phases import FunctionPhase
+from shared.v1alpha1.reasons import ConditionType, FunctionReason
 
 LONGEST_BYTES: Final = 1024
 # Whether there was work now or a moment ago makes no difference to anybody, but costs a write.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from serverless.activator.units_api import Refused, Unfinished
-from shared.reasons import FunctionReason
+from shared.v1alpha1.reasons import FunctionReason
 
 FIRST_SECONDS: Final = 1.0
 LONGEST_SECONDS: Final = 30.0

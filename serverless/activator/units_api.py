@@ -13,7 +13,7 @@ from aiohttp import hdrs
 
 from serverless.activator.order import Order
 from serverless.queue.config import secret_of
-from shared.configuration import ConfigurationError
+from shared.config.loader import ConfigurationError
 
 ANSWER_SECONDS: Final = 10.0
 UNITS: Final = "/api/v1/gpu-units"

@@ -7,15 +7,15 @@ from typing import Final
 
 from serverless.activator.moment import ms_of
 from serverless.activator.order import PREFIX, number_of, serverless_of
-from shared.conditions import condition_of
 from shared.etag import etag
 from shared.invocation.worker_report import WorkerReport
-from shared.meta import Condition
-from shared.phases import UnitPhase
-from shared.reasons import ConditionType, UnitReason
+from shared.k8s.conditions import condition_of
+from shared.k8s.meta import Condition
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpuunit import GPUUnit
-from shared.wellknown import OPERATION_ID
+from shared.v1alpha1.phases import UnitPhase
+from shared.v1alpha1.reasons import ConditionType, UnitReason
+from shared.v1alpha1.wellknown import OPERATION_ID
 
 # A place that is only being freed, or a node that only restarts, comes back sooner.
 LOST_MS: Final = 30_000

@@ -16,9 +16,9 @@ from controller.runtime.errors import AccessError, ApiError
 from controller.runtime.key import ObjectKey
 from serverless.credentials.config import Config
 from serverless.credentials.secret import NAME, SECRETS, RandomBytes, missing
-from shared import command_line, configuration, logfmt
-from shared.configuration import ConfigurationError
-from shared.exitcode import ExitCode
+from shared.config import command_line, loader, logfmt
+from shared.config.exitcode import ExitCode
+from shared.config.loader import ConfigurationError
 
 FIELD_MANAGER: Final = "gpu-runtime-credentials"
 PROGRAM: Final = command_line.Program(
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> ExitCode:
     """Fill what is missing; a failure is worth another try, and says why."""
     given = command_line.parse(PROGRAM, arguments)
     try:
-        config = configuration.load(Config, given.config, given.overrides)
+        config = loader.load(Config, given.config, given.overrides)
         logfmt.configure(config.log_level, sys.stderr)
         asyncio.run(run(config))
     except (ConfigurationError, AccessError) as error:

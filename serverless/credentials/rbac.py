@@ -3,7 +3,7 @@
 from typing import Final
 
 from serverless.credentials.secret import NAME
-from shared.rbac import Rule
+from shared.k8s.rbac import Rule
 
 SYSTEM: Final = "runtime-system"
 

@@ -8,7 +8,7 @@ import msgspec
 import nkeys
 
 from controller.runtime.kind import Kind
-from shared.meta import ObjectMeta
+from shared.k8s.meta import ObjectMeta
 
 NAME: Final = "nats-users"
 USERS: Final = ("admin", "activator", "callout", "result-store", "runtime-api")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from shared.invocation import framework
+from shared.invocation import framework_protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class Invocation:
 def invocation(headers: Mapping[str, str], content_type: str, body: bytes) -> Invocation:
     """Read a worker's request; KeyError or ValueError if it is none."""
     return Invocation(
-        id=headers[framework.INVOCATION_HEADER],
-        function=headers[framework.FUNCTION_HEADER],
-        run=int(headers[framework.RUN_HEADER]),
-        attempt=int(headers[framework.ATTEMPT_HEADER]),
-        deadline=datetime.fromisoformat(headers[framework.DEADLINE_HEADER]),
+        id=headers[framework_protocol.INVOCATION_HEADER],
+        function=headers[framework_protocol.FUNCTION_HEADER],
+        run=int(headers[framework_protocol.RUN_HEADER]),
+        attempt=int(headers[framework_protocol.ATTEMPT_HEADER]),
+        deadline=datetime.fromisoformat(headers[framework_protocol.DEADLINE_HEADER]),
         headers=headers,
-        attributes=json.loads(headers.get(framework.ATTRIBUTES_HEADER, "{}")),
+        attributes=json.loads(headers.get(framework_protocol.ATTRIBUTES_HEADER, "{}")),
         content_type=content_type,
         body=body,
     )

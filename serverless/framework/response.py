@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from shared.invocation.framework import RETRYABLE_HEADER
+from shared.invocation.framework_protocol import RETRYABLE_HEADER
 
 _ERROR_STATUS: Final = 500
 

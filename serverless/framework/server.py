@@ -16,8 +16,8 @@ from aiohttp import web
 from serverless.framework.handler import Handler, answer
 from serverless.framework.invocation import Invocation, invocation
 from serverless.framework.response import failure, response
-from shared import logfmt
-from shared.invocation import framework
+from shared.config import logfmt
+from shared.invocation import framework_protocol
 from shared.invocation.limits import MAX_ATTRIBUTE_BYTES, MAX_PAYLOAD_BYTES
 
 FOLDER_MODE: Final = 0o770
@@ -41,7 +41,7 @@ async def _run(handler: Handler, environment: Mapping[str, str]) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    path = Path(environment.get("GPU_RUNTIME_SOCKET") or framework.SOCKET_PATH)
+    path = Path(environment.get("GPU_RUNTIME_SOCKET") or framework_protocol.SOCKET_PATH)
     async with serving(application(handler, environment), path):
         log.info("framework_ready", extra={"socket": str(path)})
         await stop.wait()
@@ -51,8 +51,8 @@ async def _run(handler: Handler, environment: Mapping[str, str]) -> None:
 def application(handler: Handler, environment: Mapping[str, str]) -> web.Application:
     """The routes of a framework whose handler this is."""
     app = web.Application(client_max_size=MAX_PAYLOAD_BYTES)
-    invoke_path = environment.get("GPU_RUNTIME_INVOKE_PATH") or framework.INVOKE_PATH
-    health_path = environment.get("GPU_RUNTIME_HEALTH_PATH") or framework.HEALTH_PATH
+    invoke_path = environment.get("GPU_RUNTIME_INVOKE_PATH") or framework_protocol.INVOKE_PATH
+    health_path = environment.get("GPU_RUNTIME_HEALTH_PATH") or framework_protocol.HEALTH_PATH
     app.router.add_post(invoke_path, _InvokeRoute(handler).post)
     app.router.add_get(health_path, _healthy)
     return app

@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from shared.configuration import ConfigurationError
+from shared.config.loader import ConfigurationError
 
 
 class QueueConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

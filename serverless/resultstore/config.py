@@ -6,11 +6,11 @@ import msgspec
 from msgspec import Meta
 
 from serverless.queue.config import QueueConfig
-from shared.address import Address
-from shared.duration import Duration
+from shared.config.address import Address
+from shared.config.duration import Duration
+from shared.config.metrics_tls import MetricsTLSConfig
+from shared.config.process_settings import LogLevel, MetricsAddr, ProbeAddr
 from shared.invocation.queue_names import QueueNames
-from shared.metrics_tls import MetricsTLSConfig
-from shared.process_settings import LogLevel, MetricsAddr, ProbeAddr
 
 
 class NATSConfig(QueueConfig, frozen=True, kw_only=True, rename="camel"):

@@ -21,11 +21,11 @@ from serverless.resultstore.intake import Intake
 from serverless.resultstore.metrics import IntakeMetrics
 from serverless.resultstore.retention import Retention
 from serverless.resultstore.store import Store
-from shared import command_line, configuration, logfmt
-from shared.configuration import ConfigurationError
-from shared.exitcode import ExitCode
-from shared.metrics_tls import metrics_tls
-from shared.version import version
+from shared.config import command_line, loader, logfmt
+from shared.config.exitcode import ExitCode
+from shared.config.loader import ConfigurationError
+from shared.config.metrics_tls import metrics_tls
+from shared.config.version import version
 
 NAME: Final = "gpu-runtime-result-store"
 PROGRAM: Final = command_line.Program(
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> ExitCode:
     """Run the result store until it is told to stop."""
     given = command_line.parse(PROGRAM, arguments)
     try:
-        config = configuration.load(Config, given.config, given.overrides)
+        config = loader.load(Config, given.config, given.overrides)
         logfmt.configure(config.log_level, sys.stderr)
         secret_of(config.dsn_file, "dsnFile")
         return asyncio.run(run(config))

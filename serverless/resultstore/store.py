@@ -13,7 +13,7 @@ from serverless.cancellation import heeding_cancellation
 from serverless.queue.config import secret_of
 from serverless.resultstore.row import Row
 from serverless.resultstore.table import LOCK, MIGRATION, PRUNE, UPSERT
-from shared.configuration import ConfigurationError
+from shared.config.loader import ConfigurationError
 
 CONNECTIONS: Final = 4
 ANSWER_SECONDS: Final = 30.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from serverless.worker.settings import MOST
-from shared.request_id import is_request_id
+from shared.invocation.ids import is_request_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from shared.invocation.framework import RETRYABLE_HEADER
+from shared.invocation.framework_protocol import RETRYABLE_HEADER
 from shared.invocation.limits import MAX_HEADER_BYTES
 
 DEFAULT_CONTENT_TYPE: Final = "application/octet-stream"

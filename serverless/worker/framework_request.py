@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 
 from serverless.worker.decision import deadline
-from shared.invocation import framework
+from shared.invocation import framework_protocol
 from shared.invocation.queue_names import ids_of
 from shared.invocation.record import Record
 
@@ -15,12 +15,12 @@ def request_headers(record_key: str, record: Record) -> dict[str, str]:
     return {
         **record.request.headers,
         "Content-Type": record.request.content_type,
-        framework.INVOCATION_HEADER: invocation_id,
-        framework.FUNCTION_HEADER: request_id,
-        framework.RUN_HEADER: str(record.run),
-        framework.ATTEMPT_HEADER: str(record.attempts),
-        framework.DEADLINE_HEADER: moment(deadline(record)),
-        framework.ATTRIBUTES_HEADER: json.dumps(record.request.attributes),
+        framework_protocol.INVOCATION_HEADER: invocation_id,
+        framework_protocol.FUNCTION_HEADER: request_id,
+        framework_protocol.RUN_HEADER: str(record.run),
+        framework_protocol.ATTEMPT_HEADER: str(record.attempts),
+        framework_protocol.DEADLINE_HEADER: moment(deadline(record)),
+        framework_protocol.ATTRIBUTES_HEADER: json.dumps(record.request.attributes),
     }
 
 

@@ -11,7 +11,7 @@ import aiohttp
 from serverless.worker.framework_answer import is_retryable, kept_content_type, kept_headers
 from serverless.worker.heard import Answer, Garbage, Gone, Heard, TooLarge
 from serverless.worker.memory import Hold, Part
-from shared.invocation import framework
+from shared.invocation import framework_protocol
 from shared.invocation.limits import INLINE_BYTES, MAX_PAYLOAD_BYTES
 
 HEALTH_SECONDS: Final = 5.0
@@ -27,9 +27,9 @@ _NOT_OURS: Final = ("Accept-Encoding", "User-Agent", "Content-Type")
 class FrameworkPlace:
     """Where the framework listens, and on which paths."""
 
-    socket: str = framework.SOCKET_PATH
-    invoke_path: str = framework.INVOKE_PATH
-    health_path: str = framework.HEALTH_PATH
+    socket: str = framework_protocol.SOCKET_PATH
+    invoke_path: str = framework_protocol.INVOKE_PATH
+    health_path: str = framework_protocol.HEALTH_PATH
 
 
 class FrameworkSocket:
@@ -102,7 +102,7 @@ async def _read(response: aiohttp.ClientResponse, part: Part) -> Heard:
         content_type=kept_content_type(response.headers.get("Content-Type", "")),
         headers=kept_headers(response.headers.items()),
         body=body,
-        retryable=is_retryable(response.headers.get(framework.RETRYABLE_HEADER, "")),
+        retryable=is_retryable(response.headers.get(framework_protocol.RETRYABLE_HEADER, "")),
     )
 
 

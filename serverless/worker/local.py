@@ -18,7 +18,7 @@ from serverless.worker.access import shown
 from serverless.worker.command_line import CommandLine
 from serverless.worker.framework_socket import FrameworkPlace
 from serverless.worker.settings import Settings
-from shared.address import Address
+from shared.config.address import Address
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits, Wire, body_bucket, consumer, streams
 

@@ -22,10 +22,10 @@ from serverless.worker.probes import CannotListenError, WorkerHTTP
 from serverless.worker.queue import Queue
 from serverless.worker.settings import Settings
 from serverless.worker.worker import Surroundings, Worker
-from shared import logfmt
-from shared.configuration import ConfigurationError
-from shared.exitcode import ExitCode
-from shared.version import version
+from shared.config import logfmt
+from shared.config.exitcode import ExitCode
+from shared.config.loader import ConfigurationError
+from shared.config.version import version
 
 # Of the pod's grace period, which is 30 s longer than one run; the rest is for releasing.
 SPARE_SECONDS: Final = 15.0

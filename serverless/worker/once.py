@@ -9,7 +9,7 @@ from serverless.worker.framework_request import request_headers
 from serverless.worker.framework_socket import FrameworkPlace, FrameworkSocket, framework_at
 from serverless.worker.memory import Memories
 from serverless.worker.verdict import Again, Outcome, verdict
-from shared.exitcode import ExitCode
+from shared.config.exitcode import ExitCode
 from shared.invocation import transition
 from shared.invocation.queue_names import record_key
 from shared.invocation.record import Body, Record, Request

@@ -11,7 +11,7 @@ from serverless.worker.queue import Queue
 from serverless.worker.queue_errors import NoRoomError, QueueError
 from serverless.worker.records import OvertakenError, Records, Stored, UnreadableRecordError
 from shared.invocation import message, transition
-from shared.invocation.announcement import announcements
+from shared.invocation.final_messages import announcements
 from shared.invocation.message import DeadLetter
 from shared.invocation.record import Record
 

@@ -7,7 +7,7 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 from prometheus_client.aiohttp import make_aiohttp_handler
 
-from shared.address import Address
+from shared.config.address import Address
 
 SHUTDOWN_SECONDS = 2.0
 

@@ -19,7 +19,7 @@ from serverless.worker.delivery import ACKNOWLEDGED, Delivery, call_in, refused
 from serverless.worker.metrics import WorkerMetrics
 from serverless.worker.queue_errors import QueueError
 from serverless.worker.records import OvertakenError, Stored, UnreadableRecordError
-from shared import logfmt
+from shared.config import logfmt
 from shared.invocation.limits import INLINE_BYTES
 from shared.invocation.message import Call, DeadLetter
 from shared.invocation.queue_names import record_key

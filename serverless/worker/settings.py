@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 
 from serverless.worker.framework_socket import FrameworkPlace
-from shared.address import Address
-from shared.configuration import ConfigurationError
-from shared.invocation import framework
+from shared.config.address import Address
+from shared.config.loader import ConfigurationError
+from shared.invocation import framework_protocol
 from shared.invocation.queue_names import QueueNames
 
 MOST: Final = 1000
@@ -41,9 +41,9 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
             environment, "GPU_RUNTIME_TIMEOUT_SECONDS", 300, LONGEST_TIMEOUT, problems
         ),
         framework=FrameworkPlace(
-            environment.get("GPU_RUNTIME_SOCKET") or framework.SOCKET_PATH,
-            environment.get("GPU_RUNTIME_INVOKE_PATH") or framework.INVOKE_PATH,
-            environment.get("GPU_RUNTIME_HEALTH_PATH") or framework.HEALTH_PATH,
+            environment.get("GPU_RUNTIME_SOCKET") or framework_protocol.SOCKET_PATH,
+            environment.get("GPU_RUNTIME_INVOKE_PATH") or framework_protocol.INVOKE_PATH,
+            environment.get("GPU_RUNTIME_HEALTH_PATH") or framework_protocol.HEALTH_PATH,
         ),
         queue_secret=Path(_required(environment, "GPU_RUNTIME_QUEUE_SECRET", problems)),
         http_addr=_address(environment, problems),

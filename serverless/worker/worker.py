@@ -29,7 +29,7 @@ from serverless.worker.reception import Reception
 from serverless.worker.records import Records
 from serverless.worker.reporter import Reporter
 from serverless.worker.slots import Slots
-from shared.version import version
+from shared.config.version import version
 
 RELEASE_SECONDS: Final = 10.0
 

@@ -3,9 +3,9 @@
 import msgspec
 from msgspec import field
 
-from shared.invocation.moment import Milliseconds
 from shared.invocation.record import Record, Result
 from shared.invocation.state import State
+from shared.time import Milliseconds
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from shared.request_id import is_invocation_id, is_request_id
+from shared.invocation.ids import is_invocation_id, is_request_id
 
 
 class QueueNames(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from shared.invocation.limits import INLINE_BYTES
-from shared.invocation.moment import Milliseconds
 from shared.invocation.state import FINAL, State
+from shared.time import Milliseconds
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from shared.duration import Duration
+from shared.config.duration import Duration
 from shared.invocation.limits import ACK_WAIT_SECONDS
 from shared.invocation.queue_names import QueueNames, consumer_of
 from shared.invocation.worker_report import LIFE_SECONDS

@@ -5,10 +5,10 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from shared.meta import ObjectMeta
-from shared.phases import FunctionPhase
-from shared.v1alpha1.framework import Framework
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1.framework_endpoint import Framework
 from shared.v1alpha1.mount import StorageMount
+from shared.v1alpha1.phases import FunctionPhase
 from shared.v1alpha1.schema import Conditions, Generation, SpecName, Time, one_of, zero
 from shared.v1alpha1.template import Template
 

@@ -5,8 +5,8 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, field
 
-from shared.meta import ObjectMeta
-from shared.phases import AccessorPhase, PreparePhase, StoragePhase
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1.phases import AccessorPhase, PreparePhase, StoragePhase
 from shared.v1alpha1.schema import Conditions, Generation, Quantity, Time, one_of
 
 KIND: Final = "GPUStorage"

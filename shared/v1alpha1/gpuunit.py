@@ -5,13 +5,13 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, field
 
-from shared.meta import ObjectMeta
-from shared.phases import UnitPhase, WorkerPhase
-from shared.v1alpha1.envelope import Envelope
-from shared.v1alpha1.framework import Framework
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1.framework_endpoint import Framework
 from shared.v1alpha1.mount import StorageMount
+from shared.v1alpha1.phases import UnitPhase, WorkerPhase
 from shared.v1alpha1.schema import Conditions, Generation, Time, one_of
 from shared.v1alpha1.template import Template
+from shared.v1alpha1.unit_resources import Envelope
 
 KIND: Final = "GPUUnit"
 PLURAL: Final = "gpuunits"

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, field
 
-from shared.meta import ObjectMeta
-from shared.phases import OperationPhase
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1.phases import OperationPhase
 from shared.v1alpha1.schema import Time, one_of
 
 KIND: Final = "Operation"

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from shared.meta import Condition
-from shared.quantity import LONGEST_TEXT, UNSIGNED
+from shared.k8s.meta import Condition
+from shared.k8s.quantity import LONGEST_TEXT, UNSIGNED
 
 Quantity = Annotated[str, Meta(max_length=LONGEST_TEXT, pattern=UNSIGNED)]
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]

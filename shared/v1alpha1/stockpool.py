@@ -5,10 +5,10 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from shared.meta import ObjectMeta
-from shared.phases import PoolPhase
-from shared.v1alpha1.envelope import Envelope
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1.phases import PoolPhase
 from shared.v1alpha1.schema import Conditions, Generation, one_of, zero
+from shared.v1alpha1.unit_resources import Envelope
 
 KIND: Final = "StockPool"
 PLURAL: Final = "stockpools"

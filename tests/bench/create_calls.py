@@ -10,9 +10,8 @@ from apiserver.services.creation import reference, succeeded
 from apiserver.services.records import new_record
 from apiserver.services.unit_body import unit_body
 from hack.local.identities import NAMESPACE as SYSTEM
-from shared import wellknown
-from shared.meta import ObjectMeta
-from shared.v1alpha1 import gpuunit, operation
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1 import gpuunit, operation, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.group import API_VERSION, GROUP, VERSION
 from tests.bench.api_plane import Api

@@ -10,7 +10,7 @@ import msgspec
 
 from apiserver.schemas.gpu_units import CreateUnitSchema
 from apiserver.services.unit_body import unit_body
-from shared.meta import ObjectMeta
+from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import gpuunit
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from tests.bench.api_plane import ApiPlane, api_plane, running_api

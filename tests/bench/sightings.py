@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 import aiohttp
 import msgspec
 
-from shared.phases import UnitPhase
-from shared.wellknown import UNIT_LABEL
+from shared.v1alpha1.phases import UnitPhase
+from shared.v1alpha1.wellknown import UNIT_LABEL
 from tests.bench.connection import Connection
 
 REST_SECONDS = 0.05

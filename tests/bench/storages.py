@@ -9,9 +9,9 @@ from typing import Any
 
 import psutil
 
-from shared.phases import StoragePhase
 from shared.v1alpha1.gpustorage import KIND, PLURAL
 from shared.v1alpha1.group import GROUP, VERSION
+from shared.v1alpha1.phases import StoragePhase
 from tests.bench.audit import counted
 from tests.bench.connection import Connection, connected
 from tests.bench.reports import LatencyReport, summary

@@ -8,7 +8,7 @@ import pytest
 
 from apiserver.places import JOBS, UNITS
 from hack.local import ours
-from shared import names
+from shared.v1alpha1 import names
 from tests.support.caller import Caller
 from tests.support.eventually import eventually
 from tests.support.installation import Installation, an_order, api_settings

@@ -15,8 +15,8 @@ from apiserver.process import Process
 from apiserver.server import listening
 from apiserver.services.cluster import OFF
 from apiserver.services.readiness import Readiness
-from shared.address import Address
-from shared.exitcode import ExitCode
+from shared.config.address import Address
+from shared.config.exitcode import ExitCode
 from tests.support.eventually import eventually
 
 

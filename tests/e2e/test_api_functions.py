@@ -8,7 +8,7 @@ import pytest_asyncio
 
 from apiserver.places import FUNCTIONS, UNITS, function
 from hack.cluster.controlplane import ControlPlane
-from shared.wellknown import ON_DELETE, QUEUE_FINALIZER
+from shared.v1alpha1.wellknown import ON_DELETE, QUEUE_FINALIZER
 from tests.support.ingress import Ingress, new_ingress
 from tests.support.installation import new_name
 from tests.support.site import a_unit

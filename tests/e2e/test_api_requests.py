@@ -18,8 +18,8 @@ from apiserver.commands import CreateUnit
 from apiserver.deadline import Allowance
 from apiserver.malformed import Fallback
 from apiserver.server import listening
-from shared.address import Address
-from shared.logfmt import LogfmtFormatter
+from shared.config.address import Address
+from shared.config.logfmt import LogfmtFormatter
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.unit.apiserver.handlers.api import ALLOWANCE, application
 from tests.unit.apiserver.handlers.memory_services import MemoryJobs, MemoryUnits

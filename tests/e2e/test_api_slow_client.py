@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 from apiserver.access import AccessRecorder
 from apiserver.malformed import Fallback
 from apiserver.server import listening
-from shared.address import Address
+from shared.config.address import Address
 
 HEAD_TIMEOUT = 0.1
 REQUEST = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"

@@ -19,7 +19,7 @@ import pytest
 
 from hack.cluster.ports import HOST
 from hack.local.home import ROOT
-from shared.version import version
+from shared.config.version import version
 from tests.runner.folder import marked
 from tests.runner.ports import new_port
 from tests.support.dockerfile import Instruction, Workshop, last, stages

@@ -10,8 +10,8 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from controller.runtime.probes import Probes
 from hack.cluster.certificates import Authority, Leaf, authority
-from shared.address import Address
-from shared.metrics_tls import MetricsTLSConfig, metrics_tls
+from shared.config.address import Address
+from shared.config.metrics_tls import MetricsTLSConfig, metrics_tls
 from tests.support.eventually import eventually
 
 HOST = "127.0.0.1"

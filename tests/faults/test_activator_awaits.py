@@ -20,12 +20,12 @@ from serverless.activator.sweep_decision import QUIET_MS
 from serverless.queue.config import QueueConfig
 from serverless.queue.connection import QueueConnection
 from serverless.queue.jetstream import JetStream
-from shared.conditions import timestamp
 from shared.invocation import transition
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.state import State
 from shared.invocation.streams import StreamLimits
-from shared.meta import ObjectMeta
+from shared.k8s.conditions import timestamp
+from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.function import Function, FunctionSpec
 from tests.support.clock_ahead import ClockAhead
 from tests.support.eventually import eventually

@@ -12,8 +12,8 @@ from serverless.activator.ending import LAST_PASS_MS
 from serverless.activator.sweep_decision import QUIET_MS
 from shared.invocation.message import outcome_of
 from shared.invocation.state import State
-from shared.names import queue_secret
-from shared.wellknown import QUEUE_FINALIZER
+from shared.v1alpha1.names import queue_secret
+from shared.v1alpha1.wellknown import QUEUE_FINALIZER
 from tests.support.activator import activated, configuration, doomed_activator
 from tests.support.clock_ahead import ClockAhead
 from tests.support.first_of import first_of

@@ -6,7 +6,7 @@ import pytest
 
 from controller.kinds import GPU_UNITS, NETWORK_POLICIES, REPLICA_SETS, SERVICES
 from controller.runtime.kind import Kind
-from shared.duration import Duration
+from shared.config.duration import Duration
 from tests.support import played_api
 from tests.support.eventually import eventually
 from tests.support.lagging_controller import lagging

@@ -25,7 +25,7 @@ from serverless.resultstore.intake import CONSUMER
 from serverless.resultstore.main import serving
 from serverless.resultstore.retention import Retention
 from serverless.resultstore.store import Store
-from shared.address import Address
+from shared.config.address import Address
 from shared.invocation.message import Outcome, encode, outcome_id
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.record import Body, Result

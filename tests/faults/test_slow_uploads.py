@@ -24,7 +24,7 @@ from apiserver.services.invocation_metrics import InvocationMetrics
 from apiserver.services.submission import Acceptance
 from shared.invocation.limits import INLINE_BYTES
 from shared.invocation.queue_names import record_key
-from shared.meta import ObjectMeta
+from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.function import Function, FunctionSpec
 from tests.support.ingress import connected
 from tests.support.queue_server import new_queue

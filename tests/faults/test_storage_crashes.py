@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hack.cluster.controlplane import ControlPlane
-from shared.storage_lock import StorageLock
+from shared.v1alpha1.storage_lock import StorageLock
 from tests.support.eventually import eventually
 from tests.support.first_of import first_of
 from tests.support.gpu_storages import (

@@ -10,7 +10,7 @@ import pytest
 
 from hack import images
 from hack.local.home import ROOT
-from shared.version import version
+from shared.config.version import version
 
 CLUSTER = "gpu-runtime-tests"
 PROGRAMS = ("docker", "kind", "kubectl")

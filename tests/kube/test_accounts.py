@@ -10,7 +10,7 @@ import pytest
 from hack.cluster.admin import Admin
 from hack.cluster.controlplane import ControlPlane
 from hack.local import ours
-from shared.rbac import Rule
+from shared.k8s.rbac import Rule
 from shared.v1alpha1.group import GROUP
 from tests.support.access_review import is_allowed
 from tests.support.eventually import eventually

@@ -6,7 +6,7 @@ from hack.cluster.controlplane import ControlPlane
 from shared.invocation import transition
 from shared.invocation.record import Result
 from shared.invocation.state import FailureClass, State
-from shared.wellknown import ON_DELETE, QUEUE_FINALIZER
+from shared.v1alpha1.wellknown import ON_DELETE, QUEUE_FINALIZER
 from tests.support.activator import activated, configuration
 from tests.support.eventually import eventually
 from tests.support.functions import NAMES, Functions, functions_of, now_ms

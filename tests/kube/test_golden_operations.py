@@ -21,8 +21,8 @@ from apiserver.config import Config
 from apiserver.main import surroundings
 from apiserver.use_cases import UseCases
 from controller.runtime.covering import covers
-from shared.phases import OperationPhase
-from shared.wellknown import ADMITTED, OPERATION_ID
+from shared.v1alpha1.phases import OperationPhase
+from shared.v1alpha1.wellknown import ADMITTED, OPERATION_ID
 from tests.support.api_gateway import gateway_of
 from tests.support.caller import Caller
 from tests.support.eventually import eventually

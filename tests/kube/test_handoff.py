@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from shared.duration import Duration
-from shared.wellknown import CLAIM_OPERATION
+from shared.config.duration import Duration
+from shared.v1alpha1.wellknown import CLAIM_OPERATION
 from tests.support import played_api
 from tests.support.eventually import eventually
 from tests.support.full_cluster import (

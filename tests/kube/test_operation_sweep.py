@@ -22,10 +22,10 @@ from controller.runtime.key import ObjectKey
 from controller.runtime.loops import Loops
 from controller.runtime.writer import Writer
 from hack.cluster.controlplane import ControlPlane
-from shared.conditions import timestamp
-from shared.names import label_hash
+from shared.k8s.conditions import timestamp
+from shared.v1alpha1.names import label_hash
 from shared.v1alpha1.operation import Operation
-from shared.wellknown import CLAIM_OPERATION, LISTED, OPERATION_ID, OPERATION_LABEL
+from shared.v1alpha1.wellknown import CLAIM_OPERATION, LISTED, OPERATION_ID, OPERATION_LABEL
 from tests.support.eventually import eventually
 from tests.support.library import client_of
 from tests.support.loops import running

@@ -18,8 +18,8 @@ from hack.cluster.controlplane import ControlPlane
 from hack.local.home import ROOT
 from serverless.activator.config import Config as ActivatorConfig
 from serverless.resultstore.config import Config as ResultStoreConfig
-from shared import configuration
-from shared.version import version
+from shared.config import loader
+from shared.config.version import version
 from tests.support.overlays import (
     OVERLAYS,
     applied,
@@ -72,7 +72,7 @@ async def test_each_program_can_read_its_shipped_configuration(
     for program, kind in CONFIGS.items():
         path = tmp_path / f"{program}.yaml"
         path.write_text(named(objects, "ConfigMap", f"{program}-config")["data"][path.name])
-        read[program] = configuration.load(kind, path, {})
+        read[program] = loader.load(kind, path, {})
 
     assert election_settings(read["controller"].leader_election).lease_seconds == 15
     assert surroundings(read["runtime-api"]).system == "runtime-system"
@@ -173,7 +173,7 @@ async def test_the_queue_is_the_release_that_is_tested(installed: ControlPlane) 
 
 async def test_the_result_store_is_taken_beside_an_overlay(installed: ControlPlane) -> None:
     folder = ROOT / "manifests" / "resultstore"
-    settings = configuration.load(ResultStoreConfig, folder / "result-store.yaml", {})
+    settings = loader.load(ResultStoreConfig, folder / "result-store.yaml", {})
     said = await admin_kubectl(installed).run(
         "apply", "--server-side", "--dry-run=server", "-k", str(folder)
     )

@@ -12,7 +12,7 @@ import pytest
 
 from hack.cluster.controlplane import ControlPlane
 from hack.local.home import ROOT
-from shared import wellknown
+from shared.v1alpha1 import wellknown
 from tests.runner.folder import marked
 from tests.support.eventually import eventually
 from tests.support.gpu_storages import a_storage, simulated, storage, storage_with, was_filled

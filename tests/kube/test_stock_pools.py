@@ -9,7 +9,7 @@ from controller.runtime.client import Client
 from hack.cluster.admin import Admin
 from hack.cluster.controlplane import ControlPlane
 from shared.v1alpha1.group import API_VERSION, GROUP
-from shared.wellknown import POOL_LABEL
+from shared.v1alpha1.wellknown import POOL_LABEL
 from tests.support.events import told
 from tests.support.eventually import eventually
 from tests.support.failing_client import CountingClient

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from controller.config import StorageConfig
-from shared.wellknown import MOUNT_FINALIZER, MOUNTED_BY, RECOVER
+from shared.v1alpha1.wellknown import MOUNT_FINALIZER, MOUNTED_BY, RECOVER
 from tests.support.caller import Caller
 from tests.support.gpu_storages import storage_with
 from tests.support.our_api import serving

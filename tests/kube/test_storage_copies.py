@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from shared.storage_lock import StorageLock
+from shared.v1alpha1.storage_lock import StorageLock
 from tests.support.eventually import eventually
 from tests.support.gpu_storages import (
     a_storage,

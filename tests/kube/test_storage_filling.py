@@ -4,7 +4,7 @@ import pytest
 
 from controller.config import StorageConfig
 from controller.gpustorage.prepare_job import RETRIES
-from shared.duration import Duration
+from shared.config.duration import Duration
 from tests.support.eventually import eventually
 from tests.support.gpu_storages import (
     FILL,

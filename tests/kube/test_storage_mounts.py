@@ -18,7 +18,7 @@ from controller.runtime.events import EventRecorder
 from controller.runtime.informer_metrics import InformerMetrics
 from controller.runtime.key import ObjectKey
 from controller.runtime.writer import Writer
-from shared.storage_lock import StorageLock
+from shared.v1alpha1.storage_lock import StorageLock
 from tests.support import played_api
 from tests.support.eventually import eventually
 from tests.support.gpu_storages import (

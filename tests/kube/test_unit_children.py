@@ -15,9 +15,9 @@ from controller.runtime.client import Client
 from controller.runtime.covering import covers
 from controller.runtime.kind import Kind, key_of
 from hack.cluster.controlplane import ControlPlane
-from shared import wellknown
-from shared.mount_path import SHARED_MEMORY
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.validation.mount_path import SHARED_MEMORY
 from tests.support.gpu_units import FULL, a_unit, settings
 from tests.support.library import client_of
 

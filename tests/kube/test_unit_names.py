@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hack.cluster.admin import RefusedError
-from shared import names
+from shared.v1alpha1 import names
 from tests.support.our_controller import controlled
 from tests.support.simulated_units import PORTS, a_users_unit, pods_of
 from tests.support.site import Site, a_unit

@@ -10,11 +10,11 @@ from controller.kinds import DEPLOYMENTS, SERVICES
 from controller.runtime.kind import Kind, key_of
 from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
-from shared.envelope_rules import envelope_problems
-from shared.mount_rules import mount_problems
-from shared.problem import Problem, cut
-from shared.unit_rules import access_problems, workload_problems
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
+from shared.v1alpha1.validation.mounts import mount_problems
+from shared.v1alpha1.validation.problem import Problem, cut
+from shared.v1alpha1.validation.resources import envelope_problems
+from shared.v1alpha1.validation.unit import access_problems, workload_problems
 from tests.support.gpu_units import FULL, a_unit, settings
 
 

@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry
 from hack.cluster.controlplane import ControlPlane
 from hack.generate.crd_resources import RESOURCES
 from shared.v1alpha1.group import GROUP, VERSION
-from shared.wellknown import UNIT_LABEL
+from shared.v1alpha1.wellknown import UNIT_LABEL
 from tests.support.eventually import eventually
 from tests.support.our_controller import controlled
 from tests.support.overlays import applied

@@ -13,7 +13,7 @@ from apiserver.gateway import ClusterError
 from apiserver.resources import GPU_STORAGES, GPU_UNITS, Resource
 from apiserver.services.catalogue import Catalogue
 from apiserver.use_cases import Surroundings, UseCases
-from shared.storage_class import StorageClass
+from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1.gpustorage import GPUStorage
 from tests.model.client import ModelClient, decoded
 from tests.model.places import INSTANCE, STOCK, SYSTEM

@@ -7,9 +7,9 @@ import msgspec
 
 from apiserver.gateway import Body, Page, Selection
 from apiserver.resources import Object, Resource
-from shared.node import Node
-from shared.server_version import ServerVersion
-from shared.storage_class import StorageClass
+from shared.k8s.node import Node
+from shared.k8s.server_version import ServerVersion
+from shared.k8s.storage_class import StorageClass
 from tests.model.server import Document, ModelServer
 from tests.model.turnstile import Turnstile
 

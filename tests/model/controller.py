@@ -7,7 +7,7 @@ from apiserver.resources import GPU_UNITS, OPERATIONS
 from controller.gpuunit import claim, seeding
 from controller.gpuunit.admission import Entry, Source, is_admitted, is_held_for, judge, source_of
 from controller.gpuunit.seeding import Listing
-from shared import names, wellknown
+from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
 from tests.model.locks import ModelLocks

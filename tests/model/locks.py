@@ -6,11 +6,11 @@ from apiserver.gateway import AbsentError, ClusterError, Objects, Selection
 from apiserver.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS
 from controller.gpustorage.lock import is_void_for_operation, is_void_for_unit, made_unit
 from controller.gpuunit.storage_locks import is_confirmed, is_lock_of, wanted_lock
-from shared import names
-from shared.storage_lock import StorageLock, freeing, lock_of, taking
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.storage_lock import StorageLock, freeing, lock_of, taking
 from tests.model.places import INSTANCE, SYSTEM
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from shared.garbage import look_seldom
+from shared.config.gc_tuning import look_seldom
 from tests.runner.environment import (
     WORKER_FOLDER,
     begin_run,

@@ -21,7 +21,7 @@ from serverless.activator.config import (
     NATSConfig,
 )
 from serverless.activator.parts import NAME, Assembly, keys
-from shared.address import Address
+from shared.config.address import Address
 from tests.support.eventually import eventually
 from tests.support.leases import UNHURRIED
 from tests.support.mortal import Mortal

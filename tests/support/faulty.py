@@ -18,9 +18,9 @@ from apiserver.gateway import (
     StaleError,
 )
 from apiserver.resources import Object, Resource
-from shared.node import Node
-from shared.server_version import ServerVersion
-from shared.storage_class import StorageClass
+from shared.k8s.node import Node
+from shared.k8s.server_version import ServerVersion
+from shared.k8s.storage_class import StorageClass
 
 T = TypeVar("T", bound=Object)
 R = TypeVar("R")

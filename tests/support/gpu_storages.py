@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from hack.cluster.admin import RefusedError
-from shared.storage_lock import StorageLock, lock_of
+from shared.v1alpha1.storage_lock import StorageLock, lock_of
 from tests.support.eventually import eventually
 from tests.support.held_pods import go_on
 from tests.support.site import COLLECTION_SECONDS, OURS, Site, ready_of

@@ -7,7 +7,7 @@ import msgspec
 from controller.gpuunit.settings import QueueTarget, SidecarSettings, UnitSettings
 from controller.namespaces import Namespaces
 from shared.invocation.queue_names import QueueNames
-from shared.meta import ObjectMeta
+from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.gpuunit import GPUUnit
 
 STOCK = "runtime-stock"

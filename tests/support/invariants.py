@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from apiserver.commands import CreateUnit, SeedStock
 from apiserver.services.request_hash import request_hash
 from controller.gpuunit import claim
-from shared import wellknown
-from shared.phases import OperationPhase
-from shared.storage_lock import lock_of
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, OperationType
+from shared.v1alpha1.phases import OperationPhase
+from shared.v1alpha1.storage_lock import lock_of
 
 
 @dataclass(frozen=True)

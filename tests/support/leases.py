@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from shared.duration import Duration
+from shared.config.duration import Duration
 
 # Whoever loses a lease has to end, and a machine on which many other things run loses one of
 # fifteen seconds. A clean stop gives it back at once, so that nobody waits for its end.

@@ -12,8 +12,8 @@ from controller.config import Config, NamespacesConfig
 from controller.parts import Assembly
 from controller.runtime.clock import SystemClock
 from controller.runtime.connect import connected
-from shared.address import Address
-from shared.leader_election import LeaderElectionConfig
+from shared.config.address import Address
+from shared.config.leader_election import LeaderElectionConfig
 from tests.support.eventually import eventually
 from tests.support.leases import UNHURRIED
 from tests.support.site import Site

@@ -4,7 +4,7 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shared import names, wellknown
+from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.group import GROUP, VERSION
 from tests.support.site import Site, a_unit
 

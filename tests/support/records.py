@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from shared import wellknown
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
 from tests.support.gpu_units import STOCK, a_unit

@@ -16,7 +16,7 @@ from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
 from hack.generate import rbac
 from serverless.activator.rbac import RULES as ACTIVATOR_RULES
-from shared.rbac import Rule
+from shared.k8s.rbac import Rule
 from shared.v1alpha1.group import GROUP, VERSION
 from tests.support.access_review import is_allowed
 from tests.support.eventually import eventually

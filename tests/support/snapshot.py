@@ -9,10 +9,10 @@ from apiserver.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS, Object
 from apiserver.services.records import is_final
 from apiserver.use_cases import Surroundings
 from controller.gpuunit import claim
-from shared.storage_lock import lock_of
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, OperationType
+from shared.v1alpha1.storage_lock import lock_of
 from tests.support.invariants import Answer, Rest
 
 REST_SECONDS = 15.0  # the resumption looks every 5 s, and resumes what it sees twice

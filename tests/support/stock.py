@@ -10,7 +10,7 @@ from controller.runtime.ownership import controlled_by
 from controller.stockpool.stock import is_claimed
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.stockpool import StockPool
-from shared.wellknown import CLAIM_OPERATION, CLAIMED_BY, CLAIMED_LABEL, POOL_LABEL
+from shared.v1alpha1.wellknown import CLAIM_OPERATION, CLAIMED_BY, CLAIMED_LABEL, POOL_LABEL
 from tests.support.eventually import eventually
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from controller.gpuunit.workload import Workload
-from shared.deployment import Deployment
-from shared.node import Node
-from shared.pod import Pod
+from shared.k8s.deployment import Deployment
+from shared.k8s.node import Node
+from shared.k8s.pod import Pod
 
 READY = [{"type": "Ready", "status": "True"}]
 UNSCHEDULABLE = [

@@ -11,7 +11,7 @@ from apiserver.kube import kubeconfig
 from controller.runtime import access
 from controller.runtime.errors import AccessError
 from hack.cluster.certificates import authority
-from shared.configuration import ConfigurationError
+from shared.config.loader import ConfigurationError
 
 Load = Callable[[], Awaitable[Any]]
 BOTH = pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from apiserver.services.overview.shortlist import (
     explained,
     shortlist,
 )
-from shared.phases import FunctionPhase
 from shared.v1alpha1.function import Function
+from shared.v1alpha1.phases import FunctionPhase
 
 _RANKS: Final = {
     FunctionPhase.FAILED.value: 0,

@@ -5,7 +5,7 @@ from typing import Final
 from apiserver.gateway import Cluster, Selection
 from apiserver.resources import FUNCTIONS, OPERATIONS, STOCK_POOLS
 from apiserver.services.overview.sighting import SIGHTED_UNITS, Sighting
-from shared.phases import OperationPhase
+from shared.v1alpha1.phases import OperationPhase
 
 # From the server's own cache: what is shown may be a moment old, and costs no quorum read.
 _ALL: Final = Selection(cached=True)

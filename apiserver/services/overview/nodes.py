@@ -9,7 +9,7 @@ import msgspec
 from apiserver.services.cluster import gpu_allocatable, gpu_capacity, gpu_product, is_ready
 from apiserver.services.overview.shortlist import Row, Shortlist, by_name, shortlist
 from apiserver.services.overview.sighting import SightedUnit
-from shared.node import Node
+from shared.k8s.node import Node
 
 READY: Final = "Ready"
 NOT_READY: Final = "NotReady"

@@ -13,8 +13,8 @@ from apiserver.services.overview.shortlist import (
     newest_first,
     shortlist,
 )
-from shared.phases import OperationPhase
 from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.phases import OperationPhase
 
 
 class OperationRow(Row, frozen=True, kw_only=True):

@@ -6,8 +6,8 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from apiserver.resources import Object
-from shared.meta import Condition
-from shared.reasons import ConditionType
+from shared.k8s.meta import Condition
+from shared.v1alpha1.reasons import ConditionType
 
 LONGEST: Final = 200
 LONGEST_MESSAGE: Final = 240

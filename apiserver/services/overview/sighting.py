@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 
 from apiserver.resources import Resource
-from shared.meta import Condition, ObjectMeta
-from shared.node import Node
+from shared.k8s.meta import Condition, ObjectMeta
+from shared.k8s.node import Node
 from shared.v1alpha1 import gpuunit
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.operation import Operation

@@ -14,7 +14,7 @@ from apiserver.services.overview.shortlist import (
 from apiserver.services.overview.sighting import SightedUnit
 from apiserver.services.overview.units import state_of
 from apiserver.services.stock_choice import is_claimed
-from shared.phases import PoolPhase
+from shared.v1alpha1.phases import PoolPhase
 from shared.v1alpha1.stockpool import StockPool
 
 CLAIMED: Final = "Claimed"

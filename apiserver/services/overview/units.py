@@ -14,7 +14,7 @@ from apiserver.services.overview.shortlist import (
     shortlist,
 )
 from apiserver.services.overview.sighting import SightedUnit
-from shared.phases import UnitPhase
+from shared.v1alpha1.phases import UnitPhase
 
 DELETING: Final = "Deleting"
 

@@ -2,9 +2,9 @@
 
 from apiserver.gateway import ClusterError, ClusterUnreachableError
 from apiserver.services.unit_counts import UnitCounts
-from shared.meta import ObjectMeta
-from shared.node import Node, NodeCondition, NodeStatus
-from shared.server_version import ServerVersion
+from shared.k8s.meta import ObjectMeta
+from shared.k8s.node import Node, NodeCondition, NodeStatus
+from shared.k8s.server_version import ServerVersion
 
 V1_34 = ServerVersion(major="1", minor="34", git_version="v1.34.1")
 UNITS = UnitCounts({"Ready": 2}, {})

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from apiserver.config import Config, NamespacesConfig, NATSConfig
-from shared.address import Address
-from shared.configuration import keys, load
-from shared.duration import Duration
+from shared.config.address import Address
+from shared.config.duration import Duration
+from shared.config.loader import keys, load
 
 
 def test_every_key_has_the_default_of_the_contract() -> None:

@@ -8,7 +8,7 @@ from apiserver.errors import InvalidRequestError
 from apiserver.etag import if_match
 from apiserver.revision import Revision
 from shared.etag import etag
-from shared.meta import ObjectMeta
+from shared.k8s.meta import ObjectMeta
 
 
 def given(*headers: str) -> tuple[Revision, ...] | None:

@@ -5,8 +5,8 @@ import pytest
 from apiserver.clock import SystemClock
 from apiserver.config import AuthConfig, Config
 from apiserver.main import tokens_of
-from shared.address import Address
-from shared.configuration import ConfigurationError
+from shared.config.address import Address
+from shared.config.loader import ConfigurationError
 
 EVERYWHERE = Address("", 8080)
 

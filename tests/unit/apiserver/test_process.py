@@ -10,7 +10,7 @@ from apiserver.process import Process
 from apiserver.services.cluster import OFF
 from apiserver.services.readiness import Readiness
 from apiserver.services.start import ClusterNotReadyError
-from shared.exitcode import ExitCode
+from shared.config.exitcode import ExitCode
 
 
 @asynccontextmanager

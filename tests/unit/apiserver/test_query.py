@@ -21,8 +21,8 @@ from apiserver.schemas.queries import (
     UnitsQuerySchema,
     WaitQuerySchema,
 )
-from shared.phases import OperationPhase
 from shared.v1alpha1.operation import OperationType
+from shared.v1alpha1.phases import OperationPhase
 
 UNREADABLE = "is not JSON that can be read"
 NO_VALUE = "Expecting value at line 1 column 1"

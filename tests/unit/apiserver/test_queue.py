@@ -6,7 +6,7 @@ import pytest
 
 from apiserver.config import NATSConfig
 from apiserver.queue import QueueConnection, reason, require_password, without_credentials
-from shared.configuration import ConfigurationError
+from shared.config.loader import ConfigurationError
 from tests.unit.apiserver.virtual_clock import VirtualClock
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from apiserver.roles import Role
 from apiserver.token_file import LOOK_SECONDS, TokenFile
-from shared.configuration import ConfigurationError
+from shared.config.loader import ConfigurationError
 from tests.unit.apiserver.virtual_clock import VirtualClock
 
 OLD, NEW = "the-old-operator-token", "the-new-operator-token"

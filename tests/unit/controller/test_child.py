@@ -8,8 +8,8 @@ import pytest
 from controller.child import Child, Step, child, next_step, was_accepted
 from controller.gpuunit.service import service
 from controller.kinds import SERVICES
-from shared.reasons import UnitReason
-from shared.service import Service
+from shared.k8s.service import Service
+from shared.v1alpha1.reasons import UnitReason
 from tests.support.gpu_units import a_unit
 
 PORTS: dict[str, Any] = {"ports": [{"name": "http", "port": 80}]}

@@ -9,7 +9,7 @@ import pytest
 from controller.runtime.connection import START_SECONDS, Connection, NoClusterError
 from controller.runtime.errors import UnreachableError
 from controller.runtime.rest import Call
-from shared.server_version import ServerVersion, refusal
+from shared.k8s.server_version import ServerVersion, refusal
 from tests.support.virtual_clock import VirtualClock
 
 SUPPORTED = ServerVersion(major="1", minor="36", git_version="v1.36.3")

@@ -4,8 +4,8 @@ import pytest
 
 from controller.runtime.election import ElectionSettingsError
 from controller.runtime.leadership import settings
-from shared.duration import Duration
-from shared.leader_election import LeaderElectionConfig
+from shared.config.duration import Duration
+from shared.config.leader_election import LeaderElectionConfig
 
 
 def test_the_defaults_are_those_of_client_go() -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from controller.pod_words import is_unschedulable, lasting, scheduler_words, waiting_words
-from shared.pod import ContainerStatus, Pod
+from shared.k8s.pod import ContainerStatus, Pod
 
 TOO_FEW = "0/4 nodes are available: 4 Insufficient nvidia.com/gpu"
 

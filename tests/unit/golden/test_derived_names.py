@@ -20,8 +20,8 @@ from apiserver.errors import (
 )
 from apiserver.services.failure_text import failure_text, recorded_failure
 from serverless.activator.ending import Intent
-from shared import names, phases, reasons, wellknown
 from shared.invocation.state import FailureClass, State
+from shared.v1alpha1 import names, phases, reasons, wellknown
 from shared.v1alpha1.operation import Operation, OperationType
 from tests.unit.golden.data import Case, cases
 

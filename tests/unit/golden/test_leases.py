@@ -14,7 +14,7 @@ from controller.runtime import election
 from controller.runtime.key import ObjectKey
 from controller.runtime.lease import LeaseLock, LeaseSpec, record_of
 from serverless.activator.config import Config as ActivatorConfig
-from shared.leader_election import LeaderElectionConfig
+from shared.config.leader_election import LeaderElectionConfig
 from tests.unit.golden.data import Case, cases
 from tests.unit.golden.recorded_cluster import RecordedCluster
 

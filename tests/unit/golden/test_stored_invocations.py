@@ -8,7 +8,7 @@ are told the same, so that a second copy is dropped.
 import pytest
 
 from shared.invocation import message, record, worker_report
-from shared.invocation.announcement import announcements
+from shared.invocation.final_messages import announcements
 from shared.invocation.queue_names import QueueNames
 from tests.unit.golden.data import Case, cases
 from tests.unit.golden.recorded_api import asked

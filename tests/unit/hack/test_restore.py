@@ -8,7 +8,7 @@ import pytest
 
 from hack.backup import UNKNOWN, claims_of, owned, restorable, status_of
 from hack.restore import Restore
-from shared import wellknown
+from shared.v1alpha1 import wellknown
 
 
 def an_object(kind: str, name: str, **metadata: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from apiserver.services.submission import Acceptance, Submission, first_record, 
 from shared.invocation import transition
 from shared.invocation.record import Body, Result
 from shared.invocation.state import State
-from shared.meta import ObjectMeta
+from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.function import Function, FunctionSpec
 
 

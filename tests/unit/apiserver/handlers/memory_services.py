@@ -20,10 +20,10 @@ from apiserver.gateway import Page
 from apiserver.ports.specs import SpecSummary
 from apiserver.ports.stock import StockPage
 from apiserver.revision import Revision, revision_of
-from shared.phases import OperationPhase
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, OperationType
+from shared.v1alpha1.phases import OperationPhase
 from shared.v1alpha1.stockpool import StockPool
 
 

@@ -1,6 +1,6 @@
 """Objects as Kubernetes would give them."""
 
-from shared.meta import ObjectMeta
+from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.gpustorage import GPUStorage, GPUStorageSpec
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.operation import Operation, OperationSpec, OperationType

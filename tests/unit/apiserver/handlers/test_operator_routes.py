@@ -9,9 +9,9 @@ from apiserver.ports.specs import SpecSummary
 from apiserver.ports.stock import StockCount, StockPage
 from apiserver.revision import Revision
 from shared.etag import etag
-from shared.phases import OperationPhase
-from shared.v1alpha1.envelope import Envelope
 from shared.v1alpha1.operation import OperationType
+from shared.v1alpha1.phases import OperationPhase
+from shared.v1alpha1.unit_resources import Envelope
 from tests.unit.apiserver.handlers.api import running
 from tests.unit.apiserver.handlers.memory_services import (
     MemoryJobs,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from apiserver.kube.access import Access
 from apiserver.kube.credentials import Credentials
-from shared.configuration import ConfigurationError
+from shared.config.loader import ConfigurationError
 from tests.unit.apiserver.virtual_clock import VirtualClock
 
 

@@ -20,8 +20,8 @@ from apiserver.kube.absent import AbsentGateway
 from apiserver.kube.breaker import GuardedGateway
 from apiserver.kube.call import NoSuchNameError
 from apiserver.resources import GPU_UNITS, Resource
-from shared.meta import ObjectMeta
-from shared.server_version import ServerVersion
+from shared.k8s.meta import ObjectMeta
+from shared.k8s.server_version import ServerVersion
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from tests.unit.apiserver.scripted_gateway import V1_34
 from tests.unit.apiserver.virtual_clock import VirtualClock

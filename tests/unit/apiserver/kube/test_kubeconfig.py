@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from apiserver.kube.kubeconfig import from_kubeconfig, source
-from shared.configuration import ConfigurationError
+from shared.config.loader import ConfigurationError
 
 
 def write(directory: Path, user: dict[str, Any], **cluster: Any) -> Path:

@@ -8,7 +8,7 @@ from apiserver.commands import CreateUnit
 from apiserver.config import NamespacesConfig
 from apiserver.limits import Limits
 from apiserver.schemas.gpu_units import CreateUnitSchema
-from shared.v1alpha1.framework import Framework
+from shared.v1alpha1.framework_endpoint import Framework
 from shared.v1alpha1.gpuunit import Access, Serverless
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.template import EnvSource, EnvVar, Port, SecretKeyRef, Template

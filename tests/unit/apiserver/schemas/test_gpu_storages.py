@@ -10,7 +10,7 @@ from apiserver.schemas.gpu_storages import (
     CreateStorageSchema,
     GPUStorageViewSchema,
 )
-from shared.meta import Condition, ObjectMeta
+from shared.k8s.meta import Condition, ObjectMeta
 from shared.v1alpha1.gpustorage import (
     Accessor,
     AccessorStatus,
@@ -20,7 +20,7 @@ from shared.v1alpha1.gpustorage import (
     Prepare,
     PrepareStatus,
 )
-from shared.wellknown import MANAGED_BY_LABEL, OPERATION_ID
+from shared.v1alpha1.wellknown import MANAGED_BY_LABEL, OPERATION_ID
 from tests.unit.apiserver.schemas.reading import problems
 
 LEAST = {"name": "data", "size": "1Gi"}

@@ -8,9 +8,9 @@ from apiserver.queue_gateway import Letter
 from apiserver.schemas.invocation_views import body_view, dead_letter_view, invocation_view
 from shared.invocation import transition
 from shared.invocation.message import DeadLetter
-from shared.invocation.moment import LATEST
 from shared.invocation.record import Body, Record, Request, Result
 from shared.invocation.state import State
+from shared.time import LATEST
 
 QUEUED = Record(function_uid="u", hash="h", accepted_at=1_000_000_000_123, request=Request())
 

@@ -12,8 +12,8 @@ from apiserver.schemas.gpu_unit_views import (
     UnitViewSchema,
 )
 from apiserver.schemas.listed_unit import ListedUnit, listed_stock, listed_unit
-from shared import wellknown
-from shared.meta import Condition, ObjectMeta
+from shared.k8s.meta import Condition, ObjectMeta
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import Access, GPUUnit, GPUUnitSpec, GPUUnitStatus
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.template import EnvSource, EnvVar, Port, SecretKeyRef, Template

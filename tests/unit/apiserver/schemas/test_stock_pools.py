@@ -6,7 +6,7 @@ import pytest
 
 from apiserver.commands import CreatePool, PoolSettings
 from apiserver.schemas.stock_pools import CreatePoolSchema, PoolSettingsSchema
-from shared.v1alpha1.envelope import Toleration
+from shared.v1alpha1.unit_resources import Toleration
 from tests.unit.apiserver.schemas.reading import problems
 
 WHOLE = {

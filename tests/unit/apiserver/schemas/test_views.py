@@ -9,12 +9,12 @@ from apiserver.schemas.gpu_unit_views import GPUUnitViewSchema, StockUnitViewSch
 from apiserver.schemas.jobs import JobViewSchema
 from apiserver.schemas.specs import SpecViewSchema
 from apiserver.schemas.stock_pools import StockPoolViewSchema
-from shared import wellknown
-from shared.meta import ObjectMeta
-from shared.v1alpha1.envelope import Envelope
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.operation import Operation, OperationSpec, OperationStatus
 from shared.v1alpha1.stockpool import StockPool, StockPoolSpec
+from shared.v1alpha1.unit_resources import Envelope
 
 META = ObjectMeta(name="a", namespace="n", uid="u", creation_timestamp="2026-11-16T04:40:00Z")
 

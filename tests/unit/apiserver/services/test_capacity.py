@@ -3,9 +3,9 @@
 import pytest
 
 from apiserver.services.capacity import capacity
-from shared.meta import ObjectMeta
-from shared.node import Node, NodeCondition, NodeStatus
-from shared.v1alpha1.envelope import Envelope
+from shared.k8s.meta import ObjectMeta
+from shared.k8s.node import Node, NodeCondition, NodeStatus
+from shared.v1alpha1.unit_resources import Envelope
 
 
 def a_node(zone: str = "a", *, ready: bool = True, **allocatable: str) -> Node:

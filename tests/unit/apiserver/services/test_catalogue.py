@@ -4,7 +4,7 @@ import pytest
 
 from apiserver.errors import ConflictError, InvalidRequestError
 from apiserver.services.catalogue import Catalogue, CatalogueEntry, Given
-from shared.v1alpha1.envelope import Envelope
+from shared.v1alpha1.unit_resources import Envelope
 
 LARGE = Envelope(spec_name="g1.8", cpu="32", memory="256Gi", gpu=8, node_selector={"zone": "a"})
 CATALOGUE = Catalogue({"g1.8": CatalogueEntry(LARGE, "eight at once")})

@@ -10,7 +10,7 @@ from apiserver.commands import CreatePool, PoolSettings, SeedStock
 from apiserver.errors import ConflictError, InvalidRequestError, OperationConflictError
 from apiserver.services.catalogue import Catalogue, CatalogueEntry
 from apiserver.use_cases import UseCases
-from shared.v1alpha1.envelope import Envelope
+from shared.v1alpha1.unit_resources import Envelope
 from tests.model.api import ModelAPI
 
 Request = Callable[[UseCases], Coroutine[Any, Any, Accepted[Any]]]

@@ -14,9 +14,9 @@ from apiserver.services.cluster import (
     not_counted,
     require_supported,
 )
-from shared.meta import ObjectMeta
-from shared.node import Node
-from shared.server_version import ServerVersion
+from shared.k8s.meta import ObjectMeta
+from shared.k8s.node import Node
+from shared.k8s.server_version import ServerVersion
 from tests.unit.apiserver.scripted_gateway import DOWN, UNITS, V1_34, a_node
 
 EMPTY = Inventory(nodes=0, ready=0, gpu_capacity=0, gpu_allocatable=0, products=())

@@ -8,7 +8,7 @@ from apiserver.errors import ConflictError
 from apiserver.gateway import Body, ClusterAnswerError, QuotaExceededError
 from apiserver.resources import GPU_UNITS, OPERATIONS, Resource
 from apiserver.use_cases import UseCases
-from shared import names
+from shared.v1alpha1 import names
 from tests.model.api import ModelAPI
 from tests.model.client import ModelClient, T
 from tests.model.places import INSTANCE, SYSTEM

@@ -2,7 +2,7 @@
 
 from apiserver.gateway import ClusterRefusedError
 from apiserver.services.monitor import ClusterMonitor
-from shared.server_version import ServerVersion
+from shared.k8s.server_version import ServerVersion
 from tests.unit.apiserver.scripted_gateway import DOWN, V1_34, ScriptedGateway
 from tests.unit.apiserver.virtual_clock import VirtualClock
 

@@ -14,13 +14,13 @@ from apiserver.gateway import Selection
 from apiserver.resources import GPU_UNITS, OPERATIONS
 from apiserver.services.mount_locks import Say, judge
 from apiserver.services.object_creation import failed
-from shared import names
-from shared.storage_lock import StorageLock, lock_of
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.operation import Operation
-from shared.wellknown import ATTEMPT, MOUNT_FINALIZER, MOUNTED_BY
+from shared.v1alpha1.storage_lock import StorageLock, lock_of
+from shared.v1alpha1.wellknown import ATTEMPT, MOUNT_FINALIZER, MOUNTED_BY
 from tests.model.api import ModelAPI
 from tests.model.places import INSTANCE, STOCK, SYSTEM
 

@@ -5,7 +5,7 @@ from apiserver.commands import CreateUnit
 from apiserver.errors import ConflictError
 from apiserver.resources import OPERATIONS
 from apiserver.services.object_creation import failed
-from shared import names
+from shared.v1alpha1 import names
 from tests.model.api import ModelAPI
 from tests.model.places import SYSTEM
 

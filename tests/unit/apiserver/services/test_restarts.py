@@ -15,7 +15,7 @@ from apiserver.gateway import ClusterAnswerError
 from apiserver.resources import GPU_UNITS, OPERATIONS
 from controller.gpuunit import claim
 from controller.gpuunit.admission import Entry, judge, source_of
-from shared import names
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.model.api import ModelAPI
 from tests.model.client import ModelClient, decoded

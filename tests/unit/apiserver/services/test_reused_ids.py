@@ -8,7 +8,7 @@ from apiserver.accepted import Outcome
 from apiserver.commands import CreatePool, CreateStorage, PoolSettings, SeedStock
 from apiserver.errors import AlreadyExistsError
 from apiserver.resources import GPU_UNITS, OPERATIONS
-from shared import names
+from shared.v1alpha1 import names
 from tests.model.api import ModelAPI
 from tests.model.places import STOCK, SYSTEM
 

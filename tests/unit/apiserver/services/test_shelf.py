@@ -3,7 +3,7 @@
 from random import Random
 
 from apiserver.services.shelf import Shelf
-from shared.meta import ObjectMeta
+from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 
 FOUND = [

@@ -9,7 +9,7 @@ from apiserver.commands import CreateUnit
 from apiserver.gateway import Page, Selection
 from apiserver.resources import GPU_UNITS, Resource
 from apiserver.services.units import MOST_AT_ONCE
-from shared.wellknown import OPERATION_ID, SOURCE_STOCK_UID
+from shared.v1alpha1.wellknown import OPERATION_ID, SOURCE_STOCK_UID
 from tests.model.api import ModelAPI
 from tests.model.client import T
 from tests.model.places import INSTANCE

@@ -6,7 +6,7 @@ import pytest
 
 from apiserver.services.monitor import ClusterMonitor
 from apiserver.services.start import ClusterNotReadyError, wait_for_cluster
-from shared.server_version import ServerVersion
+from shared.k8s.server_version import ServerVersion
 from tests.unit.apiserver.scripted_gateway import DOWN, V1_34, ScriptedGateway
 from tests.unit.apiserver.virtual_clock import VirtualClock
 

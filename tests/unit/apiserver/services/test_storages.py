@@ -19,10 +19,10 @@ from apiserver.errors import (
 )
 from apiserver.resources import GPU_STORAGES, OPERATIONS
 from apiserver.revision import Revision
-from shared import names
-from shared.storage_class import StorageClass
+from shared.k8s.storage_class import StorageClass
+from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import Accessor, GPUStorage, Prepare
-from shared.wellknown import MANAGED_BY_LABEL, MOUNTED_BY, OPERATION_ID, RECOVER
+from shared.v1alpha1.wellknown import MANAGED_BY_LABEL, MOUNTED_BY, OPERATION_ID, RECOVER
 from tests.model.api import ModelAPI
 from tests.model.places import INSTANCE, SYSTEM
 

@@ -6,10 +6,10 @@ import msgspec
 
 from controller.gpustorage.settings import StorageSettings
 from controller.namespaces import Namespaces
-from shared.job import Job
-from shared.storage_class import StorageClass
+from shared.k8s.job import Job
+from shared.k8s.pvc import VolumeClaim
+from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1.gpustorage import GPUStorage
-from shared.volume_claim import VolumeClaim
 
 NAMESPACE = "runtime-instance"
 SETTINGS = StorageSettings(

@@ -9,8 +9,8 @@ from controller.gpustorage.browsing import Browsed
 from controller.gpustorage.outcome import Outcome
 from controller.gpustorage.status import next_status
 from controller.gpustorage.verdict import Verdict
-from shared.reasons import StorageReason
 from shared.v1alpha1.gpustorage import AccessorStatus, GPUStorageStatus, PrepareStatus
+from shared.v1alpha1.reasons import StorageReason
 from tests.unit.controller.gpustorage.kept import a_claim, a_storage
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -10,9 +10,9 @@ from controller.gpustorage.lock import (
     made_unit,
     pod_labels_of,
 )
-from shared.storage_lock import StorageLock, freeing, guarding, lock_of, taking
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.storage_lock import StorageLock, freeing, guarding, lock_of, taking
 from tests.support.gpu_units import a_unit
 from tests.support.records import a_record, made
 from tests.unit.controller.gpustorage.kept import FILL, a_storage

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from controller.gpustorage.prepare import Move, digest_of, next_move, next_prepare
-from shared.job import Job
+from shared.k8s.job import Job
 from shared.v1alpha1.gpustorage import Prepare, PrepareStatus
 from tests.unit.controller.gpustorage.kept import FILL, a_job, a_storage
 

@@ -5,8 +5,8 @@ import pytest
 from controller.gpustorage.claim import claim_child
 from controller.gpustorage.size import request
 from controller.gpustorage.volume import volume_verdict, was_made
-from shared.storage_class import StorageClass
-from shared.volume_claim import VolumeClaim
+from shared.k8s.pvc import VolumeClaim
+from shared.k8s.storage_class import StorageClass
 from tests.unit.controller.gpustorage.kept import SETTINGS, a_claim, a_class, a_storage
 
 

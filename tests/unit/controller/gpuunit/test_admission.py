@@ -12,7 +12,7 @@ from controller.gpuunit.admission import (
     recorded_uid,
     source_of,
 )
-from shared import wellknown
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
 from tests.support.gpu_units import a_unit

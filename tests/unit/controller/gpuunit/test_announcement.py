@@ -14,8 +14,8 @@ from controller.gpuunit.announcement import announcement, ignored
 from controller.gpuunit.status import Published, next_status
 from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.workload import Workload
-from shared.reasons import EventReason, UnitReason
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
+from shared.v1alpha1.reasons import EventReason, UnitReason
 from tests.support.gpu_units import STOCK, a_unit
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from controller.gpuunit.claim import claimed_by, is_claimed, release_patch, void
-from shared import wellknown
-from shared.meta import ObjectMeta
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.stockpool import StockPool, StockPoolSpec
 from tests.support.gpu_units import STOCK, a_unit

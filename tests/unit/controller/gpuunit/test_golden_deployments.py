@@ -18,11 +18,11 @@ from controller.kinds import DEPLOYMENTS
 from controller.runtime.digest import digest
 from hack.images import tag
 from hack.local.home import ROOT
-from shared.deployment import Deployment
-from shared.meta import ObjectMeta
-from shared.pod import ContainerState, ContainerStatus, Pod, PodStatus, Waiting
-from shared.reasons import UnitReason
-from shared.version import version
+from shared.config.version import version
+from shared.k8s.deployment import Deployment
+from shared.k8s.meta import ObjectMeta
+from shared.k8s.pod import ContainerState, ContainerStatus, Pod, PodStatus, Waiting
+from shared.v1alpha1.reasons import UnitReason
 from tests.unit.controller.gpuunit.golden_deployments import (
     FOLDER,
     OLDER,

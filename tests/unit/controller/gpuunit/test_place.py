@@ -16,9 +16,9 @@ from controller.gpuunit.place import (
     nomination,
     requests,
 )
-from shared.node import Node, Taint
-from shared.quantity import Quantity
-from shared.v1alpha1.envelope import Toleration
+from shared.k8s.node import Node, Taint
+from shared.k8s.quantity import Quantity
+from shared.v1alpha1.unit_resources import Toleration
 from tests.support.workloads import NODES, a_node, a_pod, pending, running
 
 GPU = "nvidia.com/gpu"

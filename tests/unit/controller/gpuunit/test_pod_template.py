@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from controller.gpuunit.pod_template import pod_template
-from shared import wellknown
-from shared.mount_path import SHARED_MEMORY
+from shared.v1alpha1 import wellknown
+from shared.v1alpha1.validation.mount_path import SHARED_MEMORY
 from tests.support.gpu_units import FULL, STOCK, a_unit, settings
 
 LABELS = {

@@ -15,8 +15,8 @@ from controller.runtime.events import EventRecorder
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import Kind
 from controller.runtime.writer import Writer
-from shared.reasons import UnitReason
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.reasons import UnitReason
 from tests.support.gpu_units import STOCK, a_unit, settings
 from tests.support.virtual_clock import VirtualClock
 from tests.unit.controller.gpuunit.filled_caches import at_generation, caches_with

@@ -3,7 +3,7 @@
 import pytest
 
 from controller.gpuunit.seeding import Listing, judge
-from shared import wellknown
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.operation import Operation
 from tests.support.gpu_units import STOCK, a_unit
 from tests.support.records import OPERATION, a_record, made

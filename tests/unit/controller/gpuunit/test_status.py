@@ -8,10 +8,10 @@ import pytest
 from controller.gpuunit.status import Published, active_verdict, next_status, stock_verdict
 from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.workload import Workload
-from shared.phases import UnitPhase
-from shared.pod import Pod
-from shared.reasons import UnitReason
+from shared.k8s.pod import Pod
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
+from shared.v1alpha1.phases import UnitPhase
+from shared.v1alpha1.reasons import UnitReason
 from tests.support.gpu_units import a_unit
 from tests.support.workloads import NODES, a_node, a_pod, a_workload, pending, running
 

@@ -5,7 +5,7 @@ import pytest
 
 from controller.gpuunit.storage_locks import is_confirmed, is_lock_of, wanted_lock
 from controller.gpuunit.storages import unreadiness
-from shared.storage_lock import StorageLock
+from shared.v1alpha1.storage_lock import StorageLock
 from tests.support.gpu_units import a_unit
 from tests.unit.controller.gpustorage.kept import a_storage
 

@@ -12,9 +12,9 @@ from controller.runtime.client import Body, Client
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import Kind
 from controller.runtime.writer import Writer
-from shared.meta import ObjectMeta
-from shared.storage_lock import StorageLock, lock_of
-from shared.wellknown import MOUNTED_BY, OPERATION_ID, UNIT_LABEL
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1.storage_lock import StorageLock, lock_of
+from shared.v1alpha1.wellknown import MOUNTED_BY, OPERATION_ID, UNIT_LABEL
 from tests.support.gpu_units import INSTANCE, a_unit
 from tests.unit.controller.gpustorage.kept import a_storage
 from tests.unit.controller.gpuunit.filled_caches import at_generation, caches_with

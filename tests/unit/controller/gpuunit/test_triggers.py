@@ -9,12 +9,12 @@ from controller.gpuunit.triggers import Wakes
 from controller.runtime.decoding import Listing
 from controller.runtime.key import ObjectKey
 from controller.volume_users import used_claims
-from shared import names
-from shared.deployment import REVISION, ReplicaSet
-from shared.meta import ObjectMeta
-from shared.node import Node
-from shared.pod import Pod
-from shared.service import Service
+from shared.k8s.deployment import REVISION, ReplicaSet
+from shared.k8s.meta import ObjectMeta
+from shared.k8s.node import Node
+from shared.k8s.pod import Pod
+from shared.k8s.service import Service
+from shared.v1alpha1 import names
 from shared.v1alpha1.stockpool import StockPool
 from tests.support.gpu_units import INSTANCE, STOCK, a_unit, settings
 from tests.support.workloads import a_node, pending

@@ -7,8 +7,8 @@ import pytest
 from controller.gpuunit.trouble import progress, trouble
 from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.workload import Workload
-from shared.pod import Pod
-from shared.reasons import UnitReason
+from shared.k8s.pod import Pod
+from shared.v1alpha1.reasons import UnitReason
 from tests.support.workloads import (
     NODES,
     a_deployment,

@@ -4,8 +4,8 @@ import pytest
 
 from controller.gpuunit.vacancy import PATIENCE, Vacancies
 from controller.runtime.key import ObjectKey
-from shared.node import Node
-from shared.pod import Pod
+from shared.k8s.node import Node
+from shared.k8s.pod import Pod
 from tests.support.gpu_units import INSTANCE
 from tests.support.virtual_clock import VirtualClock
 from tests.support.workloads import NODES, a_node, pending, running

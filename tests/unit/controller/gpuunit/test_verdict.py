@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.gpuunit.verdict import LONGEST_MESSAGE, Verdict, cut
-from shared.phases import UnitPhase
-from shared.reasons import UnitReason
+from shared.v1alpha1.phases import UnitPhase
+from shared.v1alpha1.reasons import UnitReason
 
 ANYTHING = st.text(st.characters(), max_size=2 * LONGEST_MESSAGE)
 

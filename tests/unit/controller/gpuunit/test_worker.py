@@ -10,10 +10,10 @@ from controller.gpuunit.status import Published, next_status
 from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.worker import WorkerVerdict, missing_function, worker_verdict
 from controller.gpuunit.workload import Workload
-from shared.phases import UnitPhase, WorkerPhase
-from shared.reasons import UnitReason, WorkerReason
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpuunit import Serverless
+from shared.v1alpha1.phases import UnitPhase, WorkerPhase
+from shared.v1alpha1.reasons import UnitReason, WorkerReason
 from tests.support.gpu_units import a_unit
 from tests.support.workloads import a_pod, a_workload, running
 

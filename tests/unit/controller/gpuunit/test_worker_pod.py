@@ -10,8 +10,8 @@ from controller.gpuunit.deployment import deployment
 from controller.gpuunit.network_policy import network_policy
 from controller.gpuunit.pod_template import pod_template
 from controller.runtime.digest import digest
-from shared import wellknown
 from shared.invocation.queue_names import QueueNames
+from shared.v1alpha1 import wellknown
 from tests.support.gpu_units import FULL, STOCK, a_unit, settings
 
 WORKER: dict[str, Any] = {"serverless": {"requestID": "echo", "concurrency": 8}}

@@ -3,7 +3,7 @@
 import pytest
 
 from controller.operation.dependence import depends
-from shared import wellknown
+from shared.v1alpha1 import wellknown
 from tests.support.gpu_units import a_unit
 
 MADE = {wellknown.OPERATION_ID: "o"}

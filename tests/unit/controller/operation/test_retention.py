@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from controller.operation.retention import Step, step
-from shared.meta import ObjectMeta
-from shared.phases import OperationPhase
+from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.operation import Operation, OperationSpec, OperationStatus
+from shared.v1alpha1.phases import OperationPhase
 
 DAY = 86400.0
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)

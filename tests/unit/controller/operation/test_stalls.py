@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from controller.operation.stalls import stalled
-from shared.meta import ObjectMeta
-from shared.phases import OperationPhase
+from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.operation import Operation, OperationSpec, OperationStatus, OperationType
+from shared.v1alpha1.phases import OperationPhase
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 SEED, CREATE = OperationType.SEED_STOCK_UNITS, OperationType.CREATE_GPU_UNIT

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from controller.stockpool.scaling import MOST_STARTS, Plan, free_names, most_missing, plan
 from controller.stockpool.stock import is_outdated, is_ready, unclaimed
-from shared.phases import UnitPhase
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
+from shared.v1alpha1.phases import UnitPhase
 from shared.v1alpha1.stockpool import StockPool
 from tests.unit.controller.stockpool.warm import a_pool, a_unit
 

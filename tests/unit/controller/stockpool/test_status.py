@@ -13,9 +13,9 @@ from controller.stockpool.status import (
 )
 from controller.stockpool.trouble import of_answer, of_spec
 from controller.stockpool.view import View
-from shared import merge_patch
-from shared.phases import PoolPhase, UnitPhase
+from shared.k8s import merge_patch
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.phases import PoolPhase, UnitPhase
 from shared.v1alpha1.stockpool import StockPool
 from tests.unit.controller.stockpool.warm import a_pool, a_unit
 

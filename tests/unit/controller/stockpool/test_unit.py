@@ -1,7 +1,7 @@
 """The unit that a pool makes."""
 
 from controller.stockpool.unit import unit
-from shared.v1alpha1.envelope import Toleration
+from shared.v1alpha1.unit_resources import Toleration
 from tests.unit.controller.stockpool.warm import a_pool
 
 

@@ -15,7 +15,7 @@ from controller.runtime.informer_metrics import InformerMetrics
 from controller.runtime.key import ObjectKey
 from controller.runtime.kind import key_of
 from controller.stockpool.view import View, Views
-from shared.meta import ObjectMeta
+from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.stockpool import StockPool
 from tests.support.virtual_clock import VirtualClock

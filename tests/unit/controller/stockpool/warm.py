@@ -6,11 +6,11 @@ import msgspec
 
 from controller.kinds import STOCK_POOLS
 from controller.runtime.ownership import controlled_by
-from shared.meta import Condition, ObjectMeta, OwnerReference
-from shared.phases import UnitPhase
+from shared.k8s.meta import Condition, ObjectMeta, OwnerReference
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec, GPUUnitStatus
+from shared.v1alpha1.phases import UnitPhase
 from shared.v1alpha1.stockpool import StockPool, StockPoolSpec, StockPoolStatus
-from shared.wellknown import CLAIMED_LABEL, POOL_LABEL
+from shared.v1alpha1.wellknown import CLAIMED_LABEL, POOL_LABEL
 
 MEMORY = "16Gi"
 

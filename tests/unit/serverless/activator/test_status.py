@@ -10,9 +10,9 @@ from serverless.activator.status import status
 from serverless.activator.trouble import LONGEST_SECONDS, Trouble, trouble
 from serverless.activator.units_api import Refused, Unfinished
 from serverless.activator.worker import Worker, WorkerState
-from shared.meta import ObjectMeta
-from shared.reasons import FunctionReason
+from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.function import Function, FunctionSpec, FunctionStatus
+from shared.v1alpha1.reasons import FunctionReason
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 READY, STARTING = WorkerState.READY, WorkerState.STARTING

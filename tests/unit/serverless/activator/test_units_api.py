@@ -7,7 +7,7 @@ import pytest
 from serverless.activator.config import Config
 from serverless.activator.parts import keys
 from serverless.activator.units_api import authorization
-from shared.configuration import ConfigurationError
+from shared.config.loader import ConfigurationError
 
 ONE = "Zk3v0123456789abcdef"
 

@@ -10,11 +10,11 @@ from serverless.activator.moment import ms_of
 from serverless.activator.order import number_of, order
 from serverless.activator.worker import LOST_MS, Worker, WorkerState, worker
 from shared.invocation.worker_report import WorkerReport
-from shared.meta import ObjectMeta
-from shared.pod import Pod
+from shared.k8s.meta import ObjectMeta
+from shared.k8s.pod import Pod
 from shared.v1alpha1.function import Function, FunctionSpec
 from shared.v1alpha1.gpuunit import GPUUnit
-from shared.wellknown import OPERATION_ID
+from shared.v1alpha1.wellknown import OPERATION_ID
 
 BORN = "2026-01-01T00:00:00Z"
 LATER = ms_of(BORN) + LOST_MS

@@ -5,7 +5,7 @@ import pytest
 from serverless.worker.access import Access, shown
 from serverless.worker.pace import Pace
 from serverless.worker.settings import Settings, from_environment
-from shared.configuration import ConfigurationError
+from shared.config.loader import ConfigurationError
 from shared.invocation.queue_names import QueueNames
 
 LEAST = {

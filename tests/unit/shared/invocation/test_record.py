@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from shared.invocation import message, transition
-from shared.invocation.moment import LATEST
 from shared.invocation.queue_names import QueueNames, ids_of, record_key
 from shared.invocation.record import Body, Record, Request, Result, decode, encode
 from shared.invocation.state import FINAL, FailureClass, State
+from shared.time import LATEST
 
 bodies = st.builds(Body, inline=st.binary(max_size=40), object_name=st.text(max_size=5))
 texts = st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=2)

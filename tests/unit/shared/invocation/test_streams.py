@@ -3,7 +3,7 @@
 import pytest
 
 from serverless.activator.sweep import ROUND_SECONDS
-from shared.duration import Duration
+from shared.config.duration import Duration
 from shared.invocation.limits import CLOCK_SKEW_SECONDS
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits, body_bucket, streams

@@ -3,12 +3,12 @@
 from msgspec.structs import replace
 
 from apiserver.services.overview.sighting import SightedSpec, SightedStatus, SightedUnit
-from shared.meta import Condition, ObjectMeta
-from shared.node import Node, NodeCondition, NodeSpec, NodeStatus
+from shared.k8s.meta import Condition, ObjectMeta
+from shared.k8s.node import Node, NodeCondition, NodeSpec, NodeStatus
 from shared.v1alpha1.function import Function, FunctionSpec, FunctionStatus
 from shared.v1alpha1.operation import Operation, OperationSpec, OperationStatus
 from shared.v1alpha1.stockpool import StockPool, StockPoolSpec, StockPoolStatus
-from shared.wellknown import CLAIMED_LABEL
+from shared.v1alpha1.wellknown import CLAIMED_LABEL
 
 
 def at(minute: int) -> str:

@@ -1,0 +1,55 @@
+"""The command line of a program: a configuration file and flags that override its keys."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from shared.config.loader import flag, keys
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a program is called, what it does, and which of its keys have a flag."""
+
+    name: str
+    purpose: str
+    config: type[msgspec.Struct]
+    overridable: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """A configuration file and the keys that the command line overrides."""
+
+    config: Path | None
+    overrides: dict[str, str]
+
+
+def parse(program: Program, arguments: Sequence[str]) -> CommandLine:
+    """Read the command line; a mistake in it ends the process with status 2."""
+    given = vars(_parser(program).parse_args(arguments))
+    config = given.pop("config")
+    return CommandLine(config, {key: text for key, text in given.items() if text is not None})
+
+
+def _parser(program: Program) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {program.name}",
+        description=program.purpose,
+        epilog="Flags override the keys of the configuration file. "
+        "Exit status: 0 clean stop, 1 runtime failure, 2 bad configuration.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="YAML file; see docs/configuration.md"
+    )
+    for key in keys(program.config):
+        if key.name in program.overridable:
+            words = f"{key.description} Accepts {key.accepted}. Default: {key.default}"
+            parser.add_argument(
+                flag(key.name), dest=key.name, metavar="VALUE", help=words.replace("%", "%%")
+            )
+    return parser

@@ -1,0 +1,29 @@
+"""Which of several equal processes works, as their configurations say it."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from shared.config.duration import Duration
+
+
+class LeaderElectionConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which of several processes works."""
+
+    enabled: Annotated[bool, Meta(description="Off only where there is certainly one process.")] = (
+        True
+    )
+    name: Annotated[str, Meta(description="The Lease that the working process holds.")] = (
+        "gpu-runtime-controller"
+    )
+    namespace: Annotated[str, Meta(description="Where that Lease is.")] = "runtime-system"
+    lease_duration: Annotated[
+        Duration, Meta(description="How long a Lease holds that is not renewed; whole seconds.")
+    ] = Duration(15)
+    renew_deadline: Annotated[
+        Duration, Meta(description="How long the holder tries to renew before it stops working.")
+    ] = Duration(10)
+    retry_period: Annotated[
+        Duration, Meta(description="How often the Lease is tried or renewed.")
+    ] = Duration(2)

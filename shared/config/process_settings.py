@@ -1,0 +1,23 @@
+"""Settings that several of our processes have, for `Annotated` fields of their configurations."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from shared.config.address import Address
+
+ProbeAddr = Annotated[Address, Meta(description="Where /healthz and /readyz are served.")]
+MetricsAddr = Annotated[
+    Address, Meta(description="Where /metrics is served; may be the same as probeAddr.")
+]
+Kubeconfig = Annotated[
+    str,
+    Meta(
+        description="The kubeconfig file; empty: the pod's service account, or else "
+        "$KUBECONFIG or ~/.kube/config."
+    ),
+]
+LogLevel = Annotated[
+    Literal["debug", "info", "warning", "error"],
+    Meta(description="The least severe lines that are logged."),
+]

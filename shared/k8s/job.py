@@ -1,0 +1,35 @@
+"""Jobs, as far as we read them."""
+
+import msgspec
+
+from shared.k8s.meta import ObjectMeta
+
+
+class JobCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One observation of the job controller."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+
+
+class JobStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How far along the pods of a Job are."""
+
+    ready: int = 0
+    conditions: tuple[JobCondition, ...] = ()
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Runs pods until one of them has succeeded."""
+
+    metadata: ObjectMeta
+    status: JobStatus = JobStatus()
+
+    @property
+    def ending(self) -> JobCondition | None:
+        """How it ended; only when none of its pods runs any more."""
+        ends = ("Complete", "Failed")
+        found = (each for each in self.status.conditions if each.status == "True")
+        return next((each for each in found if each.type in ends), None)

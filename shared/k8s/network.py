@@ -1,0 +1,14 @@
+"""NetworkPolicies, as far as we read them."""
+
+from typing import Any
+
+import msgspec
+
+from shared.k8s.meta import ObjectMeta
+
+
+class NetworkPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Who may talk with pods; the spec stays as it came, to be compared with ours."""
+
+    metadata: ObjectMeta
+    spec: dict[str, Any] = {}

@@ -1,0 +1,116 @@
+"""Pods, as far as we read them."""
+
+import msgspec
+
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1.unit_resources import Toleration
+
+
+class Resources(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a container asks of its node: quantities by resource name."""
+
+    requests: dict[str, str] = {}
+
+
+class Container(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One program of a pod; among the init containers one that always restarts is a sidecar."""
+
+    name: str
+    restart_policy: str = ""
+    resources: Resources = Resources()
+
+
+class ClaimVolume(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The claim whose volume is used."""
+
+    claim_name: str = ""
+
+
+class Volume(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Files that containers can mount; only those of a claim have one."""
+
+    persistent_volume_claim: ClaimVolume | None = None
+
+
+class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where a pod runs, or may run."""
+
+    node_name: str = ""
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+
+    @property
+    def lasting(self) -> tuple[Container, ...]:
+        """The containers that run side by side: the programs and the sidecars."""
+        sidecars = (each for each in self.init_containers if each.restart_policy == "Always")
+        return (*self.containers, *sidecars)
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The names of the claims whose volumes the pod uses."""
+        found = (volume.persistent_volume_claim for volume in self.volumes)
+        return tuple(claim.claim_name for claim in found if claim is not None)
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Why a container does not run yet."""
+
+    reason: str = ""
+    message: str = ""
+
+
+class Terminated(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How a container ended; the message is what it wrote into its termination log."""
+
+    exit_code: int = 0
+    reason: str = ""
+    message: str = ""
+
+
+class ContainerState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """At most one of these is set; none of them: it runs."""
+
+    waiting: Waiting | None = None
+    terminated: Terminated | None = None
+
+
+class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How a container is, and how it was before it was started again."""
+
+    name: str
+    ready: bool = False
+    restart_count: int = 0
+    state: ContainerState = ContainerState()
+    last_state: ContainerState = ContainerState()
+
+
+class PodCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One observation of the scheduler, the kubelet or the node controller."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+
+
+class PodStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How a pod is."""
+
+    phase: str = ""
+    reason: str = ""
+    message: str = ""
+    nominated_node_name: str = ""
+    conditions: tuple[PodCondition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class Pod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Programs that run together on one node."""
+
+    metadata: ObjectMeta
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()

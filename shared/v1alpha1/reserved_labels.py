@@ -1,0 +1,18 @@
+"""Which labels are ours to set."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from shared.v1alpha1.wellknown import APP_NAME_LABEL, MANAGED_BY_LABEL, PREFIX
+
+_OURS: Final = frozenset({APP_NAME_LABEL, MANAGED_BY_LABEL})
+
+
+def is_own_label(name: str) -> bool:
+    """Whether a label is ours; all others are the caller's."""
+    return name.startswith(PREFIX) or name in _OURS
+
+
+def callers(labels: Mapping[str, str]) -> dict[str, str]:
+    """Those of `labels` that are not ours."""
+    return {name: value for name, value in labels.items() if not is_own_label(name)}

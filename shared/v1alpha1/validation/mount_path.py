@@ -1,0 +1,27 @@
+"""Paths at which a storage may be seen in a unit."""
+
+import posixpath
+from typing import Final
+
+from shared.v1alpha1.framework_place import SOCKET_FOLDER
+
+SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - a mount point, not a temporary file
+
+_RESERVED: Final = ("/proc", "/sys", "/dev", SOCKET_FOLDER)
+
+
+def normalised(path: str) -> str:
+    """The shortest way to write an absolute path; two that are equal are one folder."""
+    return posixpath.normpath(f"/{path.lstrip('/')}")
+
+
+def is_reserved(path: str) -> bool:
+    """Whether a normalised path is the system's; its shared memory may be replaced."""
+    if is_within(path, SHARED_MEMORY):
+        return False
+    return path == "/" or any(is_within(path, folder) for folder in _RESERVED)
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Whether a normalised path is the folder or below it."""
+    return path == folder or path.startswith(f"{folder}/")

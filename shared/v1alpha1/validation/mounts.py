@@ -1,0 +1,50 @@
+"""Where the storages of a unit may be seen."""
+
+from collections.abc import Iterator
+
+from shared.k8s import name_syntax
+from shared.k8s.name_syntax import is_label
+from shared.v1alpha1.gpuunit import GPUUnitSpec
+from shared.v1alpha1.mount import StorageMount
+from shared.v1alpha1.validation.mount_path import is_reserved, normalised
+from shared.v1alpha1.validation.problem import Problem, repeated
+
+
+def mount_problems(spec: GPUUnitSpec) -> list[Problem]:
+    """Everything that is wrong with where storages shall be seen."""
+    mounts = spec.storage_mounts
+    each = [
+        problem
+        for place, mount in enumerate(mounts)
+        for problem in _mount(f"spec.storageMounts[{place}]", mount)
+    ]
+    storages = repeated(mount.name for mount in mounts)
+    paths = repeated(normalised(mount.mount_path) for mount in mounts)
+    return [
+        *each,
+        *(
+            Problem(f"spec.storageMounts[{place}].name", mounts[place].name, "is mounted twice")
+            for place in storages
+        ),
+        *(
+            Problem(
+                f"spec.storageMounts[{place}].mountPath",
+                mounts[place].mount_path,
+                "is the path of another mount",
+            )
+            for place in paths
+        ),
+    ]
+
+
+def _mount(path: str, mount: StorageMount) -> Iterator[Problem]:
+    if not is_label(mount.name):
+        message = f"is not the name of a storage: {name_syntax.LABEL}"
+        yield Problem(f"{path}.name", mount.name, message)
+    given = mount.mount_path
+    if not given.startswith("/"):
+        yield Problem(f"{path}.mountPath", given, "is not an absolute path")
+    elif is_reserved(normalised(given)):
+        yield Problem(f"{path}.mountPath", given, "is a path of the system")
+    if ":" in given:
+        yield Problem(f"{path}.mountPath", given, "has a colon")

@@ -1,0 +1,113 @@
+"""A record is one line of key=value pairs, whatever it carries."""
+
+import io
+import json
+import logging
+import re
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.config.logfmt import LogfmtFormatter, bound, configure
+
+PAIR = re.compile(r'([A-Za-z0-9_.-]+)=("(?:[^"\\]|\\.)*"|[^ "=\\]+)(?: |$)')
+
+
+def line(message: str = "something_happened", /, **extra: object) -> str:
+    record = logging.makeLogRecord(
+        {"name": "apiserver", "levelname": "INFO", "msg": message, "created": 1.5, **extra}
+    )
+    return LogfmtFormatter().format(record)
+
+
+def parsed(text: str) -> dict[str, str]:
+    matches = list(PAIR.finditer(text))
+    assert "".join(match.group(0) for match in matches) == text
+    return {
+        key: json.loads(v) if v.startswith('"') else v for key, v in (m.groups() for m in matches)
+    }
+
+
+def test_a_line_starts_with_time_level_event_and_logger() -> None:
+    expected = "ts=1970-01-01T00:00:01.500Z level=info event=something_happened logger=apiserver"
+    assert line() == expected
+
+
+def test_extra_fields_follow() -> None:
+    assert line(route="/healthz", status=200).endswith(" route=/healthz status=200")
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (True, "true"),
+        (None, "None"),
+        (1.5, "1.5"),
+        ("", '""'),
+        ("two words", '"two words"'),
+        ("a=b", '"a=b"'),
+        ('say "hi"', r'"say \"hi\""'),
+        ("back\\slash", r'"back\\slash"'),
+        ("line\nbreak", r'"line\nbreak"'),
+        ("\x1b[31mred", r'"\u001b[31mred"'),
+        ("\x7f", r'"\u007f"'),
+        ("caf\u00e9", '"caf\u00e9"'),
+        ("\u202eevil", r'"\u202eevil"'),
+        (["A100", "H100"], "A100,H100"),
+    ],
+)
+def test_a_value_is_quoted_only_where_it_must_be(value: object, written: str) -> None:
+    assert line(field=value).endswith(f" field={written}")
+
+
+@given(st.text(), st.text())
+def test_any_text_is_one_line_and_reads_back(message: str, value: str) -> None:
+    text = line(message, field=value)
+    assert len(text.splitlines()) == 1
+    assert text.isprintable()
+    fields = parsed(text)
+    assert (fields["event"], fields["field"]) == (message, value)
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1), st.text())
+def test_no_key_can_break_the_line_or_pass_for_the_event(key: str, value: str) -> None:
+    text = LogfmtFormatter().format(logging.makeLogRecord({"msg": "e", f"x{key}": value}))
+    assert len(text.splitlines()) == 1
+    assert parsed(text)["event"] == "e"
+
+
+def test_a_field_named_like_one_of_the_line_is_renamed() -> None:
+    assert line(event="forged").endswith(" event_=forged")
+
+
+def test_bound_fields_are_in_every_line_of_the_block_only() -> None:
+    with bound(requestID="r1"), bound(reconcileID="c1"):
+        inside = line()
+    assert inside.endswith(" requestID=r1 reconcileID=c1")
+    assert "requestID" not in line()
+
+
+def test_an_exception_is_an_error_and_a_trace_on_the_same_line() -> None:
+    try:
+        raise RuntimeError("broken\npipe")  # noqa: TRY301
+    except RuntimeError:
+        text = line(exc_info=sys.exc_info())
+    fields = parsed(text)
+    assert fields["error"] == "RuntimeError: broken\npipe"
+    assert "test_logfmt.py" in fields["trace"]
+
+
+def test_configure_writes_from_the_level_up_to_the_stream() -> None:
+    root, stream = logging.getLogger(), io.StringIO()
+    before = root.level, root.handlers[:]
+    root.handlers.clear()  # pytest's own are put back below; force=True would close them
+    try:
+        configure("warning", stream)
+        logging.getLogger("a").info("quiet")
+        logging.getLogger("a").warning("loud", extra={"count": 1})
+    finally:
+        root.setLevel(before[0])
+        root.handlers[:] = before[1]
+    assert re.fullmatch(r"ts=\S+ level=warning event=loud logger=a count=1\n", stream.getvalue())

@@ -1,0 +1,60 @@
+"""A merge patch carries every change and nothing else."""
+
+from typing import Any
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.k8s import merge_patch
+from shared.v1alpha1.gpuunit import GPUUnitSpec, GPUUnitStatus
+from shared.v1alpha1.template import EnvVar, Template
+
+words = st.sampled_from(["", "a", "b"])
+templates = st.none() | st.builds(
+    Template,
+    command=st.lists(words, max_size=2).map(tuple),
+    envs=st.lists(st.builds(EnvVar, name=st.just("A"), value=words), max_size=2).map(tuple),
+)
+specs = st.builds(
+    GPUUnitSpec,
+    spec_name=st.sampled_from(["a", "b"]),
+    gpu=st.integers(min_value=0, max_value=2),
+    image=words,
+    node_selector=st.dictionaries(words, words, max_size=2),
+    template=templates,
+)
+
+
+def patched(target: Any, patch: Any) -> Any:
+    """The algorithm of RFC 7386, word for word."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = patched(result.get(name), value)
+    return result
+
+
+@given(specs, specs)
+def test_the_patch_turns_one_value_into_the_other(before: GPUUnitSpec, after: GPUUnitSpec) -> None:
+    result = patched(msgspec.to_builtins(before), merge_patch.between(before, after))
+    assert msgspec.convert(result, GPUUnitSpec) == after
+
+
+@given(specs)
+def test_there_is_nothing_to_write_where_nothing_changed(spec: GPUUnitSpec) -> None:
+    assert merge_patch.between(spec, msgspec.structs.replace(spec)) == {}
+
+
+def test_a_number_that_goes_back_to_nought_is_taken_away_by_name() -> None:
+    before, after = GPUUnitStatus(ready_replicas=1), GPUUnitStatus()
+    assert merge_patch.between(before, after) == {"readyReplicas": None}
+
+
+def test_a_value_that_was_absent_is_given_whole() -> None:
+    after = GPUUnitStatus(phase="Ready")
+    assert merge_patch.between(None, after) == {"phase": "Ready"}

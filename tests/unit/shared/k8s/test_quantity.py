@@ -1,0 +1,122 @@
+"""Quantities are read as Kubernetes reads them, exactly."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.k8s.quantity import LARGEST, LONGEST_TEXT, NANOS, UNSIGNED, Quantity
+
+SCALES = {
+    **{"n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "": Fraction(1)},
+    **{"k": Fraction(10**3), "M": Fraction(10**6), "G": Fraction(10**9), "T": Fraction(10**12)},
+    **{"P": Fraction(10**15), "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30)},
+    **{
+        "Ti": Fraction(2**40),
+        "Pi": Fraction(2**50),
+        "e3": Fraction(1000),
+        "E-3": Fraction(1, 1000),
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("0", 0),
+        ("64Gi", 64 * 2**30),
+        ("1.5Gi", 3 * 2**29),
+        ("1E", 10**18),
+        ("1e3", 1000),
+        ("1E3", 1000),
+        ("+2", 2),
+        ("-2k", -2000),
+        ("5.", 5),
+        (".5k", 500),
+    ],
+)
+def test_a_suffix_scales_the_number(text: str, units: int) -> None:
+    assert Quantity.parse(text).nanos == units * NANOS
+
+
+def test_what_is_finer_than_a_nano_is_rounded_away_from_zero() -> None:
+    assert Quantity.parse("0.1n") == Quantity(1)
+    assert Quantity.parse("-0.1n") == Quantity(-1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "1 Gi",
+        "Gi",
+        "1GI",
+        "1gi",
+        "1K",
+        "1e",
+        "1e1.5",
+        "0x10",
+        "--1",
+        "1,5",
+        "1\n",
+        "٣",
+        ".",
+    ],
+)
+def test_anything_else_is_refused_in_words_that_help(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a Kubernetes quantity such as 64Gi"):
+        Quantity.parse(text)
+
+
+@pytest.mark.parametrize("text", ["1e19", "8Ei", "1e999", "-1e19"])
+def test_more_than_kubernetes_can_hold_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="more than Kubernetes can hold"):
+        Quantity.parse(text)
+
+
+def test_an_endless_text_is_refused_without_computing_it() -> None:
+    with pytest.raises(ValueError, match="is not a Kubernetes quantity"):
+        Quantity.parse("9" * 10_000_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        *[("1024Mi", "1Gi"), ("1536Mi", "1536Mi"), ("1000m", "1"), ("0.5", "500m")],
+        *[("1000k", "1M"), ("0Gi", "0"), ("1n", "1n"), ("-1024", "-1Ki")],
+    ],
+)
+def test_a_quantity_is_written_with_the_largest_suffix_that_fits(text: str, canonical: str) -> None:
+    assert str(Quantity.parse(text)) == canonical
+
+
+@pytest.mark.parametrize(("text", "whole"), [("1", 1), ("1m", 1), ("1.5Gi", 1610612736), ("0", 0)])
+def test_a_whole_amount_is_rounded_up(text: str, whole: int) -> None:
+    assert Quantity.parse(text).whole == whole
+
+
+@given(st.integers(min_value=-LARGEST, max_value=LARGEST))
+def test_what_is_written_reads_back_the_same(nanos: int) -> None:
+    assert Quantity.parse(str(Quantity(nanos))) == Quantity(nanos)
+
+
+amounts = st.tuples(st.integers(min_value=0, max_value=5000), st.sampled_from(sorted(SCALES)))
+
+
+@given(amounts, amounts)
+def test_quantities_compare_as_the_amounts_they_stand_for(
+    first: tuple[int, str], second: tuple[int, str]
+) -> None:
+    (one, left), (other, right) = first, second
+    is_less = one * SCALES[left] < other * SCALES[right]
+    assert (Quantity.parse(f"{one}{left}") < Quantity.parse(f"{other}{right}")) == is_less
+
+
+@given(st.from_regex(UNSIGNED, fullmatch=True).filter(lambda text: len(text) <= LONGEST_TEXT))
+def test_what_the_schema_lets_pass_is_read_or_too_large(text: str) -> None:
+    try:
+        assert Quantity.parse(text.removesuffix("\n")).nanos >= 0
+    except ValueError as error:
+        assert "more than Kubernetes can hold" in str(error)  # noqa: PT017 - either is right

@@ -1,0 +1,95 @@
+"""Storages are seen where nothing else is."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.v1alpha1.gpuunit import GPUUnitSpec
+from shared.v1alpha1.mount import StorageMount
+from shared.v1alpha1.validation.mount_path import SHARED_MEMORY, is_reserved, normalised
+from shared.v1alpha1.validation.mounts import mount_problems
+
+PATHS = st.lists(
+    st.sampled_from(["", ".", "..", "dev", "proc", "sys", "shm", "a", "devices"]), max_size=6
+).map(lambda parts: "/" + "/".join(parts))
+
+
+def problems(*mounts: tuple[str, str]) -> list[str]:
+    storages = tuple(StorageMount(name=name, mount_path=path) for name, path in mounts)
+    spec = GPUUnitSpec(spec_name="g1.1", storage_mounts=storages)
+    return [problem.text for problem in mount_problems(spec)]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/data",
+        "/data/",
+        "//data",
+        "/a/../b",
+        "/devices",
+        "/procs",
+        SHARED_MEMORY,
+        f"{SHARED_MEMORY}/a",
+        "/a b",
+    ],
+)
+def test_a_folder_of_the_user_s_is_taken(path: str) -> None:
+    assert problems(("models", path)) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("data", "is not an absolute path"),
+        ("./data", "is not an absolute path"),
+        ("/", "is a path of the system"),
+        ("//", "is a path of the system"),
+        ("/a/..", "is a path of the system"),
+        ("/proc", "is a path of the system"),
+        ("/proc/1", "is a path of the system"),
+        ("/var/run/gpu-runtime/x", "is a path of the system"),
+        ("/sys/", "is a path of the system"),
+        ("/dev", "is a path of the system"),
+        ("/dev/null", "is a path of the system"),
+        (f"{SHARED_MEMORY}/..", "is a path of the system"),
+        (f"{SHARED_MEMORY}em", "is a path of the system"),
+        ("/../proc", "is a path of the system"),
+        ("/a:b", "has a colon"),
+    ],
+)
+def test_other_places_are_refused(path: str, message: str) -> None:
+    assert problems(("models", path)) == [f'spec.storageMounts[0].mountPath: "{path}" {message}']
+
+
+def test_two_storages_are_not_seen_in_one_place() -> None:
+    assert problems(("a", "/data"), ("b", "/x"), ("c", "//x/../data/")) == [
+        'spec.storageMounts[2].mountPath: "//x/../data/" is the path of another mount'
+    ]
+
+
+def test_a_storage_is_mounted_once() -> None:
+    assert problems(("a", "/x"), ("a", "/y")) == [
+        'spec.storageMounts[1].name: "a" is mounted twice'
+    ]
+
+
+def test_what_no_storage_can_be_called_is_refused() -> None:
+    (text,) = problems(("a.b", "/x"))
+    assert text.startswith('spec.storageMounts[0].name: "a.b" is not the name of a storage')
+
+
+@given(PATHS)
+def test_a_path_that_is_normalised_stays_as_it_is(path: str) -> None:
+    once = normalised(path)
+    assert normalised(once) == once
+    assert once.startswith("/")
+    assert ".." not in once.split("/")
+
+
+@given(PATHS)
+def test_no_way_of_writing_reaches_the_system(path: str) -> None:
+    first = normalised(path).split("/")[1]
+    in_system = first in ("", "proc", "sys", "dev")
+    shared_memory = normalised(path).split("/")[1:3] == ["dev", "shm"]
+    assert is_reserved(normalised(path)) is (in_system and not shared_memory)

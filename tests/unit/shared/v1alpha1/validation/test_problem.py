@@ -1,0 +1,33 @@
+"""A problem is told in one line that people can use."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.v1alpha1.validation.problem import Problem, repeated
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "spec.memory: is wrong"),
+        ("12 GB", 'spec.memory: "12 GB" is wrong'),
+        ("", 'spec.memory: "" is wrong'),
+        ('a"b\\c', r'spec.memory: "a\"b\\c" is wrong'),
+        ("a\nb\x7f\u2028", r'spec.memory: "a\nb\u007f\u2028" is wrong'),
+        ("größe", 'spec.memory: "größe" is wrong'),
+        ("x" * 100, f'spec.memory: "{"x" * 77}..." is wrong'),
+    ],
+)
+def test_a_problem_says_where_what_and_why(value: str | None, text: str) -> None:
+    assert Problem("spec.memory", value, "is wrong").text == text
+
+
+@given(st.text())
+def test_whatever_was_given_the_text_is_one_printable_line(value: str) -> None:
+    assert Problem("a", value, "b").text.isprintable()
+
+
+def test_the_places_of_what_was_there_before() -> None:
+    assert repeated("abacab") == [2, 4, 5]
+    assert repeated("abc") == []

@@ -1,0 +1,70 @@
+"""What keeps a unit from being the worker of a function is said field by field."""
+
+from typing import Any
+
+import pytest
+
+from shared.v1alpha1.validation.serverless import serverless_problems
+from tests.support.gpu_units import a_unit
+
+
+def problems(**spec: Any) -> list[str]:
+    return [problem.path for problem in serverless_problems(a_unit(**spec).spec)]
+
+
+def with_framework(**framework: str) -> list[str]:
+    found = problems(serverless={"requestID": "echo", "framework": framework})
+    return [path.removeprefix("spec.serverless.framework.") for path in found]
+
+
+def test_a_unit_that_is_no_worker_has_no_such_problems() -> None:
+    assert problems(template={"ports": [{"name": "mine", "port": 9809}]}) == []
+
+
+def test_a_worker_needs_no_more_than_its_function() -> None:
+    assert problems(serverless={"requestID": "echo"}) == []
+
+
+@pytest.mark.parametrize("name", ["-a", "a-", "A", "a.b", "a" * 49, "a\n"])
+def test_the_name_of_the_function_is_checked(name: str) -> None:
+    assert problems(serverless={"requestID": name}) == ["spec.serverless.requestID"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "f.sock",
+        "/f.sock",
+        "/proc/f.sock",
+        "/sys/a/f",
+        "/a/../f",
+        "/a//f",
+        "/a:b/f",
+        "/a/" + "f" * 107,
+    ],
+)
+def test_a_socket_that_cannot_be_is_refused(path: str) -> None:
+    assert with_framework(socketPath=path) == ["socketPath"]
+
+
+@pytest.mark.parametrize("path", ["/run/f.sock", "/var/run/gpu-runtime/other.sock", "/srv/a/f"])
+def test_a_socket_may_be_in_any_other_folder(path: str) -> None:
+    assert with_framework(socketPath=path) == []
+
+
+@pytest.mark.parametrize("path", ["go", "/a b", "/\r\nX: 1", "/ü"])
+def test_paths_that_would_break_a_request_are_refused(path: str) -> None:
+    assert with_framework(invokePath=path, healthPath=path) == ["invokePath", "healthPath"]
+
+
+def test_the_port_of_the_worker_is_taken() -> None:
+    ports = [{"name": "a", "port": 9809, "protocol": "UDP"}, {"name": "b", "port": 9809}]
+    found = problems(serverless={"requestID": "echo"}, template={"ports": ports})
+    assert found == ["spec.template.ports[1].port"]
+
+
+def test_no_storage_is_mounted_over_the_socket() -> None:
+    framework = {"socketPath": "/run/mine/f.sock"}
+    mounts = [{"name": "a", "mountPath": "/run/mine/x/.."}, {"name": "b", "mountPath": "/run/my"}]
+    found = problems(serverless={"requestID": "echo", "framework": framework}, storageMounts=mounts)
+    assert found == ["spec.storageMounts[0].mountPath"]
