@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from controller.runtime.event_series import Reference
-from controller.runtime.events import EventRecorder
+from controller.runtime.events.recorder import EventRecorder
+from controller.runtime.events.series import Reference
 from shared.v1alpha1.reasons import EventReason
 
 

@@ -21,15 +21,15 @@ from controller.kinds import (
     VOLUME_CLAIMS,
 )
 from controller.namespaces import Namespaces
-from controller.runtime.cache import Cache
+from controller.runtime.cache.cache import Cache
+from controller.runtime.cache.informer import Informer
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.reflector import Scope, Source
+from controller.runtime.cache.store import Indexer
+from controller.runtime.client.kind import Kind
+from controller.runtime.client.objects import Object
 from controller.runtime.clock import Clock
-from controller.runtime.informer import Informer
-from controller.runtime.informer_metrics import InformerMetrics
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import Kind
-from controller.runtime.objects import Object
-from controller.runtime.reflector import Scope, Source
-from controller.runtime.store import Indexer
 from shared.k8s.deployment import Deployment, ReplicaSet
 from shared.k8s.node import Node
 from shared.k8s.pod import Pod

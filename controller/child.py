@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 from typing import Any, Protocol
 
-from controller.runtime.covering import covers
+from controller.runtime.client.kind import Kind
+from controller.runtime.client.ownership import is_controlled_by
 from controller.runtime.digest import digest
-from controller.runtime.kind import Kind
-from controller.runtime.ownership import is_controlled_by
+from controller.runtime.subset import covers
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.wellknown import APPLIED_HASH
 

@@ -6,11 +6,11 @@ from typing import TypeVar
 from controller.caches import BY_OPERATION, Caches
 from controller.kinds import GPU_STORAGES, GPU_UNITS, JOBS, OPERATIONS, PODS, VOLUME_CLAIMS
 from controller.namespaces import Namespaces
-from controller.runtime.client import Client
+from controller.runtime.client.client import Client
+from controller.runtime.client.kind import Kind
+from controller.runtime.client.objects import Object
 from controller.runtime.errors import NotFoundError
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import Kind
-from controller.runtime.objects import Object
 from shared.k8s.job import Job
 from shared.k8s.pod import Pod
 from shared.k8s.pvc import VolumeClaim

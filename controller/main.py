@@ -8,13 +8,13 @@ from typing import Final
 
 from controller.config import Config
 from controller.parts import NAME, Assembly
+from controller.runtime.client.connect import connected
+from controller.runtime.client.connection_monitor import NoClusterError
 from controller.runtime.clock import SystemClock
-from controller.runtime.connect import connected
-from controller.runtime.connection import NoClusterError
-from controller.runtime.election import ElectionSettingsError, LeadershipLostError
 from controller.runtime.errors import AccessError, CannotListenError
-from controller.runtime.manager import StopTimeoutError
-from controller.runtime.process import first, new_registry, stop_event
+from controller.runtime.leader.rules import ElectionSettingsError, LeadershipLostError
+from controller.runtime.process.manager import StopTimeoutError
+from controller.runtime.process.process import first, new_registry, stop_event
 from shared.config import command_line, loader, logfmt
 from shared.config.exitcode import ExitCode
 from shared.config.gc_tuning import look_seldom

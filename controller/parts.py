@@ -24,19 +24,19 @@ from controller.namespaces import Namespaces
 from controller.operation import setup as operation
 from controller.operation.reconciler import OperationReconciler
 from controller.operation.stalls import Stalls
-from controller.runtime import leadership
-from controller.runtime.client import Client
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Client
+from controller.runtime.client.connection_monitor import Connection
 from controller.runtime.clock import Clock
-from controller.runtime.connection import Connection
-from controller.runtime.control_loop import ControlLoop
-from controller.runtime.events import EventRecorder
-from controller.runtime.informer_metrics import InformerMetrics
-from controller.runtime.leader import LeaderElector
-from controller.runtime.leadership import Candidacy
-from controller.runtime.loops import Loops
-from controller.runtime.manager import Cache, Manager, Parts
-from controller.runtime.probes import Probes
-from controller.runtime.writer import Writer
+from controller.runtime.events.recorder import EventRecorder
+from controller.runtime.leader import factory
+from controller.runtime.leader.elector import LeaderElector
+from controller.runtime.leader.factory import Candidacy
+from controller.runtime.loop.control_loop import ControlLoop
+from controller.runtime.loop.loop_factory import Loops
+from controller.runtime.process.manager import Cache, Manager, Parts
+from controller.runtime.process.probes import Probes
 from controller.stockpool import setup as stockpool
 from controller.stockpool.reconciler import StockPoolReconciler
 from shared.config.address import Address
@@ -63,7 +63,7 @@ class Assembly:
     def manager(self, config: Config) -> Manager:
         """Everything that `config` asks for, not yet started."""
         connection = Connection(self._client.rest, self._clock, server_version.refusal)
-        elector = leadership.elector(config.leader_election, self._candidacy())
+        elector = factory.elector(config.leader_election, self._candidacy())
         where = namespaces(config.namespaces)
         metrics = InformerMetrics(self._registry)
         caches = Caches(self._client, where, metrics, self._clock, self._randomness)

@@ -5,7 +5,11 @@ from enum import Enum, auto
 from typing import Any, Generic, TypeVar
 
 from controller.child import Child, Live, Step, next_step, was_accepted
-from controller.runtime.client import Condition
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Condition
+from controller.runtime.client.kind import Kind, key_of
+from controller.runtime.client.objects import Object
+from controller.runtime.client.ownership import is_controlled_by
 from controller.runtime.errors import (
     ApiError,
     ConflictError,
@@ -13,13 +17,9 @@ from controller.runtime.errors import (
     NotFoundError,
     StatusError,
 )
-from controller.runtime.event import reference
-from controller.runtime.events import EventRecorder
+from controller.runtime.events.event import reference
+from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import Kind, key_of
-from controller.runtime.objects import Object
-from controller.runtime.ownership import is_controlled_by
-from controller.runtime.writer import Writer
 from shared.v1alpha1.reasons import EventReason
 
 T = TypeVar("T", bound=Object)

@@ -6,9 +6,9 @@ from controller.gpustorage.overtaken import OvertakenError
 from controller.gpustorage.users import require_unused
 from controller.kinds import GPU_STORAGES
 from controller.lookup import Lookup
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.kind import key_of
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import key_of
-from controller.runtime.writer import Writer
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.storage_lock import freeing, lock_of, taking
 

@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Any
 
 from controller.kinds import GPU_STORAGES
-from controller.runtime.ownership import controlled_by
+from controller.runtime.client.ownership import controlled_by
 from controller.volume_users import BROWSER
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage

@@ -14,11 +14,11 @@ from controller.gpustorage.lock import (
 from controller.gpustorage.users import is_in_use, require_unused
 from controller.kinds import GPU_STORAGES
 from controller.lookup import Lookup
-from controller.runtime.event import reference
-from controller.runtime.events import EventRecorder
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.kind import key_of
+from controller.runtime.events.event import reference
+from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import key_of
-from controller.runtime.writer import Writer
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.reasons import EventReason

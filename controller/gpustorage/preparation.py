@@ -10,12 +10,12 @@ from controller.gpustorage.prepare_job import has_outcome_pending, is_of_a_stora
 from controller.gpustorage.start import Start, waits
 from controller.kinds import JOBS, NETWORK_POLICIES
 from controller.lookup import Lookup
-from controller.runtime.client import Condition
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Condition
+from controller.runtime.client.kind import key_of
+from controller.runtime.client.ownership import is_controlled_by
 from controller.runtime.errors import ConflictError, NotFoundError
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import key_of
-from controller.runtime.ownership import is_controlled_by
-from controller.runtime.writer import Writer
 from controller.sync import Sync
 from shared.k8s.job import Job
 from shared.k8s.pod import Pod

@@ -9,7 +9,7 @@ from controller.gpustorage.prepare import DONE
 from controller.gpustorage.report import Report
 from controller.gpustorage.volumes import Volumes
 from controller.runtime.key import ObjectKey
-from controller.runtime.reconcile import ReconcileError, Result
+from controller.runtime.loop.reconcile import ReconcileError, Result
 from shared.k8s.pvc import VolumeClaim
 from shared.v1alpha1.gpustorage import GPUStorage, PrepareStatus
 

@@ -6,11 +6,11 @@ from controller.gpustorage.announcement import announcements
 from controller.gpustorage.outcome import Outcome
 from controller.gpustorage.status import next_status
 from controller.kinds import GPU_STORAGES
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.kind import key_of
 from controller.runtime.clock import Clock
-from controller.runtime.event import reference
-from controller.runtime.events import EventRecorder
-from controller.runtime.kind import key_of
-from controller.runtime.writer import Writer
+from controller.runtime.events.event import reference
+from controller.runtime.events.recorder import EventRecorder
 from shared.k8s import merge_patch
 from shared.v1alpha1.gpustorage import GPUStorage
 

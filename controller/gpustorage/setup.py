@@ -16,18 +16,18 @@ from controller.gpustorage.volumes import Volumes
 from controller.kinds import GPU_STORAGES
 from controller.lookup import Lookup
 from controller.namespaces import Namespaces
-from controller.runtime.client import Client
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Client
 from controller.runtime.clock import Clock
-from controller.runtime.control_loop import ControlLoop
-from controller.runtime.events import EventRecorder
-from controller.runtime.feed import feed
+from controller.runtime.events.recorder import EventRecorder
+from controller.runtime.events.undecodable import by_event
 from controller.runtime.key import ObjectKey
-from controller.runtime.loops import Loops
-from controller.runtime.priority import Priority
-from controller.runtime.triggers import itself, mapped, owner
-from controller.runtime.unreadable import by_event
-from controller.runtime.workqueue import WorkQueue
-from controller.runtime.writer import Writer
+from controller.runtime.loop.control_loop import ControlLoop
+from controller.runtime.loop.enqueue import feed
+from controller.runtime.loop.loop_factory import Loops
+from controller.runtime.loop.triggers import itself, mapped, owner
+from controller.runtime.queue.priority import Priority
+from controller.runtime.queue.workqueue import WorkQueue
 from controller.sync import Sync
 from shared.v1alpha1.reasons import EventReason
 

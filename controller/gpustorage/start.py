@@ -15,12 +15,12 @@ from controller.gpustorage.users import is_in_use
 from controller.gpustorage.verdict import Verdict
 from controller.gpustorage.volume import is_usable
 from controller.kinds import GPU_STORAGES, JOBS, NETWORK_POLICIES
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.kind import key_of
 from controller.runtime.errors import ForbiddenError, InvalidError
-from controller.runtime.event import reference
-from controller.runtime.events import EventRecorder
+from controller.runtime.events.event import reference
+from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import key_of
-from controller.runtime.writer import Writer
 from controller.sync import Sync
 from shared.k8s.pvc import VolumeClaim
 from shared.k8s.storage_class import StorageClass

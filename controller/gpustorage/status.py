@@ -7,7 +7,7 @@ import msgspec
 from controller.gpustorage.outcome import Outcome
 from controller.gpustorage.prepare import DONE
 from controller.pod_words import lasting
-from controller.runtime.event import cut
+from controller.runtime.events.event import cut
 from shared.k8s.conditions import condition_of, timestamp, with_condition
 from shared.k8s.meta import Condition
 from shared.v1alpha1 import names

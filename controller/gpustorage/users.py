@@ -4,7 +4,7 @@ from controller.caches import Caches
 from controller.gpustorage.lock import pod_labels_of
 from controller.gpustorage.overtaken import OvertakenError
 from controller.lookup import Lookup
-from controller.runtime.kind import key_of
+from controller.runtime.client.kind import key_of
 from controller.volume_users import pods_using, used_claims, users_of
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.storage_lock import StorageLock

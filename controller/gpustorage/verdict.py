@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
-from controller.runtime.event import cut
+from controller.runtime.events.event import cut
 from shared.v1alpha1.phases import StoragePhase
 from shared.v1alpha1.reasons import StorageReason
 

@@ -8,9 +8,9 @@ from controller.gpustorage.settings import StorageSettings
 from controller.gpustorage.verdict import Verdict
 from controller.gpustorage.volume import lost, volume_verdict, was_made
 from controller.lookup import Lookup
+from controller.runtime.client.kind import key_of
+from controller.runtime.client.ownership import is_controlled_by
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import key_of
-from controller.runtime.ownership import is_controlled_by
 from controller.sync import Sync
 from shared.k8s.pvc import VolumeClaim
 from shared.k8s.storage_class import StorageClass

@@ -15,7 +15,7 @@ from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.worker import missing_function
 from controller.gpuunit.workload import observe
 from controller.kinds import SERVICES
-from controller.runtime.kind import key_of
+from controller.runtime.client.kind import key_of
 from controller.sync import Sync
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit

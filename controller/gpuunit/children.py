@@ -16,9 +16,9 @@ from controller.gpuunit.settings import UnitSettings
 from controller.gpuunit.trouble import image_trouble
 from controller.gpuunit.workload import Workload
 from controller.kinds import DEPLOYMENTS, NETWORK_POLICIES, SERVICES
-from controller.runtime.covering import covers
 from controller.runtime.digest import digest
 from controller.runtime.key import ObjectKey
+from controller.runtime.subset import covers
 from shared.k8s.deployment import Deployment
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit

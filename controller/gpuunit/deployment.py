@@ -6,7 +6,7 @@ from typing import Any
 from controller.gpuunit.labels import child_metadata, selector
 from controller.gpuunit.pod_template import pod_template
 from controller.gpuunit.settings import UnitSettings
-from controller.runtime.kind import key_of
+from controller.runtime.client.kind import key_of
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
 

@@ -13,15 +13,15 @@ from controller.gpuunit.place import holds_nothing_for
 from controller.gpuunit.workload import Workload, observe
 from controller.kinds import DEPLOYMENTS, GPU_UNITS, OPERATIONS, PODS, REPLICA_SETS
 from controller.lookup import Lookup
-from controller.runtime.client import Condition
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Condition
+from controller.runtime.client.kind import Kind, key_of
+from controller.runtime.client.objects import Object
 from controller.runtime.clock import Clock
 from controller.runtime.errors import ConflictError, NotFoundError
-from controller.runtime.event import reference
-from controller.runtime.events import EventRecorder
+from controller.runtime.events.event import reference
+from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import Kind, key_of
-from controller.runtime.objects import Object
-from controller.runtime.writer import Writer
 from shared.k8s.conditions import timestamp
 from shared.k8s.pod import Pod
 from shared.v1alpha1 import gpuunit, wellknown

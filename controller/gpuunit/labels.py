@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from controller.gpuunit.settings import UnitSettings
 from controller.kinds import GPU_UNITS
-from controller.runtime.kind import key_of
-from controller.runtime.ownership import controlled_by
+from controller.runtime.client.kind import key_of
+from controller.runtime.client.ownership import controlled_by
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.reserved_labels import callers

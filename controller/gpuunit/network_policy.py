@@ -7,7 +7,7 @@ from controller.gpuunit.labels import child_metadata, selector
 from controller.gpuunit.ports import ports
 from controller.gpuunit.settings import QueueTarget, UnitSettings
 from controller.non_empty import non_empty
-from controller.runtime.kind import key_of
+from controller.runtime.client.kind import key_of
 from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.validation.serverless import WORKER_PORT

@@ -8,8 +8,8 @@ from controller.gpuunit.rollout import has_place
 from controller.gpuunit.vacancy import Vacancies
 from controller.gpuunit.workload import Workload, observe
 from controller.kinds import PODS
-from controller.runtime.kind import key_of
-from controller.runtime.writer import Writer
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.kind import key_of
 from shared.k8s.pod import Pod
 from shared.v1alpha1.gpuunit import GPUUnit
 

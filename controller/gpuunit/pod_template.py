@@ -12,7 +12,7 @@ from controller.gpuunit.storage_volumes import storage_volumes
 from controller.gpuunit.worker_pod import worker_pod
 from controller.lockdown import locked_down_pod
 from controller.non_empty import non_empty
-from controller.runtime.kind import key_of
+from controller.runtime.client.kind import key_of
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 

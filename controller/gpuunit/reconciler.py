@@ -9,7 +9,7 @@ from controller.gpuunit.stock import StockStory
 from controller.gpuunit.vacancy import Vacancies
 from controller.namespaces import Namespaces
 from controller.runtime.key import ObjectKey
-from controller.runtime.reconcile import ReconcileError, Result
+from controller.runtime.loop.reconcile import ReconcileError, Result
 
 # The watch brings what overtook us, mostly sooner.
 LOOK_AGAIN: Final = Result(requeue_after=0.5)

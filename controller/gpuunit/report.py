@@ -10,13 +10,13 @@ from controller.gpuunit.worker import WorkerVerdict, worker_verdict
 from controller.gpuunit.workload import Workload, observe
 from controller.kinds import GPU_UNITS
 from controller.namespaces import Namespaces
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.kind import key_of
 from controller.runtime.clock import Clock
 from controller.runtime.errors import ConflictError, NotFoundError
-from controller.runtime.event import reference
-from controller.runtime.events import EventRecorder
+from controller.runtime.events.event import reference
+from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import key_of
-from controller.runtime.writer import Writer
 from shared.k8s import merge_patch
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
 from shared.v1alpha1.reasons import UnitReason

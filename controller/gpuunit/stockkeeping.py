@@ -5,12 +5,12 @@ from controller.gpuunit import claim, seeding
 from controller.gpuunit.seeding import Listing
 from controller.kinds import GPU_UNITS
 from controller.lookup import Lookup
-from controller.runtime.client import Condition
-from controller.runtime.event import reference
-from controller.runtime.events import EventRecorder
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Condition
+from controller.runtime.client.kind import key_of
+from controller.runtime.events.event import reference
+from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import key_of
-from controller.runtime.writer import Writer
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation

@@ -9,10 +9,10 @@ from controller.gpuunit.storage_locks import is_confirmed, is_lock_of, is_unname
 from controller.gpuunit.verdict import Verdict
 from controller.gpuunit.workload import observe
 from controller.kinds import GPU_STORAGES
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.kind import key_of
+from controller.runtime.client.ownership import is_controlled_by
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import key_of
-from controller.runtime.ownership import is_controlled_by
-from controller.runtime.writer import Writer
 from controller.volume_users import users_of
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import wellknown

@@ -14,10 +14,10 @@ from controller.caches import (
 )
 from controller.gpuunit.place import is_node_ready, is_usable
 from controller.namespaces import Namespaces
+from controller.runtime.client.kind import key_of
+from controller.runtime.client.objects import Object
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import key_of
-from controller.runtime.objects import Object
-from controller.runtime.triggers import Trigger
+from controller.runtime.loop.triggers import Trigger
 from shared.k8s.deployment import REVISION, ReplicaSet
 from shared.k8s.node import Node
 from shared.k8s.pod import Pod

@@ -7,13 +7,13 @@ from controller.kinds import OPERATIONS
 from controller.lookup import Lookup
 from controller.operation.dependence import depends
 from controller.operation.retention import step
-from controller.runtime.client import Condition
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Condition
+from controller.runtime.client.kind import key_of
 from controller.runtime.clock import Clock
 from controller.runtime.errors import ConflictError, NotFoundError
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import key_of
-from controller.runtime.reconcile import Result
-from controller.runtime.writer import Writer
+from controller.runtime.loop.reconcile import Result
 from shared.v1alpha1.operation import Operation
 
 LONGEST_WAIT: Final = 60.0  # until a record that was still needed is looked at again

@@ -4,10 +4,10 @@ from typing import Final
 
 from controller.caches import Caches
 from controller.operation.reconciler import OperationReconciler
-from controller.runtime.control_loop import ControlLoop
-from controller.runtime.feed import feed
-from controller.runtime.loops import Loops
-from controller.runtime.triggers import itself
+from controller.runtime.loop.control_loop import ControlLoop
+from controller.runtime.loop.enqueue import feed
+from controller.runtime.loop.loop_factory import Loops
+from controller.runtime.loop.triggers import itself
 
 NAME: Final = "operation"
 WORKERS: Final = 2

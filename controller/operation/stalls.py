@@ -8,7 +8,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from controller.operation.retention import FINAL, read
-from controller.runtime.cache import Cache
+from controller.runtime.cache.cache import Cache
 from controller.runtime.clock import Clock
 from shared.v1alpha1.operation import Operation, OperationType
 

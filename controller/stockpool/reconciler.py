@@ -5,7 +5,9 @@ from typing import Final
 from controller.announcement import announce
 from controller.caches import Caches
 from controller.kinds import GPU_UNITS, STOCK_POOLS
-from controller.runtime.client import Client, Condition
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Client, Condition
+from controller.runtime.client.kind import key_of
 from controller.runtime.clock import Clock
 from controller.runtime.errors import (
     AlreadyExistsError,
@@ -13,12 +15,10 @@ from controller.runtime.errors import (
     InvalidError,
     NotFoundError,
 )
-from controller.runtime.event import reference
-from controller.runtime.events import EventRecorder
+from controller.runtime.events.event import reference
+from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import key_of
-from controller.runtime.reconcile import Result
-from controller.runtime.writer import Writer
+from controller.runtime.loop.reconcile import Result
 from controller.stockpool import claims, trouble
 from controller.stockpool.announcement import announcement
 from controller.stockpool.crew import work_through

@@ -5,12 +5,12 @@ from typing import Final
 
 from controller.caches import Caches
 from controller.namespaces import Namespaces
-from controller.runtime.control_loop import ControlLoop
-from controller.runtime.feed import feed
 from controller.runtime.key import ObjectKey
-from controller.runtime.loops import Loops
-from controller.runtime.priority import Priority
-from controller.runtime.triggers import itself, mapped
+from controller.runtime.loop.control_loop import ControlLoop
+from controller.runtime.loop.enqueue import feed
+from controller.runtime.loop.loop_factory import Loops
+from controller.runtime.loop.triggers import itself, mapped
+from controller.runtime.queue.priority import Priority
 from controller.stockpool.reconciler import StockPoolReconciler
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.wellknown import POOL_LABEL

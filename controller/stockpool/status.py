@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from controller.runtime.event import cut
+from controller.runtime.events.event import cut
 from controller.stockpool import claims
 from controller.stockpool.stock import is_outdated, is_ready, ready_condition, unclaimed
 from controller.stockpool.trouble import Trouble

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from controller.caches import BY_POOL, Caches
 from controller.kinds import GPU_UNITS, STOCK_POOLS
-from controller.runtime.client import Client
+from controller.runtime.client.client import Client
 from controller.runtime.errors import NotFoundError, UnreadableError
 from controller.runtime.key import ObjectKey
 from shared.v1alpha1.gpuunit import GPUUnit

@@ -8,12 +8,12 @@ from typing import Final
 
 import msgspec
 
-from controller.runtime.client import Client
+from controller.runtime.client.client import Client
+from controller.runtime.client.kind import key_of
+from controller.runtime.client.rest import Call
 from controller.runtime.clock import Clock
 from controller.runtime.errors import ApiError, NotFoundError
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import key_of
-from controller.runtime.rest import Call
 from hack.cluster.ports import FreePorts
 from hack.podrunner import launch, ports
 from hack.podrunner.container import RunningContainer

@@ -6,11 +6,11 @@ from typing import Final
 
 import msgspec
 
-from controller.runtime.client import Client
+from controller.runtime.client.client import Client
+from controller.runtime.client.kind import key_of
+from controller.runtime.client.rest import Call
 from controller.runtime.clock import Clock
 from controller.runtime.errors import ApiError, NotFoundError
-from controller.runtime.kind import key_of
-from controller.runtime.rest import Call
 from hack.podrunner.pod import PODS, Pod
 from hack.podrunner.status import Seen, conditions, is_ready, pod_status
 from shared.k8s.conditions import timestamp

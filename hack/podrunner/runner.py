@@ -9,13 +9,13 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.client import Client
+from controller.runtime.cache.informer import Informer
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.reflector import Scope
+from controller.runtime.cache.subscription import Notice
+from controller.runtime.client.client import Client
+from controller.runtime.client.connect import connected
 from controller.runtime.clock import Clock, SystemClock
-from controller.runtime.connect import connected
-from controller.runtime.informer import Informer
-from controller.runtime.informer_metrics import InformerMetrics
-from controller.runtime.reflector import Scope
-from controller.runtime.subscription import Notice
 from hack.cluster.ports import FreePorts
 from hack.cluster.process import NAME, mark, marked
 from hack.podrunner.images import is_ours

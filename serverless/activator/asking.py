@@ -6,9 +6,9 @@ number is asked for again, which the API answers with what it made the first tim
 
 from dataclasses import dataclass
 
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.kind import key_of
 from controller.runtime.clock import Clock
-from controller.runtime.kind import key_of
-from controller.runtime.writer import Writer
 from serverless.activator.kinds import FUNCTIONS
 from serverless.activator.order import Order, order
 from serverless.activator.sight import Memory, is_asking

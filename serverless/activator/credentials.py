@@ -6,7 +6,7 @@ import hmac
 from dataclasses import dataclass
 from typing import Any, Final
 
-from controller.runtime.ownership import controlled_by
+from controller.runtime.client.ownership import controlled_by
 from serverless.activator.kinds import FUNCTIONS
 from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.function import Function

@@ -1,7 +1,7 @@
 """Whether the functions that records are of still stand."""
 
-from controller.runtime.cache import Cache
-from controller.runtime.client import Client
+from controller.runtime.cache.cache import Cache
+from controller.runtime.client.client import Client
 from controller.runtime.errors import ApiError, NotFoundError
 from controller.runtime.key import ObjectKey
 from serverless.activator.kinds import FUNCTIONS

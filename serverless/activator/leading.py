@@ -6,19 +6,19 @@ from typing import Any, Final
 
 import aiohttp
 
-from controller.runtime.cache import Cache
-from controller.runtime.client import Client
+from controller.runtime.cache.cache import Cache
+from controller.runtime.cache.informer import Informer
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Client
 from controller.runtime.clock import Clock
-from controller.runtime.events import EventRecorder
-from controller.runtime.feed import feed
-from controller.runtime.informer import Informer
+from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.runtime.loops import Loops
-from controller.runtime.manager import Loop
-from controller.runtime.priority import Priority
-from controller.runtime.triggers import itself, mapped
-from controller.runtime.workqueue import WorkQueue
-from controller.runtime.writer import Writer
+from controller.runtime.loop.enqueue import feed
+from controller.runtime.loop.loop_factory import Loops
+from controller.runtime.loop.triggers import itself, mapped
+from controller.runtime.process.manager import Loop
+from controller.runtime.queue.priority import Priority
+from controller.runtime.queue.workqueue import WorkQueue
 from serverless.activator import depths, sweep, upkeep
 from serverless.activator.asking import Asking
 from serverless.activator.cold_starts import ColdStarts

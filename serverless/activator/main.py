@@ -8,13 +8,13 @@ from typing import Final
 
 import aiohttp
 
+from controller.runtime.client.connect import connected
+from controller.runtime.client.connection_monitor import NoClusterError
 from controller.runtime.clock import SystemClock
-from controller.runtime.connect import connected
-from controller.runtime.connection import NoClusterError
-from controller.runtime.election import ElectionSettingsError, LeadershipLostError
 from controller.runtime.errors import AccessError, CannotListenError
-from controller.runtime.manager import StopTimeoutError
-from controller.runtime.process import first, new_registry, stop_event
+from controller.runtime.leader.rules import ElectionSettingsError, LeadershipLostError
+from controller.runtime.process.manager import StopTimeoutError
+from controller.runtime.process.process import first, new_registry, stop_event
 from serverless.activator.config import Config
 from serverless.activator.parts import NAME, Assembly, keys
 from shared.config import command_line, loader, logfmt

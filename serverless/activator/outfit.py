@@ -2,10 +2,10 @@
 
 from collections.abc import Set
 
-from controller.runtime.client import Client
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Client
 from controller.runtime.errors import NotFoundError
 from controller.runtime.key import ObjectKey
-from controller.runtime.writer import Writer
 from serverless.activator.credentials import secret, secret_data
 from serverless.activator.depths import Consumer, Depths
 from serverless.activator.kinds import SECRETS

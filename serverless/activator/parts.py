@@ -10,22 +10,22 @@ from typing import Final
 import aiohttp
 from prometheus_client import CollectorRegistry
 
-from controller.runtime import leadership
-from controller.runtime.cache import Cache
-from controller.runtime.client import Client
+from controller.runtime.cache.cache import Cache
+from controller.runtime.cache.informer import Informer
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.reflector import Scope
+from controller.runtime.client.client import Client
+from controller.runtime.client.connection_monitor import Connection
 from controller.runtime.clock import Clock
-from controller.runtime.connection import Connection
-from controller.runtime.events import EventRecorder
-from controller.runtime.informer import Informer
-from controller.runtime.informer_metrics import InformerMetrics
+from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.runtime.leader import LeaderElector
-from controller.runtime.leadership import Candidacy
-from controller.runtime.loops import Loops
-from controller.runtime.manager import Cache as Needed
-from controller.runtime.manager import Manager, Parts
-from controller.runtime.probes import Probes
-from controller.runtime.reflector import Scope
+from controller.runtime.leader import factory
+from controller.runtime.leader.elector import LeaderElector
+from controller.runtime.leader.factory import Candidacy
+from controller.runtime.loop.loop_factory import Loops
+from controller.runtime.process.manager import Cache as Needed
+from controller.runtime.process.manager import Manager, Parts
+from controller.runtime.process.probes import Probes
 from serverless.activator.callout import Callout, Gate
 from serverless.activator.config import Config
 from serverless.activator.credentials import WorkerUser
@@ -104,7 +104,7 @@ class Assembly:
             Streams(queue, wanted, clock),
             door,
         ]
-        elector = leadership.elector(config.leader_election, self._candidacy())
+        elector = factory.elector(config.leader_election, self._candidacy())
         reports = Reports(queue, config.nats.names, clock)
         around = Surroundings(
             config=config,

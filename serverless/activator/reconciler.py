@@ -5,15 +5,15 @@ from typing import Final
 
 import msgspec
 
-from controller.runtime.cache import Cache
+from controller.runtime.cache.cache import Cache
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.kind import key_of
 from controller.runtime.clock import Clock
 from controller.runtime.errors import ConflictError, NotFoundError
-from controller.runtime.event import reference
-from controller.runtime.events import EventRecorder
+from controller.runtime.events.event import reference
+from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import key_of
-from controller.runtime.reconcile import ReconcileError, Result
-from controller.runtime.writer import Writer
+from controller.runtime.loop.reconcile import ReconcileError, Result
 from serverless.activator.asking import Asking, Settled
 from serverless.activator.cold_starts import ColdStarts
 from serverless.activator.ending import Ending, Intent, intent_of, wait_ms

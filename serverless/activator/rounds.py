@@ -5,8 +5,8 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from controller.runtime.clock import Clock
-from controller.runtime.election import LeadershipLostError
 from controller.runtime.errors import ApiError
+from controller.runtime.leader.rules import LeadershipLostError
 from serverless.queue.errors import QueueError
 
 log = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from controller.runtime.cache import Cache
+from controller.runtime.cache.cache import Cache
 from controller.runtime.clock import Clock
 from serverless.activator.moment import now_ms
 from serverless.activator.needs import Need

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from controller.runtime.event import cut
+from controller.runtime.events.event import cut
 from serverless.activator.moment import ms_of
 from serverless.activator.scaling import Load, Scene
 from serverless.activator.trouble import Trouble

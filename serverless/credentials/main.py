@@ -9,9 +9,9 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.client import Client
+from controller.runtime.client.client import Client
+from controller.runtime.client.connect import connected
 from controller.runtime.clock import SystemClock
-from controller.runtime.connect import connected
 from controller.runtime.errors import AccessError, ApiError
 from controller.runtime.key import ObjectKey
 from serverless.credentials.config import Config

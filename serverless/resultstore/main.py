@@ -11,9 +11,9 @@ from prometheus_client import CollectorRegistry
 
 from controller.runtime.clock import Clock, SystemClock
 from controller.runtime.errors import CannotListenError
-from controller.runtime.manager import running
-from controller.runtime.probes import Probes
-from controller.runtime.process import first, new_registry, stop_event
+from controller.runtime.process.manager import running
+from controller.runtime.process.probes import Probes
+from controller.runtime.process.process import first, new_registry, stop_event
 from serverless.queue.config import secret_of
 from serverless.queue.connection import QueueConnection
 from serverless.resultstore.config import Config

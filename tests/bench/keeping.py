@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from controller.runtime.sharing import Sharing
+from controller.runtime.client.interning import Sharing
 from tests.bench.typed import Metadata, Widget
 
 

@@ -14,22 +14,22 @@ from typing import Any
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.client import Client
+from controller.runtime.cache.informer import Informer
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.reflector import Scope
+from controller.runtime.cache.store import Store
+from controller.runtime.client.client import Client
+from controller.runtime.client.connect import connected
+from controller.runtime.client.kind import Kind
 from controller.runtime.clock import SystemClock
-from controller.runtime.connect import connected
-from controller.runtime.control_loop import ControlLoop, LoopOptions
-from controller.runtime.feed import feed
-from controller.runtime.informer import Informer
-from controller.runtime.informer_metrics import InformerMetrics
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import Kind
-from controller.runtime.loop_metrics import LoopMetrics, MeasuredLoop
-from controller.runtime.ratelimit import default_rate_limiter
-from controller.runtime.reconcile import Result
-from controller.runtime.reflector import Scope
-from controller.runtime.store import Store
-from controller.runtime.triggers import itself
-from controller.runtime.workqueue import WorkQueue
+from controller.runtime.loop.control_loop import ControlLoop, LoopOptions
+from controller.runtime.loop.enqueue import feed
+from controller.runtime.loop.metrics import LoopMetrics, MeasuredLoop
+from controller.runtime.loop.reconcile import Result
+from controller.runtime.loop.triggers import itself
+from controller.runtime.queue.ratelimit import default_rate_limiter
+from controller.runtime.queue.workqueue import WorkQueue
 from tests.bench.contender import Contender
 from tests.bench.crd import GROUP, PLURAL, VERSION
 from tests.bench.footprint import resident

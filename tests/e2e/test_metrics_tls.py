@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
-from controller.runtime.probes import Probes
+from controller.runtime.process.probes import Probes
 from hack.cluster.certificates import Authority, Leaf, authority
 from shared.config.address import Address
 from shared.config.metrics_tls import MetricsTLSConfig, metrics_tls

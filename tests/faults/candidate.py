@@ -17,17 +17,17 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.access import Access, from_kubeconfig
-from controller.runtime.client import Client
+from controller.runtime.client.client import Client
+from controller.runtime.client.credentials import Credentials
+from controller.runtime.client.kubeconfig import Access, from_kubeconfig
+from controller.runtime.client.metrics import RestMetrics
+from controller.runtime.client.rest import RestClient, new_session
 from controller.runtime.clock import SystemClock
-from controller.runtime.credentials import Credentials
-from controller.runtime.election import ElectionSettings
 from controller.runtime.key import ObjectKey
-from controller.runtime.leader import Callbacks, LeaderElector
-from controller.runtime.leader_metrics import LeaderMetrics
-from controller.runtime.lease import LeaseLock
-from controller.runtime.metrics import RestMetrics
-from controller.runtime.rest import RestClient, new_session
+from controller.runtime.leader.elector import Callbacks, LeaderElector
+from controller.runtime.leader.lease import LeaseLock
+from controller.runtime.leader.metrics import LeaderMetrics
+from controller.runtime.leader.rules import ElectionSettings
 
 BEAT_SECONDS: Final = 0.02
 SEES: Final = "sees the leader"

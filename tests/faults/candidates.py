@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from controller.runtime.election import ElectionSettings
+from controller.runtime.leader.rules import ElectionSettings
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process

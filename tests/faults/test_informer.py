@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 import pytest
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.client import Client
+from controller.runtime.cache.informer import Informer
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.reflector import Scope
+from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
-from controller.runtime.informer import Informer
-from controller.runtime.informer_metrics import InformerMetrics
 from controller.runtime.key import ObjectKey
-from controller.runtime.reflector import Scope
 from hack.cluster import kubeconfig
 from hack.cluster.admin import Admin
 from hack.cluster.controlplane import ControlPlane
@@ -167,7 +167,7 @@ async def test_a_stalled_connection_is_given_up_and_the_store_is_right_again(
     namespace: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("controller.runtime.reflector.SILENCE_SECONDS", 1.0)
+    monkeypatch.setattr("controller.runtime.cache.reflector.SILENCE_SECONDS", 1.0)
     async with proxied(control_plane, namespace) as (proxy, informer, replica):
         proxy.stall()
         before = proxy.accepted

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from controller.kinds import GPU_UNITS, NETWORK_POLICIES, REPLICA_SETS, SERVICES
-from controller.runtime.kind import Kind
+from controller.runtime.client.kind import Kind
 from shared.config.duration import Duration
 from tests.support import played_api
 from tests.support.eventually import eventually

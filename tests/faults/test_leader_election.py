@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.runtime.election import ElectionSettings
+from controller.runtime.leader.rules import ElectionSettings
 from hack.cluster.controlplane import ControlPlane
 from tests.faults.candidates import Candidate, Candidates, electing
 from tests.faults.reigns import Reign, overlaps, reigns

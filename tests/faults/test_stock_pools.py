@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from controller.kinds import GPU_UNITS, STOCK_POOLS
-from controller.runtime.client import Client
+from controller.runtime.client.client import Client
 from hack.cluster.controlplane import ControlPlane
 from tests.support.census import counting
 from tests.support.eventually import eventually

@@ -11,10 +11,10 @@ import pytest
 from msgspec.structs import replace
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.cache import Cache
-from controller.runtime.informer import Informer
-from controller.runtime.informer_metrics import InformerMetrics
-from controller.runtime.reflector import Scope
+from controller.runtime.cache.cache import Cache
+from controller.runtime.cache.informer import Informer
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.reflector import Scope
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.queue import QueueServer
 from serverless.activator.homes import Homes

@@ -8,17 +8,17 @@ from random import Random
 import pytest
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.client import Client
+from controller.runtime.cache.informer import Informer
+from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
-from controller.runtime.control_loop import ControlLoop, LoopOptions
-from controller.runtime.feed import feed
-from controller.runtime.informer import Informer
 from controller.runtime.key import ObjectKey
-from controller.runtime.loop_metrics import LoopMetrics, MeasuredLoop
-from controller.runtime.ratelimit import ExponentialBackoff
-from controller.runtime.reconcile import Result
-from controller.runtime.triggers import itself
-from controller.runtime.workqueue import WorkQueue
+from controller.runtime.loop.control_loop import ControlLoop, LoopOptions
+from controller.runtime.loop.enqueue import feed
+from controller.runtime.loop.metrics import LoopMetrics, MeasuredLoop
+from controller.runtime.loop.reconcile import Result
+from controller.runtime.loop.triggers import itself
+from controller.runtime.queue.ratelimit import ExponentialBackoff
+from controller.runtime.queue.workqueue import WorkQueue
 from hack.cluster.controlplane import ControlPlane
 from tests.support.eventually import eventually
 from tests.support.library import CONFIG_MAPS, ConfigMap, a_config_map, client_of, informer_of

@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.runtime.client import Client
+from controller.runtime.client.client import Client
+from controller.runtime.client.kind import Kind
+from controller.runtime.client.objects import ObjectMeta
 from controller.runtime.clock import SystemClock
-from controller.runtime.event import reference
-from controller.runtime.event_series import Reference
-from controller.runtime.events import EventRecorder
+from controller.runtime.events.event import reference
+from controller.runtime.events.recorder import EventRecorder
+from controller.runtime.events.series import Reference
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import Kind
-from controller.runtime.objects import ObjectMeta
 from hack.cluster.admin import Admin
 from hack.cluster.controlplane import ControlPlane
 from tests.support.eventually import eventually

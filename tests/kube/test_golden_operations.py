@@ -20,7 +20,7 @@ from apiserver.clock import SystemClock
 from apiserver.config import Config
 from apiserver.main import surroundings
 from apiserver.use_cases import UseCases
-from controller.runtime.covering import covers
+from controller.runtime.subset import covers
 from shared.v1alpha1.phases import OperationPhase
 from shared.v1alpha1.wellknown import ADMITTED, OPERATION_ID
 from tests.support.api_gateway import gateway_of

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.client import Client
+from controller.runtime.cache.informer import Informer
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.reflector import Scope
+from controller.runtime.cache.subscription import Notice
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
-from controller.runtime.events import EventRecorder
-from controller.runtime.informer import Informer
-from controller.runtime.informer_metrics import InformerMetrics
+from controller.runtime.events.recorder import EventRecorder
+from controller.runtime.events.undecodable import by_event
 from controller.runtime.key import ObjectKey
-from controller.runtime.reflector import Scope
-from controller.runtime.subscription import Notice
-from controller.runtime.unreadable import by_event
-from controller.runtime.writer import Writer
 from hack.cluster.admin import Admin
 from hack.cluster.controlplane import ControlPlane
 from tests.support.eventually import eventually

@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from controller.runtime.client import Client, Condition
+from controller.runtime.client.client import Client, Condition
+from controller.runtime.client.kind import Kind
 from controller.runtime.errors import (
     AlreadyExistsError,
     ConflictError,
@@ -15,7 +16,6 @@ from controller.runtime.errors import (
     VersionTooLargeError,
 )
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import Kind
 from hack.cluster.controlplane import ControlPlane
 from tests.support.library import CONFIG_MAPS, ConfigMap, a_config_map, client_of
 

@@ -15,12 +15,12 @@ from controller.lookup import Lookup
 from controller.namespaces import Namespaces
 from controller.operation.reconciler import OperationReconciler
 from controller.operation.setup import control_loop
-from controller.runtime.client import Client
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
-from controller.runtime.informer_metrics import InformerMetrics
 from controller.runtime.key import ObjectKey
-from controller.runtime.loops import Loops
-from controller.runtime.writer import Writer
+from controller.runtime.loop.loop_factory import Loops
 from hack.cluster.controlplane import ControlPlane
 from shared.k8s.conditions import timestamp
 from shared.v1alpha1.names import label_hash

@@ -13,7 +13,7 @@ from apiserver.clock import SystemClock
 from apiserver.config import Config as APIConfig
 from apiserver.main import surroundings, tokens_of
 from controller.config import Config as ControllerConfig
-from controller.runtime.leadership import settings as election_settings
+from controller.runtime.leader.factory import settings as election_settings
 from hack.cluster.controlplane import ControlPlane
 from hack.local.home import ROOT
 from serverless.activator.config import Config as ActivatorConfig

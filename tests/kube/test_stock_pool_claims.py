@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from controller.kinds import STOCK_POOLS
-from controller.runtime.client import Client
+from controller.runtime.client.client import Client
 from hack.cluster.controlplane import ControlPlane
 from shared.v1alpha1.group import GROUP
 from tests.support.library import client_of

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from controller.runtime.client import Client
-from controller.runtime.reconcile import Result
+from controller.runtime.client.client import Client
+from controller.runtime.loop.reconcile import Result
 from controller.stockpool.permissions import RULES
 from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane

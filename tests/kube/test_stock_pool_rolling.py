@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from controller.runtime.client import Client
+from controller.runtime.client.client import Client
 from controller.stockpool.stock import is_claimed
 from hack.cluster.controlplane import ControlPlane
 from tests.support.census import counting

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from controller.kinds import GPU_UNITS, STOCK_POOLS
-from controller.runtime.client import Client
+from controller.runtime.client.client import Client
 from hack.cluster.admin import Admin
 from hack.cluster.controlplane import ControlPlane
 from shared.v1alpha1.group import API_VERSION, GROUP

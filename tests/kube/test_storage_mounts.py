@@ -12,12 +12,12 @@ from controller.gpustorage.mounts import Mounts
 from controller.gpustorage.overtaken import OvertakenError
 from controller.kinds import GPU_STORAGES
 from controller.lookup import Lookup
-from controller.runtime.client import Client
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
-from controller.runtime.events import EventRecorder
-from controller.runtime.informer_metrics import InformerMetrics
+from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.runtime.writer import Writer
 from shared.v1alpha1.storage_lock import StorageLock
 from tests.support import played_api
 from tests.support.eventually import eventually

@@ -11,12 +11,12 @@ from controller.gpustorage.volumes import Volumes
 from controller.kinds import GPU_STORAGES
 from controller.lookup import Lookup
 from controller.parts import storage_settings, unit_settings
-from controller.runtime.client import Client
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
-from controller.runtime.events import EventRecorder
-from controller.runtime.informer_metrics import InformerMetrics
+from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.runtime.writer import Writer
 from controller.sync import Sync
 from tests.support.eventually import eventually
 from tests.support.gpu_storages import (

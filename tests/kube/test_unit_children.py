@@ -11,9 +11,9 @@ from controller.gpuunit.labels import added_labels
 from controller.gpuunit.network_policy import network_policy
 from controller.gpuunit.service import service
 from controller.kinds import DEPLOYMENTS, GPU_UNITS, NETWORK_POLICIES, SERVICES
-from controller.runtime.client import Client
-from controller.runtime.covering import covers
-from controller.runtime.kind import Kind, key_of
+from controller.runtime.client.client import Client
+from controller.runtime.client.kind import Kind, key_of
+from controller.runtime.subset import covers
 from hack.cluster.controlplane import ControlPlane
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit

@@ -7,7 +7,7 @@ import pytest
 from controller.gpuunit.deployment import deployment
 from controller.gpuunit.service import service
 from controller.kinds import DEPLOYMENTS, SERVICES
-from controller.runtime.kind import Kind, key_of
+from controller.runtime.client.kind import Kind, key_of
 from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec

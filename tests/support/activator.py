@@ -9,10 +9,10 @@ import aiohttp
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.client import Client
+from controller.runtime.client.client import Client
+from controller.runtime.client.connect import connected
+from controller.runtime.client.rest import RestClient
 from controller.runtime.clock import Clock, SystemClock
-from controller.runtime.connect import connected
-from controller.runtime.rest import RestClient
 from hack.cluster.queue import QueueServer
 from serverless.activator.config import (
     ActivatorElectionConfig,

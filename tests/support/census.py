@@ -7,14 +7,14 @@ from random import Random
 from prometheus_client import CollectorRegistry
 
 from controller.kinds import GPU_UNITS
-from controller.runtime.client import Client
+from controller.runtime.cache.informer import Informer
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.reflector import Scope
+from controller.runtime.cache.subscription import Notice
+from controller.runtime.client.client import Client
+from controller.runtime.client.kind import key_of
 from controller.runtime.clock import SystemClock
-from controller.runtime.informer import Informer
-from controller.runtime.informer_metrics import InformerMetrics
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import key_of
-from controller.runtime.reflector import Scope
-from controller.runtime.subscription import Notice
 from controller.stockpool.stock import is_claimed, is_ready
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.support.eventually import eventually

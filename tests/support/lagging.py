@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, TypeVar
 
-from controller.runtime.client import Client
-from controller.runtime.decoding import Decoder, Listing
-from controller.runtime.kind import Kind
-from controller.runtime.objects import Object
-from controller.runtime.reflector import Events
+from controller.runtime.cache.reflector import Events
+from controller.runtime.client.client import Client
+from controller.runtime.client.decoding import Decoder, Listing
+from controller.runtime.client.kind import Kind
+from controller.runtime.client.objects import Object
 
 T = TypeVar("T", bound=Object)
 

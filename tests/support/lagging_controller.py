@@ -8,12 +8,12 @@ from typing import Any, TypeVar, cast
 from prometheus_client import CollectorRegistry
 
 from controller.parts import Assembly
-from controller.runtime.client import Client, Query
+from controller.runtime.client.client import Client, Query
+from controller.runtime.client.connect import connected
+from controller.runtime.client.kind import Kind
+from controller.runtime.client.objects import Object
+from controller.runtime.client.rest import Stream
 from controller.runtime.clock import SystemClock
-from controller.runtime.connect import connected
-from controller.runtime.kind import Kind
-from controller.runtime.objects import Object
-from controller.runtime.rest import Stream
 from tests.support.lagging import LaggingWatch
 from tests.support.our_controller import FIELD_MANAGER, alone
 from tests.support.site import Site

@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.client import Client
+from controller.runtime.cache.informer import Informer
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.reflector import Scope
+from controller.runtime.client.client import Client
+from controller.runtime.client.connect import connected
+from controller.runtime.client.kind import Kind
+from controller.runtime.client.objects import ObjectMeta
 from controller.runtime.clock import SystemClock
-from controller.runtime.connect import connected
-from controller.runtime.informer import Informer
-from controller.runtime.informer_metrics import InformerMetrics
-from controller.runtime.kind import Kind
-from controller.runtime.objects import ObjectMeta
-from controller.runtime.reflector import Scope
 
 
 class ConfigMap(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from controller.runtime import manager
-from controller.runtime.control_loop import ControlLoop
-from controller.runtime.informer import Informer
+from controller.runtime.cache.informer import Informer
+from controller.runtime.loop.control_loop import ControlLoop
+from controller.runtime.process import manager
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ from typing import Any, cast
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from controller.runtime.leader import LeaderElector
+from controller.runtime.leader.elector import LeaderElector
 from serverless.activator.leading import Leading, Surroundings
 from serverless.activator.parts import Assembly
 from serverless.queue.connection import QueueConnection

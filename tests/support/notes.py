@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from controller.runtime.kind import Kind
-from controller.runtime.objects import ObjectMeta
+from controller.runtime.client.kind import Kind
+from controller.runtime.client.objects import ObjectMeta
 from hack.cluster.admin import Admin
 from tests.support.eventually import eventually
 from tests.support.pods import condition

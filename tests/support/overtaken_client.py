@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from controller.runtime.client import Body, Client, Condition, Propagation
-from controller.runtime.decoding import Deleted
+from controller.runtime.client.client import Body, Client, Condition, Propagation
+from controller.runtime.client.decoding import Deleted
+from controller.runtime.client.kind import Kind
+from controller.runtime.client.objects import Object
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import Kind
-from controller.runtime.objects import Object
 
 T = TypeVar("T", bound=Object)
 

@@ -9,15 +9,15 @@ from prometheus_client import CollectorRegistry
 
 from controller.caches import Caches
 from controller.namespaces import Namespaces
-from controller.runtime.client import Client
+from controller.runtime.cache.informer import Informer
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.reflector import Source
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
-from controller.runtime.events import EventRecorder
-from controller.runtime.informer import Informer
-from controller.runtime.informer_metrics import InformerMetrics
-from controller.runtime.loops import Loops
-from controller.runtime.manager import running as background
-from controller.runtime.reflector import Source
-from controller.runtime.writer import Writer
+from controller.runtime.events.recorder import EventRecorder
+from controller.runtime.loop.loop_factory import Loops
+from controller.runtime.process.manager import running as background
 from controller.stockpool.reconciler import StockPoolReconciler
 from controller.stockpool.setup import control_loop
 from tests.support.loops import following, running

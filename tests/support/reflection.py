@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from controller.runtime.client import Client
+from controller.runtime.cache.informer import Informer
+from controller.runtime.cache.subscription import Notice
+from controller.runtime.client.client import Client
+from controller.runtime.client.kind import key_of
 from controller.runtime.errors import ApiError
-from controller.runtime.events import EventRecorder
-from controller.runtime.informer import Informer
-from controller.runtime.kind import key_of
-from controller.runtime.subscription import Notice
+from controller.runtime.events.recorder import EventRecorder
 from hack.cluster.admin import Admin
 from tests.support.eventually import eventually
 from tests.support.library import CONFIG_MAPS, ConfigMap, a_config_map

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from controller.kinds import GPU_UNITS, STOCK_POOLS
-from controller.runtime.client import Client
+from controller.runtime.client.client import Client
+from controller.runtime.client.ownership import controlled_by
 from controller.runtime.key import ObjectKey
-from controller.runtime.ownership import controlled_by
 from controller.stockpool.stock import is_claimed
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.stockpool import StockPool

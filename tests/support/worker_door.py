@@ -8,7 +8,7 @@ import nats.errors
 from nats.aio.client import Client
 
 from controller.runtime.clock import SystemClock
-from controller.runtime.manager import Background
+from controller.runtime.process.manager import Background
 from hack.cluster.queue import QueueServer
 from serverless.activator.callout import Callout, Gate
 from serverless.activator.config import NATSConfig

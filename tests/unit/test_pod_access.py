@@ -8,14 +8,14 @@ import pytest
 from kubernetes_asyncio.config import incluster_config
 
 from apiserver.kube import kubeconfig
-from controller.runtime import access
+from controller.runtime.client import kubeconfig as controller_kubeconfig
 from controller.runtime.errors import AccessError
 from hack.cluster.certificates import authority
 from shared.config.loader import ConfigurationError
 
 Load = Callable[[], Awaitable[Any]]
 BOTH = pytest.mark.parametrize(
-    "load", [access.from_pod, kubeconfig.from_pod], ids=["controller", "apiserver"]
+    "load", [controller_kubeconfig.from_pod, kubeconfig.from_pod], ids=["controller", "apiserver"]
 )
 
 
@@ -63,7 +63,9 @@ async def test_an_account_that_is_not_mounted_is_bad_configuration(
         await load()
 
 
-@pytest.mark.parametrize("module", [access, kubeconfig], ids=["controller", "apiserver"])
+@pytest.mark.parametrize(
+    "module", [controller_kubeconfig, kubeconfig], ids=["controller", "apiserver"]
+)
 async def test_who_names_no_kubeconfig_uses_the_pods_account(module: Any, tmp_path: Path) -> None:
     environment = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBECONFIG": "/absent"}
     assert module.source("", environment, tmp_path) is module.from_pod

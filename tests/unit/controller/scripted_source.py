@@ -5,11 +5,11 @@ from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, TypeVar
 
+from controller.runtime.client.decoding import Change, Decoder, Listing, Unreadable
+from controller.runtime.client.kind import Kind
+from controller.runtime.client.objects import Object
 from controller.runtime.clock import Clock
-from controller.runtime.decoding import Change, Decoder, Listing, Unreadable
 from controller.runtime.errors import UnreachableError
-from controller.runtime.kind import Kind
-from controller.runtime.objects import Object
 from tests.support.notes import Note
 
 T = TypeVar("T", bound=Object)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from controller.runtime.election import ElectionSettingsError
-from controller.runtime.leadership import settings
+from controller.runtime.leader.factory import settings
+from controller.runtime.leader.rules import ElectionSettingsError
 from shared.config.duration import Duration
 from shared.config.leader_election import LeaderElectionConfig
 

@@ -8,14 +8,14 @@ from typing import Any, Final, cast
 import msgspec
 
 from controller import kinds
-from controller.runtime.client import Client
-from controller.runtime.decoding import Listing
+from controller.runtime.cache.informer import Informer
+from controller.runtime.client.client import Client
+from controller.runtime.client.decoding import Listing
+from controller.runtime.client.kind import Kind
+from controller.runtime.client.rest import Call, RestClient
 from controller.runtime.errors import NotFoundError
-from controller.runtime.events import EventRecorder
-from controller.runtime.informer import Informer
+from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import Kind
-from controller.runtime.rest import Call, RestClient
 from tests.model.server import merged
 from tests.support.virtual_clock import VirtualClock
 

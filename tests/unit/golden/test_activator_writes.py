@@ -16,12 +16,12 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.cache import Cache
-from controller.runtime.informer import Informer
-from controller.runtime.informer_metrics import InformerMetrics
+from controller.runtime.cache.cache import Cache
+from controller.runtime.cache.informer import Informer
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.reflector import Scope
 from controller.runtime.key import ObjectKey
-from controller.runtime.loops import Loops
-from controller.runtime.reflector import Scope
+from controller.runtime.loop.loop_factory import Loops
 from serverless.activator import leading
 from serverless.activator.config import Config
 from serverless.activator.credentials import user_named

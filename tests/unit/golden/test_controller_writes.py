@@ -19,10 +19,10 @@ from controller.gpuunit import setup as units
 from controller.lookup import Lookup
 from controller.operation.reconciler import OperationReconciler
 from controller.parts import NAME
-from controller.runtime.informer_metrics import InformerMetrics
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.writer import Writer
 from controller.runtime.key import ObjectKey
-from controller.runtime.reconcile import ReconcileError, Result
-from controller.runtime.writer import Writer
+from controller.runtime.loop.reconcile import ReconcileError, Result
 from controller.stockpool.reconciler import StockPoolReconciler
 from tests.support.gpu_units import settings
 from tests.unit.controller.gpustorage.kept import SETTINGS

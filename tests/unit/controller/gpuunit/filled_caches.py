@@ -6,8 +6,8 @@ import msgspec
 from prometheus_client import CollectorRegistry
 
 from controller.caches import Caches
-from controller.runtime.decoding import Listing
-from controller.runtime.informer_metrics import InformerMetrics
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.client.decoding import Listing
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.support.gpu_units import settings
 from tests.support.virtual_clock import VirtualClock

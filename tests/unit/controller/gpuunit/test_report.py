@@ -9,12 +9,12 @@ import pytest
 from controller.gpuunit.outcome import Outcome
 from controller.gpuunit.report import Report
 from controller.gpuunit.verdict import Verdict
-from controller.runtime.client import Body, Client
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Body, Client
+from controller.runtime.client.kind import Kind
 from controller.runtime.errors import ConflictError
-from controller.runtime.events import EventRecorder
+from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import Kind
-from controller.runtime.writer import Writer
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.reasons import UnitReason
 from tests.support.gpu_units import STOCK, a_unit, settings

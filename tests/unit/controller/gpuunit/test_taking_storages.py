@@ -8,10 +8,10 @@ import msgspec
 from controller.gpuunit.storages import Storages
 from controller.gpuunit.verdict import Verdict
 from controller.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
-from controller.runtime.client import Body, Client
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Body, Client
+from controller.runtime.client.kind import Kind
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import Kind
-from controller.runtime.writer import Writer
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.storage_lock import StorageLock, lock_of
 from shared.v1alpha1.wellknown import MOUNTED_BY, OPERATION_ID, UNIT_LABEL

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from controller.gpuunit.triggers import Wakes
-from controller.runtime.decoding import Listing
+from controller.runtime.client.decoding import Listing
 from controller.runtime.key import ObjectKey
 from controller.volume_users import used_claims
 from shared.k8s.deployment import REVISION, ReplicaSet

@@ -8,12 +8,12 @@ from prometheus_client import CollectorRegistry
 
 from controller.caches import Caches
 from controller.namespaces import Namespaces
-from controller.runtime.client import Client
-from controller.runtime.decoding import Listing, Unreadable
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.client.client import Client
+from controller.runtime.client.decoding import Listing, Unreadable
+from controller.runtime.client.kind import key_of
 from controller.runtime.errors import NotFoundError, UnreadableError
-from controller.runtime.informer_metrics import InformerMetrics
 from controller.runtime.key import ObjectKey
-from controller.runtime.kind import key_of
 from controller.stockpool.view import View, Views
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from controller.kinds import STOCK_POOLS
-from controller.runtime.ownership import controlled_by
+from controller.runtime.client.ownership import controlled_by
 from shared.k8s.meta import Condition, ObjectMeta, OwnerReference
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec, GPUUnitStatus
 from shared.v1alpha1.phases import UnitPhase

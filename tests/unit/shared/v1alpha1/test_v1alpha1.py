@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.runtime.kind import Kind
-from controller.runtime.objects import Object
-from controller.runtime.sharing import Sharing, is_hashable
+from controller.runtime.client.interning import Sharing, is_hashable
+from controller.runtime.client.kind import Kind
+from controller.runtime.client.objects import Object
 from shared.k8s.meta import Condition, ObjectMeta, OwnerReference
 from shared.v1alpha1 import function, gpustorage, gpuunit, operation, stockpool
 from shared.v1alpha1.group import GROUP, VERSION

@@ -1,0 +1,113 @@
+"""The Lease object, and one of them used as a lock between processes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from controller.runtime.client.client import Client
+from controller.runtime.client.kind import Kind
+from controller.runtime.client.objects import ObjectMeta
+from controller.runtime.errors import ApiError, NotFoundError
+from controller.runtime.key import ObjectKey
+
+
+class LeaseSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a Lease says of its holder; every field may be absent."""
+
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    acquire_time: str | None = None
+    renew_time: str | None = None
+    lease_transitions: int | None = None
+
+
+class Lease(msgspec.Struct, frozen=True, kw_only=True):
+    """A Lease of coordination.k8s.io."""
+
+    metadata: ObjectMeta
+    spec: LeaseSpec = LeaseSpec()
+
+
+LEASES: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease", Lease)
+
+
+class LeaseNotReadError(ApiError):
+    """An update of a lease that was neither read nor created before: there is no version of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseRecord:
+    """Who holds a lease and for how long; no holder means that it is free.
+
+    The times are text because nobody may compare them: they come from another machine's clock.
+    """
+
+    holder: str = ""
+    duration_seconds: int = 0
+    acquire_time: str = ""
+    renew_time: str = ""
+    transitions: int = 0
+
+
+def record_of(spec: LeaseSpec) -> LeaseRecord:
+    """The record in a Lease; what is absent is empty or zero."""
+    return LeaseRecord(
+        holder=spec.holder_identity or "",
+        duration_seconds=spec.lease_duration_seconds or 0,
+        acquire_time=spec.acquire_time or "",
+        renew_time=spec.renew_time or "",
+        transitions=spec.lease_transitions or 0,
+    )
+
+
+def spec_of(record: LeaseRecord) -> dict[str, Any]:
+    """The record as the spec of a Lease; times that are not known are not written."""
+    spec = LeaseSpec(
+        holder_identity=record.holder,
+        lease_duration_seconds=record.duration_seconds,
+        acquire_time=record.acquire_time or None,
+        renew_time=record.renew_time or None,
+        lease_transitions=record.transitions,
+    )
+    fields: Mapping[str, Any] = msgspec.to_builtins(spec)
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+class LeaseLock:
+    """One Lease as `identity` sees it: every write is based on the version it has seen last.
+
+    `identity` must be unique to the process, not to the machine: whoever uses it is the holder.
+    Nothing here limits the time of a call; the caller does.
+    """
+
+    def __init__(self, client: Client, key: ObjectKey, identity: str) -> None:
+        self._client = client
+        self._key = key
+        self._version = ""
+        self.identity = identity
+
+    async def get(self) -> LeaseRecord | None:
+        """The record as the server has it now; None where there is no such Lease."""
+        try:
+            return self._seen(await self._client.get(LEASES, self._key))
+        except NotFoundError:
+            return None
+
+    async def create(self, record: LeaseRecord) -> None:
+        """Make the Lease; AlreadyExistsError where another was faster."""
+        metadata = {"namespace": self._key.namespace, "name": self._key.name}
+        body = {"metadata": metadata, "spec": spec_of(record)}
+        self._seen(await self._client.create(LEASES, body))
+
+    async def update(self, record: LeaseRecord) -> None:
+        """Write the record; ConflictError where the Lease has changed since it was seen."""
+        if not self._version:
+            raise LeaseNotReadError(f"{LEASES} {self._key} was not read before its update")
+        body = {"metadata": {"resourceVersion": self._version}, "spec": spec_of(record)}
+        self._seen(await self._client.patch(LEASES, self._key, body))
+
+    def _seen(self, lease: Lease) -> LeaseRecord:
+        self._version = lease.metadata.resource_version
+        return record_of(lease.spec)

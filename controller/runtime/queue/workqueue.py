@@ -1,0 +1,200 @@
+"""Keys to work on: each once at a time, the urgent first, none of them lost."""
+
+import asyncio
+from collections import deque
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+from controller.runtime.clock import Clock, Timer
+from controller.runtime.queue.delay_queue import Delays
+from controller.runtime.queue.priority import Priority
+from controller.runtime.queue.queue_observer import QueueObserver
+from controller.runtime.queue.ratelimit import RateLimiter
+from controller.runtime.queue.ready_queue import ReadyKeys
+
+K = TypeVar("K", bound=Hashable)
+
+
+class QueueClosedError(Exception):
+    """The queue is closed and everything that was ready has been handed out."""
+
+
+class WorkQueue(Generic[K]):
+    """client-go's queue with controller-runtime's priorities, for one event loop.
+
+    A key is with one worker at most. Adding it while a worker has it makes it ready again once,
+    after `done`. A key that is ready now needs no delay, so `add` ends a pending one.
+    """
+
+    def __init__(
+        self, limiter: RateLimiter[K], clock: Clock, observer: QueueObserver | None = None
+    ) -> None:
+        self._limiter = limiter
+        self._clock = clock
+        self._observer = observer
+        self._asked: dict[K, Priority] = {}  # ready, or to be ready again after `done`
+        self._running: dict[K, Priority] = {}
+        self._ready = ReadyKeys[K]()
+        self._delays = Delays[K]()
+        self._timer: Timer | None = None
+        self._timer_at = 0.0
+        self._getters: deque[asyncio.Future[K]] = deque()  # waits only while nothing is ready
+        self._closed = False
+        self._idle = asyncio.Event()
+
+    def add(self, key: K, priority: Priority = Priority.CHANGED) -> None:
+        """Ask for `key` now; asking twice before it is handed out is asking once."""
+        if self._closed:
+            return
+        if self._timer is not None and (delayed := self._delays.withdraw(key)) is not None:
+            priority = max(priority, delayed)
+        self._ask(key, priority)
+
+    def add_after(self, key: K, seconds: float, priority: Priority = Priority.CHANGED) -> None:
+        """Ask for `key` later; the earliest time asked for holds, and now is the earliest."""
+        if self._closed:
+            return
+        if self._observer is not None and seconds > 0:
+            self._observer.delayed()
+        if seconds <= 0 or key in self._asked:
+            self.add(key, priority)
+            return
+        self._delays.put(key, self._clock.monotonic() + seconds, priority)
+        self._set_timer()
+
+    def add_rate_limited(self, key: K, priority: Priority = Priority.CHANGED) -> None:
+        """Ask for `key` when the limiter allows it, and count a failure."""
+        self.add_after(key, self._limiter.when(key), priority)
+
+    def forget(self, key: K) -> None:
+        """Start the back-off of `key` anew; what is already asked for stays so."""
+        self._limiter.forget(key)
+
+    def failures(self, key: K) -> int:
+        """How often `key` was rate limited since it was forgotten."""
+        return self._limiter.failures(key)
+
+    async def get(self) -> K:
+        """The next key, which must be given back with `done`; the first to wait is served first."""
+        if (key := self._ready.pop()) is not None:
+            # As `_hand_out` does; the call alone would be a twentieth of a turn through the queue.
+            priority = self._running[key] = self._asked.pop(key)
+            if self._observer is not None:
+                self._observer.taken(key, priority)
+            return key
+        if self._closed:
+            raise QueueClosedError
+        getter: asyncio.Future[K] = asyncio.get_running_loop().create_future()
+        self._getters.append(getter)
+        try:
+            return await getter
+        except asyncio.CancelledError:
+            self._take_back(getter)
+            raise
+
+    def get_nowait(self) -> K:
+        """The next key, or `asyncio.QueueEmpty`."""
+        if (key := self._ready.pop()) is not None:
+            return self._hand_out(key)
+        raise QueueClosedError if self._closed else asyncio.QueueEmpty
+
+    def priority(self, key: K) -> Priority:
+        """The priority with which `key`, not given back yet, was handed out."""
+        return self._running[key]
+
+    def done(self, key: K) -> None:
+        """Give `key` back; if it was added meanwhile it is ready once more."""
+        if self._running.pop(key, None) is None:
+            return
+        if self._observer is not None:
+            self._observer.finished(key)
+        again = self._asked.get(key)
+        if again is not None and not (self._getters and self._passed_on(key)):
+            self._ready.push(key, again)
+        if self._closed and not self._running:
+            self._idle.set()
+
+    def close(self) -> None:
+        """Take no more, and drop what is delayed; what is ready is still handed out."""
+        self._closed = True
+        self._delays.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+        while self._getters:
+            getter = self._getters.popleft()
+            if not getter.done():
+                getter.set_exception(QueueClosedError())
+
+    async def drained(self) -> None:
+        """Close, and wait until every key that was handed out has been given back."""
+        self.close()
+        while self._running:
+            self._idle.clear()
+            await self._idle.wait()
+
+    def __len__(self) -> int:
+        """How many keys are ready: neither delayed nor with a worker."""
+        return len(self._ready)
+
+    def _ask(self, key: K, priority: Priority) -> None:
+        known = self._asked.get(key)
+        if known is not None:
+            if priority > known:
+                self._raise(key, known, priority)
+            return
+        self._asked[key] = priority
+        if self._observer is not None:
+            self._observer.added(key, priority)
+        if key in self._running:
+            return  # `done` makes it ready
+        if not (self._getters and self._passed_on(key)):
+            self._ready.push(key, priority)
+
+    def _raise(self, key: K, old: Priority, new: Priority) -> None:
+        self._asked[key] = new
+        if self._observer is not None:
+            self._observer.raised(old, new)
+        if key not in self._running:
+            self._ready.move(key, old, new)
+
+    def _passed_on(self, key: K) -> bool:
+        """Hand `key` to who waits longest, if anybody does."""
+        while self._getters:
+            getter = self._getters.popleft()
+            if not getter.done():  # else it is cancelled, and about to remove itself
+                getter.set_result(self._hand_out(key))
+                return True
+        return False
+
+    def _hand_out(self, key: K) -> K:
+        priority = self._running[key] = self._asked.pop(key)
+        if self._observer is not None:
+            self._observer.taken(key, priority)
+        return key
+
+    def _take_back(self, getter: asyncio.Future[K]) -> None:
+        """Keep what a cancelled getter was handed but never saw, even when closed meanwhile."""
+        if getter.cancelled():
+            if getter in self._getters:
+                self._getters.remove(getter)
+        elif getter.exception() is None:
+            key = getter.result()
+            self._ask(key, self._running[key])
+            self.done(key)
+
+    def _set_timer(self) -> None:
+        at = self._delays.next_at()
+        if self._timer is not None:
+            if at is None or self._timer_at <= at:
+                return  # when it fires too early it is set again
+            self._timer.cancel()
+        if at is not None:
+            self._timer_at = at
+            self._timer = self._clock.call_at(at, self._delays_over)
+
+    def _delays_over(self) -> None:
+        self._timer = None
+        now = self._clock.monotonic()
+        while (delay := self._delays.pop_due(now)) is not None:
+            self.add(delay.key, delay.priority)
+        self._set_timer()

@@ -1,0 +1,70 @@
+"""Pauses grow to a limit, are never alike, and start anew by time alone."""
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.runtime.cache.backoff import Backoff, Ladder
+from tests.support.virtual_clock import VirtualClock
+
+RUNGS = [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 30.0]
+
+
+class NoRandomness(Random):
+    """Always the least."""
+
+    def random(self) -> float:
+        return 0.0
+
+
+def test_each_step_is_twice_the_one_before_up_to_half_a_minute() -> None:
+    backoff = Backoff(VirtualClock(), NoRandomness())
+    assert [backoff.step() for _ in RUNGS] == RUNGS
+
+
+@given(st.integers())
+def test_a_step_waits_one_to_two_times_its_rung(seed: int) -> None:
+    backoff = Backoff(VirtualClock(), Random(seed))
+    assert all(rung <= backoff.step() < 2 * rung for rung in RUNGS)
+
+
+def test_two_clients_do_not_wait_alike() -> None:
+    one, other = (Backoff(VirtualClock(), Random(seed)) for seed in (1, 2))
+    assert [one.step() for _ in RUNGS] != [other.step() for _ in RUNGS]
+
+
+@pytest.mark.parametrize(("seconds", "next_step"), [(120.0, 1.6), (120.1, 0.8)])
+def test_the_ladder_starts_anew_two_minutes_after_it_started(
+    seconds: float, next_step: float
+) -> None:
+    clock = VirtualClock()
+    backoff = Backoff(clock, NoRandomness())
+    backoff.step()
+    clock.move(seconds)
+    assert backoff.step() == next_step
+
+
+def test_steps_in_between_do_not_put_off_the_new_start() -> None:
+    clock = VirtualClock()
+    backoff = Backoff(clock, NoRandomness())
+    for _ in range(5):
+        backoff.step()
+        clock.move(25.0)
+    assert backoff.step() == 0.8
+
+
+def test_a_new_start_counts_two_minutes_from_itself() -> None:
+    clock = VirtualClock()
+    backoff = Backoff(clock, NoRandomness())
+    clock.move(200.0)
+    backoff.step()
+    clock.move(100.0)
+    assert backoff.step() == 1.6
+
+
+def test_another_ladder_can_be_given() -> None:
+    ladder = Ladder(first=0.01, factor=3.0, most=0.05, reset_after=1.0)
+    backoff = Backoff(VirtualClock(), NoRandomness(), ladder)
+    assert [backoff.step() for _ in range(4)] == [0.01, 0.03, 0.05, 0.05]

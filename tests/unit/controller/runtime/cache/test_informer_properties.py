@@ -1,0 +1,254 @@
+"""Whatever reaches an informer in whatever order, it ends with what the server has.
+
+The server here is a history: versions that only grow, and states that can be looked up at each of
+them. The watch follows it at its own pace, lists may be as old as the watch, and answers to our own
+writes may come before or long after the watch told of them.
+"""
+
+import itertools
+from dataclasses import dataclass
+from random import Random
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from prometheus_client import CollectorRegistry
+
+from controller.runtime.cache.informer import Informer
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.reflector import Scope
+from controller.runtime.cache.subscription import Notice
+from controller.runtime.client.decoding import Change, Listing
+from tests.support.notes import NOTES, Note
+from tests.support.virtual_clock import VirtualClock
+from tests.unit.controller.runtime.note_watch_events import a_note, gone, key, put
+from tests.unit.controller.scripted_source import ScriptedSource
+
+NAMES = ["a", "b", "c"]
+A_NAME = st.sampled_from(NAMES)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One change in the history: the object, or the delete of it."""
+
+    name: str
+    version: int
+    uid: str
+    gone: bool
+
+    @property
+    def event(self) -> Change[Note]:
+        if self.gone:
+            return gone(self.name, self.version, self.uid)
+        return put(a_note(self.name, self.version, self.uid))
+
+
+class History:
+    """A server's objects at every version that there was; versions have gaps, as in real life."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.version = 5
+        self._uids = itertools.count()
+
+    def put(self, name: str) -> Entry:
+        before = self.at(self.version).get(name)
+        uid = before.uid if before else f"{name}-{next(self._uids)}"
+        return self._add(name, uid, gone=False)
+
+    def delete(self, name: str) -> Entry:
+        return self._add(name, self.at(self.version)[name].uid, gone=True)
+
+    def restore(self, version: int) -> None:
+        """Begin anew from a backup: what came after it never happened."""
+        self.entries = [entry for entry in self.entries if entry.version <= version]
+        self.version = version
+
+    def at(self, version: int) -> dict[str, Entry]:
+        """The objects that there were at a version."""
+        alive: dict[str, Entry] = {}
+        for entry in self.entries:
+            if entry.version <= version:
+                alive.pop(entry.name, None)
+                if not entry.gone:
+                    alive[entry.name] = entry
+        return alive
+
+    def after(self, version: int) -> list[Entry]:
+        return [entry for entry in self.entries if entry.version > version]
+
+    def _add(self, name: str, uid: str, *, gone: bool) -> Entry:
+        self.version += 2
+        entry = Entry(name, self.version, uid, gone)
+        self.entries.append(entry)
+        return entry
+
+
+class NoticeReplica:
+    """Rebuilds the objects from notices alone; every notice must fit what it already has."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, Note] = {}
+
+    def __call__(self, notice: Notice[Note]) -> None:
+        known = notice.new or notice.old
+        assert known is not None
+        name = known.metadata.name
+        assert (notice.old is None) == (name not in self.objects), f"{name}: {notice}"
+        if notice.new is None:
+            del self.objects[name]
+        else:
+            self.objects[name] = notice.new
+
+
+class InformerMachine(RuleBasedStateMachine):
+    """Changes by others and by us, a watch that lags, lists that may be as old as the watch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        clock, metrics = VirtualClock(), InformerMetrics(CollectorRegistry())
+        self.informer: Informer[Note] = Informer(
+            ScriptedSource(clock),
+            Scope(NOTES),
+            metrics,
+            clock,
+            Random(7),
+        )
+        self.history = History()
+        self.replica = NoticeReplica()
+        self.subscription = self.informer.subscribe(self.replica)
+        self.position: int | None = None
+        self.unanswered: list[Entry] = []
+        self.answered: dict[str, int] = {}
+        self.deleted_unseen: dict[str, int] = {}
+
+    # The server and others.
+
+    @rule(name=A_NAME)
+    def others_put(self, name: str) -> None:
+        self.history.put(name)
+
+    @rule(name=A_NAME)
+    def others_delete(self, name: str) -> None:
+        if name in self.history.at(self.history.version):
+            self.history.delete(name)
+
+    # Our own writes, answered at once or later.
+
+    @rule(name=A_NAME)
+    def we_put(self, name: str) -> None:
+        self._answer(self.history.put(name))
+
+    @rule(name=A_NAME)
+    def we_delete_what_we_see(self, name: str) -> None:
+        """As reconcilers do: on the condition that it still is the object that they saw."""
+        seen = self.informer.store.get(key(name))
+        there = self.history.at(self.history.version).get(name)
+        if seen is not None and there is not None and seen.metadata.uid == there.uid:
+            self._answer(self.history.delete(name))
+
+    @rule(name=A_NAME, put=st.booleans())
+    def we_write_and_the_answer_takes_its_time(self, name: str, put: bool) -> None:
+        if put or name not in self.history.at(self.history.version):
+            self.unanswered.append(self.history.put(name))
+        else:
+            self.unanswered.append(self.history.delete(name))
+
+    @precondition(lambda self: self.unanswered)
+    @rule(data=st.data())
+    def a_late_answer_comes(self, data: st.DataObject) -> None:
+        entry = data.draw(st.sampled_from(self.unanswered))
+        self.unanswered.remove(entry)
+        self._answer(entry)
+        if entry.gone:
+            self.deleted_unseen[entry.name] = entry.version
+
+    # The watch and lists.
+
+    @rule(data=st.data())
+    def a_list_comes(self, data: st.DataObject) -> None:
+        """Never older than the watch; the first one may be as old as the server likes."""
+        oldest = 5 if self.position is None else self.position
+        version = data.draw(st.integers(oldest, self.history.version))
+        self._list(version)
+
+    @precondition(lambda self: self.position is not None)
+    @rule(most=st.integers(1, 5))
+    def the_watch_tells(self, most: int) -> None:
+        assert self.position is not None
+        for entry in self.history.after(self.position)[:most]:
+            self.informer.change(entry.event)
+            self.position = entry.version
+
+    @precondition(lambda self: self.position is not None and self.position > 5)
+    @rule(data=st.data())
+    def the_cluster_is_restored_from_a_backup(self, data: st.DataObject) -> None:
+        assert self.position is not None
+        self.history.restore(data.draw(st.integers(5, self.position - 1)))
+        self.unanswered.clear()
+        self.answered.clear()
+        self.deleted_unseen.clear()
+        self._list(self.history.version)
+
+    # What must hold.
+
+    @invariant()
+    def notices_and_store_agree(self) -> None:
+        while self.subscription._pending:
+            self.replica(self.subscription._pending.popleft())
+        held = {note.metadata.name: note for note in self.informer.store.all()}
+        assert self.replica.objects == held
+
+    @invariant()
+    def nobody_reads_what_was_before_an_own_write(self) -> None:
+        """Each object is as of the watch or as of our last answered write, whichever is later.
+
+        Only after a delete of what we had not seen may its predecessors still come up.
+        """
+        if self.position is None:
+            return
+        for name in NAMES:
+            if self.position < self.deleted_unseen.get(name, 0):
+                continue
+            moment = max(self.position, self.answered.get(name, 0))
+            expected = self.history.at(moment).get(name)
+            found = self.informer.store.get(key(name))
+            version = None if found is None else int(found.metadata.resource_version)
+            assert version == (expected and expected.version), f"{name} at {moment}"
+
+    def teardown(self) -> None:
+        """In the end, when everybody was told everything, all have what the server has."""
+        if self.position is None:
+            self._list(self.history.version)
+        for entry in self.unanswered:
+            self._answer(entry)
+        self.the_watch_tells(len(self.history.entries) + 1)
+        self.notices_and_store_agree()
+        held = {
+            note.metadata.name: int(note.metadata.resource_version)
+            for note in self.informer.store.all()
+        }
+        there = self.history.at(self.history.version)
+        assert held == {name: entry.version for name, entry in there.items()}
+
+    def _list(self, version: int) -> None:
+        items = [
+            a_note(entry.name, entry.version, entry.uid)
+            for entry in self.history.at(version).values()
+        ]
+        self.informer.replace(Listing(items, str(version)))
+        self.position = version
+
+    def _answer(self, entry: Entry) -> None:
+        self.answered[entry.name] = max(self.answered.get(entry.name, 0), entry.version)
+        if entry.gone:
+            self.informer.deleted(key(entry.name), entry.uid)
+        else:
+            self.informer.wrote(a_note(entry.name, entry.version, entry.uid))
+
+
+TestInformerFollowsHistory = InformerMachine.TestCase
+TestInformerFollowsHistory.settings = settings(
+    max_examples=150, stateful_step_count=30, deadline=None
+)

@@ -1,0 +1,83 @@
+"""A store with indexes is a plain dict, and every index what one would compute from it."""
+
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from controller.runtime.cache.store import Store
+from controller.runtime.client.objects import ObjectMeta
+from controller.runtime.key import ObjectKey
+from tests.support.notes import Note
+
+NAMESPACES = ["x", "y"]
+KEYS = st.builds(ObjectKey, st.sampled_from(NAMESPACES), st.sampled_from(["a", "b", "c"]))
+LABELS = st.sampled_from(["red", "green", "blue"])
+
+
+def labels(note: Note) -> list[str]:
+    """Any number of values an object, also the same one more than once."""
+    if "raise" in note.metadata.labels:
+        raise ValueError("this one cannot be indexed")
+    return list(note.metadata.labels.values())
+
+
+def expected_labels(note: Note) -> set[str]:
+    return set() if "raise" in note.metadata.labels else set(note.metadata.labels.values())
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """Puts and removes in any order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.store = Store({"label": labels, "namespace": lambda found: [found.metadata.namespace]})
+        self.model: dict[ObjectKey, Note] = {}
+
+    @rule(key=KEYS, chosen=st.dictionaries(st.sampled_from(["p", "q", "r", "raise"]), LABELS))
+    def put(self, key: ObjectKey, chosen: dict[str, str]) -> None:
+        meta = ObjectMeta(namespace=key.namespace, name=key.name, labels=chosen)
+        note = Note(metadata=meta)
+        assert self.store.put(note) is self.model.get(key)
+        self.model[key] = note
+
+    @rule(key=KEYS)
+    def remove(self, key: ObjectKey) -> None:
+        assert self.store.remove(key) is self.model.pop(key, None)
+
+    @invariant()
+    def it_holds_the_same_objects(self) -> None:
+        assert {key: self.store.get(key) for key in self.store} == self.model
+        assert len(self.store) == len(self.model)
+
+    @invariant()
+    def it_finds_the_same_by_namespace(self) -> None:
+        for namespace in NAMESPACES:
+            expected = [note for key, note in self.model.items() if key.namespace == namespace]
+            assert same(self.store.all(namespace), expected)
+            assert same(self.store.by_index("namespace", namespace), expected)
+        assert same(self.store.all(), list(self.model.values()))
+
+    @invariant()
+    def it_finds_the_same_by_label_and_keeps_no_empty_value(self) -> None:
+        wanted: dict[str, list[Note]] = {}
+        for note in self.model.values():
+            for label in expected_labels(note):
+                wanted.setdefault(label, []).append(note)
+        assert set(self.store.index_values("label")) == set(wanted)
+        for label, notes in wanted.items():
+            assert same(self.store.by_index("label", label), notes)
+
+
+def same(found: list[Note], expected: list[Note]) -> bool:
+    """Equal but for the order, which nobody promises."""
+
+    def identities(notes: list[Note]) -> list[Any]:
+        return sorted(id(note) for note in notes)
+
+    return identities(found) == identities(expected)
+
+
+TestStoreIsADict = StoreMachine.TestCase
+TestStoreIsADict.settings = settings(max_examples=60, stateful_step_count=30)

@@ -1,0 +1,96 @@
+"""The controller needs a cluster to start, and survives losing it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import msgspec
+import pytest
+
+from controller.runtime.client.connection_monitor import START_SECONDS, Connection, NoClusterError
+from controller.runtime.client.rest import Call
+from controller.runtime.errors import UnreachableError
+from shared.k8s.server_version import ServerVersion, refusal
+from tests.support.virtual_clock import VirtualClock
+
+SUPPORTED = ServerVersion(major="1", minor="36", git_version="v1.36.3")
+OLD = ServerVersion(major="1", minor="32+", git_version="v1.32.9-vendor")
+
+
+class ScriptedClient:
+    """Answers as a test says; the port is the part of RestClient that the connection uses."""
+
+    def __init__(self) -> None:
+        self.answer: Callable[[], ServerVersion] = lambda: SUPPORTED
+
+    @property
+    def server(self) -> str:
+        return "https://k8s"
+
+    async def send(self, call: Call, *, within: float) -> bytes:
+        assert (call, within > 0) == (Call("GET", "/version"), True)
+        return msgspec.json.encode(self.answer())
+
+
+def unreachable() -> ServerVersion:
+    raise UnreachableError("https://k8s cannot be reached")
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest.fixture
+def client() -> ScriptedClient:
+    return ScriptedClient()
+
+
+async def test_it_is_ready_once_the_cluster_has_answered(
+    client: ScriptedClient, clock: VirtualClock
+) -> None:
+    connection = Connection(client, clock, refusal)
+    assert connection.not_ready()
+    await connection.require()
+    assert connection.not_ready() == []
+
+
+async def test_a_cluster_that_never_answers_is_given_up(
+    client: ScriptedClient, clock: VirtualClock
+) -> None:
+    client.answer = unreachable
+    async with asyncio.TaskGroup() as group:
+        requiring = group.create_task(failure(Connection(client, clock, refusal).require()))
+        await clock.advance(START_SECONDS - 1)
+        assert not requiring.done()
+        await clock.advance(3)
+    assert "gave up after 30 s" in requiring.result()
+
+
+async def test_a_cluster_that_is_too_old_is_refused_at_once(
+    client: ScriptedClient, clock: VirtualClock
+) -> None:
+    client.answer = lambda: OLD
+    assert "v1.32.9-vendor" in await failure(Connection(client, clock, refusal).require())
+
+
+async def test_a_lost_cluster_is_told_and_ends_nothing(
+    client: ScriptedClient, clock: VirtualClock
+) -> None:
+    connection = Connection(client, clock, refusal)
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(connection.run())
+        await clock.advance(1)
+        client.answer = unreachable
+        await clock.advance(5)
+        assert "cannot be reached" in connection.not_ready()[0]
+        client.answer = lambda: SUPPORTED
+        await clock.advance(5)
+        assert connection.not_ready() == []
+        running.cancel()
+
+
+async def failure(work: Awaitable[None]) -> str:
+    """What `work` says when it gives up."""
+    with pytest.raises(NoClusterError) as raised:
+        await work
+    return str(raised.value)

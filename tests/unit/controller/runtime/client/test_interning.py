@@ -1,0 +1,101 @@
+"""Objects whose equal parts are shared are the objects they were."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.runtime.client import interning
+from controller.runtime.client.interning import TRIAL, Sharing
+from controller.runtime.client.objects import ObjectMeta
+
+
+class Port(msgspec.Struct, frozen=True):
+    """A part that can be shared whole."""
+
+    name: str
+    number: int
+    secure: bool = False
+
+
+class Loose(msgspec.Struct):
+    """A part that may be changed, and so has no hash."""
+
+    note: str = ""
+
+
+class Thing(msgspec.Struct, frozen=True):
+    """Everything that a model is made of."""
+
+    metadata: ObjectMeta
+    ports: tuple[Port, ...] = ()
+    main: Port | None = None
+    loose: Loose = msgspec.field(default_factory=Loose)
+    lines: list[str] = []
+    inner: "Thing | None" = None
+
+
+texts = st.sampled_from(["", "a", "b", "1", "true"])
+ports = st.builds(Port, texts, st.integers(0, 1), st.booleans())
+metadata = st.builds(
+    ObjectMeta,
+    name=texts,
+    uid=st.text(max_size=3),
+    generation=st.integers(0, 3),
+    labels=st.dictionaries(texts, texts),
+    finalizers=st.tuples(texts),
+)
+things = st.builds(
+    Thing,
+    metadata,
+    st.lists(ports, max_size=3).map(tuple),
+    st.none() | ports,
+    st.builds(Loose, texts),
+    st.lists(texts, max_size=2),
+    st.builds(Thing, metadata) | st.none(),
+)
+
+
+@given(st.lists(things, min_size=1, max_size=20))
+def test_a_shared_object_is_written_as_it_was(many: list[Thing]) -> None:
+    share = Sharing(Thing)
+    before = [msgspec.json.encode(each) for each in many]
+    shared = [share(msgspec.json.decode(text, type=Thing)) for text in before]
+    assert [msgspec.json.encode(each) for each in shared] == before
+
+
+def a_thing(number: int) -> Thing:
+    meta = ObjectMeta(name=f"thing-{number}", labels={"team": "blue", "app": "web"})
+    made = Thing(meta, (Port("http", 80), Port("ssh", 22)), Port("http", 80))
+    return msgspec.json.decode(msgspec.json.encode(made), type=Thing)
+
+
+def test_parts_that_repeat_are_kept_once() -> None:
+    share = Sharing(Thing)
+    first, *_, last = [share(a_thing(number)) for number in range(TRIAL + 10)]
+    assert first.metadata.labels is last.metadata.labels
+    assert first.ports is last.ports
+    assert first.main is last.main
+
+
+def test_a_number_is_never_taken_for_a_truth_value() -> None:
+    share = Sharing(Thing)
+    one = share(Thing(ObjectMeta(), (Port("p", 1),)))
+    true = share(Thing(ObjectMeta(), (Port("p", 0, secure=True),)))
+    assert (one.ports[0].number, one.ports[0].secure) == (1, False)
+    assert (true.ports[0].number, true.ports[0].secure) == (0, True)
+
+
+def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interning, "MOST_KNOWN", 10)
+    share = Sharing(Thing)
+    for number in range(100):
+        meta = ObjectMeta(name=f"n{number}", labels={f"k{number}": f"v{number}"})
+        share(Thing(meta))
+    assert all(len(table) <= 10 for table in share._tables.values())
+
+
+def test_a_model_that_is_no_struct_is_left_alone() -> None:
+    share: Sharing[dict[str, str]] = Sharing(dict)
+    value = {"a": "b"}
+    assert share(value) is value

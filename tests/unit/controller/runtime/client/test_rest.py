@@ -1,0 +1,190 @@
+"""What an answer means: when to try again, what to send, which error it is."""
+
+import errno
+
+import aiohttp
+import msgspec
+import pytest
+from aiohttp.client_reqrep import ConnectionKey
+
+from controller.runtime.client.kubeconfig import Access
+from controller.runtime.client.rest import Call, headers, retry_after, unreachable
+from controller.runtime.errors import (
+    LONGEST_MESSAGE,
+    AlreadyExistsError,
+    ConflictError,
+    ConnectRefusedError,
+    ExpiredError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    ServerError,
+    StatusError,
+    ThrottledError,
+    UnreachableError,
+    VersionTooLargeError,
+    status_error,
+)
+
+
+def a_status(**parts: object) -> bytes:
+    return msgspec.json.encode({"kind": "Status", "message": "no", **parts})
+
+
+def an_access(authorization: str | None) -> Access:
+    return Access("https://k8s", authorization, "", None, None)
+
+
+# Errors.
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (400, InvalidError),
+        (401, ForbiddenError),
+        (403, ForbiddenError),
+        (404, NotFoundError),
+        (405, StatusError),
+        (409, ConflictError),
+        (410, ExpiredError),
+        (422, InvalidError),
+        (429, ThrottledError),
+        (500, ServerError),
+        (503, ServerError),
+        (504, ServerError),
+    ],
+)
+def test_an_error_is_known_by_its_code(code: int, kind: type[StatusError]) -> None:
+    error = status_error("GET /x", code, a_status(reason="Word"))
+    assert (type(error), error.status, error.reason) == (kind, code, "Word")
+    assert str(error) == f"GET /x: {code} no"
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "kind"),
+    [
+        (409, "AlreadyExists", AlreadyExistsError),
+        (409, "Conflict", ConflictError),
+        (410, "Gone", ExpiredError),
+        (410, "Expired", ExpiredError),
+        (0, "Expired", ExpiredError),
+    ],
+)
+def test_a_reason_says_more_than_a_code(code: int, reason: str, kind: type[StatusError]) -> None:
+    assert type(status_error("GET /x", code, a_status(reason=reason))) is kind
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        a_status(reason="Timeout", details={"causes": [{"reason": "ResourceVersionTooLarge"}]}),
+        a_status(reason="Timeout", message="Too large resource version: 9, current: 5"),
+        a_status(message="Timeout: Too large resource version: 9, current: 5", details=None),
+    ],
+    ids=["cause", "message", "old message"],
+)
+def test_a_version_that_the_server_has_not_seen_is_told_apart_in_all_its_forms(
+    body: bytes,
+) -> None:
+    assert type(status_error("GET /x", 504, body)) is VersionTooLargeError
+
+
+def test_the_causes_are_kept() -> None:
+    causes = [{"reason": "FieldValueInvalid", "field": "spec.size"}, {"reason": "Other"}]
+    error = status_error("POST /x", 422, a_status(details={"name": "a", "causes": causes}))
+    assert error.causes == "FieldValueInvalid,Other"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"404 page\n not   found\n", "404 page not found"),
+        (b"", "no message"),
+        (b"{}", "no message"),
+        (b"[1]", "[1]"),
+        (b"caf\xe9", "caf\N{REPLACEMENT CHARACTER}"),
+        (b'{"message":"caf\xe9"}', '{"message":"caf\N{REPLACEMENT CHARACTER}"}'),
+    ],
+    ids=["text", "nothing", "another object", "no object", "not UTF-8", "not UTF-8 in JSON"],
+)
+def test_an_answer_that_is_no_status_is_quoted(body: bytes, message: str) -> None:
+    assert str(status_error("GET /x", 404, body)) == f"GET /x: 404 {message}"
+
+
+def test_a_long_message_is_cut() -> None:
+    error = status_error("GET /x", 500, b"y" * 10 * LONGEST_MESSAGE)
+    assert len(str(error)) == len("GET /x: 500 ") + LONGEST_MESSAGE
+
+
+# Trying again.
+
+
+@pytest.mark.parametrize(
+    ("status", "given", "seconds"),
+    [
+        (429, "1", 1.0),
+        (503, "30", 30.0),
+        (500, "0", 0.0),
+        (429, None, None),
+        (500, None, None),
+        (503, "", None),
+        (404, "1", None),
+        (200, "1", None),
+        (431, "1", None),
+        (429, "Wed, 21 Oct 2026 07:28:00 GMT", None),
+        (429, "-1", None),
+        (429, "1.5", None),
+    ],
+)
+def test_a_request_is_tried_again_only_when_the_server_says_when(
+    status: int, given: str | None, seconds: float | None
+) -> None:
+    sent = {} if given is None else {"Retry-After": given}
+    assert retry_after(status, sent) == seconds
+
+
+# Headers.
+
+
+def test_a_request_asks_for_json_and_says_who_sends_it() -> None:
+    sent = headers(an_access("Bearer secret"), Call("GET", "/x"))
+    assert sent == {"Accept": "application/json", "Authorization": "Bearer secret"}
+
+
+def test_a_client_certificate_needs_no_header() -> None:
+    assert "Authorization" not in headers(an_access(None), Call("GET", "/x"))
+
+
+def test_a_body_has_its_type() -> None:
+    call = Call("PATCH", "/x", body=b"{}", content_type="application/merge-patch+json")
+    assert headers(an_access(None), call)["Content-Type"] == "application/merge-patch+json"
+
+
+def test_an_empty_body_has_its_type_too() -> None:
+    assert "Content-Type" in headers(an_access(None), Call("POST", "/x", body=b""))
+
+
+# No answer.
+
+
+def nobody_listens() -> aiohttp.ClientConnectorError:
+    key = ConnectionKey("k8s", 443, True, True, None, None, None)
+    return aiohttp.ClientConnectorError(key, ConnectionRefusedError(errno.ECONNREFUSED, "refused"))
+
+
+def test_a_connection_that_never_was_is_told_from_one_that_broke() -> None:
+    """After the one nothing was sent; after the other a write may have taken effect."""
+    assert type(unreachable("GET /x", nobody_listens())) is ConnectRefusedError
+    for broken in (aiohttp.ServerDisconnectedError(), ConnectionResetError(), TimeoutError()):
+        assert type(unreachable("GET /x", broken)) is UnreachableError
+
+
+def test_a_refused_connection_is_told_in_the_words_of_the_system() -> None:
+    said = str(unreachable("GET /x", nobody_listens()))
+    assert said.startswith("GET /x: ")
+    assert "object at 0x" not in said
+
+
+def test_an_error_without_words_is_named() -> None:
+    assert str(unreachable("GET /x", TimeoutError())) == "GET /x: TimeoutError"

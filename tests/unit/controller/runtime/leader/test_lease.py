@@ -1,0 +1,159 @@
+"""A Lease on the wire, and the lock made of it."""
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import msgspec
+import pytest
+
+from controller.runtime.client.client import MERGE, Client
+from controller.runtime.client.rest import Call, RestClient
+from controller.runtime.errors import AlreadyExistsError, ConflictError, StatusError, status_error
+from controller.runtime.key import ObjectKey
+from controller.runtime.leader.lease import (
+    Lease,
+    LeaseLock,
+    LeaseNotReadError,
+    LeaseRecord,
+    LeaseSpec,
+    record_of,
+    spec_of,
+)
+from controller.runtime.microtime import micro_time
+
+KEY = ObjectKey("system", "controller")
+PATH = "/apis/coordination.k8s.io/v1/namespaces/system/leases/controller"
+RECORD = LeaseRecord(
+    holder="a",
+    duration_seconds=15,
+    acquire_time="2026-11-16T00:00:00.000000Z",
+    renew_time="2026-11-16T00:00:02.500000Z",
+    transitions=3,
+)
+SPEC = {
+    "holderIdentity": "a",
+    "leaseDurationSeconds": 15,
+    "acquireTime": "2026-11-16T00:00:00.000000Z",
+    "renewTime": "2026-11-16T00:00:02.500000Z",
+    "leaseTransitions": 3,
+}
+
+
+class ScriptedRest(RestClient):
+    """Answers each call with the next of `answers`, and keeps the calls."""
+
+    def __init__(self, *answers: dict[str, Any] | StatusError) -> None:
+        self.calls: list[Call] = []
+        self._answers = list(answers)
+
+    async def send(self, call: Call, *, within: float = 0) -> bytes:
+        self.calls.append(call)
+        answer = self._answers.pop(0)
+        if isinstance(answer, StatusError):
+            raise answer
+        return json.dumps(answer).encode()
+
+
+def lease(version: str, **spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": KEY.name, "resourceVersion": version}, "spec": spec}
+
+
+def refusal(code: int, reason: str) -> StatusError:
+    return status_error("refused", code, json.dumps({"reason": reason}).encode())
+
+
+def lock(rest: RestClient) -> LeaseLock:
+    return LeaseLock(Client(rest, "tests"), KEY, "a")
+
+
+def test_a_record_survives_the_way_to_the_server_and_back() -> None:
+    assert spec_of(RECORD) == SPEC
+    assert record_of(msgspec.convert(SPEC, LeaseSpec)) == RECORD
+
+
+def test_a_lease_without_a_spec_is_an_empty_record() -> None:
+    assert record_of(msgspec.convert({"metadata": {}}, Lease).spec) == LeaseRecord()
+
+
+def test_a_released_record_names_its_empty_holder() -> None:
+    assert spec_of(LeaseRecord(duration_seconds=1, transitions=2)) == {
+        "holderIdentity": "",
+        "leaseDurationSeconds": 1,
+        "leaseTransitions": 2,
+    }
+
+
+def test_times_are_utc_with_six_digits_even_on_the_full_second() -> None:
+    noon_in_berlin = datetime(2026, 7, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    assert micro_time(noon_in_berlin) == "2026-07-01T10:00:00.000000Z"
+    assert micro_time(datetime(2026, 7, 1, 0, 0, 0, 70, UTC)) == "2026-07-01T00:00:00.000070Z"
+
+
+async def test_a_lease_that_does_not_exist_is_no_record() -> None:
+    assert await lock(ScriptedRest(refusal(404, "NotFound"))).get() is None
+
+
+async def test_other_failures_of_a_read_are_told() -> None:
+    with pytest.raises(StatusError):
+        await lock(ScriptedRest(refusal(500, "InternalError"))).get()
+
+
+async def test_a_create_that_comes_too_late_is_told() -> None:
+    with pytest.raises(AlreadyExistsError):
+        await lock(ScriptedRest(refusal(409, "AlreadyExists"))).create(RECORD)
+
+
+async def test_an_update_needs_a_version_to_be_based_on() -> None:
+    rest = ScriptedRest()
+    with pytest.raises(LeaseNotReadError):
+        await lock(rest).update(RECORD)
+    assert rest.calls == []
+
+
+async def test_each_write_is_based_on_the_version_that_was_seen_last() -> None:
+    rest = ScriptedRest(lease("7"), lease("8", **SPEC), lease("9", **SPEC))
+    ours = lock(rest)
+    assert await ours.get() == LeaseRecord()
+    await ours.update(RECORD)
+    await ours.update(RECORD)
+    bodies = [json.loads(call.body or b"") for call in rest.calls[1:]]
+    assert [body["metadata"] for body in bodies] == [
+        {"resourceVersion": "7"},
+        {"resourceVersion": "8"},
+    ]
+    assert [call.path for call in rest.calls] == [PATH] * 3
+
+
+async def test_a_created_lease_can_be_updated_without_a_read() -> None:
+    rest = ScriptedRest(lease("1", **SPEC), lease("2", **SPEC))
+    ours = lock(rest)
+    await ours.create(RECORD)
+    await ours.update(RECORD)
+    created, updated = (json.loads(call.body or b"") for call in rest.calls)
+    assert created["metadata"] == {"namespace": "system", "name": "controller"}
+    assert (created["kind"], created["spec"]) == ("Lease", SPEC)
+    assert updated["metadata"] == {"resourceVersion": "1"}
+
+
+async def test_an_update_leaves_what_others_wrote_on_the_lease() -> None:
+    rest = ScriptedRest(lease("7"), lease("8", **SPEC))
+    ours = lock(rest)
+    await ours.get()
+    await ours.update(RECORD)
+    assert rest.calls[1].content_type == MERGE
+    assert json.loads(rest.calls[1].body or b"") == {
+        "metadata": {"resourceVersion": "7"},
+        "spec": SPEC,
+    }
+
+
+async def test_an_update_of_a_changed_lease_is_refused_until_it_is_read_again() -> None:
+    rest = ScriptedRest(lease("7"), refusal(409, "Conflict"), lease("9"), lease("10"))
+    ours = lock(rest)
+    await ours.get()
+    with pytest.raises(ConflictError):
+        await ours.update(RECORD)
+    await ours.get()
+    await ours.update(RECORD)
+    assert json.loads(rest.calls[3].body or b"")["metadata"] == {"resourceVersion": "9"}

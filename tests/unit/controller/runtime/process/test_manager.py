@@ -1,0 +1,255 @@
+"""A manager starts its parts in order and stops them in reverse, within one budget."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from controller.runtime.leader.elector import Ending
+from controller.runtime.leader.rules import LeadershipLostError
+from controller.runtime.process.manager import Manager, Parts, StopTimeoutError
+from tests.support.virtual_clock import VirtualClock
+
+
+@dataclass
+class Script:
+    """What happened, in order, and what the parts are to do."""
+
+    happened: list[str] = field(default_factory=list)
+    cache_syncs: asyncio.Event = field(default_factory=asyncio.Event)
+    elected: asyncio.Event = field(default_factory=asyncio.Event)
+    lose: asyncio.Event = field(default_factory=asyncio.Event)
+    stubborn: bool = False
+
+    def note(self, what: str) -> None:
+        self.happened.append(what)
+
+
+@asynccontextmanager
+async def probes(script: Script) -> AsyncIterator[None]:
+    script.note("probes up")
+    try:
+        yield
+    finally:
+        script.note("probes down")
+
+
+class ScriptedCache:
+    """A cache that has caught up when the script says so."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+
+    async def run(self) -> None:
+        self._script.note("cache up")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._script.note("cache down")
+
+    async def synced(self) -> None:
+        await self._script.cache_syncs.wait()
+
+    def not_ready(self) -> list[str]:
+        return [] if self._script.cache_syncs.is_set() else ["the cache has not caught up"]
+
+
+class ScriptedRecorder:
+    def __init__(self, script: Script) -> None:
+        self._script = script
+
+    async def run(self) -> None:
+        self._script.note("events up")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._script.note("events down")
+
+
+class ScriptedElector:
+    """Elects when the script says so; keeps the promises of the real one."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+
+    async def run(self, lead: Callable[[], Awaitable[None]]) -> Ending:
+        try:
+            await self._script.elected.wait()
+            return await self._reign(lead)
+        finally:
+            self._script.note("lease released")
+
+    async def _reign(self, lead: Callable[[], Awaitable[None]]) -> Ending:
+        async with asyncio.TaskGroup() as group:
+            work = group.create_task(self._until_done(lead))
+            losing = group.create_task(self._script.lose.wait())
+            await asyncio.wait({work, losing}, return_when=asyncio.FIRST_COMPLETED)
+            work.cancel()
+            losing.cancel()
+        return Ending.LOST if self._script.lose.is_set() else Ending.FINISHED
+
+    async def _until_done(self, lead: Callable[[], Awaitable[None]]) -> None:
+        await lead()
+
+
+class ScriptedLoop:
+    def __init__(self, script: Script) -> None:
+        self._script = script
+
+    async def run(self, stop: asyncio.Event) -> None:
+        self._script.note("loop up")
+        try:
+            await (asyncio.Event() if self._script.stubborn else stop).wait()
+        finally:
+            self._script.note("loop down")
+
+
+@pytest.fixture
+def script() -> Script:
+    return Script()
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+def parts_of(script: Script) -> Parts:
+    return Parts(
+        probes=probes(script),
+        caches=[ScriptedCache(script)],
+        background=[ScriptedRecorder(script)],
+        elector=ScriptedElector(script),
+        loops=[ScriptedLoop(script)],
+    )
+
+
+async def outcome(work: Awaitable[None]) -> Exception | None:
+    try:
+        await work
+    except Exception as error:  # noqa: BLE001 - the test looks at it
+        return error
+    return None
+
+
+async def test_parts_start_in_order_and_stop_in_reverse(
+    script: Script, clock: VirtualClock
+) -> None:
+    manager, stop = Manager(parts_of(script), clock), asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(outcome(manager.run(stop)))
+        script.cache_syncs.set()
+        script.elected.set()
+        await clock.advance(1)
+        stop.set()
+    assert running.result() is None
+    assert script.happened == [
+        "probes up",
+        "cache up",
+        "events up",
+        "loop up",
+        "loop down",
+        "lease released",
+        "events down",
+        "cache down",
+        "probes down",
+    ]
+
+
+async def test_nobody_stands_for_election_before_the_caches_have_caught_up(
+    script: Script, clock: VirtualClock
+) -> None:
+    manager, stop = Manager(parts_of(script), clock), asyncio.Event()
+    script.elected.set()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(manager.run(stop))
+        await clock.advance(60)
+        assert script.happened == ["probes up", "cache up"]
+        assert manager.not_ready() == ["the cache has not caught up"]
+        script.cache_syncs.set()
+        await clock.advance(1)
+        assert script.happened[-1] == "loop up"
+        assert manager.not_ready() == []
+        stop.set()
+
+
+async def test_a_stop_while_caches_catch_up_starts_nothing_more(
+    script: Script, clock: VirtualClock
+) -> None:
+    manager, stop = Manager(parts_of(script), clock), asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(manager.run(stop))
+        await clock.advance(1)
+        stop.set()
+    assert script.happened == ["probes up", "cache up", "cache down", "probes down"]
+
+
+async def test_a_standby_keeps_its_caches_and_stops_without_having_worked(
+    script: Script, clock: VirtualClock
+) -> None:
+    manager, stop = Manager(parts_of(script), clock), asyncio.Event()
+    script.cache_syncs.set()
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(outcome(manager.run(stop)))
+        await clock.advance(3600)
+        assert script.happened == ["probes up", "cache up", "events up"]
+        stop.set()
+    assert running.result() is None
+    assert "loop up" not in script.happened
+
+
+async def test_a_lost_lease_ends_the_work_and_the_manager(
+    script: Script, clock: VirtualClock
+) -> None:
+    manager, stop = Manager(parts_of(script), clock), asyncio.Event()
+    script.cache_syncs.set()
+    script.elected.set()
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(outcome(manager.run(stop)))
+        await clock.advance(1)
+        script.lose.set()
+    assert isinstance(running.result(), LeadershipLostError)
+    assert script.happened[-1] == "probes down"
+
+
+async def test_without_election_the_loops_work_at_once(script: Script, clock: VirtualClock) -> None:
+    manager = Manager(replace(parts_of(script), elector=None), clock)
+    stop = asyncio.Event()
+    script.cache_syncs.set()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(manager.run(stop))
+        await clock.advance(1)
+        assert "loop up" in script.happened
+        stop.set()
+
+
+async def test_a_loop_that_does_not_stop_is_cut_off_when_the_budget_is_spent(
+    script: Script, clock: VirtualClock
+) -> None:
+    script.stubborn = True
+    script.cache_syncs.set()
+    script.elected.set()
+    manager, stop = Manager(parts_of(script), clock, stop_seconds=10), asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(outcome(manager.run(stop)))
+        await clock.advance(1)
+        stop.set()
+        await clock.advance(9)
+        assert not running.done()
+        await clock.advance(2)
+    assert isinstance(running.result(), StopTimeoutError)
+    assert script.happened[-1] == "probes down"
+
+
+async def test_a_cache_that_crashes_ends_the_process(script: Script, clock: VirtualClock) -> None:
+    class BrokenCache(ScriptedCache):
+        async def run(self) -> None:
+            raise RuntimeError("broken cache")
+
+    manager = Manager(replace(parts_of(script), caches=[BrokenCache(script)]), clock)
+    error = await outcome(manager.run(asyncio.Event()))
+    assert isinstance(error, ExceptionGroup)
+    assert error.subgroup(RuntimeError) is not None
+    assert script.happened[-1] == "probes down"

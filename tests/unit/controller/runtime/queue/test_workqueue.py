@@ -1,0 +1,556 @@
+"""What goes into a work queue, and when it comes out."""
+
+import asyncio
+import gc
+import itertools
+import weakref
+from collections import Counter
+
+import pytest
+
+from controller.runtime.queue.delay_queue import SLACK
+from controller.runtime.queue.priority import Priority
+from controller.runtime.queue.ratelimit import ExponentialBackoff
+from controller.runtime.queue.ready_queue import ROUND
+from controller.runtime.queue.workqueue import QueueClosedError, WorkQueue
+from tests.support.virtual_clock import VirtualClock, settle
+
+BACKLOG, CHANGED, CHILD = Priority.BACKLOG, Priority.CHANGED, Priority.CHILD
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest.fixture
+def queue(clock: VirtualClock) -> WorkQueue[str]:
+    return WorkQueue(ExponentialBackoff[str](), clock)
+
+
+def take_all(queue: WorkQueue[str]) -> list[str]:
+    """Take and give back until nothing is ready."""
+    keys = []
+    while len(queue):
+        keys.append(queue.get_nowait())
+        queue.done(keys[-1])
+    return keys
+
+
+class TestDeduplication:
+    def test_keys_come_out_in_the_order_they_went_in(self, queue: WorkQueue[str]) -> None:
+        for key in "abc":
+            queue.add(key)
+        assert take_all(queue) == ["a", "b", "c"]
+
+    def test_a_key_added_twice_comes_out_once(self, queue: WorkQueue[str]) -> None:
+        queue.add("a")
+        queue.add("a")
+        assert len(queue) == 1
+        assert take_all(queue) == ["a"]
+
+    def test_a_key_that_is_worked_on_is_not_handed_out(self, queue: WorkQueue[str]) -> None:
+        queue.add("a")
+        queue.get_nowait()
+        queue.add("a")
+        assert len(queue) == 0
+        with pytest.raises(asyncio.QueueEmpty):
+            queue.get_nowait()
+
+    def test_adds_during_work_run_the_key_once_more_after_the_others(
+        self, queue: WorkQueue[str]
+    ) -> None:
+        queue.add("a")
+        queue.get_nowait()
+        queue.add("a")
+        queue.add("a")
+        queue.add("b")
+        queue.done("a")
+        assert take_all(queue) == ["b", "a"]
+
+    async def test_a_waiting_getter_gets_a_key_as_soon_as_it_is_given_back(
+        self, queue: WorkQueue[str]
+    ) -> None:
+        queue.add("a")
+        queue.get_nowait()
+        queue.add("a")
+        async with asyncio.TaskGroup() as group:
+            getter = group.create_task(queue.get())
+            await settle()
+            assert not getter.done()
+            queue.done("a")
+        assert getter.result() == "a"
+
+    def test_giving_back_what_was_not_taken_changes_nothing(self, queue: WorkQueue[str]) -> None:
+        queue.add("a")
+        queue.done("a")
+        queue.done("b")
+        assert take_all(queue) == ["a"]
+
+    def test_a_key_that_is_done_is_not_kept(self, clock: VirtualClock) -> None:
+        class Key:
+            pass
+
+        queue = WorkQueue(ExponentialBackoff[Key](), clock)
+        key = Key()
+        queue.add(key)
+        queue.done(queue.get_nowait())
+        gone = weakref.ref(key)
+        del key
+        gc.collect()
+        assert gone() is None
+
+    async def test_many_workers_never_share_a_key_and_miss_none(
+        self, queue: WorkQueue[str]
+    ) -> None:
+        running: set[str] = set()
+        runs: Counter[str] = Counter()
+
+        async def work() -> None:
+            while True:
+                try:
+                    key = await queue.get()
+                except QueueClosedError:
+                    return
+                assert key not in running
+                running.add(key)
+                await asyncio.sleep(0)
+                runs[key] += 1
+                running.remove(key)
+                queue.done(key)
+
+        async def produce(number: int) -> None:
+            for index in range(20):
+                queue.add(f"{number}-{index}", (BACKLOG, CHANGED, CHILD)[index % 3])
+                queue.add("shared")
+                await asyncio.sleep(0)
+
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(10):
+                workers.create_task(work())
+            async with asyncio.TaskGroup() as producers:
+                for number in range(50):
+                    producers.create_task(produce(number))
+            queue.close()
+        assert runs.pop("shared") > 1
+        assert runs == {f"{number}-{index}": 1 for number in range(50) for index in range(20)}
+
+
+class TestPriorities:
+    def test_the_more_urgent_comes_first(self, queue: WorkQueue[str]) -> None:
+        queue.add("listed", BACKLOG)
+        queue.add("changed")
+        queue.add("parent", CHILD)
+        assert take_all(queue) == ["parent", "changed", "listed"]
+
+    def test_a_key_knows_the_priority_it_was_handed_out_with(self, queue: WorkQueue[str]) -> None:
+        queue.add("a", BACKLOG)
+        queue.get_nowait()
+        queue.add("a", CHILD)
+        assert queue.priority("a") is BACKLOG
+        queue.done("a")
+        queue.get_nowait()
+        assert queue.priority("a") is CHILD
+
+    def test_a_key_that_is_with_nobody_has_no_priority(self, queue: WorkQueue[str]) -> None:
+        queue.add("a")
+        with pytest.raises(KeyError):
+            queue.priority("a")
+
+    def test_a_raised_key_goes_behind_those_that_were_urgent_before(
+        self, queue: WorkQueue[str]
+    ) -> None:
+        for key in ("a", "b", "c"):
+            queue.add(key, BACKLOG)
+        queue.add("urgent", CHANGED)
+        queue.add("b", CHANGED)
+        assert len(queue) == 4
+        assert take_all(queue) == ["urgent", "b", "a", "c"]
+
+    def test_a_priority_is_never_lowered(self, queue: WorkQueue[str]) -> None:
+        queue.add("a", CHILD)
+        queue.add("b", CHANGED)
+        queue.add("a", BACKLOG)
+        assert queue.get_nowait() == "a"
+        assert queue.priority("a") is CHILD
+
+    def test_adding_at_the_same_priority_keeps_the_place(self, queue: WorkQueue[str]) -> None:
+        queue.add("a")
+        queue.add("b")
+        queue.add("a")
+        assert take_all(queue) == ["a", "b"]
+
+    def test_the_highest_priority_asked_for_during_work_holds(self, queue: WorkQueue[str]) -> None:
+        queue.add("a")
+        queue.get_nowait()
+        for priority in (BACKLOG, CHILD, CHANGED):
+            queue.add("a", priority)
+        queue.add("b", CHANGED)
+        queue.done("a")
+        assert queue.get_nowait() == "a"
+        assert queue.priority("a") is CHILD
+
+    def test_a_key_that_was_raised_and_added_again_comes_out_in_its_new_place(
+        self, queue: WorkQueue[str]
+    ) -> None:
+        for key in ("first", "a", "b"):
+            queue.add(key, BACKLOG)
+        queue.add("a", CHILD)
+        queue.done(queue.get_nowait())
+        queue.add("a", BACKLOG)
+        assert take_all(queue) == ["first", "b", "a"]
+
+    @pytest.mark.parametrize("starving", [CHANGED, BACKLOG])
+    def test_the_nth_key_of_any_class_is_taken_within_n_rounds(
+        self, queue: WorkQueue[str], starving: Priority
+    ) -> None:
+        for key in ("first", "second"):
+            queue.add(key, starving)
+        taken = []
+        for number in range(2 * len(ROUND)):
+            for flood in (CHILD, CHANGED, BACKLOG):
+                queue.add(f"{flood.name} {number}", flood)
+            taken.append(queue.get_nowait())
+        assert "first" in taken[: len(ROUND)]
+        assert "second" in taken
+
+
+class TestDelays:
+    def test_a_delayed_key_is_ready_when_its_time_comes_and_only_once(
+        self, queue: WorkQueue[str], clock: VirtualClock
+    ) -> None:
+        queue.add_after("a", 0.05)
+        clock.move(0.049)
+        assert len(queue) == 0
+        clock.move(0.001)
+        assert take_all(queue) == ["a"]
+        clock.move(3600.0)
+        assert len(queue) == 0
+
+    @pytest.mark.parametrize("delays", [(0.05, 0.03), (0.03, 0.05)])
+    def test_the_earliest_time_holds(
+        self, queue: WorkQueue[str], clock: VirtualClock, delays: tuple[float, float]
+    ) -> None:
+        for seconds in delays:
+            queue.add_after("a", seconds)
+        clock.move(0.03)
+        assert take_all(queue) == ["a"]
+        clock.move(0.03)
+        assert len(queue) == 0
+
+    def test_keys_become_ready_in_the_order_of_their_times(
+        self, queue: WorkQueue[str], clock: VirtualClock
+    ) -> None:
+        for key, seconds in (("third", 3.0), ("first", 1.0), ("second", 2.0)):
+            queue.add_after(key, seconds)
+        clock.move(3.0)
+        assert take_all(queue) == ["first", "second", "third"]
+
+    def test_a_delay_asked_for_later_still_ends(
+        self, queue: WorkQueue[str], clock: VirtualClock
+    ) -> None:
+        queue.add_after("slow", 1.0)
+        queue.add_after("quick", 0.05)
+        clock.move(0.06)
+        assert take_all(queue) == ["quick"]
+        queue.add_after("quicker", 0.02)
+        clock.move(0.94)
+        assert take_all(queue) == ["quicker", "slow"]
+
+    @pytest.mark.parametrize("seconds", [0.0, -1.0])
+    def test_a_delay_that_is_over_already_is_none(
+        self, queue: WorkQueue[str], seconds: float
+    ) -> None:
+        queue.add_after("a", seconds)
+        assert take_all(queue) == ["a"]
+
+    def test_adding_a_key_ends_its_delay(self, queue: WorkQueue[str], clock: VirtualClock) -> None:
+        queue.add_after("a", 10.0)
+        queue.add("a")
+        assert take_all(queue) == ["a"]
+        clock.move(10.0)
+        assert len(queue) == 0
+
+    def test_the_priority_of_an_ended_delay_counts(self, queue: WorkQueue[str]) -> None:
+        queue.add_after("a", 10.0, CHILD)
+        queue.add("a", BACKLOG)
+        queue.get_nowait()
+        assert queue.priority("a") is CHILD
+
+    def test_a_key_that_is_ready_needs_no_delay_but_can_become_more_urgent(
+        self, queue: WorkQueue[str], clock: VirtualClock
+    ) -> None:
+        queue.add("a", BACKLOG)
+        queue.add("b", CHANGED)
+        queue.add_after("a", 10.0, CHILD)
+        assert take_all(queue) == ["a", "b"]
+        clock.move(10.0)
+        assert len(queue) == 0
+
+    def test_a_delayed_key_keeps_its_highest_priority(
+        self, queue: WorkQueue[str], clock: VirtualClock
+    ) -> None:
+        queue.add_after("a", 1.0, CHILD)
+        queue.add_after("a", 2.0, BACKLOG)
+        clock.move(1.0)
+        queue.get_nowait()
+        assert queue.priority("a") is CHILD
+
+    def test_an_urgent_key_whose_time_comes_passes_those_that_wait(
+        self, queue: WorkQueue[str], clock: VirtualClock
+    ) -> None:
+        queue.add("changed")
+        queue.add_after("parent", 1.0, CHILD)
+        clock.move(1.0)
+        assert take_all(queue) == ["parent", "changed"]
+
+    def test_a_delay_that_ends_during_work_runs_the_key_again(
+        self, queue: WorkQueue[str], clock: VirtualClock
+    ) -> None:
+        queue.add("a")
+        queue.get_nowait()
+        queue.add_after("a", 1.0)
+        clock.move(1.0)
+        assert len(queue) == 0
+        queue.done("a")
+        assert take_all(queue) == ["a"]
+
+    async def test_a_getter_that_waits_gets_a_key_when_its_time_comes(
+        self, queue: WorkQueue[str], clock: VirtualClock
+    ) -> None:
+        async with asyncio.TaskGroup() as group:
+            getter = group.create_task(queue.get())
+            queue.add_after("a", 5.0)
+            await clock.advance(4.9)
+            assert not getter.done()
+            await clock.advance(0.1)
+        assert getter.result() == "a"
+
+    def test_delays_that_were_cancelled_are_not_kept_until_their_time(
+        self, queue: WorkQueue[str]
+    ) -> None:
+        for _ in range(10 * SLACK):
+            queue.add_after("a", 3600.0)
+            queue.add("a")
+            take_all(queue)
+        assert len(queue._delays._heap) <= SLACK + 1
+
+
+class TestRateLimit:
+    def test_each_failure_of_a_key_delays_it_longer(
+        self, queue: WorkQueue[str], clock: VirtualClock
+    ) -> None:
+        for seconds in (0.005, 0.01, 0.02):
+            queue.add_rate_limited("a")
+            clock.move(seconds - 0.001)
+            assert len(queue) == 0
+            clock.move(0.001)
+            assert take_all(queue) == ["a"]
+        assert queue.failures("a") == 3
+
+    def test_a_forgotten_key_is_delayed_like_the_first_time(
+        self, queue: WorkQueue[str], clock: VirtualClock
+    ) -> None:
+        for _ in range(8):
+            queue.add_rate_limited("a")
+        queue.forget("a")
+        assert queue.failures("a") == 0
+        queue.add_rate_limited("a")
+        clock.move(0.005)
+        assert take_all(queue) == ["a"]
+
+    def test_the_failures_of_one_key_do_not_delay_another(
+        self, queue: WorkQueue[str], clock: VirtualClock
+    ) -> None:
+        for _ in range(7):
+            queue.add_rate_limited("bad")
+            clock.move(1.0)
+            take_all(queue)
+        queue.add_rate_limited("bad")
+        queue.add_rate_limited("good")
+        clock.move(0.005)
+        assert take_all(queue) == ["good"]
+        clock.move(0.635)
+        assert take_all(queue) == ["bad"]
+
+
+class TestGetters:
+    async def test_who_waits_longest_is_served_first(self, queue: WorkQueue[str]) -> None:
+        async with asyncio.TaskGroup() as group:
+            first = group.create_task(queue.get())
+            second = group.create_task(queue.get())
+            await settle()
+            queue.add("a")
+            queue.add("b")
+            with pytest.raises(asyncio.QueueEmpty):
+                queue.get_nowait()  # both are promised
+        assert (first.result(), second.result()) == ("a", "b")
+
+    async def test_a_getter_cancelled_while_it_waits_takes_nothing(
+        self, queue: WorkQueue[str]
+    ) -> None:
+        async with asyncio.TaskGroup() as group:
+            getter = group.create_task(queue.get())
+            await settle()
+            getter.cancel()
+            queue.add("a")
+        assert take_all(queue) == ["a"]
+        assert not queue._getters
+
+    @pytest.mark.parametrize("closed", [False, True])
+    async def test_a_key_promised_to_a_getter_that_is_then_cancelled_stays(
+        self, queue: WorkQueue[str], closed: bool
+    ) -> None:
+        async with asyncio.TaskGroup() as group:
+            getter = group.create_task(queue.get())
+            await settle()
+            queue.add("a", CHILD)
+            if closed:
+                queue.close()
+            getter.cancel()
+        assert queue.get_nowait() == "a"
+        assert queue.priority("a") is CHILD
+
+    async def test_a_key_promised_to_a_cancelled_getter_goes_to_the_next_one(
+        self, queue: WorkQueue[str]
+    ) -> None:
+        async with asyncio.TaskGroup() as group:
+            first = group.create_task(queue.get())
+            second = group.create_task(queue.get())
+            await settle()
+            queue.add("a")
+            first.cancel()
+        assert second.result() == "a"
+        assert len(queue) == 0
+
+    async def test_cancelled_getters_leave_nothing_behind(self, queue: WorkQueue[str]) -> None:
+        async with asyncio.TaskGroup() as group:
+            getters = [group.create_task(queue.get()) for _ in range(10)]
+            await settle()
+            for getter in getters:
+                getter.cancel()
+        assert not queue._getters
+
+
+class TestClosing:
+    def test_what_is_ready_is_still_handed_out(self, queue: WorkQueue[str]) -> None:
+        queue.add("a")
+        queue.close()
+        assert queue.get_nowait() == "a"
+        with pytest.raises(QueueClosedError):
+            queue.get_nowait()
+
+    def test_nothing_more_is_taken(self, queue: WorkQueue[str], clock: VirtualClock) -> None:
+        queue.close()
+        queue.add("a")
+        queue.add_after("b", 1.0)
+        queue.add_rate_limited("c")
+        clock.move(1000.0)
+        assert len(queue) == 0
+
+    def test_what_is_delayed_is_dropped(self, queue: WorkQueue[str], clock: VirtualClock) -> None:
+        queue.add_after("a", 1.0)
+        queue.close()
+        clock.move(1.0)
+        assert len(queue) == 0
+
+    def test_a_key_added_during_work_is_handed_out_before_the_end(
+        self, queue: WorkQueue[str]
+    ) -> None:
+        queue.add("a")
+        queue.get_nowait()
+        queue.add("a")
+        queue.close()
+        queue.done("a")
+        assert take_all(queue) == ["a"]
+
+    async def test_all_who_wait_are_told(self, queue: WorkQueue[str]) -> None:
+        async with asyncio.TaskGroup() as group:
+            getters = [group.create_task(refused(queue)) for _ in range(3)]
+            await settle()
+            queue.close()
+            queue.close()
+        assert all(getter.result() for getter in getters)
+
+    async def test_a_getter_told_and_cancelled_at_once_ends_cancelled(
+        self, queue: WorkQueue[str]
+    ) -> None:
+        async with asyncio.TaskGroup() as group:
+            getter = group.create_task(queue.get())
+            await settle()
+            queue.close()
+            getter.cancel()
+        assert getter.cancelled()
+
+    async def test_a_queue_is_drained_when_the_last_key_is_given_back(
+        self, queue: WorkQueue[str]
+    ) -> None:
+        for key in "ab":
+            queue.add(key)
+            queue.get_nowait()
+        async with asyncio.TaskGroup() as group:
+            drained = group.create_task(queue.drained())
+            await settle()
+            queue.done("a")
+            await settle()
+            assert not drained.done()
+            queue.done("b")
+
+    async def test_an_idle_queue_is_drained_at_once_even_with_keys_ready(
+        self, queue: WorkQueue[str]
+    ) -> None:
+        queue.add("a")
+        await queue.drained()
+        assert len(queue) == 1
+
+    async def test_draining_waits_for_a_worker_that_takes_the_key_it_gave_back(
+        self, queue: WorkQueue[str]
+    ) -> None:
+        queue.add("a")
+        queue.get_nowait()
+        queue.add("a")
+        async with asyncio.TaskGroup() as group:
+            drained = group.create_task(queue.drained())
+            await settle()
+            queue.done("a")
+            queue.get_nowait()
+            await settle()
+            assert not drained.done()
+            queue.done("a")
+
+
+async def refused(queue: WorkQueue[str]) -> bool:
+    try:
+        await queue.get()
+    except QueueClosedError:
+        return True
+    return False
+
+
+async def test_twenty_thousand_keys_reach_a_hundred_getters_once_each(
+    queue: WorkQueue[str],
+) -> None:
+    seen: Counter[str] = Counter()
+
+    async def work() -> None:
+        while not await drain_one(queue, seen):
+            pass
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(100):
+            group.create_task(work())
+        await settle()
+        for number, priority in zip(range(20_000), itertools.cycle(Priority), strict=False):
+            queue.add(str(number), priority)
+        queue.close()
+    assert len(seen) == seen.total() == 20_000
+
+
+async def drain_one(queue: WorkQueue[str], seen: Counter[str]) -> bool:
+    try:
+        key = await queue.get()
+    except QueueClosedError:
+        return True
+    seen[key] += 1
+    queue.done(key)
+    return False

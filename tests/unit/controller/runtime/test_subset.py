@@ -1,0 +1,150 @@
+"""A desired object is there when the live one has all of it, beside what others own."""
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.runtime.subset import covers
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+)
+
+CONTAINER = {"name": "main", "image": "one"}
+
+
+def pod(**container: Any) -> dict[str, Any]:
+    return {"spec": {"containers": [{**CONTAINER, **container}]}}
+
+
+@pytest.mark.parametrize(
+    ("live", "desired"),
+    [
+        ({"a": 1, "b": 2}, {"a": 1}),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}),
+        ({"a": {}}, {"a": {}}),
+        ({"args": ["x", "y"]}, {"args": ["x", "y"]}),
+        ({"rules": [{"a": 1, "b": 2}]}, {"rules": [{"a": 1}]}),
+        ({"metadata": {"finalizers": ()}}, {"metadata": {"finalizers": []}}),
+    ],
+)
+def test_more_fields_are_no_difference(live: object, desired: object) -> None:
+    assert covers(live, desired)
+
+
+@pytest.mark.parametrize(
+    ("live", "desired"),
+    [
+        ({}, {"a": 1}),
+        ({"a": 2}, {"a": 1}),
+        ({"a": None}, {"a": {}}),
+        ({"a": "1"}, {"a": 1}),
+        ({"a": 1}, {"a": True}),
+        ({"a": 0}, {"a": False}),
+        ({"a": []}, {"a": {}}),
+        ({"a": {}}, {"a": []}),
+        ({"args": ["x", "y"]}, {"args": ["x"]}),
+        ({"args": ["y", "x"]}, {"args": ["x", "y"]}),
+        ({"tolerations": [{"key": "a"}, {"key": "b"}]}, {"tolerations": [{"key": "a"}]}),
+        ({"spec": {"selector": {"a": "1", "b": "2"}}}, {"spec": {"selector": {"a": "1"}}}),
+        ({"spec": {"podSelector": {"matchLabels": {}}}}, {"spec": {"podSelector": {}}}),
+        ({"spec": {"nodeSelector": {"a": "1", "b": ""}}}, {"spec": {"nodeSelector": {"a": "1"}}}),
+    ],
+)
+def test_another_value_is_a_difference(live: object, desired: object) -> None:
+    assert not covers(live, desired)
+
+
+@pytest.mark.parametrize(
+    ("live", "desired"),
+    [
+        (pod(), pod()),
+        (pod(imagePullPolicy="Always"), pod()),
+        (
+            {"spec": {"containers": [{"name": "sidecar"}, CONTAINER]}},
+            {"spec": {"containers": [CONTAINER]}},
+        ),
+        (
+            pod(env=[{"name": "A", "value": "1"}, {"name": "B"}]),
+            pod(env=[{"name": "B"}, {"name": "A", "value": "1"}]),
+        ),
+        (
+            pod(volumeMounts=[{"name": "a", "mountPath": "/a"}, {"name": "a", "mountPath": "/b"}]),
+            pod(volumeMounts=[{"name": "a", "mountPath": "/b"}]),
+        ),
+        (
+            pod(
+                ports=[
+                    {"containerPort": 53, "protocol": "UDP", "name": "dns-udp"},
+                    {"containerPort": 53, "protocol": "TCP", "name": "dns"},
+                ]
+            ),
+            pod(ports=[{"containerPort": 53, "protocol": "TCP", "name": "dns"}]),
+        ),
+        (
+            {"spec": {"ports": [{"port": 1, "protocol": "TCP"}, {"port": 2, "protocol": "TCP"}]}},
+            {"spec": {"ports": [{"port": 2, "protocol": "TCP"}]}},
+        ),
+        (
+            {"metadata": {"ownerReferences": ({"uid": "a"}, {"uid": "b", "controller": True})}},
+            {"metadata": {"ownerReferences": [{"uid": "b", "controller": True}]}},
+        ),
+    ],
+)
+def test_entries_with_a_key_may_stand_beside_those_of_others(live: object, desired: object) -> None:
+    assert covers(live, desired)
+
+
+@pytest.mark.parametrize(
+    ("live", "desired"),
+    [
+        (pod(), {"spec": {"containers": [{"name": "other"}]}}),
+        (pod(), pod(image="two")),
+        (pod(env=[{"name": "A", "value": "2"}]), pod(env=[{"name": "A", "value": "1"}])),
+        (pod(env=[{"name": "A", "value": "2"}]), pod(env=[{"name": "B", "value": "2"}])),
+        (pod(env=[{"name": "A"}, {"name": "A"}]), pod(env=[{"name": "A"}])),
+        (
+            pod(ports=[{"containerPort": 53, "protocol": "UDP"}]),
+            pod(ports=[{"containerPort": 53, "protocol": "TCP"}]),
+        ),
+        (
+            {"metadata": {"ownerReferences": [{"uid": "a", "controller": False}]}},
+            {"metadata": {"ownerReferences": [{"uid": "a", "controller": True}]}},
+        ),
+    ],
+)
+def test_an_entry_with_a_key_is_compared_with_its_like(live: object, desired: object) -> None:
+    assert not covers(live, desired)
+
+
+def test_the_rules_of_a_network_policy_are_one_value() -> None:
+    one, other = {"port": 1, "protocol": "TCP"}, {"port": 2, "protocol": "TCP"}
+    desired = {"spec": {"ingress": [{"ports": [one]}]}}
+    assert covers({"spec": {"ingress": [{"ports": [one]}]}}, desired)
+    assert not covers({"spec": {"ingress": [{"ports": [one, other]}]}}, desired)
+    assert not covers({"spec": {"ingress": [{"ports": [one]}, {}]}}, desired)
+
+
+@given(VALUES)
+def test_everything_covers_itself(value: object) -> None:
+    assert covers(copy.deepcopy(value), value)
+
+
+@given(VALUES, VALUES, st.text(max_size=3))
+def test_what_is_covered_stays_covered_beside_another_field(
+    value: object, other: object, name: str
+) -> None:
+    assert covers({"theirs": other, name + "!": value}, {name + "!": value})
+
+
+@given(VALUES, VALUES)
+def test_two_values_that_cover_each_other_are_equal(one: object, other: object) -> None:
+    if covers(one, other) and covers(other, one):
+        assert one == other
