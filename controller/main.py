@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from controller.config import Config
-from controller.parts import NAME, Assembly
 from controller.runtime.client.connect import connected
 from controller.runtime.client.connection_monitor import NoClusterError
 from controller.runtime.clock import SystemClock
@@ -15,6 +14,7 @@ from controller.runtime.errors import AccessError, CannotListenError
 from controller.runtime.leader.rules import ElectionSettingsError, LeadershipLostError
 from controller.runtime.process.manager import StopTimeoutError
 from controller.runtime.process.process import first, new_registry, stop_event
+from controller.wiring import NAME, Assembly
 from shared.config import command_line, loader, logfmt
 from shared.config.exitcode import ExitCode
 from shared.config.gc_tuning import look_seldom

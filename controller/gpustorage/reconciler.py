@@ -1,13 +1,13 @@
 """GPUStorages: look at one, do what is missing, say how it is."""
 
 from controller.caches import Caches
-from controller.gpustorage.browsing import Browsing
-from controller.gpustorage.mounts import Mounts
-from controller.gpustorage.outcome import Outcome
-from controller.gpustorage.preparation import Preparation
-from controller.gpustorage.prepare import DONE
-from controller.gpustorage.report import Report
-from controller.gpustorage.volumes import Volumes
+from controller.gpustorage.accessor_reconciler import Browsing
+from controller.gpustorage.locks.lock_reconciler import Mounts
+from controller.gpustorage.prepare.prepare_reconciler import Preparation
+from controller.gpustorage.prepare.state import DONE
+from controller.gpustorage.status.outcome import Outcome
+from controller.gpustorage.status.status_writer import Report
+from controller.gpustorage.volume_reconciler import Volumes
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.reconcile import ReconcileError, Result
 from shared.k8s.pvc import VolumeClaim

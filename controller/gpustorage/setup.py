@@ -2,20 +2,21 @@
 
 from typing import Final
 
+from controller.apply.applier import Sync
 from controller.caches import Caches
-from controller.gpustorage.browsing import Browsing
-from controller.gpustorage.filling_locks import FillingLocks
-from controller.gpustorage.mounts import Mounts
-from controller.gpustorage.preparation import Preparation
+from controller.gpustorage.accessor_reconciler import Browsing
+from controller.gpustorage.locks.lock_reconciler import Mounts
+from controller.gpustorage.prepare.prepare_locks import FillingLocks
+from controller.gpustorage.prepare.prepare_reconciler import Preparation
+from controller.gpustorage.prepare.start import Start
 from controller.gpustorage.reconciler import GPUStorageReconciler
-from controller.gpustorage.report import Report
 from controller.gpustorage.settings import StorageSettings
-from controller.gpustorage.start import Start
+from controller.gpustorage.status.status_writer import Report
 from controller.gpustorage.triggers import Wakes
-from controller.gpustorage.volumes import Volumes
+from controller.gpustorage.volume_reconciler import Volumes
 from controller.kinds import GPU_STORAGES
-from controller.lookup import Lookup
 from controller.namespaces import Namespaces
+from controller.object_reader import Lookup
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.client import Client
 from controller.runtime.clock import Clock
@@ -28,7 +29,6 @@ from controller.runtime.loop.loop_factory import Loops
 from controller.runtime.loop.triggers import itself, mapped, owner
 from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.workqueue import WorkQueue
-from controller.sync import Sync
 from shared.v1alpha1.reasons import EventReason
 
 NAME: Final = "gpustorage"

@@ -3,10 +3,10 @@
 from typing import Final
 
 from controller.caches import Caches
-from controller.gpuunit.active import ActiveStory
-from controller.gpuunit.report import Report
-from controller.gpuunit.stock import StockStory
-from controller.gpuunit.vacancy import Vacancies
+from controller.gpuunit.active_unit import ActiveStory
+from controller.gpuunit.scheduling.nomination_timeout import Vacancies
+from controller.gpuunit.status.status_writer import Report
+from controller.gpuunit.stock_unit import StockStory
 from controller.namespaces import Namespaces
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.reconcile import ReconcileError, Result

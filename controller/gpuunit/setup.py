@@ -2,21 +2,22 @@
 
 from typing import Final
 
+from controller.apply.applier import Sync
 from controller.caches import Caches, deployment_claims, replica_set_claims
-from controller.gpuunit.active import ActiveStory
-from controller.gpuunit.handoff import Handoff
-from controller.gpuunit.place_keeping import PlaceKeeping
+from controller.gpuunit.active_unit import ActiveStory
+from controller.gpuunit.handoff.handoff import Handoff
+from controller.gpuunit.handoff.stock_lifecycle import Stockkeeping
 from controller.gpuunit.reconciler import GPUUnitReconciler
-from controller.gpuunit.report import Report
+from controller.gpuunit.scheduling.nomination_timeout import Vacancies
+from controller.gpuunit.scheduling.nominator import PlaceKeeping
 from controller.gpuunit.settings import UnitSettings
-from controller.gpuunit.stock import StockStory
-from controller.gpuunit.stockkeeping import Stockkeeping
-from controller.gpuunit.storages import Storages
+from controller.gpuunit.status.status_writer import Report
+from controller.gpuunit.stock_unit import StockStory
+from controller.gpuunit.storage_mounts import Storages
 from controller.gpuunit.triggers import Wakes
-from controller.gpuunit.vacancy import Vacancies
 from controller.kinds import GPU_UNITS
-from controller.lookup import Lookup
 from controller.namespaces import Namespaces
+from controller.object_reader import Lookup
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.client import Client
 from controller.runtime.clock import Clock
@@ -29,7 +30,6 @@ from controller.runtime.loop.loop_factory import Loops
 from controller.runtime.loop.triggers import itself, mapped, owner
 from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.workqueue import WorkQueue
-from controller.sync import Sync
 from controller.volume_users import used_claims
 from shared.v1alpha1.reasons import EventReason
 

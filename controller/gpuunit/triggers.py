@@ -12,7 +12,7 @@ from controller.caches import (
     BY_STORAGE,
     Caches,
 )
-from controller.gpuunit.place import is_node_ready, is_usable
+from controller.gpuunit.scheduling.nomination import is_node_ready, is_usable
 from controller.namespaces import Namespaces
 from controller.runtime.client.kind import key_of
 from controller.runtime.client.objects import Object

@@ -4,7 +4,7 @@ from typing import Final
 
 from controller.caches import Caches
 from controller.kinds import OPERATIONS
-from controller.lookup import Lookup
+from controller.object_reader import Lookup
 from controller.operation.dependence import depends
 from controller.operation.retention import step
 from controller.runtime.cache.writer import Writer

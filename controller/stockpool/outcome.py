@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from controller.runtime.errors import ApiError
-from controller.stockpool.view import View
+from controller.stockpool.snapshot import View
 from shared.v1alpha1.gpuunit import GPUUnit
 
 MOST_NAMES: Final = 10

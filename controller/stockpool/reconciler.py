@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from controller.announcement import announce
 from controller.caches import Caches
 from controller.kinds import GPU_UNITS, STOCK_POOLS
 from controller.runtime.cache.writer import Writer
@@ -18,17 +17,18 @@ from controller.runtime.errors import (
 from controller.runtime.events.event import reference
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
+from controller.runtime.loop.bounded import work_through
 from controller.runtime.loop.reconcile import Result
-from controller.stockpool import claims, trouble
-from controller.stockpool.announcement import announcement
-from controller.stockpool.crew import work_through
+from controller.status.events import announce
+from controller.stockpool import problems, stock_claims
+from controller.stockpool.events import announcement
+from controller.stockpool.manifest import unit as unit_of
 from controller.stockpool.outcome import Outcome, listed
+from controller.stockpool.problems import Trouble
 from controller.stockpool.scaling import Plan, free_names, plan
+from controller.stockpool.snapshot import View, Views
 from controller.stockpool.status import status
 from controller.stockpool.stock import unclaimed
-from controller.stockpool.trouble import Trouble
-from controller.stockpool.unit import unit as unit_of
-from controller.stockpool.view import View, Views
 from shared.k8s import merge_patch
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.reasons import EventReason
@@ -63,7 +63,7 @@ class StockPoolReconciler:
         if view is None:
             return Result()  # the garbage collector takes what nobody claimed
         outcome = await self._act(view)
-        known = trouble.of_spec(view.pool) or trouble.of_answer(outcome.failure)
+        known = problems.of_spec(view.pool) or problems.of_answer(outcome.failure)
         reported = await self._report(outcome.after(view), known)
         if outcome.failure is not None and not isinstance(outcome.failure, InvalidError):
             raise outcome.failure
@@ -129,7 +129,7 @@ class StockPoolReconciler:
 def step(view: View) -> Plan:
     """What to do next; units of a wrong spec are left alone, those of a deleted pool collected."""
     is_going = view.pool.metadata.deletion_timestamp is not None
-    if is_going or trouble.of_spec(view.pool) is not None:
+    if is_going or problems.of_spec(view.pool) is not None:
         return Plan()
     return plan(view.pool, unclaimed(view.pool, view.units))
 
@@ -137,4 +137,6 @@ def step(view: View) -> Plan:
 def is_at_rest(view: View) -> bool:
     """Whether neither units nor counts are to be changed."""
     known = view.pool.status
-    return step(view).is_idle and claims.counted(known, view.units) == claims.written(known)
+    return step(view).is_idle and stock_claims.counted(known, view.units) == stock_claims.written(
+        known
+    )

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Final
 
 from controller.runtime.events.event import cut
-from controller.stockpool import claims
+from controller.stockpool import stock_claims
+from controller.stockpool.problems import Trouble
+from controller.stockpool.snapshot import View
 from controller.stockpool.stock import is_outdated, is_ready, ready_condition, unclaimed
-from controller.stockpool.trouble import Trouble
-from controller.stockpool.view import View
 from shared.k8s.conditions import condition_of, timestamp, with_condition
 from shared.k8s.meta import Condition
 from shared.v1alpha1.gpuunit import GPUUnit
@@ -34,7 +34,7 @@ def status(view: View, trouble: Trouble | None, now: datetime) -> StockPoolStatu
     """The status of the pool in `view`; times aside, the same view gives the same status."""
     pool, known = view.pool, view.pool.status
     stock = unclaimed(pool, view.units)
-    counted = claims.counted(known, view.units)
+    counted = stock_claims.counted(known, view.units)
     said = verdict(pool, stock, trouble)
     return StockPoolStatus(
         phase=said.phase,

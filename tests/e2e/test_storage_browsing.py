@@ -7,7 +7,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from controller.gpustorage.accessor import DATA, PORT, SERVER
+from controller.gpustorage.resources.accessor import DATA, PORT, SERVER
 from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
 from hack.cluster.readiness import answers, until

@@ -11,8 +11,8 @@ from prometheus_client import CollectorRegistry
 
 from controller.caches import Caches
 from controller.kinds import GPU_UNITS, OPERATIONS
-from controller.lookup import Lookup
 from controller.namespaces import Namespaces
+from controller.object_reader import Lookup
 from controller.operation.reconciler import OperationReconciler
 from controller.operation.setup import control_loop
 from controller.runtime.cache.metrics import InformerMetrics

@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 
-from controller.gpustorage.accessor import DATA, PORT, SERVER
+from controller.gpustorage.resources.accessor import DATA, PORT, SERVER
 from hack.cluster.ports import HOST
 from tests.runner.ports import new_port
 from tests.support import http

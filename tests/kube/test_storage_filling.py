@@ -3,7 +3,7 @@
 import pytest
 
 from controller.config import StorageConfig
-from controller.gpustorage.prepare_job import RETRIES
+from controller.gpustorage.resources.prepare_job import RETRIES
 from shared.config.duration import Duration
 from tests.support.eventually import eventually
 from tests.support.gpu_storages import (

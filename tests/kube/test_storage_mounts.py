@@ -8,10 +8,10 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from controller.caches import Caches
-from controller.gpustorage.mounts import Mounts
-from controller.gpustorage.overtaken import OvertakenError
+from controller.gpustorage.errors import OvertakenError
+from controller.gpustorage.locks.lock_reconciler import Mounts
 from controller.kinds import GPU_STORAGES
-from controller.lookup import Lookup
+from controller.object_reader import Lookup
 from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.client import Client

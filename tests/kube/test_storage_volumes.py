@@ -5,19 +5,19 @@ from random import Random
 import pytest
 from prometheus_client import CollectorRegistry
 
+from controller.apply.applier import Sync
 from controller.caches import Caches
-from controller.gpustorage.overtaken import OvertakenError
-from controller.gpustorage.volumes import Volumes
+from controller.gpustorage.errors import OvertakenError
+from controller.gpustorage.volume_reconciler import Volumes
 from controller.kinds import GPU_STORAGES
-from controller.lookup import Lookup
-from controller.parts import storage_settings, unit_settings
+from controller.object_reader import Lookup
 from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.sync import Sync
+from controller.wiring import storage_settings, unit_settings
 from tests.support.eventually import eventually
 from tests.support.gpu_storages import (
     a_storage,

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.gpuunit.deployment import deployment
 from controller.gpuunit.labels import added_labels
-from controller.gpuunit.network_policy import network_policy
-from controller.gpuunit.service import service
+from controller.gpuunit.resources.deployment import deployment
+from controller.gpuunit.resources.network_policy import network_policy
+from controller.gpuunit.resources.service import service
 from controller.kinds import DEPLOYMENTS, GPU_UNITS, NETWORK_POLICIES, SERVICES
 from controller.runtime.client.client import Client
 from controller.runtime.client.kind import Kind, key_of

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from controller.gpuunit.deployment import deployment
-from controller.gpuunit.service import service
+from controller.gpuunit.resources.deployment import deployment
+from controller.gpuunit.resources.service import service
 from controller.kinds import DEPLOYMENTS, SERVICES
 from controller.runtime.client.kind import Kind, key_of
 from hack.cluster.admin import Admin, RefusedError

@@ -4,9 +4,16 @@ from random import Random
 
 from apiserver.gateway import AbsentError, ClusterError, Objects, Selection, StaleError
 from apiserver.resources import GPU_UNITS, OPERATIONS
-from controller.gpuunit import claim, seeding
-from controller.gpuunit.admission import Entry, Source, is_admitted, is_held_for, judge, source_of
-from controller.gpuunit.seeding import Listing
+from controller.gpuunit.handoff import claim_validity, seed_listing
+from controller.gpuunit.handoff.handoff_check import (
+    Entry,
+    Source,
+    is_admitted,
+    is_held_for,
+    judge,
+    source_of,
+)
+from controller.gpuunit.handoff.seed_listing import Listing
 from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
@@ -71,9 +78,9 @@ class ModelController:
             await self._delete(stock)
 
     async def _stock(self, stock: GPUUnit) -> None:
-        if not seeding.is_marked(stock):
+        if not seed_listing.is_marked(stock):
             operation_id = stock.metadata.annotations[wellknown.OPERATION_ID]
-            listing = seeding.judge(stock, await self._record(operation_id))
+            listing = seed_listing.judge(stock, await self._record(operation_id))
             if listing is Listing.STRAY:
                 return await self._delete(stock)
             if listing is Listing.LISTED:
@@ -81,12 +88,12 @@ class ModelController:
             return None
         if not stock.status.phase:
             await self._ready(stock)
-        if claim.is_claimed(stock):
+        if claim_validity.is_claimed(stock):
             await self._release_if_void(stock)
         return None
 
     async def _release_if_void(self, stock: GPUUnit) -> None:
-        record = await self._record(claim.claim_operation(stock))
+        record = await self._record(claim_validity.claim_operation(stock))
         uid = None
         if record is not None and record.status.objects:
             try:
@@ -94,8 +101,8 @@ class ModelController:
                 uid = (await self._client.get(GPU_UNITS, INSTANCE, made.name)).metadata.uid
             except AbsentError:
                 uid = None
-        if claim.void(stock, record, uid) is not None:
-            body = claim.release_patch(stock, None)
+        if claim_validity.void(stock, record, uid) is not None:
+            body = claim_validity.release_patch(stock, None)
             await self._client.patch(GPU_UNITS, STOCK, stock.metadata.name, body)
 
     async def _record(self, operation_id: str) -> Operation | None:

@@ -4,8 +4,8 @@ import msgspec
 
 from apiserver.gateway import AbsentError, ClusterError, Objects, Selection
 from apiserver.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS
-from controller.gpustorage.lock import is_void_for_operation, is_void_for_unit, made_unit
-from controller.gpuunit.storage_locks import is_confirmed, is_lock_of, wanted_lock
+from controller.gpustorage.locks.validity import is_void_for_operation, is_void_for_unit, made_unit
+from controller.gpuunit.storage_lock_ownership import is_confirmed, is_lock_of, wanted_lock
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from apiserver.commands import CreateUnit, SeedStock
 from apiserver.services.request_hash import request_hash
-from controller.gpuunit import claim
+from controller.gpuunit.handoff import claim_validity
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
@@ -82,7 +82,7 @@ def stock_is_neither_lost_nor_used_twice(rest: Rest) -> None:
 
 
 def nothing_stays_claimed(rest: Rest) -> None:
-    claimed = [unit.metadata.name for unit in rest.stock if claim.is_claimed(unit)]
+    claimed = [unit.metadata.name for unit in rest.stock if claim_validity.is_claimed(unit)]
     assert not claimed, f"claimed for ever: {claimed}"
 
 

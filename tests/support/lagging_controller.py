@@ -7,13 +7,13 @@ from typing import Any, TypeVar, cast
 
 from prometheus_client import CollectorRegistry
 
-from controller.parts import Assembly
 from controller.runtime.client.client import Client, Query
 from controller.runtime.client.connect import connected
 from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import Object
 from controller.runtime.client.rest import Stream
 from controller.runtime.clock import SystemClock
+from controller.wiring import Assembly
 from tests.support.lagging import LaggingWatch
 from tests.support.our_controller import FIELD_MANAGER, alone
 from tests.support.site import Site

@@ -7,12 +7,12 @@ from typing import TypeVar, cast
 
 from prometheus_client import CollectorRegistry
 
-from controller.parts import Assembly
 from controller.runtime.client.client import Client
 from controller.runtime.client.connect import connected
 from controller.runtime.client.rest import Call, RestClient, Stream
 from controller.runtime.clock import SystemClock
 from controller.runtime.errors import UnreachableError
+from controller.wiring import Assembly
 from tests.support.our_controller import FIELD_MANAGER, alone
 from tests.support.site import Site
 

@@ -9,9 +9,9 @@ import msgspec
 from prometheus_client import CollectorRegistry
 
 from controller.config import Config, NamespacesConfig
-from controller.parts import Assembly
 from controller.runtime.client.connect import connected
 from controller.runtime.clock import SystemClock
+from controller.wiring import Assembly
 from shared.config.address import Address
 from shared.config.leader_election import LeaderElectionConfig
 from tests.support.eventually import eventually

@@ -10,7 +10,7 @@ from apiserver.clock import Clock
 from apiserver.gateway import AbsentError, Cluster, StaleError
 from apiserver.resources import GPU_STORAGES, GPU_UNITS
 from apiserver.use_cases import Surroundings, UseCases
-from controller.gpuunit import claim
+from controller.gpuunit.handoff import claim_validity
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.support.callers import Callers
 from tests.support.faulty import Fault, Faulty
@@ -150,7 +150,7 @@ class Schedule:
         for _ in range(self._plan.discards):
             await self._pause()
             stock = (await self._look()).stock
-            chosen = self._chosen(each for each in stock if not claim.is_claimed(each))
+            chosen = self._chosen(each for each in stock if not claim_validity.is_claimed(each))
             if chosen and await self._deleted(chosen, chosen.metadata.resource_version):
                 self._discarded.add(chosen.metadata.uid)
 

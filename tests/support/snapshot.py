@@ -8,7 +8,7 @@ from apiserver.gateway import Objects, Selection
 from apiserver.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS, Object
 from apiserver.services.records import is_final
 from apiserver.use_cases import Surroundings
-from controller.gpuunit import claim
+from controller.gpuunit.handoff import claim_validity
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, OperationType
@@ -59,7 +59,7 @@ class Snapshot:
     def is_busy(self) -> bool:
         """Whether something is bound to change, or else is stuck."""
         is_going = any(each.metadata.deletion_timestamp for each in self.everything)
-        is_claimed = any(map(claim.is_claimed, self.stock))
+        is_claimed = any(map(claim_validity.is_claimed, self.stock))
         is_open = not all(map(is_final, self.records))
         return is_going or is_claimed or is_open or bool(self._holders - self._names)
 

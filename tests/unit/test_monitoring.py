@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 import yaml
 
-from controller.gpuunit.children import asked_for as asked_for_pod
+from controller.gpuunit.resources.children import asked_for as asked_for_pod
 from controller.gpuunit.workload import Workload
 from hack.local.home import ROOT
 from tests.support.gpu_units import a_unit
 from tests.support.monitoring import Asked, alerts, asked_for, shown
-from tests.unit.controller.gpuunit.golden_deployments import shipped_settings
+from tests.unit.controller.gpuunit.resources.golden_deployments import shipped_settings
 
 MANIFESTS = ROOT / "manifests"
 RUNBOOK = (ROOT / "docs" / "runbook.md").read_text()

@@ -16,16 +16,16 @@ from prometheus_client import CollectorRegistry
 from controller.caches import Caches
 from controller.gpustorage import setup as storages
 from controller.gpuunit import setup as units
-from controller.lookup import Lookup
+from controller.object_reader import Lookup
 from controller.operation.reconciler import OperationReconciler
-from controller.parts import NAME
 from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.cache.writer import Writer
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.reconcile import ReconcileError, Result
 from controller.stockpool.reconciler import StockPoolReconciler
+from controller.wiring import NAME
 from tests.support.gpu_units import settings
-from tests.unit.controller.gpustorage.kept import SETTINGS
+from tests.unit.controller.gpustorage.storage_objects import SETTINGS
 from tests.unit.golden.data import Case, cases
 from tests.unit.golden.recorded_cluster import RecordedCluster
 

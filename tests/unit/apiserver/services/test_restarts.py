@@ -13,8 +13,8 @@ from apiserver.commands import CreateUnit
 from apiserver.errors import InsufficientCapacityError
 from apiserver.gateway import ClusterAnswerError
 from apiserver.resources import GPU_UNITS, OPERATIONS
-from controller.gpuunit import claim
-from controller.gpuunit.admission import Entry, judge, source_of
+from controller.gpuunit.handoff import claim_validity
+from controller.gpuunit.handoff.handoff_check import Entry, judge, source_of
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.model.api import ModelAPI
@@ -40,7 +40,7 @@ async def failed(command: CreateUnit) -> ModelAPI:
     await api.run(api.replicas[0].units.create(command))
     status = {"phase": "Failed", "message": "conflict: exceeded quota", "objects": None}
     api.server.patch(OPERATIONS, SYSTEM, RECORD, {"status": status}, "status")
-    released = claim.release_patch(stock(api, "s-0"), None)
+    released = claim_validity.release_patch(stock(api, "s-0"), None)
     api.server.patch(GPU_UNITS, STOCK, "s-0", released, "")
     return api
 

@@ -14,7 +14,7 @@ from controller.stockpool.stock import is_outdated, is_ready, unclaimed
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
 from shared.v1alpha1.phases import UnitPhase
 from shared.v1alpha1.stockpool import StockPool
-from tests.unit.controller.stockpool.warm import a_pool, a_unit
+from tests.unit.controller.stockpool.pool_objects import a_pool, a_unit
 
 PROGRESSING = UnitPhase.PROGRESSING
 OLD = {"memory": "8Gi"}

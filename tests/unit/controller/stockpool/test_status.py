@@ -5,19 +5,19 @@ from datetime import UTC, datetime
 import pytest
 
 from controller.runtime.errors import ForbiddenError, InvalidError, ServerError
+from controller.stockpool.problems import of_answer, of_spec
+from controller.stockpool.snapshot import View
 from controller.stockpool.status import (
     LONGEST_BYTES,
     message_of,
     status,
     verdict,
 )
-from controller.stockpool.trouble import of_answer, of_spec
-from controller.stockpool.view import View
 from shared.k8s import merge_patch
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.phases import PoolPhase, UnitPhase
 from shared.v1alpha1.stockpool import StockPool
-from tests.unit.controller.stockpool.warm import a_pool, a_unit
+from tests.unit.controller.stockpool.pool_objects import a_pool, a_unit
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 LATER = datetime(2026, 11, 17, tzinfo=UTC)

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.gpuunit.trouble import node_trouble
+from controller.gpuunit.status.diagnosis import node_trouble
 from serverless.activator.moment import ms_of
 from serverless.activator.order import number_of, order
 from serverless.activator.worker import LOST_MS, Worker, WorkerState, worker

@@ -3,7 +3,7 @@
 import asyncio
 
 from controller.runtime.errors import ApiError, ForbiddenError
-from controller.stockpool.crew import HANDS, work_through
+from controller.runtime.loop.bounded import HANDS, work_through
 from tests.support.virtual_clock import settle
 
 

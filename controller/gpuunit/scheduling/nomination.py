@@ -1,0 +1,119 @@
+"""Where the pending pod of a unit shall go: to a place that the unit holds already.
+
+The scheduler keeps a freed GPU for the pod that is nominated to its node. So a place is passed on
+by nominating first and letting go afterwards; otherwise whoever is first in line would get it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from controller.status.pod_diagnosis import is_unschedulable
+from shared.k8s.node import Node, Taint
+from shared.k8s.pod import Pod
+from shared.k8s.quantity import Quantity
+from shared.v1alpha1.unit_resources import Toleration
+
+KEEPS_AWAY: Final = ("NoSchedule", "NoExecute")
+
+
+@dataclass(frozen=True, slots=True)
+class Nomination:
+    """A pod and the node that shall be kept for it."""
+
+    pod: Pod
+    node: str
+
+
+def nomination(
+    pending: Pod | None, claimed: Iterable[Pod], own: Iterable[Pod], nodes: Mapping[str, Node]
+) -> Nomination | None:
+    """The first place where the pod may go, once the scheduler found no other.
+
+    Of the claimed stock it gets the GPUs, whatever else it may lack there; a pod of the unit's own
+    would go for nothing unless it fits. None also where such a place is kept for it already.
+    """
+    if pending is None or not is_unschedulable(pending):
+        return None
+    passed_on = [holder for holder in claimed if asks_no_more_gpus(pending, holder)]
+    taken_over = [holder for holder in own if asks_no_more(pending, holder)]
+    places = map(place_of, (*passed_on, *taken_over))
+    found = [place for place in places if place in nodes and is_let_in(pending, nodes[place])]
+    if not found or pending.status.nominated_node_name in found:
+        return None
+    return Nomination(pending, found[0])
+
+
+def place_of(holder: Pod) -> str:
+    """The node that the pod is on, or that is kept for it."""
+    return holder.spec.node_name or holder.status.nominated_node_name
+
+
+def is_let_in(pod: Pod, node: Node) -> bool:
+    """Whether the node would take the pod if it had the room."""
+    return (
+        is_usable(node)
+        and all(node.metadata.labels.get(key) == at for key, at in pod.spec.node_selector.items())
+        and all(is_tolerated(taint, pod.spec.tolerations) for taint in node.spec.taints)
+    )
+
+
+def asks_no_more(pod: Pod, holder: Pod) -> bool:
+    """Whether the room of `holder` is enough for `pod`.
+
+    More than the holder has may be free on the node as well, but that is not ours to know.
+    """
+    return is_within(requests(pod), requests(holder))
+
+
+def asks_no_more_gpus(pod: Pod, holder: Pod) -> bool:
+    return is_within(gpus(pod), gpus(holder))
+
+
+def holds_nothing_for(holder: Pod, pod: Pod) -> bool:
+    """Whether `pod` asks for other GPUs than `holder` has: then it has no use for the place."""
+    asked = gpus(pod)
+    return bool(asked) and not asked.keys() & gpus(holder).keys()
+
+
+def is_within(asked: Mapping[str, Quantity], held: Mapping[str, Quantity]) -> bool:
+    return all(amount <= held.get(name, Quantity(0)) for name, amount in asked.items())
+
+
+def gpus(pod: Pod) -> dict[str, Quantity]:
+    """What it asks for besides cpu, memory and disk: such names have a domain."""
+    asked = requests(pod)
+    return {name: asked[name] for name in asked if "/" in name and asked[name] > Quantity(0)}
+
+
+def requests(pod: Pod) -> dict[str, Quantity]:
+    """What all containers that run side by side ask for together."""
+    total: dict[str, Quantity] = {}
+    for container in pod.spec.lasting:
+        for name, text in container.resources.requests.items():
+            nanos = total.get(name, Quantity(0)).nanos + Quantity.parse(text).nanos
+            total[name] = Quantity(nanos)
+    return total
+
+
+def is_usable(node: Node) -> bool:
+    return is_node_ready(node) and not node.spec.unschedulable
+
+
+def is_node_ready(node: Node) -> bool:
+    return any(found.type == "Ready" and found.status == "True" for found in node.status.conditions)
+
+
+def is_tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
+    return taint.effect not in KEEPS_AWAY or any(
+        tolerates(toleration, taint) for toleration in tolerations
+    )
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """As Kubernetes compares them: empty key and effect are every key and effect."""
+    return (
+        toleration.effect in ("", taint.effect)
+        and toleration.key in ("", taint.key)
+        and (toleration.operator == "Exists" or toleration.value == taint.value)
+    )

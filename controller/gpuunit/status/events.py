@@ -1,0 +1,65 @@
+"""What a change of status is worth telling people: pure, and nothing at rest."""
+
+from controller.status.events import Announcement
+from shared.k8s.conditions import condition_of
+from shared.k8s.meta import Condition
+from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
+from shared.v1alpha1.phases import UnitPhase
+from shared.v1alpha1.reasons import ConditionType, EventReason, UnitReason
+
+REASONS = {
+    UnitReason.INVALID_SPEC.value: EventReason.INVALID_SPEC,
+    UnitReason.ACCESS_CONFIG_INVALID.value: EventReason.INVALID_SPEC,
+    UnitReason.STORAGE_MOUNT_INVALID.value: EventReason.INVALID_SPEC,
+    UnitReason.SERVERLESS_CONFIG_INVALID.value: EventReason.INVALID_SPEC,
+    UnitReason.CHILD_CONFLICT.value: EventReason.CHILD_CONFLICT,
+}
+# Reasons for which a unit that is not ready is no news: it is on its way.
+QUIET = frozenset({UnitReason.UNIT_PROGRESSING.value, UnitReason.STOCK_NOT_READY.value})
+
+
+def ignored(stock: GPUUnit) -> Announcement | None:
+    """Once a generation: a reservation runs nothing of the user's."""
+    given = {
+        "image": stock.spec.image,
+        "template": stock.spec.template,
+        "access": stock.spec.access,
+        "storageMounts": stock.spec.storage_mounts,
+        "serverless": stock.spec.serverless,
+    }
+    names = [name for name, value in given.items() if value]
+    if not names or stock.status.observed_generation == stock.metadata.generation:
+        return None
+    return Announcement(True, EventReason.IGNORED, f"stock ignores {', '.join(names)}")
+
+
+def announcement(old: GPUUnitStatus, new: GPUUnitStatus) -> Announcement | None:
+    """What to say when `old` becomes `new`; only a new reason is news, a new text is not."""
+    before = condition_of(old.conditions, ConditionType.READY)
+    after = condition_of(new.conditions, ConditionType.READY)
+    if after is None or (before is not None and is_same_news(before, after)):
+        return None
+    if after.reason == UnitReason.STOCK_CLAIMED:
+        return Announcement(False, EventReason.CLAIMED, after.message)
+    if after.status == "True":
+        was_ready = before is not None and before.status == "True"
+        return None if was_ready else Announcement(False, EventReason.READY, after.message)
+    if new.phase == UnitPhase.FAILED:
+        reason = REASONS.get(after.reason, EventReason.FAILED)
+        return Announcement(True, reason, f"{after.reason}: {after.message}")
+    if after.reason in QUIET and not is_setback(before, after):
+        return None
+    return Announcement(True, EventReason.NOT_READY, f"{after.reason}: {after.message}")
+
+
+def is_setback(before: Condition | None, after: Condition) -> bool:
+    """Whether it was ready for the same spec: otherwise a new one is being rolled out."""
+    return (
+        before is not None
+        and before.status == "True"
+        and before.observed_generation == after.observed_generation
+    )
+
+
+def is_same_news(before: Condition, after: Condition) -> bool:
+    return (before.status, before.reason) == (after.status, after.reason)

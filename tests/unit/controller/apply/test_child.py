@@ -1,0 +1,119 @@
+"""What is to be done about a child follows from what it is and what it shall be."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from controller.apply.child import Child, Step, child, next_step, was_accepted
+from controller.gpuunit.resources.service import service
+from controller.kinds import SERVICES
+from shared.k8s.service import Service
+from shared.v1alpha1.reasons import UnitReason
+from tests.support.gpu_units import a_unit
+
+PORTS: dict[str, Any] = {"ports": [{"name": "http", "port": 80}]}
+UNIT = a_unit(template=PORTS)
+OTHER_KIND = {"apiVersion": "v1", "kind": "ConfigMap", "name": "one", "uid": "u"}
+
+
+def wanted(live: Service | None = None, **template: Any) -> Child:
+    body = service(a_unit(template=template or PORTS))
+    assert body is not None
+    return child(SERVICES, body, live, UnitReason.SERVICE_SYNC_FAILED)
+
+
+def live(*, spec: dict[str, Any] | None = None, **metadata: Any) -> Service:
+    """The Service as it was applied, with changes."""
+    body = wanted().body
+    changed = {
+        **body,
+        "metadata": {**body["metadata"], **metadata},
+        "spec": {**body["spec"], "clusterIP": "10.0.0.1", **(spec or {})},
+    }
+    return msgspec.convert(changed, Service)
+
+
+def owners(**changes: Any) -> dict[str, Any]:
+    (owner,) = wanted().body["metadata"]["ownerReferences"]
+    return {"ownerReferences": [{**owner, **changes}]}
+
+
+def test_a_child_that_is_not_there_is_made() -> None:
+    assert next_step(wanted()) is Step.CREATE
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(live(), id="as it was made"),
+        pytest.param(live(spec={"sessionAffinity": "ClientIP"}), id="with a field of others"),
+        pytest.param(
+            live(spec={"ports": [*wanted().body["spec"]["ports"], {"port": 9, "protocol": "TCP"}]}),
+            id="with a port of others",
+        ),
+        pytest.param(
+            live(labels={**wanted().body["metadata"]["labels"], "team": "blue"}),
+            id="with a label of others",
+        ),
+    ],
+)
+def test_nothing_is_done_where_all_that_we_want_is_there(found: Service) -> None:
+    assert next_step(wanted(found)) is Step.NOTHING
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(live(spec={"type": "NodePort"}), id="a changed field"),
+        pytest.param(live(spec={"ports": []}), id="a removed port"),
+        pytest.param(
+            live(spec={"selector": {**wanted().body["spec"]["selector"], "app": "x"}}),
+            id="a selector with a key more",
+        ),
+        pytest.param(live(labels={}), id="removed labels"),
+        pytest.param(live(annotations={}), id="a removed hash"),
+    ],
+)
+def test_drift_is_corrected(found: Service) -> None:
+    assert next_step(wanted(found)) is Step.UPDATE
+
+
+def test_what_we_want_no_more_is_seen_by_the_hash() -> None:
+    both: dict[str, Any] = {"ports": [*PORTS["ports"], {"name": "stats", "port": 90}]}
+    before = msgspec.convert(dict(wanted(**both).body), Service)
+    assert next_step(wanted(before)) is Step.UPDATE
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(live(ownerReferences=[]), id="nobody's"),
+        pytest.param(live(ownerReferences=[{**OTHER_KIND, "controller": True}]), id="another's"),
+        pytest.param(live(**owners(controller=False)), id="ours, and not controlled"),
+        pytest.param(live(**owners(name="two", uid="u")), id="another unit's"),
+    ],
+)
+def test_a_child_of_somebody_else_is_a_conflict(found: Service) -> None:
+    assert next_step(wanted(found)) is Step.CONFLICT
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(live(**owners(uid="earlier")), id="of an earlier unit of this name"),
+        pytest.param(live(deletionTimestamp="now"), id="on its way out"),
+    ],
+)
+def test_a_child_that_goes_is_waited_for(found: Service) -> None:
+    assert next_step(wanted(found)) is Step.WAIT
+
+
+def test_a_body_was_accepted_if_it_is_what_was_applied_last() -> None:
+    assert was_accepted(wanted(live(spec={"ports": []})))
+    assert not was_accepted(wanted())
+    assert not was_accepted(wanted(live(), ports=[{"name": "http", "port": 81}]))
+
+
+def test_a_child_is_called_by_kind_and_name() -> None:
+    assert wanted().name == "Service unit-one"

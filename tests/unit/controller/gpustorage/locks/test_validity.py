@@ -1,0 +1,125 @@
+"""Whether a lock still stands."""
+
+import msgspec
+import pytest
+
+from controller.gpustorage.locks.validity import (
+    is_void_for_filling,
+    is_void_for_operation,
+    is_void_for_unit,
+    made_unit,
+    pod_labels_of,
+)
+from shared.v1alpha1.gpustorage import GPUStorage
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.storage_lock import StorageLock, freeing, guarding, lock_of, taking
+from tests.support.gpu_units import a_unit
+from tests.support.records import a_record, made
+from tests.unit.controller.gpustorage.storage_objects import FILL, a_storage
+
+MOUNT = [{"name": "data", "mountPath": "/data"}]
+HELD = StorageLock(unit="one", uid="uid-of-one")
+FILLING = StorageLock(prepare="data", uid="uid-of-data", operation="r1")
+
+
+def seen(unit: GPUUnit, observed: int) -> GPUUnit:
+    meta = msgspec.structs.replace(unit.metadata, generation=2)
+    status = msgspec.structs.replace(unit.status, observed_generation=observed)
+    return msgspec.structs.replace(unit, metadata=meta, status=status)
+
+
+@pytest.mark.parametrize(
+    ("unit", "is_void"),
+    [
+        (None, True),
+        (seen(a_unit(storageMounts=MOUNT), 2), False),
+        (seen(a_unit(storageMounts=MOUNT), 1), False),
+        (seen(a_unit(), 2), True),
+        (seen(a_unit(), 1), False),
+    ],
+)
+def test_a_units_lock_stands_while_it_mounts_the_storage(
+    unit: GPUUnit | None, is_void: bool
+) -> None:
+    assert is_void_for_unit(HELD, "data", unit) is is_void
+
+
+def test_a_unit_of_the_same_name_is_not_the_holder() -> None:
+    assert is_void_for_unit(StorageLock(unit="one", uid="another"), "data", a_unit())
+
+
+def test_an_operations_lock_stands_while_it_may_make_a_unit() -> None:
+    assert is_void_for_operation(None)
+    assert is_void_for_operation(a_record(phase="Failed"))
+    assert not is_void_for_operation(a_record(phase="Running"))
+    assert not is_void_for_operation(a_record(phase="Succeeded"))
+
+
+def test_a_finished_operation_names_its_unit() -> None:
+    assert made_unit(a_record(phase="Succeeded", objects=[made("u")])) == "u"
+    assert made_unit(a_record(phase="Running", objects=[made("u")])) == ""
+    assert made_unit(None) == ""
+
+
+def filled(phase: str, attempt: str = "r1", **metadata: str) -> GPUStorage:
+    status = {"prepare": {"phase": phase, "recoveredBy": attempt}}
+    return a_storage(prepare=FILL, status=status, metadata=metadata)
+
+
+@pytest.mark.parametrize(
+    ("target", "has_job", "is_void"),
+    [
+        (None, False, True),
+        (filled("Pending"), False, False),
+        (filled("Running"), True, False),
+        (filled("Succeeded"), True, True),
+        (filled("Failed"), True, True),
+        (filled("Pending", "r2"), False, True),
+        (filled("Running", uid="another"), True, True),
+        (filled("Running", deletionTimestamp="2026-01-01T00:00:00Z"), True, False),
+        (filled("Running", deletionTimestamp="2026-01-01T00:00:00Z"), False, True),
+    ],
+)
+def test_a_fillings_lock_stands_until_the_attempt_is_over(
+    target: GPUStorage | None, has_job: bool, is_void: bool
+) -> None:
+    assert is_void_for_filling(FILLING, target, has_job=has_job) is is_void
+
+
+def test_a_lock_is_written_and_read() -> None:
+    meta = a_storage(metadata={"resourceVersion": "7", "finalizers": ["other"]}).metadata
+    patch = taking(meta, HELD)["metadata"]
+    assert lock_of(patch["annotations"]) == HELD
+    assert (patch["uid"], patch["resourceVersion"]) == ("uid-of-data", "7")
+    assert patch["finalizers"] == ["other", "runtime.lokiwager.io/mount-protection"]
+
+
+def test_taking_twice_guards_once_and_freeing_leaves_what_others_want() -> None:
+    guarded = {"finalizers": ["runtime.lokiwager.io/mount-protection", "other"]}
+    meta = a_storage(metadata=guarded).metadata
+    assert guarding(meta)["metadata"]["finalizers"] == guarded["finalizers"]
+    freed = freeing(meta)["metadata"]
+    assert freed["finalizers"] == ["other"]
+    assert freed["annotations"] == {"runtime.lokiwager.io/mounted-by": None}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"unit": 1}'])
+def test_a_lock_that_cannot_be_read_is_nobodys(text: str) -> None:
+    assert lock_of({"runtime.lokiwager.io/mounted-by": text}) == StorageLock()
+
+
+def test_no_annotation_is_no_lock() -> None:
+    assert lock_of({}) is None
+
+
+@pytest.mark.parametrize(
+    ("lock", "labels"),
+    [
+        (HELD, "runtime.lokiwager.io/unit=one"),
+        (FILLING, "runtime.lokiwager.io/storage=data"),
+        (StorageLock(), ""),
+        (None, ""),
+    ],
+)
+def test_the_pods_of_a_holder_are_found_by_its_name(lock: StorageLock | None, labels: str) -> None:
+    assert pod_labels_of(lock) == labels

@@ -1,0 +1,41 @@
+"""The Deployment of a unit keeps one pod, and its place."""
+
+from controller.gpuunit.labels import child_metadata
+from controller.gpuunit.resources.deployment import deployment
+from controller.gpuunit.resources.pod import pod_template
+from tests.support.gpu_units import STOCK, a_unit, settings
+
+
+def test_an_active_unit_keeps_its_pod_until_the_next_one_runs() -> None:
+    unit, labels = a_unit(), {"team": "a"}
+    assert deployment(unit, settings(), labels, giving_way=False) == {
+        "metadata": child_metadata(unit, "unit-one"),
+        "spec": {
+            "replicas": 1,
+            "revisionHistoryLimit": 2,
+            "selector": {"matchLabels": {"runtime.lokiwager.io/unit": "one"}},
+            "strategy": {
+                "type": "RollingUpdate",
+                "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0},
+            },
+            "template": pod_template(unit, settings(), labels),
+        },
+    }
+
+
+def test_a_unit_that_gives_way_lets_its_old_pod_go_first() -> None:
+    before = deployment(a_unit(), settings(), {}, giving_way=False)["spec"]
+    after = deployment(a_unit(), settings(), {}, giving_way=True)["spec"]
+    assert after.pop("strategy")["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 1}
+    del before["strategy"]
+    assert after == before
+
+
+def test_stock_is_replaced_in_its_place() -> None:
+    stock = deployment(a_unit(namespace=STOCK), settings(), {}, giving_way=False)
+    assert stock["spec"]["strategy"] == {"type": "Recreate"}
+
+
+def test_long_names_are_cut() -> None:
+    made = deployment(a_unit("a" * 63), settings(), {}, giving_way=False)
+    assert len(made["metadata"]["name"]) == 63

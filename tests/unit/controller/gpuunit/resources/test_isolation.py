@@ -1,0 +1,53 @@
+"""What the shipped policies of the namespaces leave to a unit whose own policy is gone."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import yaml
+
+from controller.gpuunit.resources.children import asked_for
+from controller.gpuunit.resources.network_policy import network_policy
+from controller.gpuunit.workload import Workload
+from hack.local.home import ROOT
+from shared.v1alpha1.gpuunit import GPUUnit
+from tests.support.gpu_units import STOCK, a_unit
+from tests.unit.controller.gpuunit.resources.golden_deployments import shipped_settings
+
+FOLDER = ROOT / "manifests" / "isolation"
+FILES = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())["resources"]
+SHIPPED = [each for name in FILES for each in yaml.safe_load_all((FOLDER / name).read_text())]
+
+UNITS = {
+    "reservation": a_unit(namespace=STOCK, template={"ports": [{"name": "http", "port": 80}]}),
+    "unit": a_unit(template={"ports": [{"name": "http", "port": 80}]}),
+    "worker": a_unit(serverless={"requestID": "echo"}),
+}
+
+
+def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """As the two kinds of selectors that are shipped do."""
+    wanted, present = selector.get("matchLabels", {}), selector.get("matchExpressions", [])
+    assert all(each["operator"] == "Exists" for each in present)
+    return wanted.items() <= labels.items() and all(each["key"] in labels for each in present)
+
+
+def holding_for(unit: GPUUnit) -> list[dict[str, Any]]:
+    pod = asked_for(unit, shipped_settings(), None, Workload())["spec"]["template"]["metadata"][
+        "labels"
+    ]
+    return [
+        each["spec"]
+        for each in SHIPPED
+        if each["metadata"]["namespace"] == unit.metadata.namespace
+        and selects(each["spec"]["podSelector"], pod)
+    ]
+
+
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
+def test_a_unit_that_ends_reaches_what_it_has_reached_and_nobody_reaches_it(unit: GPUUnit) -> None:
+    policies, own = holding_for(unit), network_policy(unit, shipped_settings())["spec"]
+
+    assert [rule for each in policies for rule in each.get("egress", [])] == own.get("egress", [])
+    assert [rule for each in policies for rule in each.get("ingress", [])] == []
+    assert {way for each in policies for way in each["policyTypes"]} == {"Ingress", "Egress"}

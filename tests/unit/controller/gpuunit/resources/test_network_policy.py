@@ -1,0 +1,53 @@
+"""A unit talks with nobody in the cluster but DNS, and is reached on its ports alone."""
+
+from dataclasses import replace
+
+from controller.gpuunit.labels import child_metadata
+from controller.gpuunit.resources.network_policy import network_policy
+from tests.support.gpu_units import FULL, STOCK, a_unit, settings
+
+DNS = {
+    "to": [
+        {"namespaceSelector": {}},
+        {"ipBlock": {"cidr": "169.254.20.10/32"}},
+        {"ipBlock": {"cidr": "169.254.25.10/32"}},
+    ],
+    "ports": [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}],
+}
+PUBLIC = {
+    "to": [
+        {"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8", "169.254.0.0/16"]}},
+        {"ipBlock": {"cidr": "::/0", "except": ["fc00::/7"]}},
+    ]
+}
+BOTH_WAYS = {
+    "podSelector": {"matchLabels": {"runtime.lokiwager.io/unit": "one"}},
+    "policyTypes": ["Ingress", "Egress"],
+}
+
+
+def test_stock_talks_with_nobody() -> None:
+    stock = a_unit(namespace=STOCK, **FULL)
+    assert network_policy(stock, settings()) == {
+        "metadata": child_metadata(stock, "egress-one"),
+        "spec": BOTH_WAYS,
+    }
+
+
+def test_an_active_unit_is_reached_on_its_ports_and_reaches_public_addresses() -> None:
+    declared = [{"protocol": "TCP", "port": 8000}, {"protocol": "UDP", "port": 9000}]
+    assert network_policy(a_unit(**FULL), settings())["spec"] == {
+        **BOTH_WAYS,
+        "ingress": [{"ports": declared}],
+        "egress": [DNS, PUBLIC],
+    }
+
+
+def test_without_ports_nothing_comes_in() -> None:
+    assert network_policy(a_unit(), settings())["spec"] == {**BOTH_WAYS, "egress": [DNS, PUBLIC]}
+
+
+def test_a_family_without_private_ranges_has_no_exceptions() -> None:
+    open_settings = replace(settings(), private_ranges=("10.0.0.0/8",))
+    _, public = network_policy(a_unit(), open_settings)["spec"]["egress"]
+    assert public["to"][1] == {"ipBlock": {"cidr": "::/0"}}

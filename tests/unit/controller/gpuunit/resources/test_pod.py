@@ -1,0 +1,229 @@
+"""The pod of a unit holds its place, or runs the user's program in it."""
+
+from typing import Any
+
+import pytest
+
+from controller.gpuunit.resources.pod import pod_template
+from shared.v1alpha1 import wellknown
+from shared.v1alpha1.validation.mount_path import SHARED_MEMORY
+from tests.support.gpu_units import FULL, STOCK, a_unit, settings
+
+LABELS = {
+    "runtime.lokiwager.io/unit": "one",
+    "app.kubernetes.io/name": "gpu-unit",
+    "app.kubernetes.io/managed-by": "gpu-runtime",
+}
+LOCKED_DOWN = {
+    "automountServiceAccountToken": False,
+    "enableServiceLinks": False,
+    "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
+}
+UNPRIVILEGED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+RESOURCES = {"cpu": "4", "memory": "16Gi", "nvidia.com/gpu": "2"}
+PLACE = {
+    "nodeSelector": {"zone": "a"},
+    "tolerations": [{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}],
+}
+GIVEN = [
+    {"name": "UNIT_NAME", "value": "one"},
+    {"name": "SPEC_NAME", "value": "g1.1"},
+    {"name": "GPU_COUNT", "value": "0"},
+    {"name": "MEMORY_LIMIT", "value": "16Gi"},
+]
+
+
+def pod(**unit: Any) -> dict[str, Any]:
+    spec: dict[str, Any] = pod_template(a_unit(**unit), settings(), {})["spec"]
+    return spec
+
+
+def container(**unit: Any) -> dict[str, Any]:
+    (found,) = pod(**unit)["containers"]
+    return dict(found)
+
+
+def test_stock_holds_its_place_and_ignores_the_workload() -> None:
+    stock = a_unit(namespace=STOCK, annotations={wellknown.ADMITTED: "node-1"}, **FULL)
+    assert pod_template(stock, settings(), {}) == {
+        "metadata": {"labels": LABELS},
+        "spec": {
+            **LOCKED_DOWN,
+            **PLACE,
+            "priorityClassName": "gpu-runtime-stock",
+            "terminationGracePeriodSeconds": 1,
+            "containers": [
+                {
+                    "name": "unit",
+                    "image": "example/pause:1",
+                    "resources": {"requests": RESOURCES, "limits": RESOURCES},
+                    "securityContext": UNPRIVILEGED,
+                }
+            ],
+        },
+    }
+
+
+def test_an_active_unit_runs_the_user_s_program() -> None:
+    unit = a_unit(annotations={wellknown.ADMITTED: "node-1"}, **FULL)
+    assert pod_template(unit, settings(), {}) == {
+        "metadata": {"labels": LABELS},
+        "spec": {
+            **LOCKED_DOWN,
+            **PLACE,
+            "priorityClassName": "gpu-runtime-active",
+            "imagePullSecrets": [{"name": "registry"}],
+            "affinity": {
+                "nodeAffinity": {
+                    "preferredDuringSchedulingIgnoredDuringExecution": [
+                        {
+                            "weight": 100,
+                            "preference": {
+                                "matchFields": [
+                                    {
+                                        "key": "metadata.name",
+                                        "operator": "In",
+                                        "values": ["node-1"],
+                                    }
+                                ]
+                            },
+                        }
+                    ]
+                }
+            },
+            "volumes": [
+                {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}},
+                {"name": "storage-models", "persistentVolumeClaim": {"claimName": "models"}},
+                {"name": "storage-work", "persistentVolumeClaim": {"claimName": "work"}},
+            ],
+            "containers": [
+                {
+                    "name": "unit",
+                    "image": "example/user:1",
+                    "command": ["serve"],
+                    "args": ["--port", "8000"],
+                    "env": [
+                        {"name": "UNIT_NAME", "value": "one"},
+                        {"name": "SPEC_NAME", "value": "g1.1"},
+                        {"name": "GPU_COUNT", "value": "2"},
+                        {"name": "MEMORY_LIMIT", "value": "16Gi"},
+                        {"name": "MODE", "value": "fast"},
+                        {
+                            "name": "TOKEN",
+                            "valueFrom": {"secretKeyRef": {"name": "keys", "key": "token"}},
+                        },
+                    ],
+                    "ports": [
+                        {"name": "http", "containerPort": 8000, "protocol": "TCP"},
+                        {"name": "stats", "containerPort": 9000, "protocol": "UDP"},
+                    ],
+                    "volumeMounts": [
+                        {"name": "shared-memory", "mountPath": SHARED_MEMORY},
+                        {"name": "storage-models", "mountPath": "/models", "readOnly": True},
+                        {"name": "storage-work", "mountPath": "/work"},
+                    ],
+                    "resources": {"requests": RESOURCES, "limits": RESOURCES},
+                    "securityContext": UNPRIVILEGED,
+                }
+            ],
+        },
+    }
+
+
+def test_what_is_not_asked_for_is_not_there() -> None:
+    assert pod() == {
+        **LOCKED_DOWN,
+        "priorityClassName": "gpu-runtime-active",
+        "volumes": [
+            {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}
+        ],
+        "containers": [
+            {
+                "name": "unit",
+                "image": "example/user:1",
+                "env": GIVEN,
+                "volumeMounts": [{"name": "shared-memory", "mountPath": SHARED_MEMORY}],
+                "resources": {"requests": {"memory": "16Gi"}, "limits": {"memory": "16Gi"}},
+                "securityContext": UNPRIVILEGED,
+            }
+        ],
+    }
+
+
+def test_the_caller_s_labels_are_on_the_pod_and_ours_win() -> None:
+    theirs = {"sim.local/mode": "slow", wellknown.UNIT_LABEL: "another"}
+    template = pod_template(a_unit(), settings(), theirs)
+    assert template["metadata"]["labels"] == {"sim.local/mode": "slow", **LABELS}
+
+
+@pytest.mark.parametrize(
+    ("written", "canonical"),
+    [
+        ("0.5Gi", "512Mi"),
+        ("1024Mi", "1Gi"),
+        ("1000Mi", "1000Mi"),
+        ("1e9", "1G"),
+        ("+1.5G", "1500M"),
+    ],
+)
+def test_amounts_are_written_as_the_server_writes_them(written: str, canonical: str) -> None:
+    assert container(memory=written)["resources"]["limits"]["memory"] == canonical
+
+
+def test_amounts_are_rounded_up_to_thousandths_as_the_server_does() -> None:
+    limits = container(cpu="1u", memory="1.0000000001Gi")["resources"]["limits"]
+    assert limits == {"cpu": "1m", "memory": "1073741824108m"}
+
+
+def test_an_amount_that_only_reads_differently_changes_no_resources() -> None:
+    assert container(cpu="1000m")["resources"] == container(cpu="1")["resources"]
+
+
+def test_gpus_are_asked_for_under_their_own_name() -> None:
+    limits = container(gpu=1000, gpuResource="example.com/gpu")["resources"]["limits"]
+    assert limits == {"memory": "16Gi", "example.com/gpu": "1k"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "size"),
+    [
+        ({"memory": "16Gi"}, "8Gi"),
+        ({"memory": "1"}, "1"),
+        ({"memory": "3"}, "2"),
+        ({"memory": "16Gi", "shmSize": "0.5Gi"}, "512Mi"),
+    ],
+)
+def test_shared_memory_is_half_of_the_memory_unless_told(asked: dict[str, Any], size: str) -> None:
+    (volume,) = pod(**asked)["volumes"]
+    assert volume["emptyDir"]["sizeLimit"] == size
+
+
+@pytest.mark.parametrize(
+    "path", [SHARED_MEMORY, f"{SHARED_MEMORY}/", "/dev//shm", f"/x/..{SHARED_MEMORY}"]
+)
+def test_a_mount_of_the_user_s_replaces_the_shared_memory(path: str) -> None:
+    spec = pod(storageMounts=[{"name": "fast", "mountPath": path}])
+    assert [volume["name"] for volume in spec["volumes"]] == ["storage-fast"]
+    mounts = spec["containers"][0]["volumeMounts"]
+    assert mounts == [{"name": "storage-fast", "mountPath": SHARED_MEMORY}]
+
+
+def test_volumes_of_long_names_stay_apart_and_within_the_limit() -> None:
+    long = ["a" * 62 + end for end in "xy"]
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in long]
+    volumes = pod(storageMounts=mounts)["volumes"][1:]
+    assert [volume["persistentVolumeClaim"]["claimName"] for volume in volumes] == long
+    names = {volume["name"] for volume in volumes}
+    assert len(names) == 2
+    assert max(map(len, names)) <= 63
+
+
+def test_the_user_s_own_value_wins() -> None:
+    envs = [{"name": "GPU_COUNT", "value": "7"}, {"name": "UNIT_NAME"}]
+    found = container(template={"envs": envs})["env"]
+    assert found == [GIVEN[1], GIVEN[3], {"name": "GPU_COUNT", "value": "7"}, {"name": "UNIT_NAME"}]
+
+
+@pytest.mark.parametrize("annotations", [{}, {wellknown.ADMITTED: ""}])
+def test_without_a_node_to_prefer_there_is_no_affinity(annotations: dict[str, str]) -> None:
+    assert "affinity" not in pod(annotations=annotations)

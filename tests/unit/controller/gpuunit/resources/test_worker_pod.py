@@ -1,0 +1,185 @@
+"""The pod of a worker has its sidecar; the pods of all other units are what they always were."""
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from controller.gpuunit.resources.deployment import deployment
+from controller.gpuunit.resources.network_policy import network_policy
+from controller.gpuunit.resources.pod import pod_template
+from controller.runtime.digest import digest
+from shared.invocation.queue_names import QueueNames
+from shared.v1alpha1 import wellknown
+from tests.support.gpu_units import FULL, STOCK, a_unit, settings
+
+WORKER: dict[str, Any] = {"serverless": {"requestID": "echo", "concurrency": 8}}
+FOLDER = "/var/run/gpu-runtime"
+SOCKET = {"name": "framework-socket", "mountPath": FOLDER}
+QUEUE_POLICY = {
+    "to": [
+        {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "runtime-system"}},
+            "podSelector": {"matchLabels": {"app.kubernetes.io/name": "nats"}},
+        }
+    ],
+    "ports": [{"protocol": "TCP", "port": 4222}],
+}
+# What units without workers get: another first digest restarts the pods of users.
+BEFORE_WORKERS = {
+    "plain": (a_unit(), "43ba01001afedc68", "ff051b4b6afc8c28"),
+    "full": (
+        a_unit(annotations={wellknown.ADMITTED: "node-1"}, **FULL),
+        "de166c6e7d991a66",
+        "fba3ea534e503c8f",
+    ),
+    "stock": (a_unit(namespace=STOCK, **FULL), "446b5a9084603dea", "aad2860142e4c656"),
+}
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    found: dict[str, Any] = pod_template(a_unit(**spec), settings(), {})["spec"]
+    return found
+
+
+def sidecar(**spec: Any) -> dict[str, Any]:
+    (found,) = pod(**spec)["initContainers"]
+    return dict(found)
+
+
+def environment(container: dict[str, Any]) -> dict[str, str]:
+    return {each["name"]: each["value"] for each in container["env"]}
+
+
+@pytest.mark.parametrize("kind", BEFORE_WORKERS)
+def test_units_that_are_no_workers_are_applied_as_before(kind: str) -> None:
+    unit, workload, policy = BEFORE_WORKERS[kind]
+    assert digest(deployment(unit, settings(), {}, giving_way=False)) == workload
+    assert digest(network_policy(unit, settings())) == policy
+
+
+def test_stock_has_no_worker() -> None:
+    assert pod(namespace=STOCK, **WORKER) == pod(namespace=STOCK)
+
+
+def test_the_worker_is_a_native_sidecar_with_everything_that_it_needs() -> None:
+    assert sidecar(**WORKER) == {
+        "name": "worker",
+        "image": "example/worker:1",
+        "restartPolicy": "Always",
+        "command": ["python", "-m", "serverless.worker"],
+        "env": [
+            {"name": "GPU_RUNTIME_REQUEST_ID", "value": "echo"},
+            {"name": "GPU_RUNTIME_WORKER", "value": "one"},
+            {"name": "GPU_RUNTIME_CONCURRENCY", "value": "8"},
+            {"name": "GPU_RUNTIME_TIMEOUT_SECONDS", "value": "300"},
+            {"name": "GPU_RUNTIME_SOCKET", "value": f"{FOLDER}/framework.sock"},
+            {"name": "GPU_RUNTIME_INVOKE_PATH", "value": "/invoke"},
+            {"name": "GPU_RUNTIME_HEALTH_PATH", "value": "/healthz"},
+            {"name": "GPU_RUNTIME_QUEUE_SECRET", "value": "/etc/gpu-runtime/queue"},
+            {"name": "GPU_RUNTIME_HTTP_ADDR", "value": "0.0.0.0:9809"},
+        ],
+        "ports": [{"name": "worker", "containerPort": 9809, "protocol": "TCP"}],
+        "readinessProbe": {
+            "httpGet": {"path": "/readyz", "port": 9809},
+            "periodSeconds": 2,
+            "timeoutSeconds": 5,
+        },
+        "livenessProbe": {
+            "httpGet": {"path": "/healthz", "port": 9809},
+            "periodSeconds": 10,
+            "timeoutSeconds": 5,
+        },
+        "resources": {
+            "requests": {"cpu": "100m", "memory": "256Mi"},
+            "limits": {"cpu": "100m", "memory": "256Mi"},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+            "runAsNonRoot": True,
+            "runAsUser": 10809,
+            "runAsGroup": 10809,
+        },
+        "volumeMounts": [
+            SOCKET,
+            {"name": "queue", "mountPath": "/etc/gpu-runtime/queue", "readOnly": True},
+        ],
+    }
+
+
+def test_the_rest_of_the_pod_is_the_unit_s_own_and_what_the_two_share() -> None:
+    alone, together = pod(**FULL), pod(**FULL, **WORKER)
+    (program,), (drained,) = alone["containers"], together["containers"]
+    given = environment(sidecar(**WORKER))
+    told = [{"name": name, "value": given[name]} for name in given if name in PLACE]
+    assert drained == {
+        **program,
+        "env": [*program["env"][:4], *told, *program["env"][4:]],
+        "volumeMounts": [*program["volumeMounts"], SOCKET],
+        "lifecycle": {"preStop": {"httpGet": {"path": "/drain", "port": 9809}}},
+    }
+    assert together == {
+        **alone,
+        "securityContext": {
+            **alone["securityContext"],
+            "fsGroup": 10809,
+            "fsGroupChangePolicy": "OnRootMismatch",
+        },
+        "terminationGracePeriodSeconds": 330,
+        "initContainers": together["initContainers"],
+        "containers": [drained],
+        "volumes": [
+            *alone["volumes"],
+            {"name": "framework-socket", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+            {"name": "queue", "secret": {"secretName": "queue-echo", "defaultMode": 0o440}},
+        ],
+    }
+
+
+PLACE = ("GPU_RUNTIME_SOCKET", "GPU_RUNTIME_INVOKE_PATH", "GPU_RUNTIME_HEALTH_PATH")
+
+
+def test_the_program_never_sees_the_credentials_of_the_queue() -> None:
+    (program,) = pod(**WORKER)["containers"]
+    assert "queue" not in {mount["name"] for mount in program["volumeMounts"]}
+
+
+@pytest.mark.parametrize(("timeout", "grace"), [(1, 31), (300, 330), (3570, 3600)])
+def test_the_grace_period_lets_one_run_finish(timeout: int, grace: int) -> None:
+    asked = {"requestID": "echo", "timeoutSeconds": timeout}
+    assert pod(serverless=asked)["terminationGracePeriodSeconds"] == grace
+
+
+def test_a_framework_elsewhere_moves_the_socket_of_both() -> None:
+    framework = {"socketPath": "/run/mine/f.sock", "invokePath": "/go", "healthPath": "/ok"}
+    spec = pod(serverless={"requestID": "echo", "framework": framework})
+    for container in (*spec["initContainers"], *spec["containers"]):
+        paths = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+        assert paths["framework-socket"] == "/run/mine"
+        assert [environment(container)[name] for name in PLACE] == list(framework.values())
+
+
+def test_other_names_at_the_queue_are_told_to_the_worker() -> None:
+    queue_names = QueueNames(prefix="elsewhere")
+    known = settings()
+    others = replace(known, sidecar=replace(known.sidecar, queue_names=queue_names))
+    (found,) = pod_template(a_unit(**WORKER), others, {})["spec"]["initContainers"]
+    told = environment(found)["GPU_RUNTIME_QUEUE_NAMES"]
+    assert msgspec.json.decode(told, type=QueueNames) == queue_names
+
+
+def test_a_worker_may_also_reach_the_queue_and_be_asked_for_its_metrics() -> None:
+    alone, worker = (network_policy(a_unit(**spec), settings())["spec"] for spec in ({}, WORKER))
+    collectors = {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}
+    metrics = {
+        "from": [{"namespaceSelector": collectors}],
+        "ports": [{"protocol": "TCP", "port": 9809}],
+    }
+    assert worker == {
+        **alone,
+        "ingress": [metrics],
+        "egress": [*alone["egress"], QUEUE_POLICY],
+    }

@@ -1,0 +1,167 @@
+"""A pending pod is sent only to a place that its unit holds and that it fits into."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.gpuunit.scheduling.nomination import (
+    Nomination,
+    asks_no_more,
+    holds_nothing_for,
+    is_tolerated,
+    is_usable,
+    nomination,
+    requests,
+)
+from shared.k8s.node import Node, Taint
+from shared.k8s.quantity import Quantity
+from shared.v1alpha1.unit_resources import Toleration
+from tests.support.workloads import NODES, a_node, a_pod, pending, running
+
+GPU = "nvidia.com/gpu"
+ONE = {GPU: "1", "memory": "16Gi"}
+TAINT = {"key": "gpu", "value": "a100", "effect": "NoSchedule"}
+AMOUNTS = st.dictionaries(
+    st.sampled_from(["cpu", "memory", GPU]), st.integers(0, 9).map(str), max_size=3
+)
+
+
+def test_the_pod_gets_the_place_of_the_first_holder_that_is_large_enough() -> None:
+    pod = pending(requests=ONE)
+    small, large = running(node="gpu-0", requests={GPU: "1"}), running(node="gpu-1", requests=ONE)
+    assert nomination(pod, (), [small, large], NODES) == Nomination(pod, "gpu-1")
+
+
+def test_the_gpus_of_claimed_stock_are_kept_whatever_else_the_pod_asks_for() -> None:
+    pod, stock = pending(requests={**ONE, "cpu": "100m", "memory": "32Gi"}), running(requests=ONE)
+    assert nomination(pod, [stock], (), NODES) == Nomination(pod, "gpu-0")
+    assert nomination(pod, (), [stock], NODES) is None
+
+
+def test_the_place_of_stock_with_fewer_gpus_is_not_kept() -> None:
+    pod = pending(requests={GPU: "2"})
+    assert nomination(pod, [running(requests={GPU: "1"})], (), NODES) is None
+    assert nomination(pod, [running(requests={"example.com/gpu": "2"})], (), NODES) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_useless"),
+    [
+        ({GPU: "1"}, False),
+        ({GPU: "2"}, False),
+        ({"example.com/gpu": "1"}, True),
+        ({"memory": "1Gi", GPU: "0"}, False),
+    ],
+)
+def test_a_place_is_of_no_use_to_a_pod_that_asks_for_other_gpus(
+    asked: dict[str, str], is_useless: bool
+) -> None:
+    assert holds_nothing_for(running(requests=ONE), pending(requests=asked)) is is_useless
+
+
+def test_a_pod_that_nobody_looked_at_yet_may_find_a_place_of_its_own() -> None:
+    assert nomination(a_pod(requests=ONE), (), [running(requests=ONE)], NODES) is None
+
+
+@pytest.mark.parametrize("pod", [None, pending(requests=ONE)])
+def test_without_a_pod_or_a_holder_there_is_nothing_to_do(pod: Any) -> None:
+    assert nomination(pod, (), [], NODES) is None
+
+
+@pytest.mark.parametrize(
+    ("node", "spec"),
+    [
+        pytest.param(a_node(), {}, id="any"),
+        pytest.param(a_node(labels={"zone": "a"}), {"nodeSelector": {"zone": "a"}}, id="selected"),
+        pytest.param(a_node(taints=[TAINT]), {"tolerations": [TAINT]}, id="tolerated"),
+        pytest.param(a_node(taints=[{**TAINT, "effect": "PreferNoSchedule"}]), {}, id="a wish"),
+    ],
+)
+def test_a_node_that_lets_the_pod_in(node: Node, spec: dict[str, Any]) -> None:
+    pod = pending(requests=ONE, spec=spec)
+    assert nomination(pod, (), [running(requests=ONE)], {"gpu-0": node}) == Nomination(pod, "gpu-0")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "spec"),
+    [
+        pytest.param({}, {}, id="gone"),
+        pytest.param({"gpu-0": a_node(ready=False)}, {}, id="not ready"),
+        pytest.param({"gpu-0": a_node(unschedulable=True)}, {}, id="cordoned"),
+        pytest.param(NODES, {"nodeSelector": {"zone": "a"}}, id="not selected"),
+        pytest.param({"gpu-0": a_node(taints=[TAINT])}, {}, id="tainted"),
+    ],
+)
+def test_a_node_that_does_not(nodes: dict[str, Node], spec: dict[str, Any]) -> None:
+    pod = pending(requests=ONE, spec=spec)
+    assert nomination(pod, (), [running(requests=ONE)], nodes) is None
+
+
+@given(AMOUNTS)
+def test_a_pod_fits_into_the_place_of_its_equal(amounts: dict[str, str]) -> None:
+    assert asks_no_more(a_pod(requests=amounts), a_pod(requests=amounts))
+
+
+@given(AMOUNTS, AMOUNTS)
+def test_a_pod_fits_where_no_amount_is_larger(mine: dict[str, str], held: dict[str, str]) -> None:
+    fits = all(int(amount) <= int(held.get(name, "0")) for name, amount in mine.items())
+    assert asks_no_more(a_pod(requests=mine), a_pod(requests=held)) is fits
+
+
+def test_amounts_are_compared_as_amounts() -> None:
+    assert asks_no_more(a_pod(requests={"memory": "1024Mi"}), a_pod(requests={"memory": "1Gi"}))
+    assert not asks_no_more(a_pod(requests={"cpu": "1"}), a_pod(requests={"cpu": "999m"}))
+
+
+def test_the_containers_of_a_pod_ask_together() -> None:
+    each = {"name": "a", "resources": {"requests": {"cpu": "500m"}}}
+    pod = a_pod(spec={"containers": [each, each]})
+    assert requests(pod) == {"cpu": Quantity.parse("1")}
+
+
+def test_a_sidecar_asks_beside_the_programs_and_what_only_prepares_does_not() -> None:
+    sidecar = {"name": "worker", "restartPolicy": "Always", "resources": {"requests": ONE}}
+    first = {"name": "first", "resources": {"requests": {"cpu": "1"}}}
+    pod = a_pod(requests=ONE, spec={"initContainers": [sidecar, first]})
+    assert requests(pod) == {GPU: Quantity.parse("2"), "memory": Quantity.parse("32Gi")}
+    assert not asks_no_more(pod, a_pod(requests=ONE))
+
+
+def test_a_node_is_usable_while_it_is_ready_and_open() -> None:
+    assert is_usable(a_node())
+    assert not is_usable(a_node(ready=False))
+    assert not is_usable(a_node(unschedulable=True))
+
+
+@pytest.mark.parametrize(
+    ("toleration", "tolerated"),
+    [
+        ({"key": "gpu", "value": "a100"}, True),
+        ({"key": "gpu", "operator": "Equal", "value": "a100", "effect": "NoSchedule"}, True),
+        ({"key": "gpu", "operator": "Exists"}, True),
+        ({"operator": "Exists"}, True),
+        ({"key": "gpu"}, False),
+        ({"key": "gpu", "value": "h100"}, False),
+        ({"key": "cpu", "operator": "Exists"}, False),
+        ({"key": "gpu", "operator": "Exists", "effect": "NoExecute"}, False),
+    ],
+)
+def test_a_taint_is_tolerated_as_kubernetes_does(
+    toleration: dict[str, str], tolerated: bool
+) -> None:
+    assert is_tolerated(Taint(**TAINT), [msgspec.convert(toleration, Toleration)]) is tolerated
+
+
+def test_the_place_that_is_kept_for_a_superseded_pod_goes_to_the_current_one() -> None:
+    pod = pending(requests=ONE)
+    superseded = pending(requests=ONE, nominatedNodeName="gpu-1")
+    assert nomination(pod, (), [superseded], NODES) == Nomination(pod, "gpu-1")
+
+
+def test_a_pod_for_which_a_place_is_kept_is_left_alone() -> None:
+    pod = pending(requests=ONE, nominatedNodeName="gpu-1")
+    holders = [running(node="gpu-0", requests=ONE), running(node="gpu-1", requests=ONE)]
+    assert nomination(pod, (), holders, NODES) is None

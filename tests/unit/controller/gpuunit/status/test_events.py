@@ -1,0 +1,103 @@
+"""Only what is news becomes an Event."""
+
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.gpuunit.status.events import announcement, ignored
+from controller.gpuunit.status.readiness import Verdict
+from controller.gpuunit.status.status import Published, next_status
+from controller.gpuunit.workload import Workload
+from controller.status.events import Announcement
+from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
+from shared.v1alpha1.reasons import EventReason, UnitReason
+from tests.support.gpu_units import STOCK, a_unit
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+STARTING = Verdict.progressing(UnitReason.UNIT_PROGRESSING, "on its way")
+READY = Verdict.ready(UnitReason.UNIT_READY, "it runs")
+UNSCHEDULABLE = Verdict.progressing(UnitReason.POD_UNSCHEDULABLE, "no node")
+FAILED = Verdict.failed(UnitReason.POD_STARTUP_FAILED, "it crashed")
+INVALID = Verdict.failed(UnitReason.ACCESS_CONFIG_INVALID, "no such port")
+CONFLICT = Verdict.failed(UnitReason.CHILD_CONFLICT, "not ours")
+CLAIMED = Verdict.ready(UnitReason.STOCK_CLAIMED, "claimed")
+VERDICTS = [STARTING, READY, UNSCHEDULABLE, FAILED, INVALID, CONFLICT, CLAIMED]
+
+
+def at(unit: GPUUnit, generation: int) -> GPUUnit:
+    meta = msgspec.structs.replace(unit.metadata, generation=generation)
+    return msgspec.structs.replace(unit, metadata=meta)
+
+
+def told(*verdicts: Verdict, generations: tuple[int, ...] = ()) -> Announcement | None:
+    """What the last of these verdicts is worth, after the others."""
+    history = [GPUUnitStatus()]
+    for place, verdict in enumerate(verdicts):
+        generation = generations[place] if generations else 1
+        unit = msgspec.structs.replace(at(a_unit(), generation), status=history[-1])
+        history.append(next_status(unit, verdict, None, Workload(), Published(), NOW))
+    return announcement(*list(pairwise(history))[-1])
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "news"),
+    [
+        ([STARTING], None),
+        ([STARTING, READY], (False, EventReason.READY, "it runs")),
+        ([UNSCHEDULABLE], (True, EventReason.NOT_READY, "PodUnschedulable: no node")),
+        ([FAILED], (True, EventReason.FAILED, "PodStartupFailed: it crashed")),
+        ([INVALID], (True, EventReason.INVALID_SPEC, "AccessConfigInvalid: no such port")),
+        ([CONFLICT], (True, EventReason.CHILD_CONFLICT, "ChildConflict: not ours")),
+        ([READY, CLAIMED], (False, EventReason.CLAIMED, "claimed")),
+        ([CLAIMED, READY], None),
+        ([READY, STARTING], (True, EventReason.NOT_READY, "UnitProgressing: on its way")),
+        ([FAILED, STARTING], None),
+    ],
+)
+def test_a_new_reason_is_news(
+    verdicts: list[Verdict], news: tuple[bool, EventReason, str] | None
+) -> None:
+    assert told(*verdicts) == (None if news is None else Announcement(*news))
+
+
+def test_a_rollout_is_no_setback() -> None:
+    assert told(READY, STARTING, generations=(1, 2)) is None
+
+
+def test_other_words_for_the_same_reason_are_no_news() -> None:
+    other = Verdict.failed(FAILED.reason, "it crashed again")
+    assert told(FAILED, other) is None
+
+
+@given(st.lists(st.sampled_from(VERDICTS)), st.sampled_from(VERDICTS))
+def test_nothing_is_told_twice(before: list[Verdict], verdict: Verdict) -> None:
+    assert told(*before, verdict, verdict) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"image": ""}, None),
+        ({}, "stock ignores image"),
+        ({"template": {}, "access": {}}, "stock ignores image, template, access"),
+        (
+            {"image": "", "storageMounts": [{"name": "a", "mountPath": "/a"}]},
+            "stock ignores storageMounts",
+        ),
+    ],
+)
+def test_stock_says_what_it_ignores(spec: dict[str, Any], said: str | None) -> None:
+    news = ignored(at(a_unit(namespace=STOCK, **spec), 1))
+    assert (None if news is None else news.message) == said
+
+
+def test_stock_says_it_once_a_generation() -> None:
+    stock = at(a_unit(namespace=STOCK), 1)
+    seen = msgspec.structs.replace(stock, status=GPUUnitStatus(observed_generation=1))
+    assert ignored(seen) is None
+    assert ignored(at(seen, 2)) is not None

@@ -1,0 +1,99 @@
+"""A status is written where it has changed, and only about the unit that was looked at."""
+
+from random import Random
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from controller.gpuunit.status.outcome import Outcome
+from controller.gpuunit.status.readiness import Verdict
+from controller.gpuunit.status.status_writer import Report
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Body, Client
+from controller.runtime.client.kind import Kind
+from controller.runtime.errors import ConflictError
+from controller.runtime.events.recorder import EventRecorder
+from controller.runtime.key import ObjectKey
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.reasons import UnitReason
+from tests.support.gpu_units import STOCK, a_unit, settings
+from tests.support.virtual_clock import VirtualClock
+from tests.unit.controller.gpuunit.filled_caches import at_generation, caches_with
+
+STARTING = Outcome(Verdict.progressing(UnitReason.UNIT_PROGRESSING, "on its way"))
+FIRST = at_generation(a_unit(), 1)
+
+
+class StatusWrites:
+    """Stands for the server, which answers with the status as it is then.
+
+    `version` is that of the object which it has by that name.
+    """
+
+    def __init__(self, unit: GPUUnit, version: str) -> None:
+        self._unit = unit
+        self._version = version
+        self.written: list[dict[str, Any]] = []
+
+    async def patch(
+        self, kind: Kind[Any], key: ObjectKey, body: Body, subresource: str = ""
+    ) -> GPUUnit:
+        if body["metadata"]["resourceVersion"] != self._version:
+            raise ConflictError("it has another version", status=409)
+        status = dict(body["status"])
+        self.written.append(status)
+        new = msgspec.convert(status, type(self._unit.status))
+        meta = msgspec.structs.replace(self._unit.metadata, resource_version="9")
+        return msgspec.structs.replace(self._unit, metadata=meta, status=new)
+
+
+async def written(
+    judged: GPUUnit, *now: GPUUnit, times: int = 1, version: str | None = None
+) -> list[dict[str, Any]]:
+    """What is written about `judged` where the cache holds `now`, and the server `version`."""
+    caches, clock = caches_with(*now), VirtualClock()
+    held = judged.metadata.resource_version if version is None else version
+    writes = StatusWrites(judged, held)
+    client = cast(Client, writes)
+    recorder = EventRecorder(client, clock, Random(7), "test", "test")
+    writer = Writer(client, caches.informers)
+    report = Report(caches, settings().namespaces, writer, recorder, clock)
+    for _ in range(times):
+        await report.write(judged, STARTING)
+    return writes.written
+
+
+async def test_a_status_is_written_once() -> None:
+    (status,) = await written(FIRST, FIRST, times=3)
+    assert (status["phase"], status["observedGeneration"]) == ("Progressing", 1)
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        pytest.param([], id="gone"),
+        pytest.param([at_generation(FIRST, 2)], id="changed"),
+        pytest.param(
+            [
+                msgspec.structs.replace(
+                    FIRST, metadata=msgspec.structs.replace(FIRST.metadata, uid="new")
+                )
+            ],
+            id="made anew",
+        ),
+    ],
+)
+async def test_what_was_found_of_a_unit_is_not_said_of_its_successor(now: list[GPUUnit]) -> None:
+    assert await written(FIRST, *now) == []
+
+
+async def test_a_status_is_not_written_to_another_unit_of_that_name() -> None:
+    """The server would take it: in the write of a status it overlooks a uid."""
+    assert await written(FIRST, FIRST, version="of its successor") == []
+
+
+async def test_stock_has_its_own_word_for_being_on_its_way() -> None:
+    stock = at_generation(a_unit(namespace=STOCK), 1)
+    (status,) = await written(stock, stock)
+    assert status["conditions"][0]["reason"] == "StockNotReady"

@@ -1,0 +1,163 @@
+"""A unit takes the locks of its storages one by one, while others do what they want."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import msgspec
+
+from controller.gpuunit.status.readiness import Verdict
+from controller.gpuunit.storage_mounts import Storages
+from controller.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Body, Client
+from controller.runtime.client.kind import Kind
+from controller.runtime.key import ObjectKey
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1.storage_lock import StorageLock, lock_of
+from shared.v1alpha1.wellknown import MOUNTED_BY, OPERATION_ID, UNIT_LABEL
+from tests.support.gpu_units import INSTANCE, a_unit
+from tests.unit.controller.gpustorage.storage_objects import a_storage
+from tests.unit.controller.gpuunit.filled_caches import at_generation, caches_with
+
+MOUNTS = [{"name": name, "mountPath": f"/{name}"} for name in ("b", "a")]
+MADE = at_generation(a_unit(annotations={OPERATION_ID: "op-1"}, storageMounts=MOUNTS), 2)
+OF_THE_OPERATION = StorageLock(unit="one", operation="op-1")
+NAMED = StorageLock(unit="one", operation="op-1", uid="uid-of-one")
+CONFIRMED = msgspec.structs.replace(NAMED, generation=2)
+USING_A = {"volumes": [{"persistentVolumeClaim": {"claimName": "a"}}]}
+
+
+class Site:
+    """Caches that hold what a test says, and a unit that wants the storages a and b."""
+
+    def __init__(self, before_a_write: Callable[[], None] = lambda: None) -> None:
+        self.caches = caches_with(MADE)
+        self.writes: list[str] = []
+        self._before = before_a_write
+        self._storages = Storages(self.caches, Writer(cast(Client, self), self.caches.informers))
+
+    def put(self, kind: Kind[Any], name: str, owner: str = "", **body: Any) -> None:
+        """An object that belongs to the one of that uid."""
+        owners = [{"apiVersion": "v", "kind": "K", "name": "o", "uid": owner, "controller": True}]
+        meta = {
+            "name": name,
+            "namespace": INSTANCE,
+            "uid": f"uid-of-{name}",
+            "resourceVersion": "1",
+            "ownerReferences": owners if owner else [],
+            **body.pop("metadata", {}),
+        }
+        found = msgspec.convert({"metadata": meta, **body}, kind.model)
+        for informer in self.caches.informers:
+            if informer.covers(kind, INSTANCE):
+                informer.wrote(found)
+
+    def put_storage(self, name: str, lock: StorageLock | None = None, phase: str = "Ready") -> None:
+        notes = {} if lock is None else {MOUNTED_BY: msgspec.json.encode(lock).decode()}
+        found = a_storage(
+            name,
+            metadata={"annotations": notes, "resourceVersion": "1"},
+            status={"phase": phase},
+        )
+        self.caches.storages.informers[0].wrote(found)
+
+    def remove_storage(self, name: str) -> None:
+        key = ObjectKey(INSTANCE, name)
+        self.caches.storages.informers[0].deleted(key, f"uid-of-{name}")
+
+    async def patch(self, kind: Kind[Any], key: ObjectKey, body: Body, _: str) -> Any:
+        """What a server would do with the patch of a storage."""
+        self._before()
+        found = self.caches.storages.get(key)
+        assert found is not None
+        self.writes.append(key.name)
+        version = {"resourceVersion": str(len(self.writes) + 1)}
+        meta = {**msgspec.to_builtins(found.metadata), **body["metadata"], **version}
+        return msgspec.structs.replace(found, metadata=msgspec.convert(meta, ObjectMeta))
+
+    async def take(self, *mounted: str) -> Verdict | None:
+        return await self._storages.take(MADE, mounted)
+
+    def lock(self, name: str) -> StorageLock | None:
+        found = self.caches.storages.get(ObjectKey(INSTANCE, name))
+        return None if found is None else lock_of(found.metadata.annotations)
+
+
+def reason(waiting: Verdict | None) -> str:
+    return "" if waiting is None else waiting.reason
+
+
+async def test_free_storages_are_locked_for_the_unit() -> None:
+    site = Site()
+    for name in ("a", "b"):
+        site.put_storage(name)
+    assert await site.take() is None
+    assert (site.lock("a"), site.lock("b")) == (CONFIRMED, CONFIRMED)
+
+
+async def test_a_volume_that_others_use_is_not_taken_although_nobody_has_the_lock() -> None:
+    site = Site()
+    for name in ("a", "b"):
+        site.put_storage(name)
+    labels = {"labels": {UNIT_LABEL: "two"}}
+    site.put(PODS, "unit-two-x", "uid-of-a-set", metadata=labels, spec=USING_A)
+    waiting = await site.take()
+    assert waiting is not None
+    assert (waiting.reason, waiting.message) == (
+        "StorageInUse",
+        "GPUStorage a is in use by unit two",
+    )
+    assert site.writes == []
+
+
+async def test_pods_that_have_ended_or_only_browse_are_no_hindrance() -> None:
+    site = Site()
+    for name in ("a", "b"):
+        site.put_storage(name)
+    browses = {"labels": {"app.kubernetes.io/name": "gpu-storage-accessor"}}
+    site.put(PODS, "accessor-a-x", metadata=browses, spec=USING_A)
+    site.put(PODS, "prepare-a-x", spec=USING_A, status={"phase": "Succeeded"})
+    assert await site.take() is None
+
+
+async def test_a_lock_that_was_torn_away_is_taken_again_by_whose_pods_have_the_volume() -> None:
+    site = Site()
+    for name in ("a", "b"):
+        site.put_storage(name)
+    template = {"template": {"spec": USING_A}}
+    site.put(DEPLOYMENTS, "unit-one", "uid-of-one", spec=template)
+    site.put(REPLICA_SETS, "unit-one-1", "uid-of-unit-one", spec={"replicas": 1, **template})
+    site.put(PODS, "unit-one-1-x", "uid-of-unit-one-1", spec=USING_A)
+    assert await site.take("a", "b") is None
+    assert site.lock("a") == CONFIRMED
+
+
+async def test_a_lock_of_the_operation_is_named_while_the_unit_waits_and_confirmed_after() -> None:
+    site = Site()
+    site.put_storage("a", OF_THE_OPERATION)
+    assert reason(await site.take()) == "StorageNotReady"
+    assert reason(await site.take()) == "StorageNotReady"
+    assert site.lock("a") == NAMED
+    assert site.writes == ["a"]
+    site.put_storage("b")
+    assert await site.take() is None
+    assert site.lock("a") == CONFIRMED
+
+
+async def test_a_unit_does_not_run_beside_others_because_its_lock_was_named() -> None:
+    site = Site()
+    site.put_storage("a", OF_THE_OPERATION)
+    site.put_storage("b")
+    site.put(PODS, "somebodys", spec=USING_A)
+    assert reason(await site.take()) == "StorageInUse"
+    assert site.lock("a") == NAMED
+    assert reason(await site.take()) == "StorageInUse"
+
+
+async def test_a_storage_that_goes_between_two_locks_is_waited_for() -> None:
+    site = Site(before_a_write=lambda: site.remove_storage("b"))
+    for name in ("a", "b"):
+        site.put_storage(name)
+    waiting = await site.take()
+    assert waiting is not None
+    assert waiting.message == "GPUStorage b does not exist (yet)"

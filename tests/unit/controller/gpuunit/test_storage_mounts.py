@@ -1,0 +1,52 @@
+"""Whose a storage's lock is, and what a unit waits for."""
+
+import msgspec
+import pytest
+
+from controller.gpuunit.storage_lock_ownership import is_confirmed, is_lock_of, wanted_lock
+from controller.gpuunit.storage_mounts import unreadiness
+from shared.v1alpha1.storage_lock import StorageLock
+from tests.support.gpu_units import a_unit
+from tests.unit.controller.gpustorage.storage_objects import a_storage
+
+MADE = a_unit(annotations={"runtime.lokiwager.io/operation-id": "op-1"})
+
+
+@pytest.mark.parametrize(
+    ("lock", "is_ours"),
+    [
+        (StorageLock(unit="one", uid="uid-of-one"), True),
+        (StorageLock(unit="one", uid="of an earlier one"), False),
+        (StorageLock(unit="one", operation="op-1"), True),
+        (StorageLock(unit="one", operation="op-2"), False),
+        (StorageLock(unit="two", operation="op-1"), False),
+        (StorageLock(), False),
+        (StorageLock(prepare="data", uid="uid-of-data"), False),
+    ],
+)
+def test_a_lock_is_a_units_by_uid_or_by_its_operation(lock: StorageLock, is_ours: bool) -> None:
+    assert is_lock_of(MADE, lock) is is_ours
+
+
+def test_a_unit_made_by_hand_has_no_operation() -> None:
+    assert not is_lock_of(a_unit(), StorageLock(unit="one"))
+
+
+def test_a_lock_is_confirmed_for_the_generation_that_begins_to_mount() -> None:
+    unit = msgspec.structs.replace(
+        MADE, metadata=msgspec.structs.replace(MADE.metadata, generation=3)
+    )
+    old = StorageLock(unit="one", uid="uid-of-one", generation=2)
+    assert not is_confirmed(unit, None, is_mounted=True)
+    assert not is_confirmed(unit, StorageLock(unit="one", operation="op-1"), is_mounted=True)
+    assert not is_confirmed(unit, old, is_mounted=False)
+    assert is_confirmed(unit, old, is_mounted=True)
+    assert is_confirmed(unit, wanted_lock(unit), is_mounted=False)
+
+
+def test_a_storage_that_goes_serves_only_the_unit_that_has_it() -> None:
+    notes = {"runtime.lokiwager.io/mounted-by": '{"unit":"one","uid":"uid-of-one"}'}
+    going = {"deletionTimestamp": "2026-01-01T00:00:00Z", "annotations": notes}
+    storage = a_storage(metadata=going, status={"phase": "Ready"})
+    assert unreadiness(a_unit(), "data", storage) is None
+    assert unreadiness(a_unit("two"), "data", storage) == "GPUStorage data is being deleted"

@@ -1,0 +1,61 @@
+"""What is said of a pod that does not run yet is what the scheduler or the kubelet said."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from controller.status.pod_diagnosis import (
+    is_unschedulable,
+    lasting,
+    scheduler_words,
+    waiting_words,
+)
+from shared.k8s.pod import ContainerStatus, Pod
+
+TOO_FEW = "0/4 nodes are available: 4 Insufficient nvidia.com/gpu"
+
+
+def a_pod(**condition: str) -> Pod:
+    found = {"type": "PodScheduled", "status": "False", "message": TOO_FEW, **condition}
+    body = {"metadata": {"name": "one"}, "status": {"conditions": [found]}}
+    return msgspec.convert(body, Pod)
+
+
+def waiting(**state: str) -> ContainerStatus:
+    body: dict[str, Any] = {"name": "main", "state": {"waiting": state}}
+    return msgspec.convert(body, ContainerStatus)
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ({"reason": "Unschedulable"}, TOO_FEW),
+        ({"reason": "SchedulingGated"}, ""),
+        ({"reason": "Unschedulable", "status": "True"}, ""),
+    ],
+)
+def test_the_scheduler_is_quoted_where_it_found_no_node(
+    condition: dict[str, str], said: str
+) -> None:
+    pod = a_pod(**condition)
+    assert (scheduler_words(pod), is_unschedulable(pod)) == (said, bool(said))
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ({"reason": "ContainerCreating"}, ""),
+        ({"reason": "ErrImagePull", "message": "not found"}, "ErrImagePull: not found"),
+        ({"reason": "CreateContainerError"}, "CreateContainerError"),
+    ],
+)
+def test_a_container_that_simply_starts_waits_for_nothing(state: dict[str, str], said: str) -> None:
+    assert waiting_words(waiting(**state)) == said
+
+
+def test_backing_off_from_an_image_does_not_hide_why_it_failed() -> None:
+    error, backing_off = "ErrImagePull: not found", "ImagePullBackOff: Back-off pulling image"
+    assert lasting(error, backing_off) == error
+    assert lasting("", backing_off) == backing_off
+    assert lasting(error, "the volume is being filled") == "the volume is being filled"

@@ -1,0 +1,37 @@
+"""Only news are told."""
+
+from datetime import UTC, datetime
+
+from controller.stockpool.events import announcement
+from controller.stockpool.problems import Trouble
+from controller.stockpool.snapshot import View
+from controller.stockpool.status import status
+from shared.v1alpha1.stockpool import StockPoolStatus
+from tests.unit.controller.stockpool.pool_objects import a_pool
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+FILLING = StockPoolStatus(phase="Progressing")
+
+
+def after(text: str, *, is_invalid: bool) -> StockPoolStatus:
+    return status(View(a_pool(), ()), Trouble(text, is_invalid), NOW)
+
+
+def told(old: StockPoolStatus, new: StockPoolStatus) -> tuple[str, str] | None:
+    news = announcement(old, new)
+    assert news is None or news.is_warning
+    return None if news is None else (news.reason.value, news.message)
+
+
+def test_people_hear_of_each_mistake_in_the_spec_once() -> None:
+    wrong, other = after("bad", is_invalid=True), after("worse", is_invalid=True)
+    assert told(FILLING, wrong) == ("InvalidSpec", "bad")
+    assert told(wrong, other) == ("InvalidSpec", "worse")
+    assert told(wrong, wrong) is None
+
+
+def test_people_hear_when_a_pool_can_no_longer_be_filled() -> None:
+    short = after("exceeded quota", is_invalid=False)
+    assert told(FILLING, short) == ("NotReady", "exceeded quota")
+    assert told(short, after("exceeded it again", is_invalid=False)) is None
+    assert told(short, FILLING) is None
