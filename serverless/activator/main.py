@@ -16,7 +16,7 @@ from controller.runtime.leader.rules import ElectionSettingsError, LeadershipLos
 from controller.runtime.process.manager import StopTimeoutError
 from controller.runtime.process.process import first, new_registry, stop_event
 from serverless.activator.config import Config
-from serverless.activator.parts import NAME, Assembly, keys
+from serverless.activator.wiring import NAME, Assembly, keys
 from shared.config import command_line, loader, logfmt
 from shared.config.exitcode import ExitCode
 from shared.config.gc_tuning import look_seldom

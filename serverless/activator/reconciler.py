@@ -14,20 +14,20 @@ from controller.runtime.events.event import reference
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.reconcile import ReconcileError, Result
-from serverless.activator.asking import Asking, Settled
-from serverless.activator.cold_starts import ColdStarts
-from serverless.activator.ending import Ending, Intent, intent_of, wait_ms
-from serverless.activator.homes import Homes
 from serverless.activator.kinds import FUNCTIONS
-from serverless.activator.measures import Measures
-from serverless.activator.moment import now_ms
-from serverless.activator.outfit import Outfit, WorkerSecrets
-from serverless.activator.scaling import Plan, Scene, Why, needs_after, plan
-from serverless.activator.sight import Memory, Sights, is_asking
-from serverless.activator.status import message_of, status
-from serverless.activator.units_api import UnitsAPI
-from serverless.activator.worker import Worker, WorkerState
-from serverless.queue.errors import QueueError
+from serverless.activator.metrics import Measures
+from serverless.activator.scaling.cold_starts import ColdStarts
+from serverless.activator.scaling.observed_worker import Worker, WorkerState
+from serverless.activator.scaling.plan import Plan, Scene, Why, needs_after, plan
+from serverless.activator.scaling.snapshot import Memory, Sights, is_asking
+from serverless.activator.scaling.status import message_of, status
+from serverless.activator.scaling.worker_creation import Asking, Settled
+from serverless.activator.sweep.finalizer import Ending, Intent, intent_of, wait_ms
+from serverless.activator.sweep.function_existence import Homes
+from serverless.activator.timestamps import now_ms
+from serverless.activator.workers.queue_resources import Outfit, WorkerSecrets
+from serverless.activator.workers.runtime_api import UnitsAPI
+from serverless.nats.errors import QueueError
 from shared.k8s import merge_patch
 from shared.v1alpha1 import names
 from shared.v1alpha1.function import Function, FunctionStatus

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from serverless.queue.config import QueueConfig
+from serverless.nats.config import QueueConfig
 from shared.config.address import Address
 from shared.config.duration import Duration
 from shared.config.metrics_tls import MetricsTLSConfig

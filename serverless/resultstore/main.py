@@ -14,10 +14,10 @@ from controller.runtime.errors import CannotListenError
 from controller.runtime.process.manager import running
 from controller.runtime.process.probes import Probes
 from controller.runtime.process.process import first, new_registry, stop_event
-from serverless.queue.config import secret_of
-from serverless.queue.connection import QueueConnection
+from serverless.nats.config import secret_of
+from serverless.nats.connection import QueueConnection
 from serverless.resultstore.config import Config
-from serverless.resultstore.intake import Intake
+from serverless.resultstore.consumer import Intake
 from serverless.resultstore.metrics import IntakeMetrics
 from serverless.resultstore.retention import Retention
 from serverless.resultstore.store import Store

@@ -9,8 +9,8 @@ from typing import Final
 import asyncpg
 
 from controller.runtime.clock import Clock
-from serverless.cancellation import heeding_cancellation
-from serverless.queue.config import secret_of
+from serverless.nats.cancellation import heeding_cancellation
+from serverless.nats.config import secret_of
 from serverless.resultstore.row import Row
 from serverless.resultstore.table import LOCK, MIGRATION, PRUNE, UPSERT
 from shared.config.loader import ConfigurationError

@@ -9,11 +9,11 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from serverless.cancellation import heeding_cancellation
-from serverless.farewell import leave
-from serverless.worker.access import Access, AccessSource, shown
-from serverless.worker.pace import Pace
-from serverless.worker.queue import Queue
+from serverless.nats.cancellation import heeding_cancellation
+from serverless.nats.close import leave
+from serverless.nats.credentials import Access, AccessSource, shown
+from serverless.worker.intervals import Pace
+from serverless.worker.jetstream import Queue
 
 PING_SECONDS: Final = 10
 RECONNECT_SECONDS: Final = 1

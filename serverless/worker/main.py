@@ -11,15 +11,17 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 
-from serverless.worker import access, command_line, local, once, settings
-from serverless.worker.access import Access, AccessSource
+from serverless.nats import credentials
+from serverless.nats.credentials import Access, AccessSource
+from serverless.worker import command_line, settings
 from serverless.worker.clock import SystemClock
 from serverless.worker.command_line import CommandLine
-from serverless.worker.decision import Identity
-from serverless.worker.framework_socket import FrameworkPlace, framework_at
-from serverless.worker.pace import Pace
-from serverless.worker.probes import CannotListenError, WorkerHTTP
-from serverless.worker.queue import Queue
+from serverless.worker.consume.decision import Identity
+from serverless.worker.framework.client import FrameworkPlace, framework_at
+from serverless.worker.http import CannotListenError, WorkerHTTP
+from serverless.worker.intervals import Pace
+from serverless.worker.jetstream import Queue
+from serverless.worker.local import environment, run_once
 from serverless.worker.settings import Settings
 from serverless.worker.worker import Surroundings, Worker
 from shared.config import logfmt
@@ -30,7 +32,7 @@ from shared.config.version import version
 # Of the pod's grace period, which is 30 s longer than one run; the rest is for releasing.
 SPARE_SECONDS: Final = 15.0
 
-EXPECTED: Final = (CannotListenError, local.LocalError)
+EXPECTED: Final = (CannotListenError, environment.LocalError)
 
 log = logging.getLogger(__name__)
 
@@ -59,16 +61,16 @@ async def _chosen(given: CommandLine) -> ExitCode:
         return await run(settings.from_environment(os.environ))
     with TemporaryDirectory(prefix="gpu-runtime-") as folder:
         place = FrameworkPlace(f"{folder}/framework.sock")
-        async with local.framework(given.local, place, must_last=given.once is not None):
+        async with environment.framework(given.local, place, must_last=given.once is not None):
             if given.once:
-                return await once.run(place, given.request_id, given.once.read_bytes())
-            await local.prepare(given.nats_url, given.request_id)
-            return await _work(local.settings(given, place), lambda: Access(given.nats_url))
+                return await run_once.run(place, given.request_id, given.once.read_bytes())
+            await environment.prepare(given.nats_url, given.request_id)
+            return await _work(environment.settings(given, place), lambda: Access(given.nats_url))
 
 
 async def run(told: Settings) -> ExitCode:
     """Work as the environment says until a signal comes."""
-    source = access.from_folder(told.queue_secret)
+    source = credentials.from_folder(told.queue_secret)
     try:
         source()
     except OSError as error:

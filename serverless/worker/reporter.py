@@ -4,11 +4,11 @@ import asyncio
 import logging
 from typing import Final
 
-from serverless.worker.decision import Identity
-from serverless.worker.pace import Pace
-from serverless.worker.queue import Queue
-from serverless.worker.queue_errors import QueueError
-from serverless.worker.slots import Slots
+from serverless.worker.consume.decision import Identity
+from serverless.worker.consume.slots import Slots
+from serverless.worker.intervals import Pace
+from serverless.worker.jetstream import Queue
+from serverless.worker.jetstream_errors import QueueError
 from shared.invocation import worker_report
 from shared.invocation.queue_names import worker_key
 from shared.invocation.worker_report import WorkerReport

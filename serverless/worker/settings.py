@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from serverless.worker.framework_socket import FrameworkPlace
+from serverless.worker.framework.client import FrameworkPlace
 from shared.config.address import Address
 from shared.config.loader import ConfigurationError
 from shared.invocation import framework_protocol

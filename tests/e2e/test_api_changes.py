@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 
 from apiserver.places import UNITS
-from serverless.activator.units_api import UnitsAPI
+from serverless.activator.workers.runtime_api import UnitsAPI
 from tests.support.eventually import eventually
 from tests.support.installation import Installation
 from tests.support.site import a_unit

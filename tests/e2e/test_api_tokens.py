@@ -6,8 +6,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from serverless.activator.order import Order
-from serverless.activator.units_api import Answer, Unfinished, UnitsAPI
+from serverless.activator.workers.runtime_api import Answer, Unfinished, UnitsAPI
+from serverless.activator.workers.worker_spec import Order
 from tests.e2e.api_process import APIProcess, api_process
 from tests.support.browser import MISSING, PROGRAM, browsing
 from tests.support.eventually import eventually

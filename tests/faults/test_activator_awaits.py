@@ -10,16 +10,16 @@ from prometheus_client import CollectorRegistry
 
 from controller.runtime.clock import SystemClock
 from hack.cluster.queue import QueueServer
-from serverless.activator.depths import Depths
-from serverless.activator.ending import LAST_PASS_MS, Ending
-from serverless.activator.outfit import Outfit
-from serverless.activator.records import Records
-from serverless.activator.settling import Settling
-from serverless.activator.settling_metrics import SettlingMetrics
-from serverless.activator.sweep_decision import QUIET_MS
-from serverless.queue.config import QueueConfig
-from serverless.queue.connection import QueueConnection
-from serverless.queue.jetstream import JetStream
+from serverless.activator.queue_depths import Depths
+from serverless.activator.sweep.decision import QUIET_MS
+from serverless.activator.sweep.finalizer import LAST_PASS_MS, Ending
+from serverless.activator.sweep.invocation_store import Records
+from serverless.activator.sweep.metrics import SettlingMetrics
+from serverless.activator.sweep.settle import Settling
+from serverless.activator.workers.queue_resources import Outfit
+from serverless.nats.config import QueueConfig
+from serverless.nats.connection import QueueConnection
+from serverless.nats.requests import JetStream
 from shared.invocation import transition
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.state import State

@@ -8,8 +8,8 @@ import pytest
 
 from hack.cluster.controlplane import ControlPlane
 from serverless.activator.config import Config
-from serverless.activator.ending import LAST_PASS_MS
-from serverless.activator.sweep_decision import QUIET_MS
+from serverless.activator.sweep.decision import QUIET_MS
+from serverless.activator.sweep.finalizer import LAST_PASS_MS
 from shared.invocation.message import outcome_of
 from shared.invocation.state import State
 from shared.v1alpha1.names import queue_secret

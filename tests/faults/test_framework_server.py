@@ -12,10 +12,10 @@ import pytest
 
 from serverless.framework.echo import echo
 from serverless.framework.server import application, serving
-from serverless.worker.framework_request import request_headers
-from serverless.worker.framework_socket import FrameworkPlace, framework_at
-from serverless.worker.heard import Answer, Gone, Heard
-from serverless.worker.memory import Memories
+from serverless.worker.framework.client import FrameworkPlace, framework_at
+from serverless.worker.framework.request import request_headers
+from serverless.worker.framework.result import Answer, Gone, Heard
+from serverless.worker.memory_budget import Memories
 from shared.invocation.limits import MAX_ATTRIBUTE_BYTES
 from shared.invocation.record import Record, Request
 from shared.invocation.state import State

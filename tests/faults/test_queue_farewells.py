@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from nats.aio.client import Client
 
 from hack.cluster.queue import QueueServer
-from serverless.cancellation import heeding_cancellation
+from serverless.nats.cancellation import heeding_cancellation
 from tests.support.desks import DESKS
 from tests.support.eventually import eventually
 from tests.support.tcp_proxy import TCPProxy

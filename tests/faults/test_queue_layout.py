@@ -14,9 +14,9 @@ from apiserver.config import NATSConfig
 from apiserver.jetstream.gateway import JetStream as ApiQueue
 from controller.runtime.clock import SystemClock
 from hack.cluster.queue import QueueServer
-from serverless.activator.streams import Streams
-from serverless.queue.config import QueueConfig
-from serverless.queue.connection import QueueConnection
+from serverless.activator.sweep.streams import Streams
+from serverless.nats.config import QueueConfig
+from serverless.nats.connection import QueueConnection
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits, streams
 from tests.support.eventually import eventually

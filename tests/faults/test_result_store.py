@@ -16,12 +16,12 @@ from prometheus_client import CollectorRegistry
 
 from controller.runtime.clock import SystemClock
 from hack.cluster.queue import QueueServer
-from serverless.queue.config import QueueConfig
-from serverless.queue.connection import QueueConnection
-from serverless.queue.ensuring import ensure_stream
-from serverless.queue.jetstream import JetStream
+from serverless.nats.config import QueueConfig
+from serverless.nats.connection import QueueConnection
+from serverless.nats.requests import JetStream
+from serverless.nats.stream_setup import ensure_stream
 from serverless.resultstore.config import Config, NATSConfig
-from serverless.resultstore.intake import CONSUMER
+from serverless.resultstore.consumer import CONSUMER
 from serverless.resultstore.main import serving
 from serverless.resultstore.retention import Retention
 from serverless.resultstore.store import Store

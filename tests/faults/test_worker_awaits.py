@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from hack.cluster.queue import QueueServer
-from serverless.worker.puller import Puller
+from serverless.worker.consume.puller import Puller
 from shared.invocation.state import State
 from tests.support.eventually import eventually
 from tests.support.every_wait import at_every_wait

@@ -11,7 +11,7 @@ from nats.js.api import DiscardPolicy
 
 from hack.cluster.queue import QueueServer
 from serverless.framework.server import application, serving
-from serverless.worker.queue import Queue
+from serverless.worker.jetstream import Queue
 from shared.invocation import transition
 from shared.invocation.limits import INLINE_BYTES
 from shared.invocation.record import Body

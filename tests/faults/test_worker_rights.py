@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from hack.cluster.queue import QueueServer
-from serverless.activator.credentials import WorkerUser
-from serverless.worker.access import Access
+from serverless.activator.auth.worker_credentials import WorkerUser
+from serverless.nats.credentials import Access
 from shared.invocation.state import State
 from tests.support.eventually import eventually
 from tests.support.function_world import UNHURRIED_SECONDS, FunctionWorld, new_world, runs

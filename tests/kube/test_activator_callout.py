@@ -15,12 +15,12 @@ from nats.aio.subscription import Subscription
 from controller.runtime.clock import SystemClock
 from controller.runtime.process.manager import Background
 from hack.cluster.queue import QueueServer
-from serverless.activator.callout import Callout, Gate
+from serverless.activator.auth.auth_callout import Callout, Gate
+from serverless.activator.auth.jwt import Signer
+from serverless.activator.auth.worker_credentials import WorkerUser
 from serverless.activator.config import NATSConfig
-from serverless.activator.credentials import WorkerUser
-from serverless.activator.signed_token import Signer
-from serverless.queue.config import QueueConfig
-from serverless.queue.connection import QueueConnection
+from serverless.nats.config import QueueConfig
+from serverless.nats.connection import QueueConnection
 from shared.invocation.queue_names import QueueNames, consumer_of
 from shared.invocation.streams import StreamLimits, body_bucket, consumer, streams
 from tests.support.eventually import eventually

@@ -8,7 +8,7 @@ import pytest
 
 from hack.cluster.controlplane import ControlPlane
 from hack.podrunner.runner import running_pods
-from serverless.activator.worker import LOST_MS
+from serverless.activator.scaling.observed_worker import LOST_MS
 from shared.invocation.state import State
 from tests.support.activator import activated, configuration
 from tests.support.clock_ahead import ClockAhead

@@ -17,16 +17,16 @@ from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.cache.reflector import Scope
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.queue import QueueServer
-from serverless.activator.homes import Homes
 from serverless.activator.kinds import FUNCTIONS
-from serverless.activator.records import Records
-from serverless.activator.settling import Settling
-from serverless.activator.settling_metrics import SettlingMetrics
-from serverless.activator.streams import Streams
-from serverless.activator.sweep import Sweep
-from serverless.queue.config import QueueConfig
-from serverless.queue.connection import QueueConnection
-from serverless.queue.jetstream import JetStream
+from serverless.activator.sweep.function_existence import Homes
+from serverless.activator.sweep.invocation_store import Records
+from serverless.activator.sweep.metrics import SettlingMetrics
+from serverless.activator.sweep.settle import Settling
+from serverless.activator.sweep.streams import Streams
+from serverless.activator.sweep.sweep import Sweep
+from serverless.nats.config import QueueConfig
+from serverless.nats.connection import QueueConnection
+from serverless.nats.requests import JetStream
 from shared.invocation import transition
 from shared.invocation.record import Body, Request, Result, encode
 from shared.invocation.state import FailureClass, State

@@ -14,7 +14,7 @@ import nats
 
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.queue import QueueServer
-from serverless.activator.sweep_decision import QUIET_MS
+from serverless.activator.sweep.decision import QUIET_MS
 from shared.invocation.message import call_of, decode_call
 from shared.invocation.record import Record
 from shared.invocation.state import State

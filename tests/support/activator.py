@@ -20,7 +20,7 @@ from serverless.activator.config import (
     NamespacesConfig,
     NATSConfig,
 )
-from serverless.activator.parts import NAME, Assembly, keys
+from serverless.activator.wiring import NAME, Assembly, keys
 from shared.config.address import Address
 from tests.support.eventually import eventually
 from tests.support.leases import UNHURRIED

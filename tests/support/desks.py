@@ -14,13 +14,13 @@ from apiserver.jetstream.batches import BatchReader
 from apiserver.jetstream.caller import Caller
 from apiserver.queue import QueueConnection as ApiConnection
 from controller.runtime.clock import SystemClock
-from serverless.queue.config import QueueConfig
-from serverless.queue.connection import QueueConnection
-from serverless.queue.jetstream import JetStream
-from serverless.worker.access import Access
+from serverless.nats.config import QueueConfig
+from serverless.nats.connection import QueueConnection
+from serverless.nats.credentials import Access
+from serverless.nats.requests import JetStream
 from serverless.worker.connection import Connection
-from serverless.worker.pace import Pace
-from serverless.worker.queue import Queue
+from serverless.worker.intervals import Pace
+from serverless.worker.jetstream import Queue
 from shared.invocation.queue_names import QueueNames
 from tests.support.eventually import eventually
 

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from nats.aio.msg import Msg
 
-from serverless.worker.queue import Queue
-from serverless.worker.queue_errors import QueueError
+from serverless.worker.jetstream import Queue
+from serverless.worker.jetstream_errors import QueueError
 from shared.invocation.queue_names import QueueNames
 
 R = TypeVar("R")

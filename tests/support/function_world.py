@@ -16,7 +16,7 @@ from nats.aio.msg import Msg
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
 from hack.cluster.queue import QueueServer
-from serverless.cancellation import heeding_cancellation
+from serverless.nats.cancellation import heeding_cancellation
 from serverless.worker.clock import Clock, SystemClock
 from shared.invocation import message, transition, worker_report
 from shared.invocation import record as codec

@@ -12,7 +12,7 @@ from nats.aio.client import Client
 
 from controller.runtime.clock import SystemClock
 from hack.cluster.queue import QueueServer
-from serverless.activator import moment
+from serverless.activator import timestamps
 from shared.invocation import message, record, transition, worker_report
 from shared.invocation.queue_names import QueueNames, record_key, worker_key
 from shared.invocation.record import Record, Request
@@ -163,7 +163,7 @@ class Functions:
 
 def now_ms() -> int:
     """Now, in milliseconds since 1970."""
-    return moment.now_ms(SystemClock())
+    return timestamps.now_ms(SystemClock())
 
 
 @asynccontextmanager

@@ -7,10 +7,10 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from controller.runtime.leader.elector import LeaderElector
-from serverless.activator.leading import Leading, Surroundings
-from serverless.activator.parts import Assembly
-from serverless.queue.connection import QueueConnection
-from serverless.queue.errors import UnavailableError
+from serverless.activator.leader_wiring import Leading, Surroundings
+from serverless.activator.wiring import Assembly
+from serverless.nats.connection import QueueConnection
+from serverless.nats.errors import UnavailableError
 from tests.support.mortal import Mortal
 
 READS = ("$JS.API.STREAM.INFO.", "$JS.API.STREAM.MSG.GET.", "$JS.API.CONSUMER.LIST.")

@@ -10,13 +10,13 @@ from nats.aio.client import Client
 from controller.runtime.clock import SystemClock
 from controller.runtime.process.manager import Background
 from hack.cluster.queue import QueueServer
-from serverless.activator.callout import Callout, Gate
+from serverless.activator.auth.auth_callout import Callout, Gate
+from serverless.activator.auth.jwt import Signer
+from serverless.activator.auth.worker_credentials import WorkerUser
 from serverless.activator.config import NATSConfig
-from serverless.activator.credentials import WorkerUser
-from serverless.activator.signed_token import Signer
-from serverless.queue.config import QueueConfig
-from serverless.queue.connection import QueueConnection
-from serverless.worker.access import Access
+from serverless.nats.config import QueueConfig
+from serverless.nats.connection import QueueConnection
+from serverless.nats.credentials import Access
 from shared.invocation.queue_names import QueueNames
 from tests.support.eventually import eventually
 from tests.support.function_world import ignored

@@ -8,12 +8,12 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from serverless.worker.access import Access
+from serverless.nats.credentials import Access
 from serverless.worker.clock import Clock, SystemClock
-from serverless.worker.decision import Identity
-from serverless.worker.framework_socket import FrameworkPlace, framework_at
-from serverless.worker.pace import Pace
-from serverless.worker.queue import Queue
+from serverless.worker.consume.decision import Identity
+from serverless.worker.framework.client import FrameworkPlace, framework_at
+from serverless.worker.intervals import Pace
+from serverless.worker.jetstream import Queue
 from serverless.worker.worker import Surroundings, Worker
 from shared.invocation.queue_names import QueueNames
 

@@ -22,18 +22,18 @@ from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.cache.reflector import Scope
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.loop_factory import Loops
-from serverless.activator import leading
+from serverless.activator import leader_wiring
+from serverless.activator.auth.worker_credentials import user_named
 from serverless.activator.config import Config
-from serverless.activator.credentials import user_named
 from serverless.activator.kinds import FUNCTIONS, GPU_UNITS
-from serverless.activator.leading import Leading, request_ids
-from serverless.activator.measures import Measures
-from serverless.activator.parts import NAME
+from serverless.activator.leader_wiring import Leading, request_ids
+from serverless.activator.metrics import Measures
 from serverless.activator.reconciler import FunctionReconciler
-from serverless.activator.reports import Reports
-from serverless.activator.sight import BY_REQUEST, Sights
+from serverless.activator.scaling.snapshot import BY_REQUEST, Sights
+from serverless.activator.wiring import NAME
+from serverless.activator.worker_reports import Reports
 from serverless.credentials.secret import missing
-from serverless.queue.connection import QueueConnection
+from serverless.nats.connection import QueueConnection
 from shared.invocation.queue_names import QueueNames
 from tests.unit.golden.data import Case, cases, plain
 from tests.unit.golden.recorded_cluster import RecordedCluster
@@ -90,7 +90,7 @@ class RecordedActivator:
         units = Informer(client, scopes[1], metrics, clock, randomness, by_request)
         self.cluster.fill([functions, units])
         connection = cast(QueueConnection, Connected(self.queue))
-        around = leading.Surroundings(
+        around = leader_wiring.Surroundings(
             config=msgspec.convert({"runtimeApiURL": "http://api"}, Config),
             client=client,
             session=cast(aiohttp.ClientSession, self.session),

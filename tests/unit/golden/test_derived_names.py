@@ -19,7 +19,7 @@ from apiserver.errors import (
     ServiceError,
 )
 from apiserver.services.failure_text import failure_text, recorded_failure
-from serverless.activator.ending import Intent
+from serverless.activator.sweep.finalizer import Intent
 from shared.invocation.state import FailureClass, State
 from shared.v1alpha1 import names, phases, reasons, wellknown
 from shared.v1alpha1.operation import Operation, OperationType

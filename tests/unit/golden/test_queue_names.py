@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from apiserver.jetstream import bodies as api_bodies
-from serverless.resultstore import intake
+from serverless.resultstore import consumer as resultstore_consumer
 from shared.invocation import queue_names
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits, body_bucket, consumer, streams
@@ -28,7 +28,7 @@ def layout(given: dict[str, Any]) -> Any:
             "bodies": body_bucket(names, limits, "echo"),
             "consumer of one worker": consumer(names, "echo", 1),
             "consumer of many workers": consumer(names, "echo", 1000),
-            "consumer of the result store": intake.consumer(names),
+            "consumer of the result store": resultstore_consumer.consumer(names),
         }
     )
 

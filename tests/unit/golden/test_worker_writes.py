@@ -11,21 +11,21 @@ import pytest
 from nats.aio.client import Client
 from prometheus_client import CollectorRegistry
 
-from serverless.worker.attempt import Workplace
-from serverless.worker.bodies import Bodies
-from serverless.worker.decision import Identity
+from serverless.worker.consume.decision import Identity
+from serverless.worker.consume.dispatcher import Reception
+from serverless.worker.consume.slots import Slots
 from serverless.worker.delivery import Delivery
-from serverless.worker.framework_watch import FrameworkWatch
-from serverless.worker.heard import Answer, Gone, Heard
-from serverless.worker.memory import Memories
+from serverless.worker.framework.health import FrameworkWatch
+from serverless.worker.framework.result import Answer, Gone, Heard
+from serverless.worker.intervals import Pace
+from serverless.worker.jetstream import Queue
+from serverless.worker.memory_budget import Memories
 from serverless.worker.metrics import WorkerMetrics
-from serverless.worker.outlet import Outlet
-from serverless.worker.pace import Pace
-from serverless.worker.queue import Queue
-from serverless.worker.reception import Reception
-from serverless.worker.records import Records
 from serverless.worker.reporter import Reporter
-from serverless.worker.slots import Slots
+from serverless.worker.run.attempt import Workplace
+from serverless.worker.run.body_store import Bodies
+from serverless.worker.run.finish import Outlet
+from serverless.worker.run.record_store import Records
 from shared.invocation.queue_names import QueueNames
 from tests.unit.golden.data import Case, cases
 from tests.unit.golden.recorded_queue import RecordedQueue

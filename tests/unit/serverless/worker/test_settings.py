@@ -2,8 +2,8 @@
 
 import pytest
 
-from serverless.worker.access import Access, shown
-from serverless.worker.pace import Pace
+from serverless.nats.credentials import Access, shown
+from serverless.worker.intervals import Pace
 from serverless.worker.settings import Settings, from_environment
 from shared.config.loader import ConfigurationError
 from shared.invocation.queue_names import QueueNames

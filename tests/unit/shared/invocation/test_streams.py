@@ -2,7 +2,7 @@
 
 import pytest
 
-from serverless.activator.sweep import ROUND_SECONDS
+from serverless.activator.sweep.sweep import ROUND_SECONDS
 from shared.config.duration import Duration
 from shared.invocation.limits import CLOCK_SKEW_SECONDS
 from shared.invocation.queue_names import QueueNames

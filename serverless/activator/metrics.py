@@ -1,0 +1,107 @@
+"""What Prometheus sees of the functions, from their leader only."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Histogram
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from controller.runtime.clock import Clock
+from serverless.activator.queue_depths import Depths
+from serverless.activator.scaling.plan import Scene
+from serverless.activator.sweep.metrics import SettlingMetrics
+from serverless.activator.sweep.sweep import Sweep
+from serverless.activator.timestamps import now_ms
+
+BUCKETS: Final = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)
+
+
+class Measures:
+    """What a reconcile has seen last of each function, and what was settled."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.workers: dict[str, Counter[str]] = {}
+        self.settling = SettlingMetrics(registry)
+        self.cold_start_seconds = Histogram(
+            "gpuruntime_function_cold_start_seconds",
+            "From the acceptance of an invocation that found no ready worker to its first run.",
+            buckets=BUCKETS,
+            registry=registry,
+        )
+
+    def seen(self, request_id: str, scene: Scene) -> None:
+        """Count the workers."""
+        self.workers[request_id] = Counter(each.state.name.lower() for each in scene.workers)
+
+    def forget(self, request_id: str) -> None:
+        """Keep nothing of a function that is gone."""
+        self.workers.pop(request_id, None)
+
+
+class FunctionCensus(Collector):
+    """Queues, workers, ages and dead letters by function."""
+
+    def __init__(
+        self,
+        depths: Depths,
+        sweep: Sweep,
+        measures: Measures,
+        is_leader: Callable[[], bool],
+        clock: Clock,
+    ) -> None:
+        self._depths = depths
+        self._sweep = sweep
+        self._measures = measures
+        self._is_leader = is_leader
+        self._clock = clock
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Every family, also while there is nothing to tell."""
+        loads = {name: each.load for name, each in self._depths.all().items()}
+        now = now_ms(self._clock)
+        yield self._by_function(
+            "queue_depth", "Invocations that wait.", {k: v.queued for k, v in loads.items()}
+        )
+        yield self._by_function(
+            "running", "Invocations that run.", {k: v.running for k, v in loads.items()}
+        )
+        ages = {k: (now - at) / 1000 for k, at in self._sweep.oldest().items()}
+        yield self._by_function("oldest_seconds", "Age of the oldest that waits.", ages)
+        yield self._workers()
+        yield self._dead_letters()
+        yield self._record_fullness()
+
+    def _by_function(self, name: str, text: str, values: dict[str, float]) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(f"gpuruntime_function_{name}", text, labels=["function"])
+        for function, value in values.items() if self._is_leader() else ():
+            family.add_metric([function], value)
+        return family
+
+    def _workers(self) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(
+            "gpuruntime_function_workers", "Workers by state.", labels=["function", "state"]
+        )
+        for function, counts in self._measures.workers.items() if self._is_leader() else ():
+            for state, count in counts.items():
+                family.add_metric([function, state], count)
+        return family
+
+    def _dead_letters(self) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(
+            "gpuruntime_dead_letters", "Dead letters that are kept.", labels=["function"]
+        )
+        letters = self._sweep.dead_letters
+        if letters is not None and self._is_leader():
+            for function, count in (dict.fromkeys(self._depths.all(), 0) | letters).items():
+                family.add_metric([function], count)
+        return family
+
+    def _record_fullness(self) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(
+            "gpuruntime_invocation_records_used_ratio", "How much of the room for records is taken."
+        )
+        if self._is_leader():
+            family.add_metric([], self._sweep.record_fullness)
+        return family

@@ -1,0 +1,152 @@
+"""Workers asked for and given back through the runtime API, as any caller does it."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import quote
+
+import aiohttp
+import msgspec
+from aiohttp import hdrs
+
+from serverless.activator.workers.worker_spec import Order
+from serverless.nats.config import secret_of
+from shared.config.loader import ConfigurationError
+
+ANSWER_SECONDS: Final = 10.0
+UNITS: Final = "/api/v1/gpu-units"
+JOBS: Final = "/api/v1/operator/jobs"
+# Refusals that say nothing of the operation, which may be under way.
+UNSAID: Final = frozenset(
+    {
+        HTTPStatus.UNAUTHORIZED,
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.REQUEST_TIMEOUT,
+        HTTPStatus.TOO_MANY_REQUESTS,
+    }
+)
+FILE_KEY: Final = "runtimeApiTokenFile"
+OVER: Final = frozenset({"succeeded", "failed"})
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The operation is over; `is_gone` where its unit was deleted since."""
+
+    is_gone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """The operation goes on, or nobody knows how it stands."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The API has answered that it will not, and why."""
+
+    code: str
+    message: str
+
+
+Answer = Made | Unfinished | Refused
+
+
+class UnitsAPI:
+    """The three calls that the activator makes; `fence` is asked before each that changes."""
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        url: str,
+        fence: Callable[[], None] = lambda: None,
+        token_file: str = "",
+    ) -> None:
+        self._session = session
+        self._url = url.rstrip("/")
+        self._fence = fence
+        self._token_file = token_file
+
+    async def create(self, order: Order) -> Answer:
+        """Ask for a worker, for the first time or again."""
+        self._fence()
+        status, data = await self._call("POST", UNITS, order.body)
+        if status in (HTTPStatus.OK, HTTPStatus.CREATED):
+            return Made(is_gone=bool(data.get("deleted")))
+        return Unfinished("it is being made") if status == HTTPStatus.ACCEPTED else no(status, data)
+
+    async def delete(self, name: str, tag: str) -> bool:
+        """Give back the worker of that tag; whether it is on its way out or gone.
+
+        Where the unit has changed since, or another has its name, nothing is done: the next look
+        shows what is there now.
+        """
+        self._fence()
+        status, data = await self._call("DELETE", f"{UNITS}/{name}", if_match=tag)
+        is_done = status in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_FOUND)
+        if not is_done and status != HTTPStatus.PRECONDITION_FAILED:
+            log.warning("worker_not_deleted", extra={"worker": name, "answer": str(data)[:200]})
+        return is_done
+
+    async def is_over(self, order: Order) -> bool:
+        """Whether the operation of an order has come to its end, one way or the other."""
+        status, data = await self._call("GET", f"{JOBS}/{quote(order.operation_id, safe='')}")
+        return status == HTTPStatus.OK and data.get("status") in OVER
+
+    async def _call(
+        self, method: str, path: str, body: Any = None, if_match: str = ""
+    ) -> tuple[int, dict[str, Any]]:
+        """The status and what the envelope holds; 0 where there was no answer."""
+        timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
+        headers: dict[str, str] = {hdrs.IF_MATCH: if_match} if if_match else {}
+        try:
+            headers |= authorization(self._token_file)
+            async with self._session.request(
+                method, f"{self._url}{path}", json=body, headers=headers, timeout=timeout
+            ) as response:
+                return response.status, content(await response.read())
+        except (aiohttp.ClientError, TimeoutError) as error:
+            why = str(error) or type(error).__name__
+            return 0, {"message": f"the runtime API does not answer: {why}"}
+        except ConfigurationError as error:
+            return 0, {"message": str(error)}
+
+
+def authorization(token_file: str) -> dict[str, str]:
+    """The header that holds our token, which may have been renewed; none where we have none.
+
+    ConfigurationError where the file holds anything else than one token.
+    """
+    if not token_file:
+        return {}
+    token = secret_of(token_file, FILE_KEY)
+    if len(token.split()) != 1 or not token.isprintable():
+        raise ConfigurationError(
+            f"{FILE_KEY}: {token_file!r} must hold one token and nothing else, as callers send it"
+        )
+    return {hdrs.AUTHORIZATION: f"Bearer {token}"}
+
+
+def content(answer: bytes) -> dict[str, Any]:
+    """What is in the envelope: the data, or the error."""
+    try:
+        said = msgspec.json.decode(answer, type=dict[str, Any]) if answer else {}
+    except msgspec.DecodeError:
+        return {"message": "the answer of the runtime API cannot be read"}
+    inner = said.get("data", said.get("error"))
+    return inner if isinstance(inner, dict) else {}
+
+
+def no(status: int, data: dict[str, Any]) -> Answer:
+    """A refusal, or where the server has trouble, nothing that one could rely on."""
+    message = str(data.get("message", f"status {status}"))
+    is_certain = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+    if is_certain and status not in UNSAID:
+        return Refused(str(data.get("code", status)), message)
+    return Unfinished(message)

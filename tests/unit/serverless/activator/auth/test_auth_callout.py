@@ -1,0 +1,79 @@
+"""Who is let in as a worker, and what the answer says; the queue itself checks the signature."""
+
+from typing import Any
+
+import nkeys
+import pytest
+
+from serverless.activator.auth.auth_callout import Gate, response
+from serverless.activator.auth.jwt import Signer, UnreadableTokenError, claims_in
+from serverless.activator.auth.permissions import may_publish, may_subscribe
+from serverless.activator.auth.worker_credentials import WorkerUser, user_named
+from shared.invocation.queue_names import QueueNames
+
+SEED = nkeys.encode_seed(bytes(range(32)), nkeys.PREFIX_BYTE_ACCOUNT).decode()
+KEY = b"key"
+USER = WorkerUser("fn", "uid-1")
+GATE = Gate(KEY, "WORKERS", QueueNames(), lambda user: user == USER)
+
+
+def asked(user: str, password: str) -> dict[str, Any]:
+    return {
+        "server_id": {"id": "SERVER"},
+        "user_nkey": "UKEY",
+        "connect_opts": {"user": user, "pass": password},
+    }
+
+
+def answer(user: str, password: str) -> dict[str, Any]:
+    return claims_in(response(asked(user, password), GATE, Signer(SEED), 9).encode())
+
+
+def test_a_worker_gets_a_token_of_its_account_and_permissions() -> None:
+    said = answer(USER.name, USER.password(KEY))
+    assert (said["aud"], said["sub"], said["iat"]) == ("SERVER", "UKEY", 9)
+    token = claims_in(said["nats"]["jwt"].encode())
+    assert (token["aud"], token["sub"], token["name"]) == ("WORKERS", "UKEY", USER.name)
+    assert token["nats"]["pub"] == {"allow": may_publish(USER, QueueNames())}
+    assert token["nats"]["sub"] == {"allow": may_subscribe(USER, QueueNames())}
+
+
+@pytest.mark.parametrize(
+    ("user", "password"),
+    [
+        (USER.name, "wrong"),
+        (USER.name, ""),
+        ("admin", USER.password(KEY)),
+        ("worker.fn", USER.password(KEY)),
+        (WorkerUser("fn", "uid-2").name, WorkerUser("fn", "uid-2").password(KEY)),
+        (WorkerUser("fn", "uid-1").name, WorkerUser("fn", "uid-1").password(b"another key")),
+    ],
+)
+def test_others_get_none(user: str, password: str) -> None:
+    said = answer(user, password)["nats"]
+    assert "jwt" not in said
+    assert said["error"]
+
+
+def test_a_name_leads_back_to_its_workers() -> None:
+    assert user_named(USER.name) == USER
+    assert user_named("worker.") is None
+
+
+def test_no_two_functions_share_a_subject() -> None:
+    names = QueueNames()
+    mine = {*may_publish(USER, names), *may_subscribe(USER, names)}
+    for other in (WorkerUser("fn-1", "uid-1"), WorkerUser("f", "uid-1")):
+        theirs = {*may_publish(other, names), *may_subscribe(other, names)}
+        assert mine & theirs == set()
+
+
+@pytest.mark.parametrize("token", [b"", b"a.b", b"\xff.\xff.\xff", b"a.WzFd.c"])
+def test_what_is_no_token_is_refused(token: bytes) -> None:
+    with pytest.raises(UnreadableTokenError):
+        claims_in(token)
+
+
+def test_a_seed_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="seed"):
+        Signer("no seed")

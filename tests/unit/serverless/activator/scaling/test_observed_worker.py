@@ -1,0 +1,149 @@
+"""What scaling sees of a unit, and what is asked of the API for one."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from controller.gpuunit.status.diagnosis import node_trouble
+from serverless.activator.scaling.observed_worker import LOST_MS, Worker, WorkerState, worker
+from serverless.activator.timestamps import ms_of
+from serverless.activator.workers.worker_spec import number_of, order
+from shared.invocation.worker_report import WorkerReport
+from shared.k8s.meta import ObjectMeta
+from shared.k8s.pod import Pod
+from shared.v1alpha1.function import Function, FunctionSpec
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.wellknown import OPERATION_ID
+
+BORN = "2026-01-01T00:00:00Z"
+LATER = ms_of(BORN) + LOST_MS
+
+
+def a_function(**spec: Any) -> Function:
+    asked = {"specName": "g1", "image": "i:1", "template": {"command": ["serve"]}, **spec}
+    return Function(
+        metadata=ObjectMeta(name="fn", namespace="n", uid="u"),
+        spec=msgspec.convert(asked, FunctionSpec),
+    )
+
+
+def a_unit(function: Function, number: int | None = 3, made_by: str = "", **status: Any) -> GPUUnit:
+    """The unit that the API makes of an order."""
+    asked = order(function, number or 0)
+    fields = ("specName", "image", "template", "storageMounts", "serverless")
+    spec = {name: asked.body[name] for name in fields if name in asked.body}
+    by = made_by or (asked.operation_id if number is not None else "somebody/1")
+    metadata = {
+        "name": asked.name,
+        "creationTimestamp": BORN,
+        "annotations": {OPERATION_ID: by},
+    }
+    return msgspec.convert({"metadata": metadata, "spec": spec, "status": status}, GPUUnit)
+
+
+def seen(unit: GPUUnit, function: Function | None = None, now: int = LATER) -> Worker:
+    found = worker(function or a_function(), unit, {}, now)
+    assert found is not None
+    return found
+
+
+def saying(reason: str, message: str = "") -> dict[str, Any]:
+    condition = {
+        "type": "Ready",
+        "status": "False",
+        "lastTransitionTime": BORN,
+        "reason": reason,
+        "message": message,
+    }
+    return {"phase": "Progressing", "conditions": [condition]}
+
+
+def test_an_order_is_the_same_for_the_same_function_and_number() -> None:
+    asked = order(a_function(concurrency=4, framework={"invokePath": "/run"}), 7)
+    assert (asked.name, asked.operation_id) == ("fn-7", "fn/u/7")
+    assert asked.body == {
+        "operationID": "fn/u/7",
+        "name": "fn-7",
+        "specName": "g1",
+        "image": "i:1",
+        "template": {"command": ("serve",)},
+        "serverless": {
+            "requestID": "fn",
+            "framework": {"invokePath": "/run"},
+            "concurrency": 4,
+            "timeoutSeconds": 300,
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("made_by", "number"),
+    [("fn/u/12", 12), ("fn/other/12", None), ("fn/u/", None), ("fn/u/1x", None), ("x", None)],
+)
+def test_ours_are_those_of_our_operations(made_by: str, number: int | None) -> None:
+    assert number_of(a_unit(a_function(), made_by=made_by), "u") == number
+
+
+def test_a_worker_of_a_predecessor_is_no_worker() -> None:
+    unit = a_unit(a_function(), made_by="fn/uid-before/1")
+    assert worker(a_function(), unit, {}, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [
+        ({}, WorkerState.STARTING),
+        ({"phase": "Ready"}, WorkerState.READY),
+        ({"phase": "Failed"}, WorkerState.FAILED),
+        (saying("UnitProgressing"), WorkerState.STARTING),
+        (saying("PodUnschedulable"), WorkerState.LOST),
+    ],
+)
+def test_the_state_follows_the_unit(status: dict[str, Any], state: WorkerState) -> None:
+    assert seen(a_unit(a_function(), **status)).state is state
+
+
+def test_one_without_a_place_is_lost_only_after_a_while() -> None:
+    unit = a_unit(a_function(), **saying("PodUnschedulable"))
+    assert seen(unit, now=LATER - 1).state is WorkerState.STARTING
+
+
+def test_the_controllers_words_for_a_lost_node_are_known() -> None:
+    pod = msgspec.convert({"metadata": {"name": "p"}, "spec": {"nodeName": "n1"}}, Pod)
+    said = node_trouble(pod, {})
+    assert said is not None
+    unit = a_unit(a_function(), **saying(said.reason, said.message))
+    assert seen(unit).state is WorkerState.LOST
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"image": "i:2"},
+        {"template": {"command": ["other"]}},
+        {"concurrency": 2},
+        {"timeoutSeconds": 5},
+        {"framework": {"socketPath": "/s"}},
+    ],
+)
+def test_a_unit_of_another_spec_is_outdated(change: dict[str, Any]) -> None:
+    unit = a_unit(a_function())
+    assert seen(unit).is_current
+    assert not seen(unit, a_function(**change)).is_current
+    assert seen(unit, a_function(maxWorkers=7, idleTimeoutSeconds=1)).is_current
+
+
+def test_the_tag_is_the_one_that_the_api_gives() -> None:
+    unit = a_unit(a_function())
+    meta = msgspec.structs.replace(unit.metadata, uid="u-7", generation=2)
+    assert seen(msgspec.structs.replace(unit, metadata=meta)).tag == '"u-7.2"'
+
+
+def test_a_report_tells_how_busy_it_is() -> None:
+    unit = a_unit(a_function())
+    assert (seen(unit).is_busy, seen(unit).idle_since) == (False, ms_of(BORN))
+    report = WorkerReport(running=2, last_active=5, version="1")
+    told = worker(a_function(), unit, {"fn-3": report}, LATER)
+    assert told is not None
+    assert (told.is_busy, told.idle_since) == (True, 5)

@@ -1,0 +1,256 @@
+"""How many workers a function needs, and which step comes next."""
+
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from serverless.activator.scaling.demand_history import Need
+from serverless.activator.scaling.observed_worker import Worker, WorkerState
+from serverless.activator.scaling.plan import (
+    Load,
+    Plan,
+    Scene,
+    Why,
+    desired_workers,
+    needs_after,
+    plan,
+)
+from shared.v1alpha1.function import FunctionSpec
+
+NOW = 1_000_000
+READY, STARTING, FAILED = WorkerState.READY, WorkerState.STARTING, WorkerState.FAILED
+LOST, GOING = WorkerState.LOST, WorkerState.GOING
+
+
+def a_spec(**changes: Any) -> FunctionSpec:
+    asked = {"spec_name": "g1", "image": "i", "max_workers": 4, "idle_timeout_seconds": 10}
+    return FunctionSpec(**{**asked, **changes})
+
+
+def a_worker(number: int | None = 1, state: WorkerState = READY, **changes: Any) -> Worker:
+    return Worker(name=f"w{number}", number=number, state=state, **changes)
+
+
+def a_scene(*workers: Worker, load: int = 0, **changes: Any) -> Scene:
+    spec = changes.pop("spec", a_spec())
+    return Scene(spec=spec, load=Load(queued=load), workers=workers, now=NOW, **changes)
+
+
+def unneeded(since: int) -> tuple[Need, ...]:
+    """All that there are were needed until then, and none after."""
+    return Need(99, since), Need(0, since)
+
+
+def removed(wanted: Plan) -> str:
+    return wanted.remove.name if wanted.remove else ""
+
+
+@pytest.mark.parametrize(
+    ("load", "spec", "wanted"),
+    [
+        (0, {}, 0),
+        (1, {}, 1),
+        (3, {}, 3),
+        (9, {}, 4),
+        (0, {"min_workers": 2}, 2),
+        (9, {"concurrency": 4}, 3),
+        (8, {"concurrency": 2, "target_backlog": 2}, 2),
+        (9, {"concurrency": 2, "target_backlog": 2}, 3),
+        (0, {"min_workers": 6, "max_workers": 4}, 4),
+    ],
+)
+def test_the_backlog_gives_the_number_of_workers(
+    load: int, spec: dict[str, Any], wanted: int
+) -> None:
+    assert desired_workers(a_spec(**spec), Load(queued=load)) == wanted
+
+
+def test_a_worker_is_asked_for_at_once() -> None:
+    assert plan(a_scene(load=1)) == Plan(1, create=True)
+
+
+def test_one_that_is_being_asked_for_counts() -> None:
+    assert plan(a_scene(load=1, is_asking=True)) == Plan(1)
+
+
+def test_a_surplus_waits_for_the_idle_timeout() -> None:
+    first = plan(a_scene(a_worker()))
+    assert (removed(first), first.wake_ms) == ("", 10_000)
+    still = plan(a_scene(a_worker(), needs=unneeded(NOW - 9_999)))
+    assert (removed(still), still.wake_ms) == ("", 1)
+    assert removed(plan(a_scene(a_worker(), needs=unneeded(NOW - 10_000)))) == "w1"
+
+
+def test_a_need_ends_the_wait() -> None:
+    busy = a_scene(a_worker(), load=1, needs=unneeded(1))
+    assert plan(replace(busy, load=Load(), needs=needs_after(busy))).wake_ms == 10_000
+
+
+def test_a_need_lasts_until_a_look_shows_that_it_is_over() -> None:
+    long_ago = (Need(1, 0),)
+    assert plan(a_scene(a_worker(), needs=long_ago)).wake_ms == 10_000
+
+
+def test_each_worker_waits_for_itself() -> None:
+    """Two of three were needed until a moment ago: only the third has waited."""
+    needs = (Need(3, NOW - 10_000), Need(2, NOW - 1), Need(0, NOW - 1))
+    three = [a_worker(number) for number in (1, 2, 3)]
+    assert removed(plan(a_scene(*three, needs=needs))) == "w1"
+    rest = plan(a_scene(*three[1:], needs=needs))
+    assert (removed(rest), rest.wake_ms) == ("", 9_999)
+
+
+def test_the_one_idle_longest_goes_and_a_busy_one_last() -> None:
+    workers = [
+        a_worker(1, idle_since=500),
+        a_worker(2, idle_since=100, is_busy=True),
+        a_worker(3, idle_since=200),
+    ]
+    assert removed(plan(a_scene(*workers, needs=unneeded(0)))) == "w3"
+    assert removed(plan(a_scene(workers[1], needs=unneeded(0)))) == "w2"
+
+
+def test_only_one_goes_at_a_time() -> None:
+    assert removed(plan(a_scene(a_worker(1), a_worker(2, GOING), needs=unneeded(0)))) == ""
+
+
+def test_one_made_by_hand_counts_and_stays() -> None:
+    by_hand = a_worker(None, is_current=False)
+    assert plan(a_scene(by_hand, load=1)) == Plan(1)
+    assert removed(plan(a_scene(by_hand, needs=unneeded(0)))) == ""
+    assert removed(plan(a_scene(a_worker(None, LOST)))) == ""
+
+
+def test_one_that_fails_by_itself_is_not_replaced() -> None:
+    assert plan(a_scene(a_worker(1, FAILED), load=1)) == Plan(1)
+
+
+def test_one_without_a_place_is_removed_and_then_replaced() -> None:
+    wanted = plan(a_scene(a_worker(1, LOST), load=1))
+    assert (removed(wanted), wanted.why) == ("w1", Why.LOST)
+    assert plan(a_scene(a_worker(1, GOING), load=1)).create
+
+
+def test_outdated_ones_are_replaced_one_at_a_time_the_idle_first() -> None:
+    old = [a_worker(1, is_current=False, is_busy=True), a_worker(2, is_current=False)]
+    wanted = plan(a_scene(*old, load=2))
+    assert (removed(wanted), wanted.why) == ("w2", Why.OUTDATED)
+    assert plan(a_scene(old[0], load=2)).create
+    assert removed(plan(a_scene(old[0], a_worker(3, STARTING), load=2))) == ""
+    assert removed(plan(a_scene(old[0], load=2, is_asking=True))) == ""
+    assert removed(plan(a_scene(old[0], a_worker(3), load=2))) == "w1"
+
+
+def test_an_outdated_one_that_is_not_needed_goes_without_waiting() -> None:
+    assert removed(plan(a_scene(a_worker(1, is_current=False)))) == "w1"
+
+
+states = st.sampled_from(list(WorkerState))
+workers = st.builds(
+    Worker,
+    name=st.uuids().map(str),
+    number=st.none() | st.integers(1, 99),
+    state=states,
+    is_current=st.booleans(),
+    is_busy=st.booleans(),
+    idle_since=st.integers(0, NOW),
+)
+specs = st.builds(
+    a_spec,
+    min_workers=st.integers(0, 3),
+    max_workers=st.integers(1, 6),
+    concurrency=st.integers(1, 3),
+    target_backlog=st.integers(1, 3),
+    idle_timeout_seconds=st.integers(0, 5),
+)
+scenes = st.builds(
+    Scene,
+    spec=specs,
+    load=st.builds(Load, queued=st.integers(0, 30), running=st.integers(0, 10)),
+    workers=st.lists(workers, max_size=8, unique_by=lambda each: each.name).map(tuple),
+    now=st.just(NOW),
+    needs=st.lists(st.builds(Need, st.integers(0, 9), st.integers(0, NOW)), max_size=4).map(
+        lambda needs: tuple(sorted(needs, key=lambda each: (-each.workers, each.until)))
+    ),
+    is_asking=st.booleans(),
+)
+
+
+@given(scenes)
+def test_a_step_is_one_step_and_never_beyond_the_bounds(scene: Scene) -> None:
+    wanted = plan(scene)
+    assert not (wanted.create and wanted.remove)
+    assert wanted.desired <= scene.spec.max_workers
+    if wanted.create:
+        assert scene.count < wanted.desired
+    if wanted.remove is not None:
+        assert wanted.remove.is_ours
+        assert wanted.remove.state is not GOING
+        assert len(scene.staying) == len(scene.workers)
+
+
+@given(scenes)
+def test_a_needed_current_worker_with_a_place_is_never_removed(scene: Scene) -> None:
+    wanted = plan(scene)
+    if wanted.why is Why.SURPLUS:
+        assert scene.count > wanted.desired
+    if wanted.why is Why.OUTDATED:
+        assert wanted.remove
+        assert not wanted.remove.is_current
+
+
+@given(st.lists(st.tuples(st.integers(0, 9_000), st.integers(0, 4)), min_size=4))
+def test_a_surplus_goes_only_after_nobody_has_needed_it_for_so_long(
+    looks: list[tuple[int, int]],
+) -> None:
+    """Against the plain reading of the rule: no need for it at any look of the time before."""
+    scene, numbers = a_scene(*(a_worker(number) for number in range(4))), count(4)
+    needed, present = list[tuple[int, int]](), 4
+    for pause, load in looks:
+        scene = replace(scene, now=scene.now + pause, load=Load(queued=load))
+        needed.append((present, scene.now))
+        wanted = plan(scene)
+        present = wanted.desired
+        if wanted.why is Why.SURPLUS:
+            last = max(at for workers, at in needed if workers >= scene.count)
+            assert scene.now - last >= scene.spec.idle_timeout_seconds * 1000
+        scene = replace(after(scene, wanted, numbers), now=scene.now)
+
+
+@given(st.lists(workers.map(lambda each: replace(each, state=READY, is_current=True)), min_size=1))
+def test_a_busy_worker_is_a_surplus_only_where_nobody_is_idle(ready: list[Worker]) -> None:
+    scene = a_scene(*ready, needs=unneeded(0))
+    wanted = plan(scene)
+    assert (wanted.remove is None) == (not scene.removable)
+    if wanted.remove and wanted.remove.is_busy:
+        assert all(each.is_busy for each in scene.removable)
+
+
+@given(scenes)
+def test_steps_lead_to_what_is_desired_and_then_end(scene: Scene) -> None:
+    """Units start and go as they are told; those made by hand may be too many for ever."""
+    numbers = count(100)
+    for _ in range(40):
+        scene = after(scene, plan(scene), numbers)
+    ours = [each for each in scene.staying if each.is_ours]
+    assert scene.count == max(plan(scene).desired, scene.count - len(ours))
+    assert all(each.is_current and each.state is not LOST for each in ours)
+
+
+def after(scene: Scene, wanted: Plan, numbers: "count[int]") -> Scene:
+    """The scene a little later."""
+    stay = [each for each in scene.staying if each is not wanted.remove]
+    started = [replace(each, state=READY) if each.state is STARTING else each for each in stay]
+    if wanted.create or scene.is_asking:
+        started.append(a_worker(next(numbers), STARTING))
+    return replace(
+        scene,
+        workers=tuple(started),
+        is_asking=False,
+        needs=needs_after(scene),
+        now=scene.now + 10_000,
+    )

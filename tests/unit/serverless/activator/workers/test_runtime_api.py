@@ -1,0 +1,54 @@
+"""The activator sends a token, and nothing that was put into its file by mistake."""
+
+from pathlib import Path
+
+import pytest
+
+from serverless.activator.config import Config
+from serverless.activator.wiring import keys
+from serverless.activator.workers.runtime_api import authorization
+from shared.config.loader import ConfigurationError
+
+ONE = "Zk3v0123456789abcdef"
+
+
+def test_who_names_no_file_sends_no_token() -> None:
+    assert authorization("") == {}
+
+
+def test_the_token_of_the_file_is_sent_without_the_end_of_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text(f"{ONE}\n")
+    assert authorization(str(file)) == {"Authorization": f"Bearer {ONE}"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"operator {ONE}\n",
+        f"# who\noperator {ONE}\ntenant-control-plane {ONE}\n",
+        f"{ONE}\n{ONE}\n",
+        f"{ONE}\0",
+        "\n",
+        "",
+    ],
+)
+def test_a_file_of_anything_but_one_token_is_refused_without_telling_it(
+    tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "token"
+    file.write_text(text)
+    with pytest.raises(ConfigurationError, match="runtimeApiTokenFile: ") as refused:
+        authorization(str(file))
+    assert ONE not in str(refused.value)
+
+
+def test_an_activator_with_such_a_file_does_not_start(tmp_path: Path) -> None:
+    key, tokens = tmp_path / "key", tmp_path / "tokens"
+    key.write_text("k")
+    tokens.write_text(f"operator {ONE}\n")
+    config = Config(
+        worker_key_file=str(key), callout_seed_file=str(key), runtime_api_token_file=str(tokens)
+    )
+    with pytest.raises(ConfigurationError, match="runtimeApiTokenFile: "):
+        keys(config)

@@ -1,0 +1,82 @@
+"""What goes to a framework, and what of its answer is kept."""
+
+import pytest
+
+from serverless.framework.invocation import invocation
+from serverless.worker.framework.request import request_headers
+from serverless.worker.framework.response import is_retryable, kept_content_type, kept_headers
+from shared.invocation.record import Record, Request
+from shared.invocation.state import State
+
+RECORD = Record(
+    function_uid="uid",
+    run=2,
+    hash="h",
+    accepted_at=1_700_000_000_000,
+    request=Request(
+        content_type="text/plain",
+        headers={"X-Run": "99", "X-Mine": "yes"},
+        attributes={"name": "Zoë", "n": [1]},
+        timeout_seconds=60,
+    ),
+    state=State.RUNNING,
+    attempts=3,
+    started_at=1_700_000_000_250,
+)
+
+
+def test_our_headers_cannot_be_forged_and_everything_is_ascii() -> None:
+    headers = request_headers("fn.i-1", RECORD)
+    assert headers == {
+        "X-Mine": "yes",
+        "Content-Type": "text/plain",
+        "X-Invocation-ID": "i-1",
+        "X-Function": "fn",
+        "X-Run": "2",
+        "X-Attempt": "3",
+        "X-Deadline": "2023-11-14T22:14:20.250Z",
+        "X-Attributes": '{"name": "Zo\\u00eb", "n": [1]}',
+    }
+    assert all(value.isascii() for value in headers.values())
+
+
+def test_a_framework_reads_what_a_worker_writes() -> None:
+    given = invocation(request_headers("fn.i-1", RECORD), "text/plain", b'{"a": 1}')
+    assert (given.id, given.function, given.run, given.attempt) == ("i-1", "fn", 2, 3)
+    assert given.attributes == {"name": "Zoë", "n": [1]}
+    assert given.deadline.timestamp() == 1_700_000_060.250
+    assert given.json() == {"a": 1}
+
+
+def test_headers_of_the_connection_and_values_that_are_not_text_are_left_out() -> None:
+    given = [
+        ("Connection", "close"),
+        ("Content-Length", "3"),
+        ("X-Retryable", "true"),
+        ("X-Odd", "caf\udcc3\udca9"),
+        ("X-Good", "yes"),
+    ]
+    assert kept_headers(given) == {"X-Good": "yes"}
+
+
+def test_headers_are_kept_while_they_fit() -> None:
+    given = [(f"X-{number}", "v" * 1000) for number in range(10)]
+    assert list(kept_headers(given)) == ["X-0", "X-1", "X-2", "X-3"]
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        ("text/plain; charset=utf-8", "text/plain; charset=utf-8"),
+        ("", "application/octet-stream"),
+        ("a/\udcff", "application/octet-stream"),
+        ("a/" + "b" * 300, "application/octet-stream"),
+    ],
+)
+def test_a_content_type_must_be_one(value: str, kept: str) -> None:
+    assert kept_content_type(value) == kept
+
+
+@pytest.mark.parametrize(("value", "says_so"), [("true", True), (" TRUE ", True), ("1", False)])
+def test_only_true_is_retryable(value: str, *, says_so: bool) -> None:
+    assert is_retryable(value) == says_so

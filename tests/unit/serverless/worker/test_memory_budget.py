@@ -1,0 +1,96 @@
+"""However many bodies there are: only so many bytes of them are held at once."""
+
+import asyncio
+import tempfile
+import tracemalloc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from serverless.worker.framework.client import FrameworkPlace, FrameworkSocket, framework_at
+from serverless.worker.framework.result import Answer
+from serverless.worker.memory_budget import Memories, Memory
+
+MIB = 1024**2
+SIZE = 4 * MIB
+PIECE = bytes(64 * 1024)
+
+
+async def test_what_is_not_free_is_waited_for_in_turn() -> None:
+    memory, order = Memory(10), list[str]()
+
+    async def ask(name: str, size: int) -> None:
+        await memory.take(size)
+        order.append(name)
+
+    async with asyncio.TaskGroup() as group:
+        await memory.take(8)
+        large = group.create_task(ask("large", 9))
+        small = group.create_task(ask("small", 1))
+        await asyncio.wait({large, small}, timeout=0.01)
+        assert order == []
+        memory.give_back(8)
+    assert order == ["large", "small"]
+
+
+async def test_more_than_there_is_gets_all_of_it() -> None:
+    memory = Memory(10)
+    assert await memory.take(11) == 10
+
+
+async def test_whoever_gives_up_waiting_takes_nothing() -> None:
+    memory = Memory(10)
+    await memory.take(10)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await memory.take(5)
+    memory.give_back(10)
+    assert await memory.take(10) == 10
+
+
+async def test_large_bodies_of_many_attempts_are_never_held_at_once() -> None:
+    memories, most_copies = Memories(SIZE), 4
+
+    async def attempt(framework: FrameworkSocket) -> int:
+        hold = memories.hold()
+        try:
+            await hold.payload.take(SIZE)
+            heard = await framework.invoke({}, bytearray(SIZE), hold)
+            assert isinstance(heard, Answer)
+            return len(heard.body)
+        finally:
+            hold.give_back()
+
+    async with answering() as path, framework_at(FrameworkPlace(str(path))) as framework:
+        tracemalloc.start()
+        try:
+            sizes = await asyncio.gather(*(attempt(framework) for _ in range(12)))
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+
+    assert sizes == [SIZE] * 12
+    assert peak < most_copies * SIZE
+
+
+@asynccontextmanager
+async def answering() -> AsyncIterator[Path]:
+    """Takes a payload of that size and answers with as much, and holds next to nothing."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert f"Content-Length: {SIZE}".encode() in head
+        for _ in range(SIZE // len(PIECE)):
+            await reader.readexactly(len(PIECE))
+        writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % SIZE)
+        for _ in range(SIZE // len(PIECE)):
+            writer.write(PIECE)
+            await writer.drain()
+        writer.close()
+
+    with tempfile.TemporaryDirectory(prefix="framework-") as folder:
+        path = Path(folder) / "framework.sock"
+        async with await asyncio.start_unix_server(answer, path):
+            yield path
