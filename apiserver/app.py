@@ -7,33 +7,33 @@ from functools import cache, partial
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
-from apiserver import keys
-from apiserver.access import AccessRecorder, access_records
-from apiserver.assets import swagger_assets
-from apiserver.authorisation import authorisation
 from apiserver.clock import Clock
-from apiserver.deadline import Allowance, deadlines
-from apiserver.detached import detached_work
-from apiserver.document import document
-from apiserver.envelope import errors_as_json
-from apiserver.in_flight import InFlightBytes
+from apiserver.dashboard.assets import ui_assets
+from apiserver.dashboard.broadcaster import Feed
+from apiserver.functions.port import Functions
+from apiserver.health.readiness import Readiness
+from apiserver.health.service import Health
+from apiserver.http import keys
+from apiserver.http.access_log import AccessRecorder, access_records
+from apiserver.http.auth import authorisation
+from apiserver.http.background import detached_work
+from apiserver.http.byte_budget import InFlightBytes
+from apiserver.http.deadline import Allowance, deadlines
+from apiserver.http.long_poll import Waits
+from apiserver.http.openapi import document
+from apiserver.http.request_id import add_header, request_ids
+from apiserver.http.responses import errors_as_json
+from apiserver.http.static_files import swagger_assets
+from apiserver.http.tokens import Tokens
+from apiserver.invocations.port import InvocationIndex, Invocations
 from apiserver.limits import Limits
-from apiserver.ports.functions import Functions
-from apiserver.ports.invocations import InvocationIndex, Invocations
-from apiserver.ports.jobs import Jobs
-from apiserver.ports.pools import Pools
-from apiserver.ports.specs import Specs
-from apiserver.ports.stock import Stock
-from apiserver.ports.storages import Storages
-from apiserver.ports.units import Units
-from apiserver.request_id import add_header, request_ids
+from apiserver.operations.port import Jobs
 from apiserver.routes import routes
-from apiserver.services.health import Health
-from apiserver.services.overview.feed import Feed
-from apiserver.services.readiness import Readiness
-from apiserver.tokens import Tokens
-from apiserver.ui.assets import ui_assets
-from apiserver.waits import Waits
+from apiserver.specs.port import Specs
+from apiserver.stock_pools.port import Pools
+from apiserver.stock_units.port import Stock
+from apiserver.storages.port import Storages
+from apiserver.units.port import Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

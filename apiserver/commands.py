@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from apiserver.revision import Revision
+from apiserver.kube.revision import Revision
 from shared.v1alpha1.gpustorage import Accessor, Prepare
 from shared.v1alpha1.gpuunit import Access, Serverless
 from shared.v1alpha1.mount import StorageMount

@@ -18,39 +18,39 @@ from prometheus_client import (
     ProcessCollector,
 )
 
-from apiserver.access import AccessRecorder
 from apiserver.app import Parts, create_app
-from apiserver.breaker import Breaker
+from apiserver.circuit_breaker import Breaker
 from apiserver.clock import Clock, SystemClock
 from apiserver.config import Config, SpecConfig
-from apiserver.deadline import Allowance
-from apiserver.gateway import Cluster
-from apiserver.jetstream.gateway import JetStream
+from apiserver.health.cluster_state import OFF, ClusterState
+from apiserver.health.monitor import ClusterMonitor
+from apiserver.health.readiness import Readiness
+from apiserver.health.schemas import HealthSchema
+from apiserver.health.service import Health
+from apiserver.health.startup import observe
+from apiserver.health.status_log import StatusReporter
+from apiserver.health.unit_counts import UnitCounter
+from apiserver.http.access_log import AccessRecorder
+from apiserver.http.deadline import Allowance
+from apiserver.http.protocol import Fallback
+from apiserver.http.server import HEAD_TIMEOUT, CannotListenError, listening
+from apiserver.http.token_file import TokenFile
 from apiserver.kube import kubeconfig
-from apiserver.kube.absent import AbsentGateway
-from apiserver.kube.breaker import GuardedGateway
+from apiserver.kube.circuit_breaker_client import GuardedGateway
+from apiserver.kube.client import KubeGateway
 from apiserver.kube.credentials import Credentials
-from apiserver.kube.gateway import KubeGateway
 from apiserver.kube.metrics import RestMetrics
+from apiserver.kube.no_cluster import AbsentGateway
+from apiserver.kube.port import Cluster
 from apiserver.kube.rest import RestClient, new_session
 from apiserver.limits import Limits
-from apiserver.malformed import Fallback
+from apiserver.nats.connection import require_password
+from apiserver.nats.jetstream import JetStream
 from apiserver.postgres.archive import PostgresArchive, dsn
 from apiserver.process import Process, Work
-from apiserver.queue import require_password
-from apiserver.schemas.health import HealthSchema
-from apiserver.server import HEAD_TIMEOUT, CannotListenError, listening
 from apiserver.serverless_use_cases import ServerlessUseCases, World
-from apiserver.services.catalogue import Catalogue, CatalogueEntry
-from apiserver.services.cluster import OFF, ClusterState
-from apiserver.services.health import Health
-from apiserver.services.monitor import ClusterMonitor
-from apiserver.services.readiness import Readiness
-from apiserver.services.report import StatusReporter
-from apiserver.services.start import observe
-from apiserver.services.unit_counts import UnitCounter
-from apiserver.token_file import TokenFile
-from apiserver.use_cases import Surroundings, UseCases
+from apiserver.specs.catalogue import Catalogue, CatalogueEntry
+from apiserver.wiring import Surroundings, UseCases
 from shared.config import command_line, loader, logfmt
 from shared.config.exitcode import ExitCode
 from shared.config.gc_tuning import look_seldom

@@ -7,8 +7,8 @@ from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
 
-from apiserver.services.readiness import Readiness
-from apiserver.services.start import ClusterNotReadyError
+from apiserver.health.readiness import Readiness
+from apiserver.health.startup import ClusterNotReadyError
 from shared.config.exitcode import ExitCode
 
 Work = Callable[[], Coroutine[Any, Any, None]]

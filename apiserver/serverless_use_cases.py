@@ -5,19 +5,19 @@ from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry
 
-from apiserver.archive import Archive
 from apiserver.clock import Clock
-from apiserver.gateway import Objects
-from apiserver.queue_gateway import Queue
-from apiserver.services.archive_lists import ArchiveLists
-from apiserver.services.function_lookup import FunctionLookup
-from apiserver.services.functions import FunctionService
-from apiserver.services.ingress import Ingress
-from apiserver.services.invocation_lists import InvocationLists
-from apiserver.services.invocation_metrics import InvocationMetrics
-from apiserver.services.invocations import InvocationService
-from apiserver.services.object_creation import ObjectCreation
-from apiserver.use_cases import Surroundings
+from apiserver.functions.lookup import FunctionLookup
+from apiserver.functions.service import FunctionService
+from apiserver.invocations.accept import Ingress
+from apiserver.invocations.archive import Archive
+from apiserver.invocations.archive_reader import ArchiveLists
+from apiserver.invocations.lists import InvocationLists
+from apiserver.invocations.metrics import InvocationMetrics
+from apiserver.invocations.service import InvocationService
+from apiserver.kube.port import Objects
+from apiserver.nats.port import Queue
+from apiserver.operations.create_object import ObjectCreation
+from apiserver.wiring import Surroundings
 from shared.v1alpha1.function import Function
 
 

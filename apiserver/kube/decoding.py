@@ -5,8 +5,8 @@ from typing import Any, Final, Generic
 
 import msgspec
 
-from apiserver.gateway import Page, T
-from apiserver.resources import Resource
+from apiserver.kube.port import Page, T
+from apiserver.kube.resources import Resource
 
 # What msgspec raises on bytes that are not JSON, not of the type, not UTF-8, or nested too deep.
 UNDECODABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

@@ -9,12 +9,12 @@ import aiohttp
 from aiohttp import hdrs
 
 from apiserver.clock import Clock
-from apiserver.kube import failures
+from apiserver.kube import transport_errors
 from apiserver.kube.access import Access
-from apiserver.kube.call import JSON, WATCH_SECONDS, Answer, Call
 from apiserver.kube.credentials import Credentials
 from apiserver.kube.metrics import NO_ANSWER, RestMetrics
-from apiserver.kube.refusals import refused
+from apiserver.kube.request import JSON, WATCH_SECONDS, Answer, Call
+from apiserver.kube.status_errors import refused
 from apiserver.kube.stream import LineStream
 
 CALL_TIMEOUT: Final = 5.0
@@ -129,9 +129,9 @@ async def deadline(server: str, seconds: float) -> AsyncIterator[None]:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError:
-        raise failures.timed_out(server, seconds) from None
+        raise transport_errors.timed_out(server, seconds) from None
     except (aiohttp.ClientError, OSError) as error:
-        raise failures.unreachable(server, error) from error
+        raise transport_errors.unreachable(server, error) from error
 
 
 async def read(response: aiohttp.ClientResponse) -> Answer:

@@ -2,7 +2,7 @@
 
 import aiohttp
 
-from apiserver.kube import failures
+from apiserver.kube import transport_errors
 
 
 class LineStream:
@@ -18,7 +18,7 @@ class LineStream:
         try:
             chunk = await self._response.content.readany()
         except (aiohttp.ClientError, OSError) as error:
-            raise failures.unreachable(self._server, error) from error
+            raise transport_errors.unreachable(self._server, error) from error
         return self._split(chunk) if chunk else None
 
     def close(self) -> None:

@@ -10,9 +10,9 @@ from typing import Any, Final
 import asyncpg
 import msgspec
 
-from apiserver.archive import Archived, ArchiveError, ArchiveQuery
 from apiserver.cancellation import heeding_cancellation
 from apiserver.clock import Clock
+from apiserver.invocations.archive import Archived, ArchiveError, ArchiveQuery
 from shared.config.loader import ConfigurationError
 from shared.invocation.record import Record, Request, Result
 from shared.invocation.state import State

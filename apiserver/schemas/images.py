@@ -5,9 +5,9 @@ from typing import Any
 
 from marshmallow import validate
 
+from apiserver.schemas.fields import Text
 from apiserver.schemas.names import IMAGE_RULES
 from apiserver.schemas.request import by_rule
-from apiserver.schemas.strict import Text
 from shared.v1alpha1.gpuunit import GPUUnitSpec
 from shared.v1alpha1.validation.problem import Problem
 from shared.v1alpha1.validation.unit import workload_problems

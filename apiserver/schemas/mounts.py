@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from apiserver.schemas.fields import ListOf, Part, Text, YesNo
 from apiserver.schemas.names import NAME_RULES, PATH_RULES
 from apiserver.schemas.part import PartSchema
 from apiserver.schemas.request import by_rule
-from apiserver.schemas.strict import ListOf, Part, Text, YesNo
 from shared.v1alpha1.gpuunit import GPUUnitSpec
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.validation.mounts import mount_problems

@@ -7,7 +7,7 @@ from marshmallow import ValidationError, validate
 
 from apiserver.details import words
 from apiserver.errors import Detail
-from apiserver.schemas.strict import Text, TextMap, matching
+from apiserver.schemas.fields import Text, TextMap, matching
 from shared.k8s import name_syntax, quantity
 from shared.k8s.name_syntax import is_label, is_label_value, is_qualified
 from shared.v1alpha1.reserved_labels import is_own_label

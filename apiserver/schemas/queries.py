@@ -6,11 +6,11 @@ from typing import Any, Final
 from marshmallow import validate
 
 from apiserver.commands import ListStorages, ListUnits
-from apiserver.label_selector import ACCEPTED, is_label_selector
-from apiserver.schemas.jobs import STATUSES, TYPES
+from apiserver.operations.schemas import STATUSES, TYPES
+from apiserver.schemas.fields import Count, Text, matching
+from apiserver.schemas.label_selector import ACCEPTED, is_label_selector
 from apiserver.schemas.names import SpecName
 from apiserver.schemas.request import C, RequestSchema
-from apiserver.schemas.strict import Count, Text, matching
 from apiserver.serverless_commands import ListFunctions
 from shared.v1alpha1.operation import OperationType
 from shared.v1alpha1.phases import FunctionPhase, OperationPhase, StoragePhase, UnitPhase

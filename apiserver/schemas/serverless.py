@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from marshmallow import validate
 
+from apiserver.schemas.fields import Part, Text, Whole, matching
 from apiserver.schemas.part import PartSchema
-from apiserver.schemas.strict import Part, Text, Whole, matching
 from shared.invocation.ids import PATTERN, is_request_id
 from shared.v1alpha1.framework_endpoint import Framework
 from shared.v1alpha1.gpuunit import Serverless

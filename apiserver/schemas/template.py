@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from marshmallow import validate
 
+from apiserver.schemas.fields import ListOf, Part, Text, Whole
 from apiserver.schemas.names import ENV_RULES, PORT_RULES, SECRET_KEY_RULES, SUBDOMAIN_RULES
 from apiserver.schemas.part import PartSchema
 from apiserver.schemas.request import by_rule
-from apiserver.schemas.strict import ListOf, Part, Text, Whole
 from shared.v1alpha1.gpuunit import GPUUnitSpec
 from shared.v1alpha1.template import (
     EnvSource,

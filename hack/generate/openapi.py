@@ -4,7 +4,7 @@ import json
 
 from prometheus_client import CollectorRegistry
 
-from apiserver.document import document as served
+from apiserver.http.openapi import document as served
 from apiserver.routes import routes
 from shared.config.version import version
 

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 
 from apiserver.commands import CreateUnit
-from apiserver.schemas.gpu_units import CreateUnitSchema
-from apiserver.services.creation import reference, succeeded
-from apiserver.services.records import new_record
-from apiserver.services.unit_body import unit_body
+from apiserver.operations.store import new_record
+from apiserver.units.create import reference, succeeded
+from apiserver.units.manifest import unit_body
+from apiserver.units.schemas import CreateUnitSchema
 from hack.local.identities import NAMESPACE as SYSTEM
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import gpuunit, operation, wellknown

@@ -12,7 +12,7 @@ from statistics import median
 import aiohttp
 import psutil
 
-from apiserver.places import FUNCTIONS, INVOCATIONS
+from apiserver.http.paths import FUNCTIONS, INVOCATIONS
 from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
 from hack.cluster.queue import QueueServer

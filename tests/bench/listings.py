@@ -8,8 +8,8 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from apiserver.schemas.gpu_units import CreateUnitSchema
-from apiserver.services.unit_body import unit_body
+from apiserver.units.manifest import unit_body
+from apiserver.units.schemas import CreateUnitSchema
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import gpuunit
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec

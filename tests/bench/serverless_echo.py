@@ -10,7 +10,7 @@ import aiohttp
 import nats.errors
 from nats.aio.msg import Msg
 
-from apiserver.places import FUNCTIONS, INVOCATIONS
+from apiserver.http.paths import FUNCTIONS, INVOCATIONS
 from hack.cluster.queue import QueueServer
 from shared.invocation import record as codec
 from shared.invocation.queue_names import record_key

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from apiserver.places import FUNCTIONS, INVOCATIONS, STOCK
+from apiserver.http.paths import FUNCTIONS, INVOCATIONS, STOCK
 from tests.bench.reports import LatencyReport, summary
 from tests.bench.table import Measure, measured
 from tests.support.caller import Caller

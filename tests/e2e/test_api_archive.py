@@ -6,7 +6,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from apiserver.places import FUNCTIONS, INVOCATIONS, invocation
+from apiserver.http.paths import FUNCTIONS, INVOCATIONS, invocation
 from serverless.resultstore.row import row
 from serverless.resultstore.table import MIGRATION, UPSERT
 from shared.invocation.message import Outcome

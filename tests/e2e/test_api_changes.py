@@ -5,7 +5,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from apiserver.places import UNITS
+from apiserver.http.paths import UNITS
 from serverless.activator.workers.runtime_api import UnitsAPI
 from tests.support.eventually import eventually
 from tests.support.installation import Installation

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from apiserver import places
-from apiserver.examples import functions, invocations, units
-from apiserver.roles import Role
+from apiserver.functions import examples as functions_examples
+from apiserver.http import paths as http_paths
+from apiserver.http.roles import Role
+from apiserver.invocations import examples as invocations_examples
+from apiserver.units import examples as units_examples
 from tests.support.caller import Caller
 from tests.support.eventually import eventually
 from tests.support.http import get
@@ -86,10 +88,10 @@ async def api(site: Site, tmp_path: Path) -> AsyncIterator[Running]:
 
 async def stocked(product: Running) -> None:
     """Stock of the spec that the examples name, so that a unit can be made however slow it is."""
-    caller, spec = Caller(product.url, token=TOKEN), units.CREATE["specName"]
+    caller, spec = Caller(product.url, token=TOKEN), units_examples.CREATE["specName"]
     seed = {"operationID": "contract", "specName": spec, "replicas": 2, "memory": "64Mi"}
-    assert (await caller.post(places.STOCK, seed)).status == 202
-    ready = f"{places.STOCK}?specName={spec}&phase=Ready"
+    assert (await caller.post(http_paths.STOCK, seed)).status == 202
+    ready = f"{http_paths.STOCK}?specName={spec}&phase=Ready"
     await eventually(lambda: caller.get(ready), lambda answer: len(answer.data) == 2)
 
 
@@ -97,8 +99,8 @@ async def an_invocation(product: Running) -> None:
     """What the examples of the document name: a function that has something to cancel."""
     caller = Caller(product.url, token=TOKEN)
     await queue_connected(caller)
-    assert (await caller.post(places.FUNCTIONS, functions.CREATE)).status == 201
-    assert (await caller.post(places.INVOCATIONS, invocations.INVOKE)).status == 202
+    assert (await caller.post(http_paths.FUNCTIONS, functions_examples.CREATE)).status == 201
+    assert (await caller.post(http_paths.INVOCATIONS, invocations_examples.INVOKE)).status == 202
 
 
 async def schemathesis(url: str, folder: Path) -> tuple[int, str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.places import JOBS, UNITS
+from apiserver.http.paths import JOBS, UNITS
 from hack.local import ours
 from shared.v1alpha1 import names
 from tests.support.caller import Caller

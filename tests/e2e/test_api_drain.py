@@ -8,13 +8,13 @@ import pytest
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
-from apiserver import server
-from apiserver.access import AccessRecorder
-from apiserver.malformed import Fallback
+from apiserver.health.cluster_state import OFF
+from apiserver.health.readiness import Readiness
+from apiserver.http import server
+from apiserver.http.access_log import AccessRecorder
+from apiserver.http.protocol import Fallback
+from apiserver.http.server import listening
 from apiserver.process import Process
-from apiserver.server import listening
-from apiserver.services.cluster import OFF
-from apiserver.services.readiness import Readiness
 from shared.config.address import Address
 from shared.config.exitcode import ExitCode
 from tests.support.eventually import eventually

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from apiserver.places import POOLS, STOCK, UNITS
+from apiserver.http.paths import POOLS, STOCK, UNITS
 from tests.support.caller import Caller
 from tests.support.eventually import eventually
 from tests.support.full_cluster import (

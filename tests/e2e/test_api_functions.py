@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from apiserver.places import FUNCTIONS, UNITS, function
+from apiserver.http.paths import FUNCTIONS, UNITS, function
 from hack.cluster.controlplane import ControlPlane
 from shared.v1alpha1.wellknown import ON_DELETE, QUEUE_FINALIZER
 from tests.support.ingress import Ingress, new_ingress

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.server import KEEPALIVE
+from apiserver.http.server import KEEPALIVE
 from hack.cluster.controlplane import ControlPlane
 from tests.e2e.raw_http import JSON, PATIENCE, Answer, Wire
 from tests.support import log_lines

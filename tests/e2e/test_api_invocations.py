@@ -15,7 +15,7 @@ import nats
 import pytest
 import pytest_asyncio
 
-from apiserver.places import DEAD_LETTERS, FUNCTIONS, INVOCATIONS, invocation
+from apiserver.http.paths import DEAD_LETTERS, FUNCTIONS, INVOCATIONS, invocation
 from hack.cluster.controlplane import ControlPlane
 from shared.invocation import transition
 from shared.invocation.limits import INLINE_BYTES, LEAST_INLINE_BYTES

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from apiserver.places import JOBS, POOLS, SPECS, STOCK, UNITS
+from apiserver.http.paths import JOBS, POOLS, SPECS, STOCK, UNITS
 from hack.cluster.controlplane import ControlPlane
 from hack.local import ours
 from tests.support.caller import Answer, Caller

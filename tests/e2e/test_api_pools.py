@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.places import JOBS, POOLS, STOCK, UNITS
+from apiserver.http.paths import JOBS, POOLS, STOCK, UNITS
 from tests.support.caller import Answer, Caller
 from tests.support.eventually import eventually
 from tests.support.installation import Installation, an_order, new_name

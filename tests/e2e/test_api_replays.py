@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from apiserver.places import JOBS, POOLS, STOCK, UNITS
+from apiserver.http.paths import JOBS, POOLS, STOCK, UNITS
 from hack.local import ours
 from tests.support.caller import Caller
 from tests.support.eventually import eventually

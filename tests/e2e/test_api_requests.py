@@ -12,18 +12,18 @@ from dataclasses import dataclass
 import pytest
 from prometheus_client import CollectorRegistry
 
-from apiserver.accepted import Accepted, Outcome
-from apiserver.access import AccessRecorder
 from apiserver.commands import CreateUnit
-from apiserver.deadline import Allowance
-from apiserver.malformed import Fallback
-from apiserver.server import listening
+from apiserver.http.access_log import AccessRecorder
+from apiserver.http.deadline import Allowance
+from apiserver.http.protocol import Fallback
+from apiserver.http.server import listening
+from apiserver.operations.result import Accepted, Outcome
 from shared.config.address import Address
 from shared.config.logfmt import LogfmtFormatter
 from shared.v1alpha1.gpuunit import GPUUnit
-from tests.unit.apiserver.handlers.api import ALLOWANCE, application
-from tests.unit.apiserver.handlers.memory_services import MemoryJobs, MemoryUnits
-from tests.unit.apiserver.handlers.objects import a_job, a_unit
+from tests.unit.apiserver.fake_services import MemoryJobs, MemoryUnits
+from tests.unit.apiserver.in_process_api import ALLOWANCE, application
+from tests.unit.apiserver.objects import a_job, a_unit
 
 UNITS = "/api/v1/gpu-units"
 BODY = json.dumps(

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
-from apiserver.access import AccessRecorder
-from apiserver.malformed import Fallback
-from apiserver.server import listening
+from apiserver.http.access_log import AccessRecorder
+from apiserver.http.protocol import Fallback
+from apiserver.http.server import listening
 from shared.config.address import Address
 
 HEAD_TIMEOUT = 0.1

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.places import JOBS, SPECS, STOCK, UNITS
+from apiserver.http.paths import JOBS, SPECS, STOCK, UNITS
 from tests.support import gpu_storages
 from tests.support.caller import Answer, Caller
 from tests.support.eventually import eventually

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.places import JOBS, POOLS, STOCK, UNITS
+from apiserver.http.paths import JOBS, POOLS, STOCK, UNITS
 from hack.cluster.controlplane import ControlPlane
 from tests.support.caller import Answer, Caller
 from tests.support.eventually import eventually

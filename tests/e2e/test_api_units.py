@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
-from apiserver.places import JOBS, STOCK, UNITS
+from apiserver.http.paths import JOBS, STOCK, UNITS
 from tests.support import gpu_storages
 from tests.support.caller import Caller
 from tests.support.eventually import eventually

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.places import UNITS
+from apiserver.http.paths import UNITS
 from tests.support.caller import PATIENCE_SECONDS, Caller
 from tests.support.eventually import eventually
 from tests.support.installation import Installation

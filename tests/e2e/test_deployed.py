@@ -14,7 +14,7 @@ import pytest_asyncio
 import yaml
 from prometheus_client import CollectorRegistry, generate_latest
 
-from apiserver.places import FUNCTIONS, INVOCATIONS, POOLS, STOCK, STORAGES, UNITS
+from apiserver.http.paths import FUNCTIONS, INVOCATIONS, POOLS, STOCK, STORAGES, UNITS
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.files import write_private
 from hack.local import ours

@@ -13,7 +13,7 @@ import nats
 import nats.errors
 import pytest
 
-from apiserver.places import FUNCTIONS, INVOCATIONS
+from apiserver.http.paths import FUNCTIONS, INVOCATIONS
 from hack.local.home import ROOT
 from tests.runner.seeds import seeds
 from tests.support.caller import Caller

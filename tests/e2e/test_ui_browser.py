@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.places import STOCK, UNITS
+from apiserver.http.paths import STOCK, UNITS
 from hack.cluster.controlplane import ControlPlane
 from shared.v1alpha1.group import API_VERSION
 from tests.support.browser import MISSING, PROGRAM, Page, browsing

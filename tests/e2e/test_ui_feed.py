@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from apiserver.services.overview.feed import MOST_VIEWERS
+from apiserver.dashboard.broadcaster import MOST_VIEWERS
 from hack.cluster.controlplane import ControlPlane
 from tests.support.caller import Caller
 from tests.support.event_stream import FEED, Event, viewing

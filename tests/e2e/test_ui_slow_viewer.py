@@ -10,13 +10,13 @@ import pytest
 from aiohttp import web
 
 from apiserver.clock import SystemClock
-from apiserver.handlers import ui
-from apiserver.services.overview.feed import Feed
-from apiserver.services.overview.sighting import Sighting
+from apiserver.dashboard import handlers
+from apiserver.dashboard.broadcaster import Feed
+from apiserver.dashboard.snapshot import Sighting
 from tests.support.event_stream import FEED, viewing
 from tests.support.eventually import eventually
-from tests.unit.apiserver.handlers.api import ALLOWANCE, application
-from tests.unit.apiserver.services.overview.sighted import a_unit, because
+from tests.unit.apiserver.dashboard.snapshot_objects import a_unit, because
+from tests.unit.apiserver.in_process_api import ALLOWANCE, application
 
 SMALLEST_BUFFER = 4096
 ACCEPTED = b"HTTP/1.1 200 OK"
@@ -63,7 +63,7 @@ async def status_of_a_viewer(url: str) -> int:
 async def test_a_viewer_who_does_not_read_is_dropped(
     unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ui, "WRITE_SECONDS", 0.2)
+    monkeypatch.setattr(handlers, "WRITE_SECONDS", 0.2)
     async with served(unused_tcp_port) as url:
         with socket.socket() as idle:
             idle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALLEST_BUFFER)
@@ -78,7 +78,7 @@ async def test_a_viewer_who_does_not_read_is_dropped(
 async def test_a_viewer_who_reads_is_not_dropped_and_frees_its_place_when_it_goes(
     unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ui, "WRITE_SECONDS", 60.0)
+    monkeypatch.setattr(handlers, "WRITE_SECONDS", 60.0)
     async with served(unused_tcp_port) as url:
         async with viewing(url) as viewer:
             marks = {(await viewer.view()).mark for _ in range(50)}

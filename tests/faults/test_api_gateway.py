@@ -8,16 +8,16 @@ from secrets import token_hex
 
 import pytest
 
-from apiserver.breaker import MOST_FAILURES, OPEN_SECONDS, Breaker
-from apiserver.gateway import (
+from apiserver.circuit_breaker import MOST_FAILURES, OPEN_SECONDS, Breaker
+from apiserver.kube.circuit_breaker_client import GuardedGateway
+from apiserver.kube.client import KubeGateway
+from apiserver.kube.port import (
     ClusterNotAskedError,
     ClusterTimeoutError,
     ClusterUnreachableError,
     Selection,
 )
-from apiserver.kube.breaker import GuardedGateway
-from apiserver.kube.gateway import KubeGateway
-from apiserver.resources import GPU_UNITS
+from apiserver.kube.resources import GPU_UNITS
 from hack.cluster.controlplane import ControlPlane
 from tests.support.api_gateway import gateway_of
 from tests.support.eventually import eventually

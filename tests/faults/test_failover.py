@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.places import UNITS
+from apiserver.http.paths import UNITS
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.readiness import answers, until
 from hack.local import ours

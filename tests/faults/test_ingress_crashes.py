@@ -12,16 +12,16 @@ from prometheus_client import CollectorRegistry
 from apiserver.clock import SystemClock
 from apiserver.config import NATSConfig
 from apiserver.errors import ServiceError
-from apiserver.invocation_commands import Invocation, Invoke
-from apiserver.jetstream.batches import BatchReader
-from apiserver.jetstream.bodies import BodyBuckets
-from apiserver.jetstream.gateway import JetStream, queue_on
-from apiserver.queue_errors import QueueError
-from apiserver.services.function_lookup import FunctionLookup
-from apiserver.services.ingress import Ingress
-from apiserver.services.invocation_metrics import InvocationMetrics
-from apiserver.services.invocations import InvocationService, once
-from apiserver.services.submission import UnknownOutcomeError
+from apiserver.functions.lookup import FunctionLookup
+from apiserver.invocations.accept import Ingress
+from apiserver.invocations.commands import Invocation, Invoke
+from apiserver.invocations.metrics import InvocationMetrics
+from apiserver.invocations.service import InvocationService, once
+from apiserver.invocations.submission import UnknownOutcomeError
+from apiserver.nats.batches import BatchReader
+from apiserver.nats.errors import QueueError
+from apiserver.nats.jetstream import JetStream, queue_on
+from apiserver.nats.object_store import BodyBuckets
 from hack.cluster.controlplane import ControlPlane
 from shared.invocation.message import call_of, decode_outcome
 from shared.invocation.queue_names import QueueNames, record_key

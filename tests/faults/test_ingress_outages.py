@@ -10,9 +10,9 @@ import nats
 import pytest
 
 from apiserver.config import NATSConfig
-from apiserver.places import FUNCTIONS, INVOCATIONS, function, invocation
-from apiserver.queue_errors import QueueError
-from apiserver.queue_gateway import Queue
+from apiserver.http.paths import FUNCTIONS, INVOCATIONS, function, invocation
+from apiserver.nats.errors import QueueError
+from apiserver.nats.port import Queue
 from hack.cluster.queue import QueueServer
 from shared.invocation.queue_names import record_key
 from shared.invocation.streams import StreamLimits

@@ -11,10 +11,10 @@ import nats
 import pytest
 import pytest_asyncio
 
-from apiserver.invocation_commands import Invocation
-from apiserver.places import function, invocation
-from apiserver.queue_errors import QueueRefusedError
-from apiserver.services.settlement import Settlement
+from apiserver.http.paths import function, invocation
+from apiserver.invocations.commands import Invocation
+from apiserver.invocations.publish_outcome import Settlement
+from apiserver.nats.errors import QueueRefusedError
 from hack.cluster.controlplane import ControlPlane
 from shared.invocation.message import call_of
 from shared.invocation.queue_names import consumer_of, ids_of, record_key

@@ -9,13 +9,13 @@ import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from apiserver.breaker import Breaker
+from apiserver.circuit_breaker import Breaker
 from apiserver.clock import SystemClock
 from apiserver.config import NATSConfig
-from apiserver.jetstream.caller import Caller
-from apiserver.jetstream.gateway import JetStream
-from apiserver.jetstream.records import NOT_FOUND, STATUS, RecordBucket
-from apiserver.queue_gateway import Kept
+from apiserver.nats.jetstream import JetStream
+from apiserver.nats.port import Kept
+from apiserver.nats.records import NOT_FOUND, STATUS, RecordBucket
+from apiserver.nats.requests import Caller
 from shared.invocation import transition
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.record import Request

@@ -11,7 +11,7 @@ from nats.aio.client import Client
 
 from apiserver.clock import SystemClock as ApiClock
 from apiserver.config import NATSConfig
-from apiserver.jetstream.gateway import JetStream as ApiQueue
+from apiserver.nats.jetstream import JetStream as ApiQueue
 from controller.runtime.clock import SystemClock
 from hack.cluster.queue import QueueServer
 from serverless.activator.sweep.streams import Streams

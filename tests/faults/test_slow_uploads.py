@@ -14,14 +14,14 @@ from prometheus_client import CollectorRegistry
 
 from apiserver.config import NATSConfig
 from apiserver.errors import ConflictError, NotFoundError
-from apiserver.gateway import AbsentError
-from apiserver.invocation_commands import Invoke
-from apiserver.queue_errors import StreamAbsentError
-from apiserver.queue_gateway import Queue
-from apiserver.services.function_lookup import SECONDS, FunctionLookup
-from apiserver.services.ingress import Ingress
-from apiserver.services.invocation_metrics import InvocationMetrics
-from apiserver.services.submission import Acceptance
+from apiserver.functions.lookup import SECONDS, FunctionLookup
+from apiserver.invocations.accept import Ingress
+from apiserver.invocations.commands import Invoke
+from apiserver.invocations.metrics import InvocationMetrics
+from apiserver.invocations.submission import Acceptance
+from apiserver.kube.port import AbsentError
+from apiserver.nats.errors import StreamAbsentError
+from apiserver.nats.port import Queue
 from shared.invocation.limits import INLINE_BYTES
 from shared.invocation.queue_names import record_key
 from shared.k8s.meta import ObjectMeta

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.places import STOCK, STORAGES, UNITS
+from apiserver.http.paths import STOCK, STORAGES, UNITS
 from tests.support.caller import Caller
 from tests.support.eventually import eventually
 

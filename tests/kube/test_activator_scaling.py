@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.places import UNITS
+from apiserver.http.paths import UNITS
 from hack.cluster.controlplane import ControlPlane
 from tests.support import events
 from tests.support.activator import activated, configuration

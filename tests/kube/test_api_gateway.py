@@ -13,7 +13,8 @@ import aiohttp
 import pytest
 from prometheus_client import CollectorRegistry
 
-from apiserver.gateway import (
+from apiserver.kube.client import KubeGateway
+from apiserver.kube.port import (
     AbsentError,
     ClusterBusyError,
     ClusterError,
@@ -26,8 +27,7 @@ from apiserver.gateway import (
     StaleError,
     TakenError,
 )
-from apiserver.kube.gateway import KubeGateway
-from apiserver.resources import GPU_UNITS, OPERATIONS, STOCK_POOLS, Resource
+from apiserver.kube.resources import GPU_UNITS, OPERATIONS, STOCK_POOLS, Resource
 from hack.cluster.admin import Admin
 from hack.cluster.controlplane import ControlPlane
 from shared.v1alpha1.gpuunit import GPUUnit

@@ -19,7 +19,7 @@ from prometheus_client import CollectorRegistry
 from apiserver.clock import SystemClock
 from apiserver.config import Config
 from apiserver.main import surroundings
-from apiserver.use_cases import UseCases
+from apiserver.wiring import UseCases
 from controller.runtime.subset import covers
 from shared.v1alpha1.phases import OperationPhase
 from shared.v1alpha1.wellknown import ADMITTED, OPERATION_ID

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from prometheus_client import CollectorRegistry
 
 from apiserver.errors import ServiceError
-from apiserver.gateway import ClusterError
-from apiserver.resources import GPU_STORAGES, GPU_UNITS, Resource
-from apiserver.services.catalogue import Catalogue
-from apiserver.use_cases import Surroundings, UseCases
+from apiserver.kube.port import ClusterError
+from apiserver.kube.resources import GPU_STORAGES, GPU_UNITS, Resource
+from apiserver.specs.catalogue import Catalogue
+from apiserver.wiring import Surroundings, UseCases
 from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1.gpustorage import GPUStorage
 from tests.model.client import ModelClient, decoded

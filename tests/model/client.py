@@ -5,8 +5,8 @@ from typing import TypeVar
 
 import msgspec
 
-from apiserver.gateway import Body, Page, Selection
-from apiserver.resources import Object, Resource
+from apiserver.kube.port import Body, Page, Selection
+from apiserver.kube.resources import Object, Resource
 from shared.k8s.node import Node
 from shared.k8s.server_version import ServerVersion
 from shared.k8s.storage_class import StorageClass

@@ -2,8 +2,8 @@
 
 from random import Random
 
-from apiserver.gateway import AbsentError, ClusterError, Objects, Selection, StaleError
-from apiserver.resources import GPU_UNITS, OPERATIONS
+from apiserver.kube.port import AbsentError, ClusterError, Objects, Selection, StaleError
+from apiserver.kube.resources import GPU_UNITS, OPERATIONS
 from controller.gpuunit.handoff import claim_validity, seed_listing
 from controller.gpuunit.handoff.handoff_check import (
     Entry,

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from apiserver.gateway import AbsentError, ClusterError, Objects, Selection
-from apiserver.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS
+from apiserver.kube.port import AbsentError, ClusterError, Objects, Selection
+from apiserver.kube.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS
 from controller.gpustorage.locks.validity import is_void_for_operation, is_void_for_unit, made_unit
 from controller.gpuunit.storage_lock_ownership import is_confirmed, is_lock_of, wanted_lock
 from shared.v1alpha1 import names

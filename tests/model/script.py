@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from apiserver.gateway import ClusterError, Objects, Selection
-from apiserver.resources import GPU_UNITS
+from apiserver.kube.port import ClusterError, Objects, Selection
+from apiserver.kube.resources import GPU_UNITS
 from shared.v1alpha1.gpuunit import GPUUnit
 
 EVERYTHING = Selection()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from apiserver.gateway import Selection
+from apiserver.kube.port import Selection
 
 
 def matches(document: dict[str, Any], selection: Selection) -> bool:

@@ -8,14 +8,8 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from apiserver.gateway import (
-    AbsentError,
-    Body,
-    Selection,
-    StaleError,
-    TakenError,
-)
-from apiserver.resources import Resource
+from apiserver.kube.port import AbsentError, Body, Selection, StaleError, TakenError
+from apiserver.kube.resources import Resource
 from tests.model.selectors import matches
 
 Document = dict[str, Any]

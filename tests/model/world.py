@@ -4,10 +4,10 @@ from contextlib import suppress
 from random import Random
 from typing import Final
 
-from apiserver.gateway import Cluster
-from apiserver.resources import GPU_UNITS
-from apiserver.services.catalogue import Catalogue
-from apiserver.use_cases import Surroundings
+from apiserver.kube.port import Cluster
+from apiserver.kube.resources import GPU_UNITS
+from apiserver.specs.catalogue import Catalogue
+from apiserver.wiring import Surroundings
 from tests.model.client import ModelClient
 from tests.model.controller import ModelController
 from tests.model.places import INSTANCE, STOCK, SYSTEM

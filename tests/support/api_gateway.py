@@ -11,11 +11,11 @@ from prometheus_client import CollectorRegistry
 
 from apiserver.clock import SystemClock
 from apiserver.kube.access import Access
-from apiserver.kube.call import Call
+from apiserver.kube.client import KubeGateway
 from apiserver.kube.credentials import Credentials
-from apiserver.kube.gateway import KubeGateway
 from apiserver.kube.kubeconfig import from_kubeconfig
 from apiserver.kube.metrics import RestMetrics
+from apiserver.kube.request import Call
 from apiserver.kube.rest import RestClient, new_session
 from tests.support.tcp_proxy import TCPProxy
 

@@ -3,14 +3,14 @@
 import asyncio
 from random import Random
 
-from apiserver.accepted import DeletedObject, Outcome
 from apiserver.clock import Clock
 from apiserver.commands import CreateUnit, SeedStock
+from apiserver.error_mapping import service_error
 from apiserver.errors import DeadlineError, ServiceError, ServiceUnavailableError
-from apiserver.failures import service_error
-from apiserver.gateway import ClusterError
-from apiserver.services.records import LostRecordError
-from apiserver.use_cases import UseCases
+from apiserver.kube.port import ClusterError
+from apiserver.operations.result import DeletedObject, Outcome
+from apiserver.operations.store import LostRecordError
+from apiserver.wiring import UseCases
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.support.faulty import Killed
 from tests.support.invariants import Answer

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from nats.aio.client import Client
 
-from apiserver.breaker import Breaker
+from apiserver.circuit_breaker import Breaker
 from apiserver.clock import SystemClock as ApiClock
 from apiserver.config import NATSConfig
-from apiserver.jetstream.batches import BatchReader
-from apiserver.jetstream.caller import Caller
-from apiserver.queue import QueueConnection as ApiConnection
+from apiserver.nats.batches import BatchReader
+from apiserver.nats.connection import QueueConnection as ApiConnection
+from apiserver.nats.requests import Caller
 from controller.runtime.clock import SystemClock
 from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from enum import Enum, auto
 from typing import TypeVar
 
-from apiserver.gateway import (
+from apiserver.kube.port import (
     Body,
     Cluster,
     ClusterAnswerError,
@@ -17,7 +17,7 @@ from apiserver.gateway import (
     Selection,
     StaleError,
 )
-from apiserver.resources import Object, Resource
+from apiserver.kube.resources import Object, Resource
 from shared.k8s.node import Node
 from shared.k8s.server_version import ServerVersion
 from shared.k8s.storage_class import StorageClass

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 
 from nats.aio.msg import Msg
 
-from apiserver.breaker import Breaker
+from apiserver.circuit_breaker import Breaker
 from apiserver.clock import SystemClock
-from apiserver.jetstream.caller import Caller
-from apiserver.queue import QueueConnection
-from apiserver.queue_errors import QueueNotAskedError, QueueTimeoutError
+from apiserver.nats.connection import QueueConnection
+from apiserver.nats.errors import QueueNotAskedError, QueueTimeoutError
+from apiserver.nats.requests import Caller
 from tests.support.faulty import Fault, Killed
 
 FAULTS = (

@@ -4,7 +4,7 @@ from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
-from apiserver.places import INVOCATIONS, invocation
+from apiserver.http.paths import INVOCATIONS, invocation
 from shared.invocation.queue_names import record_key
 from shared.invocation.state import State
 from shared.invocation.worker_report import WorkerReport

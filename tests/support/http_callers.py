@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 
-from apiserver.places import UNITS
+from apiserver.http.paths import UNITS
 from tests.support.invariants import Answer
 
 PAUSE = 0.1

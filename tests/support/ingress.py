@@ -10,9 +10,9 @@ from uuid import uuid4
 
 from apiserver.clock import SystemClock
 from apiserver.config import NATSConfig
-from apiserver.jetstream.gateway import JetStream
-from apiserver.places import FUNCTIONS, INVOCATIONS
-from apiserver.queue_gateway import Queue
+from apiserver.http.paths import FUNCTIONS, INVOCATIONS
+from apiserver.nats.jetstream import JetStream
+from apiserver.nats.port import Queue
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.process import Process
 from hack.cluster.queue import QueueServer

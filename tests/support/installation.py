@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apiserver.places import STOCK, UNITS
+from apiserver.http.paths import STOCK, UNITS
 from hack.cluster.controlplane import ControlPlane
 from hack.local import ours
 from tests.support.caller import Answer, Caller

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apiserver.commands import CreateUnit, SeedStock
-from apiserver.services.request_hash import request_hash
+from apiserver.operations.request_hash import request_hash
 from controller.gpuunit.handoff import claim_validity
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage

@@ -6,8 +6,8 @@ from random import Random
 from prometheus_client import CollectorRegistry
 
 from apiserver.clock import Clock
-from apiserver.gateway import Cluster
-from apiserver.use_cases import Surroundings, UseCases
+from apiserver.kube.port import Cluster
+from apiserver.wiring import Surroundings, UseCases
 
 
 class Processes:

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from random import Random
 from typing import Any, Final
 
-from apiserver.gateway import Cluster
-from apiserver.services.catalogue import Catalogue
-from apiserver.use_cases import Surroundings
+from apiserver.kube.port import Cluster
+from apiserver.specs.catalogue import Catalogue
+from apiserver.wiring import Surroundings
 from hack.cluster.admin import RefusedError
 from tests.support.api_gateway import ObserverClient, gateway_of
 from tests.support.eventually import eventually

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from apiserver.use_cases import UseCases
+from apiserver.wiring import UseCases
 from tests.support.faulty import Killed
 
 

@@ -7,9 +7,9 @@ from random import Random
 from typing import Protocol
 
 from apiserver.clock import Clock
-from apiserver.gateway import AbsentError, Cluster, StaleError
-from apiserver.resources import GPU_STORAGES, GPU_UNITS
-from apiserver.use_cases import Surroundings, UseCases
+from apiserver.kube.port import AbsentError, Cluster, StaleError
+from apiserver.kube.resources import GPU_STORAGES, GPU_UNITS
+from apiserver.wiring import Surroundings, UseCases
 from controller.gpuunit.handoff import claim_validity
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.support.callers import Callers

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from apiserver.clock import Clock
-from apiserver.gateway import Objects, Selection
-from apiserver.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS, Object
-from apiserver.services.records import is_final
-from apiserver.use_cases import Surroundings
+from apiserver.kube.port import Objects, Selection
+from apiserver.kube.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS, Object
+from apiserver.operations.store import is_final
+from apiserver.wiring import Surroundings
 from controller.gpuunit.handoff import claim_validity
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit

@@ -9,9 +9,9 @@ from typing import Literal
 
 from apiserver.commands import CreateUnit, SeedStock
 from apiserver.errors import ServiceError
-from apiserver.gateway import ClusterError
-from apiserver.services.records import is_final
-from apiserver.use_cases import UseCases
+from apiserver.kube.port import ClusterError
+from apiserver.operations.store import is_final
+from apiserver.wiring import UseCases
 from tests.support.callers import ask
 from tests.support.eventually import eventually
 from tests.support.faulty import Fault, Faulty, Killed

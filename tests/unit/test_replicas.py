@@ -5,7 +5,7 @@ from contextlib import closing
 from types import SimpleNamespace
 from typing import cast
 
-from apiserver.use_cases import UseCases
+from apiserver.wiring import UseCases
 from tests.support.eventually import eventually
 from tests.support.faulty import Killed
 from tests.support.replicas import Replicas

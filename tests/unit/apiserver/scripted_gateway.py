@@ -1,7 +1,7 @@
 """A cluster that does what the test says."""
 
-from apiserver.gateway import ClusterError, ClusterUnreachableError
-from apiserver.services.unit_counts import UnitCounts
+from apiserver.health.unit_counts import UnitCounts
+from apiserver.kube.port import ClusterError, ClusterUnreachableError
 from shared.k8s.meta import ObjectMeta
 from shared.k8s.node import Node, NodeCondition, NodeStatus
 from shared.k8s.server_version import ServerVersion

@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from apiserver.health.cluster_state import OFF
+from apiserver.health.readiness import Readiness
+from apiserver.health.startup import ClusterNotReadyError
 from apiserver.process import Process
-from apiserver.services.cluster import OFF
-from apiserver.services.readiness import Readiness
-from apiserver.services.start import ClusterNotReadyError
 from shared.config.exitcode import ExitCode
 
 

@@ -12,16 +12,10 @@ import msgspec
 from nats.aio.msg import Msg
 from prometheus_client import CollectorRegistry
 
-from apiserver.breaker import Breaker
+from apiserver.circuit_breaker import Breaker
 from apiserver.config import Config
-from apiserver.gateway import Body
-from apiserver.jetstream.bodies import BodyBuckets
-from apiserver.jetstream.caller import Caller
-from apiserver.jetstream.gateway import queue_on
-from apiserver.main import surroundings
-from apiserver.queue import QueueConnection
-from apiserver.queue_gateway import Wakes
-from apiserver.resources import (
+from apiserver.kube.port import Body
+from apiserver.kube.resources import (
     FUNCTIONS,
     GPU_STORAGES,
     GPU_UNITS,
@@ -29,14 +23,20 @@ from apiserver.resources import (
     STOCK_POOLS,
     Resource,
 )
+from apiserver.main import surroundings
+from apiserver.nats.connection import QueueConnection
+from apiserver.nats.jetstream import queue_on
+from apiserver.nats.object_store import BodyBuckets
+from apiserver.nats.port import Wakes
+from apiserver.nats.requests import Caller
 from apiserver.serverless_use_cases import ServerlessUseCases, World
-from apiserver.use_cases import UseCases
+from apiserver.wiring import UseCases
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits
 from tests.model.client import ModelClient
 from tests.model.server import Document, ModelServer
 from tests.model.turnstile import Turnstile, settle
-from tests.unit.apiserver.handlers.api import API, running
+from tests.unit.apiserver.in_process_api import API, running
 from tests.unit.golden.recorded_queue import RecordedQueue
 
 RESOURCES: Final[dict[str, Resource[Any]]] = {

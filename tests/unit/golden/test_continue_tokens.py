@@ -7,22 +7,22 @@ from dataclasses import astuple
 
 import pytest
 
-from apiserver.archive import ArchivePlace
-from apiserver.services import archive_lists, invocation_lists
+from apiserver.invocations import archive_reader, lists
+from apiserver.invocations.archive import ArchivePlace
 from tests.unit.golden.data import Case, cases
 
 
 @pytest.mark.parametrize("case", cases("continue_tokens", "queue"))
 def test_a_token_of_the_queue_names_its_place(case: Case) -> None:
-    assert invocation_lists.token_of(case.given) == case.made
-    assert invocation_lists.place_of(case.made) == case.given
-    assert not archive_lists.is_of_archive(case.made)
+    assert lists.token_of(case.given) == case.made
+    assert lists.place_of(case.made) == case.given
+    assert not archive_reader.is_of_archive(case.made)
 
 
 @pytest.mark.parametrize("case", cases("continue_tokens", "archive"))
 def test_a_token_of_the_archive_names_its_place(case: Case) -> None:
     place = ArchivePlace(*case.given)
 
-    assert archive_lists.token_of(place) == case.made
-    assert astuple(archive_lists.place_of(case.made)) == astuple(place)
-    assert archive_lists.is_of_archive(case.made)
+    assert archive_reader.token_of(place) == case.made
+    assert astuple(archive_reader.place_of(case.made)) == astuple(place)
+    assert archive_reader.is_of_archive(case.made)

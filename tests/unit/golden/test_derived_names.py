@@ -18,7 +18,7 @@ from apiserver.errors import (
     InvalidRequestError,
     ServiceError,
 )
-from apiserver.services.failure_text import failure_text, recorded_failure
+from apiserver.operations.failure_text import failure_text, recorded_failure
 from serverless.activator.sweep.finalizer import Intent
 from shared.invocation.state import FailureClass, State
 from shared.v1alpha1 import names, phases, reasons, wellknown

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from apiserver.jetstream import bodies as api_bodies
+from apiserver.nats import object_store as api_bodies
 from serverless.resultstore import consumer as resultstore_consumer
 from shared.invocation import queue_names
 from shared.invocation.queue_names import QueueNames

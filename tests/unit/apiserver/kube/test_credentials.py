@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from apiserver.kube.access import Access
 from apiserver.kube.credentials import Credentials
 from shared.config.loader import ConfigurationError
-from tests.unit.apiserver.virtual_clock import VirtualClock
+from tests.support.clocks.auto_advance_clock import VirtualClock
 
 
 @dataclass

@@ -3,7 +3,7 @@
 import pytest
 
 from apiserver.kube.access import Access
-from apiserver.kube.call import MERGE_PATCH, Answer, Call
+from apiserver.kube.request import MERGE_PATCH, Answer, Call
 from apiserver.kube.rest import brief_pause, headers, is_short_number
 
 

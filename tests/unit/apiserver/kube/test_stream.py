@@ -5,7 +5,7 @@ from typing import cast
 import aiohttp
 import pytest
 
-from apiserver.gateway import ClusterUnreachableError
+from apiserver.kube.port import ClusterUnreachableError
 from apiserver.kube.stream import LineStream
 
 

@@ -1,0 +1,81 @@
+"""Functions as the page shows them."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from apiserver.dashboard.top_rows import Row, Shortlist, by_name, explained, shortlist
+from shared.v1alpha1.function import Function
+from shared.v1alpha1.phases import FunctionPhase
+
+_RANKS: Final = {
+    FunctionPhase.FAILED.value: 0,
+    FunctionPhase.DEGRADED.value: 0,
+    FunctionPhase.IDLE.value: 2,
+}
+_OTHER_RANK: Final = 1
+
+
+class FunctionRow(Row, frozen=True, kw_only=True):
+    """One function: its workers and its queue."""
+
+    name: str
+    state: str
+    spec_name: str = ""
+    wanted: int = 0
+    ready: int = 0
+    most: int = 0
+    queued: int = 0
+    running: int = 0
+    reason: str = ""
+    message: str = ""
+
+
+class FunctionsView(msgspec.Struct, frozen=True, kw_only=True):
+    """What all functions have to do, and the ones to look at."""
+
+    functions: int
+    workers: int
+    queued: int
+    running: int
+    listed: Shortlist[FunctionRow]
+
+
+def functions_view(functions: Sequence[Function]) -> FunctionsView:
+    """Functions in trouble first, idle ones last."""
+    statuses = [function.status for function in functions]
+    return FunctionsView(
+        functions=len(functions),
+        workers=sum(status.ready_workers for status in statuses),
+        queued=sum(status.queued for status in statuses),
+        running=sum(status.running for status in statuses),
+        listed=shortlist(
+            by_name(functions),
+            lambda each: _RANKS.get(function_state(each), _OTHER_RANK),
+            function_row,
+        ),
+    )
+
+
+def function_row(function: Function) -> FunctionRow:
+    """What there is to know of one function."""
+    status = function.status
+    reason, message = explained(status.conditions)
+    return FunctionRow(
+        name=function.metadata.name,
+        state=function_state(function),
+        spec_name=function.spec.spec_name,
+        wanted=status.desired_workers,
+        ready=status.ready_workers,
+        most=function.spec.max_workers,
+        queued=status.queued,
+        running=status.running,
+        reason=reason,
+        message=message,
+    )
+
+
+def function_state(function: Function) -> str:
+    """The phase; a function that nobody has seen yet has nothing to do."""
+    return function.status.phase or FunctionPhase.IDLE.value

@@ -1,0 +1,56 @@
+"""Operations as the page shows them."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from apiserver.dashboard.top_rows import Row, Shortlist, bounded, newest_first, shortlist
+from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.phases import OperationPhase
+from shared.v1alpha1.requested import requested
+
+
+class OperationRow(Row, frozen=True, kw_only=True):
+    """One operation and how far along it is."""
+
+    operation_id: str = msgspec.field(name="operationID")
+    type: str
+    state: str
+    created: int = 0
+    requested: int = 0
+    message: str = ""
+    created_at: str = ""
+
+
+class OperationsView(msgspec.Struct, frozen=True, kw_only=True):
+    """How many operations there are in each state, and those that have not succeeded."""
+
+    states: dict[str, int]
+    listed: Shortlist[OperationRow]
+
+
+def operations_view(operations: Sequence[Operation], succeeded: int) -> OperationsView:
+    """Those under way first, then those that failed."""
+    states = Counter(operation.status.phase for operation in operations)
+    states[OperationPhase.SUCCEEDED.value] += succeeded
+    listed = shortlist(newest_first(operations), has_failed, operation_row)
+    return OperationsView(states=dict(sorted((+states).items())), listed=listed)
+
+
+def operation_row(operation: Operation) -> OperationRow:
+    """What there is to know of one operation."""
+    return OperationRow(
+        operation_id=operation.spec.operation_id,
+        type=operation.spec.type,
+        state=operation.status.phase,
+        created=operation.status.created,
+        requested=requested(operation),
+        message=bounded(operation.status.message),
+        created_at=operation.metadata.creation_timestamp,
+    )
+
+
+def has_failed(operation: Operation) -> bool:
+    """Whether nothing more happens unless somebody asks again."""
+    return operation.status.phase == OperationPhase.FAILED

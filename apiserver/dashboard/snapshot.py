@@ -1,0 +1,59 @@
+"""What one look at the cluster finds, with as little of each unit as the page shows."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from apiserver.kube.resources import Resource
+from shared.k8s.meta import Condition, ObjectMeta
+from shared.k8s.node import Node
+from shared.v1alpha1 import gpuunit
+from shared.v1alpha1.function import Function
+from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.stockpool import StockPool
+
+
+class SightedSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a unit takes."""
+
+    spec_name: str = ""
+    gpu: int = 0
+
+
+class SightedStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How a unit is, and where."""
+
+    phase: str = ""
+    node_name: str = ""
+    conditions: tuple[Condition, ...] = ()
+
+
+class SightedUnit(msgspec.Struct, frozen=True, kw_only=True):
+    """A unit; of thousands the rest would take twice as long to decode."""
+
+    metadata: ObjectMeta
+    spec: SightedSpec = SightedSpec()
+    status: SightedStatus = SightedStatus()
+
+
+SIGHTED_UNITS: Final = Resource(gpuunit.KIND, gpuunit.PLURAL, SightedUnit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """Everything that the page is made of; `succeeded` operations are only counted."""
+
+    nodes: tuple[Node, ...] = ()
+    stock: tuple[SightedUnit, ...] = ()
+    units: tuple[SightedUnit, ...] = ()
+    pools: tuple[StockPool, ...] = ()
+    operations: tuple[Operation, ...] = ()
+    succeeded: int = 0
+    functions: tuple[Function, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many objects were read."""
+        parts = (self.nodes, self.stock, self.units, self.pools, self.operations, self.functions)
+        return sum(map(len, parts))

@@ -1,0 +1,80 @@
+"""Stock and its pools as the page shows them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Final
+
+from apiserver.dashboard.snapshot import SightedUnit
+from apiserver.dashboard.top_rows import Row, Shortlist, by_name, explained, shortlist
+from apiserver.dashboard.units import state_of
+from apiserver.units.stock_selection import is_claimed
+from shared.v1alpha1.phases import PoolPhase
+from shared.v1alpha1.stockpool import StockPool
+
+CLAIMED: Final = "Claimed"
+
+_CALM: Final = frozenset({PoolPhase.READY.value, PoolPhase.SCALED_TO_ZERO.value})
+
+
+class SpecRow(Row, frozen=True, kw_only=True):
+    """The stock of one spec by state; `gpu` is of one unit."""
+
+    spec_name: str
+    gpu: int = 0
+    states: dict[str, int]
+
+
+class PoolRow(Row, frozen=True, kw_only=True):
+    """One pool, and how far it is from what is wanted of it."""
+
+    name: str
+    spec_name: str
+    state: str
+    wanted: int = 0
+    available: int = 0
+    allocated: int = 0
+    reason: str = ""
+    message: str = ""
+
+
+def spec_rows(stock: Iterable[SightedUnit], pools: Iterable[StockPool]) -> tuple[SpecRow, ...]:
+    """Every spec that has stock or should have, by name."""
+    sizes = {pool.spec.spec_name: pool.spec.gpu for pool in pools}
+    states: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for unit in stock:
+        states[unit.spec.spec_name][stock_state(unit)] += 1
+        sizes.setdefault(unit.spec.spec_name, unit.spec.gpu)
+    return tuple(
+        SpecRow(spec_name=name, gpu=gpu, states=dict(sorted(states[name].items())))
+        for name, gpu in sorted(sizes.items())
+    )
+
+
+def stock_state(unit: SightedUnit) -> str:
+    """The state of a unit, unless somebody is about to take it."""
+    return CLAIMED if is_claimed(unit) else state_of(unit)
+
+
+def pool_rows(pools: Iterable[StockPool]) -> Shortlist[PoolRow]:
+    """Pools that lack something first."""
+    return shortlist(by_name(pools), lambda pool: pool_state(pool) in _CALM, pool_row)
+
+
+def pool_row(pool: StockPool) -> PoolRow:
+    """What there is to know of one pool."""
+    reason, message = explained(pool.status.conditions)
+    return PoolRow(
+        name=pool.metadata.name,
+        spec_name=pool.spec.spec_name,
+        state=pool_state(pool),
+        wanted=pool.spec.replicas,
+        available=pool.status.available,
+        allocated=pool.status.allocated,
+        reason=reason,
+        message=message,
+    )
+
+
+def pool_state(pool: StockPool) -> str:
+    """The phase of a pool; one that nobody has seen yet is on its way."""
+    return pool.status.phase or PoolPhase.PROGRESSING.value

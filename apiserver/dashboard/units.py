@@ -1,0 +1,67 @@
+"""Users' units as the page shows them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from apiserver.dashboard.snapshot import SightedUnit
+from apiserver.dashboard.top_rows import Row, Shortlist, explained, newest_first, shortlist
+from shared.v1alpha1.phases import UnitPhase
+
+DELETING: Final = "Deleting"
+
+_RANKS: Final = {UnitPhase.FAILED.value: 0, UnitPhase.READY.value: 2}
+_OTHER_RANK: Final = 1
+
+
+class UnitRow(Row, frozen=True, kw_only=True):
+    """One unit."""
+
+    name: str
+    state: str
+    spec_name: str = ""
+    gpu: int = 0
+    reason: str = ""
+    message: str = ""
+    node: str = ""
+    created_at: str = ""
+
+
+class UnitsView(msgspec.Struct, frozen=True, kw_only=True):
+    """How many units there are in each state, and the ones to look at."""
+
+    states: dict[str, int]
+    listed: Shortlist[UnitRow]
+
+
+def units_view(units: Sequence[SightedUnit]) -> UnitsView:
+    """Failed units first, ready ones last."""
+    states = Counter(map(state_of, units))
+    listed = shortlist(
+        newest_first(units), lambda unit: _RANKS.get(state_of(unit), _OTHER_RANK), unit_row
+    )
+    return UnitsView(states=dict(sorted(states.items())), listed=listed)
+
+
+def unit_row(unit: SightedUnit) -> UnitRow:
+    """What there is to know of one unit."""
+    reason, message = explained(unit.status.conditions)
+    return UnitRow(
+        name=unit.metadata.name,
+        state=state_of(unit),
+        spec_name=unit.spec.spec_name,
+        gpu=unit.spec.gpu,
+        reason=reason,
+        message=message,
+        node=unit.status.node_name,
+        created_at=unit.metadata.creation_timestamp,
+    )
+
+
+def state_of(unit: SightedUnit) -> str:
+    """The phase; a unit that nobody has seen yet is on its way, and one on its way out says so."""
+    if unit.metadata.deletion_timestamp is not None:
+        return DELETING
+    return unit.status.phase or UnitPhase.PROGRESSING.value

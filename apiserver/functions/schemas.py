@@ -1,0 +1,139 @@
+"""How functions look on the wire."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+from marshmallow import Schema, fields, validate
+
+from apiserver.schemas.fields import Part, Whole
+from apiserver.schemas.images import Image
+from apiserver.schemas.mounts import StorageMounts, StorageMountSchema
+from apiserver.schemas.names import OperationID, SpecName
+from apiserver.schemas.request import C, RequestSchema
+from apiserver.schemas.resources import MOST
+from apiserver.schemas.response import ObjectViewSchema, PageMetaSchema
+from apiserver.schemas.serverless import FrameworkSchema, RequestID
+from apiserver.schemas.template import TemplateSchema
+from apiserver.schemas.view_fields import Annotation, Deleted, Observed, ReadyCondition, Time
+from apiserver.serverless_commands import ChangeFunction, CreateFunction
+from shared.v1alpha1 import wellknown
+
+MOST_WORKERS: Final = 1000
+LONGEST_RUN: Final = 3570
+
+
+def _between(least: int, most: int, description: str, **options: Any) -> Whole:
+    return Whole(
+        validate=validate.Range(least, most, error="must be from {min} to {max}"),
+        metadata={"description": description},
+        **options,
+    )
+
+
+class _FunctionSchema(RequestSchema[C]):
+    """`may_clear`: whether null brings back the default."""
+
+    may_clear: ClassVar[bool] = False
+
+    template = Part(TemplateSchema)
+    storage_mounts = StorageMounts()
+    min_workers = _between(0, MOST_WORKERS, "Workers that are kept without need; default 0.")
+    max_workers = _between(1, MOST_WORKERS, "Workers that there are at most; default 1.")
+    concurrency = _between(1, 1000, "Invocations that a worker runs at once; default 1.")
+    target_backlog = _between(
+        1, MOST, "Queued and running a slot before another worker starts; default 1."
+    )
+    idle_timeout_seconds = _between(0, MOST, "How long a worker stays without need; default 300.")
+    timeout_seconds = _between(1, LONGEST_RUN, "How long one run may take; default 300.")
+    ttl_seconds = _between(
+        1, MOST, "From accepted to final at most, below the retention of records; default 3600."
+    )
+    max_attempts = _between(1, MOST, "How often an invocation is tried at most; default 3.")
+    max_queued = _between(1, MOST, "How many invocations may be queued; default 10000.")
+    framework = Part(FrameworkSchema)
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        for name, field in self.fields.items():
+            field.allow_none = self.may_clear and name != "image"
+
+
+class CreateFunctionSchema(_FunctionSchema[CreateFunction]):
+    """Make a function, whose workers follow its queue."""
+
+    operation_id = OperationID(required=True)
+    name = RequestID(required=True)
+    spec_name = SpecName(required=True)
+    image = Image(required=True)
+
+    def make(self, data: dict[str, Any]) -> CreateFunction:
+        """The command."""
+        return CreateFunction(**data)
+
+
+class ChangeFunctionSchema(_FunctionSchema[ChangeFunction]):
+    """What is left out stays; an object replaces the stored one as a whole; null is the default."""
+
+    may_clear = True
+    refusals: ClassVar[Mapping[str, str]] = {
+        "name": "cannot be changed: make another function",
+        "specName": "cannot be changed: make another function",
+    }
+
+    image = Image()
+
+    def make(self, data: dict[str, Any]) -> ChangeFunction:
+        """The command, which lacks the name of the function."""
+        return ChangeFunction("", data)
+
+
+class FunctionViewSchema(ObjectViewSchema):
+    """A function, its workers and its queue."""
+
+    name = fields.String(attribute="metadata.name", required=True)
+    namespace = fields.String(attribute="metadata.namespace", required=True)
+    uid = fields.String(attribute="metadata.uid", required=True)
+    spec_name = fields.String(attribute="spec.spec_name")
+    image = fields.String(attribute="spec.image")
+    template = fields.Nested(TemplateSchema, attribute="spec.template")
+    storage_mounts = fields.List(fields.Nested(StorageMountSchema), attribute="spec.storage_mounts")
+    min_workers = fields.Integer(attribute="spec.min_workers")
+    max_workers = fields.Integer(attribute="spec.max_workers")
+    concurrency = fields.Integer(attribute="spec.concurrency")
+    target_backlog = fields.Integer(attribute="spec.target_backlog")
+    idle_timeout_seconds = fields.Integer(attribute="spec.idle_timeout_seconds")
+    timeout_seconds = fields.Integer(attribute="spec.timeout_seconds")
+    ttl_seconds = fields.Integer(attribute="spec.ttl_seconds")
+    max_attempts = fields.Integer(attribute="spec.max_attempts")
+    max_queued = fields.Integer(attribute="spec.max_queued")
+    framework = fields.Nested(FrameworkSchema, attribute="spec.framework")
+    phase = fields.String(attribute="status.phase")
+    desired_workers = fields.Integer(attribute="status.desired_workers")
+    workers = fields.Integer(attribute="status.workers")
+    ready_workers = fields.Integer(attribute="status.ready_workers")
+    queued = fields.Integer(
+        attribute="status.queued", metadata={"description": "A few seconds old."}
+    )
+    running = fields.Integer(attribute="status.running")
+    worker_counter = fields.Integer(attribute="status.worker_counter")
+    last_activity_time = Time("status.last_activity_time")
+    observed_generation = Observed()
+    reason = ReadyCondition("reason")
+    message = ReadyCondition("message")
+    operation_id = Annotation(wellknown.OPERATION_ID, data_key="operationID")
+    created_at = Time("metadata.creation_timestamp")
+    deleting_since = Time("metadata.deletion_timestamp")
+    deleted = Deleted()
+
+
+class FunctionAnswerSchema(Schema):
+    """The envelope of one function."""
+
+    data = fields.Nested(FunctionViewSchema, required=True)
+
+
+class FunctionListAnswerSchema(Schema):
+    """The envelope of some functions."""
+
+    data = fields.List(fields.Nested(FunctionViewSchema), required=True)
+    meta = fields.Nested(PageMetaSchema, required=True)

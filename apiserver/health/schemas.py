@@ -1,0 +1,47 @@
+"""How health looks on the wire."""
+
+from datetime import datetime
+from typing import Any
+
+from marshmallow import Schema, fields
+
+from apiserver.schemas.response import ViewSchema
+
+
+class _Moment(fields.String):
+    def _serialize(self, value: Any, *_: Any, **__: Any) -> str:
+        moment: datetime = value
+        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class HealthSchema(ViewSchema):
+    """What is connected, and what the cluster holds; what is not known is left out."""
+
+    started_at = _Moment(data_key="startedAt", required=True, metadata={"format": "date-time"})
+    uptime_seconds = fields.Integer(data_key="uptimeSeconds", required=True)
+    version = fields.String(required=True)
+    kubernetes_connected = fields.Boolean(data_key="kubernetesConnected", required=True)
+    kube_error = fields.String(data_key="kubeError")
+    kubernetes_version = fields.String(data_key="kubernetesVersion")
+    node_count = fields.Integer(data_key="nodeCount")
+    ready_node_count = fields.Integer(data_key="readyNodeCount")
+    total_gpu_capacity = fields.Integer(data_key="totalGPUCapacity")
+    total_gpu_allocatable = fields.Integer(data_key="totalGPUAllocatable")
+    gpu_products = fields.List(fields.String(), data_key="gpuProducts")
+    stock_unit_count = fields.Dict(
+        keys=fields.String(), values=fields.Integer(), data_key="stockUnitCount"
+    )
+    active_unit_count = fields.Dict(
+        keys=fields.String(), values=fields.Integer(), data_key="activeUnitCount"
+    )
+    queue_connected = fields.Boolean(data_key="queueConnected", required=True)
+    queue_error = fields.String(data_key="queueError")
+    age_seconds = fields.Float(
+        data_key="ageSeconds", metadata={"description": "Age of the figures of the cluster."}
+    )
+
+
+class HealthAnswerSchema(Schema):
+    """The envelope of health."""
+
+    data = fields.Nested(HealthSchema, required=True)

@@ -1,0 +1,78 @@
+"""What is connected, and what the cluster holds."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from apiserver.clock import Clock
+from apiserver.health.cluster_state import ClusterState
+from apiserver.kube.port import Link
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthReport:
+    """One answer; None is unknown."""
+
+    started_at: datetime
+    uptime_seconds: int
+    version: str
+    kubernetes_connected: bool
+    kube_error: str | None
+    kubernetes_version: str | None
+    node_count: int | None
+    ready_node_count: int | None
+    total_gpu_capacity: int | None
+    total_gpu_allocatable: int | None
+    gpu_products: tuple[str, ...] | None
+    stock_unit_count: dict[str, int] | None
+    active_unit_count: dict[str, int] | None
+    queue_connected: bool
+    queue_error: str | None
+    age_seconds: float | None
+
+
+class Health:
+    """Answers from memory: nothing here waits for anything."""
+
+    def __init__(
+        self,
+        version: str,
+        clock: Clock,
+        cluster: Callable[[], ClusterState],
+        queue: Callable[[], Link],
+    ) -> None:
+        self._version = version
+        self._clock = clock
+        self._cluster = cluster
+        self._queue = queue
+        self._started_at = clock.now()
+        self._started = clock.monotonic()
+
+    def report(self) -> HealthReport:
+        """The state of this process and of what it depends on."""
+        cluster, queue, now = self._cluster(), self._queue(), self._clock.monotonic()
+        held = cluster.inventory
+        return HealthReport(
+            started_at=self._started_at,
+            uptime_seconds=int(now - self._started),
+            version=self._version,
+            kubernetes_connected=cluster.connected,
+            kube_error=cluster.error or cluster.inventory_error,
+            kubernetes_version=cluster.version,
+            node_count=held.nodes if held else None,
+            ready_node_count=held.ready if held else None,
+            total_gpu_capacity=held.gpu_capacity if held else None,
+            total_gpu_allocatable=held.gpu_allocatable if held else None,
+            gpu_products=held.products if held else None,
+            stock_unit_count=cluster.units.stock if cluster.units else None,
+            active_unit_count=cluster.units.active if cluster.units else None,
+            queue_connected=queue.connected,
+            queue_error=queue.error,
+            age_seconds=age_of(cluster, now),
+        )
+
+
+def age_of(cluster: ClusterState, now: float) -> float | None:
+    """How old the oldest figure of the cluster is; nothing seen has no age."""
+    seen = [moment for moment in (cluster.checked_at, cluster.counted_at) if moment is not None]
+    return round(now - min(seen), 1) if seen else None

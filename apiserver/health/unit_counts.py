@@ -1,0 +1,55 @@
+"""How many units there are, by role and phase, for health."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from apiserver.kube.port import Objects, Selection
+from apiserver.kube.resources import Resource
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1 import gpuunit
+from shared.v1alpha1.phases import UnitPhase
+
+
+class PhaseOnly(msgspec.Struct, frozen=True):
+    """The one field that is counted."""
+
+    phase: str = ""
+
+
+class CountedUnit(msgspec.Struct, frozen=True):
+    """As little of a unit as counting takes: there may be thousands."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    status: PhaseOnly = PhaseOnly()
+
+
+COUNTED_UNITS: Final = Resource(gpuunit.KIND, gpuunit.PLURAL, CountedUnit)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCounts:
+    """Numbers by phase."""
+
+    stock: dict[str, int]
+    active: dict[str, int]
+
+
+class UnitCounter:
+    """Counts what the server has at hand."""
+
+    def __init__(self, objects: Objects, stock: str, instance: str) -> None:
+        self._objects = objects
+        self._stock = stock
+        self._instance = instance
+
+    async def count(self) -> UnitCounts:
+        """Both roles, one list each."""
+        return UnitCounts(await self._in(self._stock), await self._in(self._instance))
+
+    async def _in(self, namespace: str) -> dict[str, int]:
+        page = await self._objects.list(COUNTED_UNITS, namespace, Selection(cached=True))
+        phases = Counter(unit.status.phase or UnitPhase.PROGRESSING.value for unit in page.items)
+        return dict(sorted(phases.items()))

@@ -1,0 +1,24 @@
+"""Bodies that are one JSON object."""
+
+from typing import Any
+
+from apiserver.errors import InvalidRequestError
+from apiserver.schemas.strict_json import UnreadableError, value_of
+
+
+def decoded(body: bytes) -> dict[str, Any]:
+    """The object that `body` holds; InvalidRequestError for anything else."""
+    try:
+        value = value_of(_text(body))
+    except UnreadableError as error:
+        raise InvalidRequestError(f"the body is not JSON that can be read: {error}") from None
+    if not isinstance(value, dict):
+        raise InvalidRequestError("the body must be a JSON object")
+    return value
+
+
+def _text(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"byte {error.start} is not UTF-8") from None

@@ -1,0 +1,38 @@
+"""The names in paths."""
+
+from typing import Final
+
+from aiohttp import web
+
+from apiserver.errors import NotFoundError
+from apiserver.http.openapi import InPath
+from apiserver.schemas.names import NAME_RULES, OPERATION_ID_RULES, is_operation_id
+from shared.k8s.name_syntax import is_label
+
+OPERATION_ID: Final = InPath(
+    "operationID",
+    "What the caller named the operation; a / in it is written %2F.",
+    "order-4711",
+    OPERATION_ID_RULES,
+)
+
+
+def named(what: str, example: str) -> InPath:
+    """The documentation of a name in the path."""
+    return InPath("name", f"The name of the {what}.", example, NAME_RULES)
+
+
+def path_name(request: web.Request) -> str:
+    """The name in the path; one that nothing can have is not found, whoever is asked."""
+    name = request.match_info["name"]
+    if not is_label(name):
+        raise NotFoundError("there is nothing of this name, and nothing can have it")
+    return name
+
+
+def path_operation_id(request: web.Request) -> str:
+    """The operationID in the path; one that no operation can have is not found."""
+    operation_id = request.match_info["operationID"]
+    if not is_operation_id(operation_id):
+        raise NotFoundError("there is no operation of this id, and none can have it")
+    return operation_id

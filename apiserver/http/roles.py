@@ -1,0 +1,28 @@
+"""Whom each route is for, where callers are asked who they are."""
+
+from enum import StrEnum
+from typing import Final
+
+from apiserver.http import paths
+
+
+class Role(StrEnum):
+    """What a token is good for; a caller may have tokens, or one token, of both."""
+
+    OPERATOR = "operator"
+    TENANT_CONTROL_PLANE = "tenant-control-plane"
+
+
+# What probes, Prometheus and readers of the document need before anybody has given them a token.
+OPEN: Final = frozenset({"/healthz", "/readyz", "/metrics", "/api/v1/health"})
+PAGE: Final = "/ui"
+
+_OPEN_BELOW: Final = "/swagger"
+
+
+def role_for(route: str) -> Role | None:
+    """The role that a route asks for, None for everybody; a route not named here is guarded."""
+    if route in OPEN or route.startswith(_OPEN_BELOW):
+        return None
+    is_operators = route.startswith((paths.OPERATOR, PAGE))
+    return Role.OPERATOR if is_operators else Role.TENANT_CONTROL_PLANE

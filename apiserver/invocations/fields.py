@@ -1,0 +1,117 @@
+"""Fields of invocations."""
+
+import base64
+import binascii
+import re
+from typing import Any, Final
+
+import msgspec
+from marshmallow import ValidationError, fields, validate
+
+from apiserver.invocations.json_text import object_in
+from apiserver.schemas.fields import AnyMap, Text, matching
+from shared.invocation.ids import INVOCATION_PATTERN, is_invocation_id
+from shared.invocation.limits import MAX_ATTRIBUTE_BYTES
+
+LONGEST_WAIT: Final = 300
+LONGEST_CONTENT_TYPE: Final = 256
+MODES: Final = ("async", "sync")
+INVOCATION_ID_RULES: Final = {"pattern": INVOCATION_PATTERN, "maxLength": 64}
+WAIT: Final = validate.Range(1, LONGEST_WAIT, error="must be from {min} to {max}")
+
+_WORD: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_CONTENT_TYPE: Final = re.compile(
+    rf'{_WORD}/{_WORD}( ?; ?{_WORD}=({_WORD}|"[ !#-\[\]-~]*"))*', re.ASCII
+)
+
+
+class InvocationID(Text):
+    """The caller's name for one invocation, which is unique in its function."""
+
+    def __init__(self) -> None:
+        words = "is not an invocationID: letters, digits, - and _, at most 64"
+        super().__init__(
+            data_key="invocationID",
+            validate=matching(is_invocation_id, words),
+            metadata={
+                "description": "Your name for this invocation; repeat it, and it happens once.",
+                **INVOCATION_ID_RULES,
+            },
+        )
+
+
+class Mode(Text):
+    """Whether the answer waits for the outcome."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            load_default="async", validate=validate.OneOf(MODES, error="must be async or sync")
+        )
+
+
+class ContentType(Text):
+    """The media type of a payload."""
+
+    def __init__(self) -> None:
+        words = "is not a media type such as application/json"
+        super().__init__(
+            validate=matching(is_content_type, words),
+            metadata={"description": "Of the payload.", "example": "application/json"},
+        )
+
+
+def is_content_type(text: str) -> bool:
+    """Whether `text` can stand in a Content-Type header."""
+    return len(text) <= LONGEST_CONTENT_TYPE and _CONTENT_TYPE.fullmatch(text) is not None
+
+
+class Attributes(AnyMap):
+    """Any JSON object that is small; it goes along with the payload."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            keys=fields.String(),
+            validate=small,
+            metadata={
+                "description": "Any values for the function, "
+                f"at most {MAX_ATTRIBUTE_BYTES} bytes as JSON.",
+                "additionalProperties": True,
+            },
+        )
+
+
+class AttributesText(Text):
+    """Attributes in a query, where everything is text: as JSON."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            validate=small,
+            metadata={
+                "description": "Any values for the function: a JSON object as text, "
+                f"at most {MAX_ATTRIBUTE_BYTES} bytes.",
+                "x-example": '{"language": "en"}',
+            },
+        )
+
+    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> Any:
+        return object_in(super()._deserialize(value, *rest, **more))
+
+
+def small(attributes: dict[str, Any]) -> None:
+    """Refuse attributes that would not fit into a header."""
+    if len(msgspec.json.encode(attributes)) > MAX_ATTRIBUTE_BYTES:
+        raise ValidationError(f"is larger than {MAX_ATTRIBUTE_BYTES} bytes as JSON")
+
+
+class Base64(Text):
+    """Bytes as base64 writes them, with its padding."""
+
+    def __init__(self) -> None:
+        super().__init__(metadata={"format": "byte"})
+
+    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> Any:
+        text = super()._deserialize(value, *rest, **more)
+        try:
+            return base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            raise ValidationError("is not base64") from None

@@ -1,0 +1,18 @@
+"""JSON objects in a query, where everything is text."""
+
+from typing import Any
+
+from marshmallow import ValidationError
+
+from apiserver.schemas.strict_json import UnreadableError, value_of
+
+
+def object_in(text: str) -> dict[str, Any]:
+    """The object that the text is; ValidationError."""
+    try:
+        found = value_of(text)
+    except UnreadableError as error:
+        raise ValidationError(f"is not JSON that can be read: {error}") from None
+    if not isinstance(found, dict):
+        raise ValidationError("is not an object")
+    return found

@@ -1,0 +1,54 @@
+"""The use cases of invocations."""
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from apiserver.invocations.commands import Invocation, Invoke, ListDeadLetters, ListInvocations
+from apiserver.invocations.service import BodyOf
+from apiserver.invocations.submission import Acceptance, Submission
+from apiserver.kube.port import Page
+from apiserver.nats.port import Letter
+
+
+class Invocations(Protocol):
+    """Calls of functions."""
+
+    async def receive(self, command: Invoke, chunks: AsyncIterator[bytes]) -> Submission:
+        """Take in a payload; NotFoundError, ConflictError, QueueFullError."""
+        ...
+
+    async def accept(self, submission: Submission) -> Acceptance:
+        """Accept an invocation; ConflictError, QueueFullError, UnknownOutcomeError."""
+        ...
+
+    async def get(self, request_id: str, invocation_id: str) -> Invocation:
+        """The invocation as it is now; NotFoundError."""
+        ...
+
+    async def wait_final(self, invocation: Invocation, seconds: float) -> Invocation:
+        """The invocation once it is final, or as it is after `seconds`."""
+        ...
+
+    async def cancel(self, request_id: str, invocation_id: str) -> Invocation:
+        """End or begin to end an invocation; NotFoundError, ConflictError."""
+        ...
+
+    async def redrive(self, request_id: str, invocation_id: str) -> Invocation:
+        """Begin a new run; NotFoundError, ConflictError."""
+        ...
+
+    async def body(self, request_id: str, invocation_id: str) -> BodyOf:
+        """The body of the result; NotFoundError."""
+        ...
+
+
+class InvocationIndex(Protocol):
+    """Lists of invocations."""
+
+    async def invocations(self, query: ListInvocations) -> Page[Invocation]:
+        """Invocations by their last change; InvalidRequestError."""
+        ...
+
+    async def dead_letters(self, query: ListDeadLetters) -> Page[Letter]:
+        """Dead letters, newest first; InvalidRequestError."""
+        ...

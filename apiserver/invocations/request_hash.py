@@ -1,0 +1,25 @@
+"""What makes two invocations the same: their normalised content, however they were sent."""
+
+import hashlib
+from typing import Final
+
+import msgspec
+
+from apiserver.invocations.commands import Invoke
+from apiserver.invocations.payload_upload import Payload
+
+VERSION: Final = "v1"
+
+
+def invocation_hash(command: Invoke, payload: Payload) -> str:
+    """The version and digest; how long the caller waits is no part of it."""
+    content = [
+        command.content_type,
+        command.headers,
+        command.attributes,
+        command.ttl_seconds,
+        payload.body.size,
+        payload.digest,
+    ]
+    text = msgspec.json.encode(content, order="sorted")
+    return f"{VERSION}:{hashlib.sha256(text).hexdigest()}"

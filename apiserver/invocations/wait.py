@@ -1,0 +1,41 @@
+"""Waiting for an invocation to end, whoever ends it."""
+
+import asyncio
+from typing import Final
+
+from apiserver.invocations.commands import Invocation
+from apiserver.nats.errors import QueueError
+from apiserver.nats.port import Queue
+from shared.invocation.queue_names import record_key
+from shared.invocation.record import Record
+
+REREAD_SECONDS: Final = 5.0
+
+
+class Waiting:
+    """Reads the record at every hint, and now and then without one."""
+
+    def __init__(self, queue: Queue) -> None:
+        self._queue = queue
+
+    async def final(self, invocation: Invocation, seconds: float) -> Invocation:
+        """The invocation once it is final, or as it was last seen after `seconds`."""
+        key = record_key(invocation.request_id, invocation.invocation_id)
+        seen = invocation.record
+        try:
+            async with asyncio.timeout(seconds), self._queue.wakes.listening(key) as hint:
+                while not (seen := await self._read(key, seen)).is_final:
+                    await hint.wait(REREAD_SECONDS)
+        except TimeoutError:
+            pass
+        return Invocation(invocation.request_id, invocation.invocation_id, seen)
+
+    async def _read(self, key: str, seen: Record) -> Record:
+        """The record as it is; as it was seen while the queue does not answer."""
+        try:
+            kept = await self._queue.records.find(key)
+        except QueueError:
+            return seen
+        if kept is None or kept.record is None or kept.record.function_uid != seen.function_uid:
+            return seen
+        return kept.record

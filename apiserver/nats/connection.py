@@ -1,0 +1,129 @@
+"""The connection to the queue, kept alive for ever."""
+
+import asyncio
+import logging
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+import nats.errors
+from nats.aio.client import Client
+
+from apiserver.cancellation import heeding_cancellation
+from apiserver.clock import Clock
+from apiserver.config import NATSConfig
+from apiserver.kube.port import Link
+from apiserver.nats.farewell import leave
+from shared.config.loader import ConfigurationError
+
+NO_QUEUE: Final = "no queue is configured (nats.url is empty)"
+
+_RETRY_INTERVAL: Final = 2.0
+_PING_INTERVAL: Final = 10  # seconds; two unanswered pings are a dead connection
+
+log = logging.getLogger(__name__)
+
+
+class QueueConnection:
+    """Connects, and connects again also after the server has thrown us out."""
+
+    def __init__(self, config: NATSConfig, clock: Clock) -> None:
+        self._config = config
+        self._clock = clock
+        self._shown_url = without_credentials(config.url)
+        self._error = "not connected yet"
+        self._was_connected = False
+        self._connected = asyncio.Condition()
+        self.client = Client()
+        self.number = 0
+
+    @property
+    def link(self) -> Link:
+        """Whether the connection stands now."""
+        if self.client.is_connected:
+            return Link(connected=True)
+        if not self._config.url:
+            return Link(connected=False, error=NO_QUEUE)
+        check = "Check that NATS runs there, and nats.user and nats.passwordFile."
+        return Link(connected=False, error=f"{self._shown_url}: {self._error}. {check}")
+
+    async def after(self, number: int) -> int:
+        """The number of the first connection after that of `number`, once there is one."""
+        async with self._connected:
+            await self._connected.wait_for(lambda: self.number > number)
+            return self.number
+
+    async def run(self) -> None:
+        """Stay connected for ever."""
+        while True:
+            await self._connect_until_closed()
+            await self._clock.sleep(_RETRY_INTERVAL)
+
+    async def _connect_until_closed(self) -> None:
+        self.client, closed = Client(), asyncio.Event()
+
+        async def on_closed() -> None:
+            closed.set()
+
+        try:
+            with heeding_cancellation():
+                await self.client.connect(
+                    self._config.url,
+                    name="gpu-runtime-api",
+                    user=self._config.user or None,
+                    password=self._password if self._config.password_file else None,
+                    max_reconnect_attempts=-1,
+                    ping_interval=_PING_INTERVAL,
+                    error_cb=self._on_error,
+                    disconnected_cb=self._on_disconnected,
+                    reconnected_cb=self._on_connected,
+                    closed_cb=on_closed,
+                )
+            await self._on_connected()
+            await closed.wait()
+        except (nats.errors.Error, OSError, TimeoutError) as error:
+            await self._on_error(error)
+        finally:
+            await leave(self.client)
+
+    def _password(self) -> str:
+        return Path(self._config.password_file).read_text().strip()
+
+    async def _on_connected(self) -> None:
+        self._was_connected, self._error = True, "the connection was lost"
+        log.info("queue_connected", extra={"url": self._shown_url})
+        async with self._connected:
+            self.number += 1
+            self._connected.notify_all()
+
+    async def _on_disconnected(self) -> None:
+        if self._was_connected:  # the client also tells of attempts that failed
+            log.warning("queue_lost", extra={"queueError": self.link.error})
+        self._was_connected = False
+
+    async def _on_error(self, error: Exception) -> None:
+        self._error = reason(error)
+
+
+def reason(error: Exception) -> str:
+    """What went wrong, in words."""
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    number = error.errno if isinstance(error, OSError) else None
+    return (os.strerror(number) if number else str(error)) or type(error).__name__
+
+
+def require_password(config: NATSConfig) -> None:
+    """Raise unless the password, where one is named, can be read."""
+    try:
+        if config.password_file:
+            Path(config.password_file).read_bytes()
+    except OSError as error:
+        problem = f"{config.password_file!r} cannot be read: {error.strerror}"
+        raise ConfigurationError(f"nats.passwordFile: {problem}") from error
+
+
+def without_credentials(url: str) -> str:
+    """The URL without the user and password that it may hold."""
+    return re.sub(r"//[^@/]*@", "//", url)

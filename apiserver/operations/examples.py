@@ -1,0 +1,53 @@
+"""Jobs as the document shows them."""
+
+from typing import Final
+
+from apiserver.operations.schemas import JobViewSchema
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1.operation import (
+    Operation,
+    OperationObject,
+    OperationSpec,
+    OperationStatus,
+    OperationType,
+)
+from shared.v1alpha1.phases import OperationPhase
+
+_MADE_AT: Final = "2026-11-16T04:40:20Z"
+
+
+def accepted(operation_id: str, type_: OperationType) -> Operation:
+    """A record that was just made."""
+    return Operation(
+        metadata=ObjectMeta(creation_timestamp=_MADE_AT),
+        spec=OperationSpec(operation_id=operation_id, type=type_.value, request_hash="v1:0"),
+    )
+
+
+def answered(job: Operation) -> dict[str, object]:
+    """A job as it is answered."""
+    return {"data": JobViewSchema().dump(job)}
+
+
+_SEEDED: Final = Operation(
+    metadata=ObjectMeta(creation_timestamp=_MADE_AT),
+    spec=accepted("seed-1", OperationType.SEED_STOCK_UNITS).spec,
+    status=OperationStatus(
+        phase=OperationPhase.SUCCEEDED.value,
+        requested=1,
+        created=1,
+        objects=(
+            OperationObject(
+                kind="GPUUnit",
+                namespace="runtime-stock",
+                name="stock-hk3q2vtd4f7u5c2m6x3yqkz7pa4wbn5e-0",
+                uid="7d4e8c52-7d0f-4a53-9a3f-1f4e3f0f7a11",
+                ordinal=0,
+            ),
+        ),
+        updated_at="2026-11-16T04:40:21Z",
+    ),
+)
+JOB: Final = answered(_SEEDED)
+PENDING: Final = answered(accepted("seed-1", OperationType.SEED_STOCK_UNITS))
+JOBS: Final = {"data": [JOB["data"]], "meta": {}}

@@ -1,0 +1,63 @@
+"""Trying again where that may help: all our calls can be repeated without harm."""
+
+from collections.abc import Awaitable, Callable
+from random import Random
+from typing import Final, TypeVar
+
+from apiserver.clock import Clock
+from apiserver.kube.port import (
+    ClusterAnswerError,
+    ClusterBusyError,
+    ClusterError,
+    ClusterUnreachableError,
+    StaleError,
+)
+
+T = TypeVar("T")
+
+PASSING: Final = (ClusterAnswerError, ClusterBusyError, ClusterUnreachableError)
+PAUSES: Final = (0.05, 0.2, 0.5)
+
+
+class Patience:
+    """A few quick tries for somebody who waits; a caller repeats the whole request anyway."""
+
+    def __init__(
+        self, clock: Clock, randomness: Random, pauses: tuple[float, ...] = PAUSES
+    ) -> None:
+        self._clock = clock
+        self._randomness = randomness
+        self._pauses = pauses
+
+    async def with_call(self, call: Callable[[], Awaitable[T]]) -> T:
+        """The answer of `call`; after a failure that may pass it is called again.
+
+        A call that took effect although its answer was lost is repeated too: a create then finds
+        its name taken, and a change finds another version.
+        """
+        for pause in self._pauses:
+            try:
+                return await call()
+            except PASSING:
+                await self._clock.sleep(pause * self._randomness.uniform(0.5, 1.0))
+        return await call()
+
+    async def until(self, call: Callable[[], Awaitable[T]], deadline: float) -> T:
+        """The same until `deadline` on the monotonic clock, for work that nobody waits for.
+
+        Not for a call with a condition: a conflict is taken for that of somebody else.
+        """
+        pause = 0.1
+        while True:
+            try:
+                return await call()
+            except ClusterError as error:
+                if not is_passing(error) or self._clock.monotonic() >= deadline:
+                    raise
+            await self._clock.sleep(pause * self._randomness.uniform(0.5, 1.0))
+            pause = min(pause * 2, 5.0)
+
+
+def is_passing(error: ClusterError) -> bool:
+    """Whether trying again can help; a change without a condition may collide with others'."""
+    return error.is_uncertain or isinstance(error, ClusterBusyError | StaleError)

@@ -1,0 +1,84 @@
+"""How jobs look on the wire."""
+
+from typing import Any, Final
+
+from marshmallow import Schema, fields, post_dump
+
+from apiserver.schemas.camel import CamelSchema
+from apiserver.schemas.part import without_blank
+from apiserver.schemas.response import ObjectViewSchema, PageMetaSchema
+from apiserver.schemas.view_fields import Time
+from shared.v1alpha1.operation import OperationType
+from shared.v1alpha1.phases import OperationPhase
+from shared.v1alpha1.requested import requested
+
+TYPES: Final = {
+    "seed_stock_units": OperationType.SEED_STOCK_UNITS,
+    "create_gpu_unit": OperationType.CREATE_GPU_UNIT,
+    "create_gpu_storage": OperationType.CREATE_GPU_STORAGE,
+    "create_stock_pool": OperationType.CREATE_STOCK_POOL,
+    "create_function": OperationType.CREATE_FUNCTION,
+}
+STATUSES: Final = {phase.value.lower(): phase for phase in OperationPhase}
+
+_TYPE_WORDS: Final = {type_.value: word for word, type_ in TYPES.items()}
+
+
+class _Type(fields.String):
+    def _serialize(self, value: Any, *_: Any, **__: Any) -> str:
+        return _TYPE_WORDS.get(value, str(value))
+
+
+class _Status(fields.String):
+    def _serialize(self, value: Any, *_: Any, **__: Any) -> str:
+        return str(value).lower()
+
+
+class _Requested(fields.Integer):
+    _CHECK_ATTRIBUTE = False
+
+    def _serialize(self, value: Any, attr: Any, obj: Any, **_: Any) -> int:
+        return requested(obj)
+
+
+class JobObjectSchema(CamelSchema):
+    """One object that the job made."""
+
+    kind = fields.String(required=True)
+    namespace = fields.String(required=True)
+    name = fields.String(required=True)
+    uid = fields.String(required=True)
+
+
+class JobViewSchema(ObjectViewSchema):
+    """What was asked for and how far along it is; succeeded is persisted, not ready."""
+
+    operation_id = fields.String(
+        attribute="spec.operation_id", data_key="operationID", required=True
+    )
+    type = _Type(attribute="spec.type", required=True, metadata={"enum": list(TYPES)})
+    status = _Status(attribute="status.phase", required=True, metadata={"enum": list(STATUSES)})
+    requested = _Requested(required=True)
+    created = fields.Integer(attribute="status.created", required=True)
+    error = fields.String(attribute="status.message")
+    objects = fields.List(fields.Nested(JobObjectSchema), attribute="status.objects")
+    created_at = Time("metadata.creation_timestamp")
+    updated_at = Time("status.updated_at")
+
+    @post_dump
+    def without_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """A job that has made nothing yet says so."""
+        return {"objects": [], **without_blank(data)}
+
+
+class JobAnswerSchema(Schema):
+    """The envelope of one job."""
+
+    data = fields.Nested(JobViewSchema, required=True)
+
+
+class JobListAnswerSchema(Schema):
+    """The envelope of some jobs."""
+
+    data = fields.List(fields.Nested(JobViewSchema), required=True)
+    meta = fields.Nested(PageMetaSchema, required=True)

@@ -1,0 +1,40 @@
+"""How the spec catalogue looks on the wire."""
+
+from marshmallow import Schema, fields
+
+from apiserver.schemas.resources import TolerationSchema
+from apiserver.schemas.response import ObjectViewSchema, PageMetaSchema
+
+
+class SpecViewSchema(ObjectViewSchema):
+    """A catalogued spec and what there is of it."""
+
+    spec_name = fields.String(attribute="envelope.spec_name", required=True)
+    description = fields.String()
+    cpu = fields.String(attribute="envelope.cpu")
+    memory = fields.String(attribute="envelope.memory")
+    gpu = fields.Integer(attribute="envelope.gpu", required=True)
+    gpu_resource = fields.String(attribute="envelope.gpu_resource")
+    node_selector = fields.Dict(
+        keys=fields.String(), values=fields.String(), attribute="envelope.node_selector"
+    )
+    tolerations = fields.List(fields.Nested(TolerationSchema), attribute="envelope.tolerations")
+    shm_size = fields.String(attribute="envelope.shm_size")
+    stock = fields.Dict(
+        keys=fields.String(),
+        values=fields.Integer(),
+        metadata={"description": "How many stock units there are, by phase."},
+    )
+    available = fields.Integer(
+        required=True, metadata={"description": "How many are ready and unclaimed."}
+    )
+    capacity = fields.Integer(
+        metadata={"description": "How many the nodes could hold, where that is known."}
+    )
+
+
+class SpecListAnswerSchema(Schema):
+    """The envelope of all specs."""
+
+    data = fields.List(fields.Nested(SpecViewSchema), required=True)
+    meta = fields.Nested(PageMetaSchema, required=True)

@@ -1,0 +1,19 @@
+"""How much stock there is, by spec and phase."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from apiserver.stock_units.port import StockCount
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.phases import UnitPhase
+
+
+def stock_counts(units: Iterable[GPUUnit]) -> tuple[StockCount, ...]:
+    """In the order of specs and phases."""
+    counts = Counter((unit.spec.spec_name, phase_of(unit)) for unit in units)
+    return tuple(StockCount(spec, phase, count) for (spec, phase), count in sorted(counts.items()))
+
+
+def phase_of(unit: GPUUnit) -> str:
+    """A unit that the controller has not seen yet is on its way."""
+    return unit.status.phase or UnitPhase.PROGRESSING.value

@@ -1,0 +1,96 @@
+"""Stock pools: made once an operation, looked at, changed and deleted."""
+
+import msgspec
+
+from apiserver.commands import CreatePool, PoolSettings
+from apiserver.errors import NotFoundError, PreconditionFailedError
+from apiserver.kube.port import AbsentError, Objects, Page, Selection, StaleError
+from apiserver.kube.resources import STOCK_POOLS
+from apiserver.kube.revision import Revision, revision_of
+from apiserver.operations.create_object import ObjectCreation
+from apiserver.operations.result import Accepted, DeletedObject
+from apiserver.specs.catalogue import Catalogue, Given
+from shared.k8s import merge_patch
+from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.stockpool import StockPool, StockPoolSpec
+
+
+class PoolService:
+    """The use cases of stock pools."""
+
+    def __init__(
+        self,
+        objects: Objects,
+        namespace: str,
+        catalogue: Catalogue,
+        creation: ObjectCreation[StockPool],
+    ) -> None:
+        self._objects = objects
+        self._namespace = namespace
+        self._catalogue = catalogue
+        self._creation = creation
+
+    async def create(self, command: CreatePool) -> Accepted[StockPool | DeletedObject | Operation]:
+        """Make a pool, once for all requests of the operation."""
+        return await self._creation.create(
+            command, lambda: self._spec(command.spec_name, command.settings)
+        )
+
+    async def list(self, limit: int, token: str) -> Page[StockPool]:
+        """One page of pools."""
+        selection = Selection(limit=limit, token=token)
+        return await self._objects.list(STOCK_POOLS, self._namespace, selection)
+
+    async def get(self, name: str) -> StockPool:
+        """The pool as it is now."""
+        try:
+            return await self._objects.get(STOCK_POOLS, self._namespace, name)
+        except AbsentError:
+            raise absent(name) from None
+
+    async def replace(
+        self, name: str, settings: PoolSettings, if_match: tuple[Revision, ...] | None
+    ) -> StockPool:
+        """Give a pool these settings, if it is still the one that the caller has seen."""
+        while True:
+            pool = await self.get(name)
+            if if_match is not None and revision_of(pool.metadata) not in if_match:
+                raise PreconditionFailedError("the pool has changed since it was read")
+            spec = self._spec(pool.spec.spec_name, settings)
+            meta = pool.metadata
+            condition = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+            patch = {"metadata": condition, "spec": merge_patch.between(pool.spec, spec)}
+            try:
+                return await self._objects.patch(STOCK_POOLS, self._namespace, name, patch)
+            except StaleError:
+                continue
+            except AbsentError:
+                raise absent(name) from None
+
+    async def delete(self, name: str) -> None:
+        """Delete the pool; its unclaimed stock goes with it."""
+        try:
+            await self._objects.delete(STOCK_POOLS, self._namespace, name)
+        except AbsentError:
+            raise absent(name) from None
+
+    def _spec(self, spec_name: str, settings: PoolSettings) -> StockPoolSpec:
+        given = Given(
+            cpu=settings.cpu,
+            memory=settings.memory,
+            gpu=settings.gpu,
+            gpu_resource=settings.gpu_resource,
+            node_selector=settings.node_selector,
+            tolerations=settings.tolerations,
+            shm_size=settings.shm_size,
+        )
+        envelope = self._catalogue.envelope(spec_name, given)
+        return StockPoolSpec(
+            **msgspec.structs.asdict(envelope),
+            replicas=settings.replicas or 0,
+            max_unavailable=settings.max_unavailable,
+        )
+
+
+def absent(name: str) -> NotFoundError:
+    return NotFoundError(f"there is no stock pool {name!r}")

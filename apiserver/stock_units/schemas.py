@@ -1,0 +1,61 @@
+"""How stock looks on the wire."""
+
+from typing import Any, Final
+
+from marshmallow import Schema, fields, validate
+
+from apiserver.commands import SeedStock
+from apiserver.limits import Limits
+from apiserver.schemas.camel import CamelSchema
+from apiserver.schemas.fields import Whole
+from apiserver.schemas.names import OperationID, SpecName
+from apiserver.schemas.request import RequestSchema
+from apiserver.schemas.resources import GPUs, memory
+from apiserver.schemas.response import PageMetaSchema
+from apiserver.units.views import StockUnitViewSchema
+
+_NO_APPLICATION: Final = "cannot be given: stock is not a user application"
+
+
+class SeedStockSchema(RequestSchema[SeedStock]):
+    """Make so many stock units of a spec."""
+
+    refusals = dict.fromkeys(("image", "template", "access"), _NO_APPLICATION)
+
+    operation_id = OperationID(required=True)
+    spec_name = SpecName(required=True)
+    memory = memory()
+    gpu = GPUs()
+    replicas = Whole(required=True, metadata={"description": "How many stock units."})
+
+    def __init__(self, limits: Limits | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        most = (limits or Limits()).max_seed_replicas
+        self.fields["replicas"].validators = [
+            validate.Range(1, most, error="must be from {min} to {max}")
+        ]
+
+    def make(self, data: dict[str, Any]) -> SeedStock:
+        """The command."""
+        return SeedStock(**data)
+
+
+class StockCountSchema(CamelSchema):
+    """How many stock units of a spec are in a phase."""
+
+    spec_name = fields.String(required=True)
+    phase = fields.String(required=True)
+    count = fields.Integer(required=True)
+
+
+class StockMetaSchema(PageMetaSchema):
+    """The rest of the list, and counts of the whole stock."""
+
+    summary = fields.List(fields.Nested(StockCountSchema), required=True)
+
+
+class StockListAnswerSchema(Schema):
+    """The envelope of some stock units."""
+
+    data = fields.List(fields.Nested(StockUnitViewSchema), required=True)
+    meta = fields.Nested(StockMetaSchema, required=True)

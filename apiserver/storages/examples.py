@@ -1,0 +1,70 @@
+"""Storages as the document shows them."""
+
+from typing import Final
+
+from apiserver.errors import ConflictError
+from apiserver.http.openapi import failed
+from apiserver.operations import examples
+from apiserver.storages.schemas import GPUStorageViewSchema
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1 import wellknown
+from shared.v1alpha1.gpustorage import (
+    Accessor,
+    AccessorStatus,
+    GPUStorage,
+    GPUStorageSpec,
+    GPUStorageStatus,
+    Prepare,
+    PrepareStatus,
+)
+from shared.v1alpha1.operation import OperationType
+from shared.v1alpha1.phases import AccessorPhase, PreparePhase, StoragePhase
+
+_MODEL: Final = GPUStorage(
+    metadata=ObjectMeta(
+        name="data",
+        namespace="runtime-instance",
+        uid="3c0f6a1e-52d4-4c0b-9a77-0d3b5f0f7a13",
+        generation=1,
+        labels={"tenant": "blue"},
+        annotations={wellknown.OPERATION_ID: "storage-1"},
+        creation_timestamp="2026-11-16T04:39:00Z",
+    ),
+    spec=GPUStorageSpec(
+        size="100Gi",
+        storage_class_name="fast",
+        prepare=Prepare(from_image="registry.example.com/dataset:3", args=("--to", "/data")),
+        accessor=Accessor(enabled=True),
+    ),
+    status=GPUStorageStatus(
+        phase=StoragePhase.READY.value,
+        claim_name="data",
+        capacity="100Gi",
+        prepare=PrepareStatus(phase=PreparePhase.SUCCEEDED.value, job_name="prepare-data"),
+        accessor=AccessorStatus(
+            phase=AccessorPhase.READY.value,
+            service_name="accessor-data",
+            access_url="http://accessor-data.runtime-instance.svc.cluster.local",
+        ),
+        mounted_by="trainer",
+        observed_generation=1,
+        last_sync_time="2026-11-16T04:41:02Z",
+    ),
+)
+STORAGE: Final = {"data": GPUStorageViewSchema().dump(_MODEL)}
+STORAGES: Final = {"data": [STORAGE["data"]], "meta": {}}
+JOB: Final = examples.answered(examples.accepted("storage-1", OperationType.CREATE_GPU_STORAGE))
+CANNOT_GROW: Final = failed(
+    ConflictError("the storage cannot grow: its class 'fixed' does not allow it")
+)
+MOUNTED: Final = failed(ConflictError("the storage is mounted by unit trainer; delete that first"))
+NOT_FAILED: Final = failed(ConflictError("only a failed prepare is recovered; it is Running"))
+CREATE: Final = {
+    "operationID": "storage-1",
+    "name": "data",
+    "size": "100Gi",
+    "prepare": {"fromImage": "registry.example.com/dataset:3", "args": ["--to", "/data"]},
+    "accessor": {"enabled": True},
+    "labels": {"tenant": "blue"},
+}
+CHANGE: Final = {"size": "200Gi", "accessor": {"enabled": False}}

@@ -1,0 +1,143 @@
+"""Storages: made, looked at, grown, filled again after a failure, and deleted."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from apiserver.commands import ChangeStorage, CreateStorage, ListStorages
+from apiserver.errors import ConflictError, NotFoundError, PreconditionFailedError
+from apiserver.kube.port import AbsentError, Cluster, Page, Selection, StaleError, TakenError
+from apiserver.kube.resources import GPU_STORAGES
+from apiserver.kube.revision import revision_of
+from apiserver.operations.create_object import ObjectCreation, name_taken
+from apiserver.operations.result import Accepted, DeletedObject, Outcome
+from apiserver.storages.expansion import is_fixed
+from apiserver.storages.patch import change_patch, grows, require_size
+from apiserver.storages.recover import recovery_patch, require_recoverable
+from shared.v1alpha1 import wellknown
+from shared.v1alpha1.gpustorage import GPUStorage, GPUStorageSpec
+from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.storage_lock import lock_of
+
+
+class StorageService:
+    """The use cases of storages."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        namespace: str,
+        creation: ObjectCreation[GPUStorage],
+        make_id: Callable[[], str],
+    ) -> None:
+        self._cluster = cluster
+        self._namespace = namespace
+        self._creation = creation
+        self._make_id = make_id
+
+    async def create(
+        self, command: CreateStorage
+    ) -> Accepted[GPUStorage | DeletedObject | Operation]:
+        """Make a storage, once for all requests of the operation where it has one."""
+        spec = storage_spec(command)
+        if command.operation_id:
+            return await self._creation.create(command, lambda: spec)
+        body = {"metadata": plain_metadata(command), "spec": msgspec.to_builtins(spec)}
+        try:
+            made = await self._cluster.create(GPU_STORAGES, self._namespace, body)
+        except TakenError:
+            raise name_taken(GPU_STORAGES, command.name) from None
+        return Accepted(made, Outcome.NEW)
+
+    async def list(self, query: ListStorages) -> Page[GPUStorage]:
+        """One page of storages."""
+        fields = f"status.phase={query.phase}" if query.phase else ""
+        selection = Selection(query.label, fields, query.limit, query.token)
+        return await self._cluster.list(GPU_STORAGES, self._namespace, selection)
+
+    async def get(self, name: str) -> GPUStorage:
+        """The storage as it is now."""
+        try:
+            return await self._cluster.get(GPU_STORAGES, self._namespace, name)
+        except AbsentError:
+            raise absent(name) from None
+
+    async def change(self, command: ChangeStorage) -> GPUStorage:
+        """Write what was given, if the storage is still the one that the caller has seen."""
+        while True:
+            storage = await self.get(command.name)
+            seen = command.if_match
+            if seen is not None and revision_of(storage.metadata) not in seen:
+                raise PreconditionFailedError("the storage has changed since it was read")
+            require_size(storage, command.size)
+            if grows(storage, command.size):
+                await self._require_expansion(storage)
+            changed = await self._patch(command.name, change_patch(storage, command))
+            if changed is not None:
+                return changed
+
+    async def recover(self, name: str) -> GPUStorage:
+        """Ask for another filling after one that has failed."""
+        request = self._make_id()
+        while True:
+            storage = await self.get(name)
+            require_recoverable(storage)
+            asked = await self._patch(name, recovery_patch(storage, request))
+            if asked is not None:
+                return asked
+
+    async def delete(self, name: str) -> None:
+        """Delete the storage in the version in which nobody has it mounted."""
+        while True:
+            storage = await self.get(name)
+            require_unmounted(storage)
+            meta = storage.metadata
+            condition = {"uid": meta.uid, "resource_version": meta.resource_version}
+            try:
+                return await self._cluster.delete(GPU_STORAGES, self._namespace, name, **condition)
+            except StaleError:
+                continue  # perhaps a lock: look again
+            except AbsentError:
+                raise absent(name) from None
+
+    async def _patch(self, name: str, body: dict[str, Any]) -> GPUStorage | None:
+        """The storage as it is now; None if it is not the version that the patch is for."""
+        try:
+            return await self._cluster.patch(GPU_STORAGES, self._namespace, name, body)
+        except StaleError:
+            return None
+        except AbsentError:
+            raise absent(name) from None
+
+    async def _require_expansion(self, storage: GPUStorage) -> None:
+        name = storage.status.storage_class_name or storage.spec.storage_class_name
+        if is_fixed(name, await self._cluster.storage_classes()):
+            chosen = f"its class {name!r}" if name else "the default class of the cluster"
+            raise ConflictError(f"the storage cannot grow: {chosen} does not allow it")
+
+
+def storage_spec(command: CreateStorage) -> GPUStorageSpec:
+    return GPUStorageSpec(
+        size=command.size,
+        storage_class_name=command.storage_class_name,
+        prepare=command.prepare,
+        accessor=command.accessor,
+    )
+
+
+def plain_metadata(command: CreateStorage) -> dict[str, Any]:
+    """What is said of a storage that no operation makes."""
+    labels = {**command.labels, wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY}
+    return {"name": command.name, "labels": labels}
+
+
+def require_unmounted(storage: GPUStorage) -> None:
+    """Refuse while a unit has the storage, or is about to; a filling is waited for."""
+    lock = lock_of(storage.metadata.annotations)
+    if lock is not None and not lock.prepare:
+        raise ConflictError(f"the storage is mounted by {lock.holder}; delete that first")
+
+
+def absent(name: str) -> NotFoundError:
+    return NotFoundError(f"there is no storage {name!r}")

@@ -1,0 +1,72 @@
+"""The user's unit as it is made from stock: the reserved envelope and the user's fields."""
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from apiserver.commands import CreateUnit
+from apiserver.operations.request_hash import request_hash
+from shared.v1alpha1 import function, names, wellknown
+from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
+from shared.v1alpha1.group import API_VERSION
+from shared.v1alpha1.unit_resources import Envelope
+
+_WORKER: Final = re.compile(r"fn/([^/]+)/[0-9]{1,18}", re.ASCII)
+
+
+def unit_body(command: CreateUnit, stock: GPUUnit) -> dict[str, Any]:
+    """Where it came from is in its annotations, never in its spec."""
+    labels = {
+        **command.labels,
+        wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY,
+        wellknown.OPERATION_LABEL: names.label_hash(command.operation_id),
+    }
+    annotations = {
+        wellknown.OPERATION_ID: command.operation_id,
+        wellknown.REQUEST_HASH: request_hash(command),
+        wellknown.SOURCE_STOCK_NAME: stock.metadata.name,
+        wellknown.SOURCE_STOCK_NAMESPACE: stock.metadata.namespace,
+        wellknown.SOURCE_STOCK_UID: stock.metadata.uid,
+    }
+    metadata: dict[str, Any] = {"name": command.name, "labels": labels, "annotations": annotations}
+    uid = worker_of(command)
+    if uid is not None and command.serverless is not None:
+        metadata["ownerReferences"] = [function_reference(command.serverless.request_id, uid)]
+    return {"metadata": metadata, "spec": msgspec.to_builtins(unit_spec(command, stock))}
+
+
+def worker_of(command: CreateUnit) -> str | None:
+    """The uid of the function that asks for a worker; None where a person asks for a unit."""
+    found = _WORKER.fullmatch(command.operation_id)
+    return found[1] if found and command.serverless else None
+
+
+def function_reference(name: str, uid: str) -> dict[str, Any]:
+    """By this the worker goes with its function."""
+    kind = {"apiVersion": API_VERSION, "kind": function.KIND, "controller": True}
+    return {**kind, "name": name, "uid": uid}
+
+
+def unit_spec(command: CreateUnit, stock: GPUUnit) -> GPUUnitSpec:
+    reserved = {
+        field.name: getattr(stock.spec, field.name) for field in msgspec.structs.fields(Envelope)
+    }
+    return GPUUnitSpec(
+        **reserved,
+        image=command.image,
+        image_pull_secrets=command.image_pull_secrets,
+        template=command.template,
+        access=command.access,
+        storage_mounts=command.storage_mounts,
+        serverless=command.serverless,
+    )
+
+
+def is_made_by(unit: GPUUnit, operation_id: str) -> bool:
+    return unit.metadata.annotations.get(wellknown.OPERATION_ID) == operation_id
+
+
+def source_uid(unit: GPUUnit) -> str:
+    """The uid of the stock that the unit came from."""
+    return unit.metadata.annotations.get(wellknown.SOURCE_STOCK_UID, "")

@@ -1,0 +1,77 @@
+"""How units are shown."""
+
+from marshmallow import Schema, fields
+
+from apiserver.schemas.mounts import StorageMountSchema
+from apiserver.schemas.response import ObjectViewSchema, PageMetaSchema
+from apiserver.schemas.template import TemplateSchema
+from apiserver.schemas.view_fields import (
+    Annotation,
+    CallerLabels,
+    Deleted,
+    Fixed,
+    Observed,
+    ReadyCondition,
+    Time,
+)
+from apiserver.units.access import AccessSchema
+from shared.v1alpha1 import wellknown
+
+
+class UnitViewSchema(ObjectViewSchema):
+    """What stock and users' units have in common."""
+
+    name = fields.String(attribute="metadata.name", required=True)
+    namespace = fields.String(attribute="metadata.namespace", required=True)
+    uid = fields.String(attribute="metadata.uid", required=True)
+    labels = CallerLabels()
+    spec_name = fields.String(attribute="spec.spec_name")
+    image = fields.String(attribute="spec.image")
+    cpu = fields.String(attribute="spec.cpu")
+    memory = fields.String(attribute="spec.memory")
+    gpu = fields.Integer(attribute="spec.gpu")
+    template = fields.Nested(TemplateSchema, attribute="spec.template")
+    access = fields.Nested(AccessSchema, attribute="spec.access")
+    storage_mounts = fields.List(fields.Nested(StorageMountSchema), attribute="spec.storage_mounts")
+    phase = fields.String(attribute="status.phase")
+    ready_replicas = fields.Integer(attribute="status.ready_replicas")
+    observed_generation = Observed()
+    last_sync_time = Time("status.last_sync_time")
+    service_name = fields.String(attribute="status.service_name")
+    access_url = fields.String(attribute="status.access_url", data_key="accessURL")
+    node_name = fields.String(attribute="status.node_name")
+    source_stock_name = Annotation(wellknown.SOURCE_STOCK_NAME)
+    source_stock_namespace = Annotation(wellknown.SOURCE_STOCK_NAMESPACE)
+    reason = ReadyCondition("reason")
+    message = ReadyCondition("message")
+    operation_id = Annotation(wellknown.OPERATION_ID, data_key="operationID")
+    created_at = Time("metadata.creation_timestamp")
+
+
+class GPUUnitViewSchema(UnitViewSchema):
+    """A user's unit."""
+
+    lifecycle = Fixed("instance")
+    deleted = Deleted()
+
+
+class StockUnitViewSchema(UnitViewSchema):
+    """A reservation, and who has claimed it."""
+
+    lifecycle = Fixed("stock")
+    claimed_by = Annotation(wellknown.CLAIMED_BY)
+    claim_operation = Annotation(wellknown.CLAIM_OPERATION)
+    claimed_at = Annotation(wellknown.CLAIMED_AT, metadata={"format": "date-time"})
+
+
+class GPUUnitAnswerSchema(Schema):
+    """The envelope of one unit."""
+
+    data = fields.Nested(GPUUnitViewSchema, required=True)
+
+
+class GPUUnitListAnswerSchema(Schema):
+    """The envelope of some units."""
+
+    data = fields.List(fields.Nested(GPUUnitViewSchema), required=True)
+    meta = fields.Nested(PageMetaSchema, required=True)

@@ -1,0 +1,195 @@
+"""Somebody looks at the cluster only while somebody looks at the page."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+
+import pytest
+
+from apiserver.dashboard.broadcaster import Feed, Seat, pause
+from apiserver.dashboard.frame import Beat, Edition
+from apiserver.dashboard.snapshot import Sighting
+from apiserver.errors import ServiceUnavailableError
+from apiserver.kube.port import ClusterUnreachableError
+from tests.support.virtual_clock import VirtualClock, settle
+from tests.unit.apiserver.dashboard.snapshot_objects import a_unit
+
+DOWN = ClusterUnreachableError("nobody is there")
+
+
+class ScriptedLookout:
+    """Sees what the test says; a look takes `seconds`."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self._clock = clock
+        self.looks = 0
+        self.seconds = 0.0
+        self.answer: Sighting | ClusterUnreachableError = Sighting()
+
+    async def look(self) -> Sighting:
+        self.looks += 1
+        if self.seconds:
+            await self._clock.sleep(self.seconds)
+        if isinstance(self.answer, ClusterUnreachableError):
+            raise self.answer
+        return self.answer
+
+
+class Played:
+    """A feed that runs on a virtual clock."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.lookout = ScriptedLookout(self.clock)
+        self.feed = Feed(self.lookout, self.clock, most=2)
+
+
+@asynccontextmanager
+async def playing() -> AsyncIterator[Played]:
+    played = Played()
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(played.feed.run())
+        await settle()
+        yield played
+        running.cancel()
+
+
+async def told(seat: Seat) -> tuple[Edition, Beat]:
+    """The news that there are; fails where there are none."""
+    async with asyncio.timeout(60):
+        return await seat.news()
+
+
+async def is_told_nothing(seat: Seat) -> bool:
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(seat.news())
+        await settle()
+        silent = not task.done()
+        task.cancel()
+    return silent
+
+
+async def test_without_viewers_nobody_looks() -> None:
+    async with playing() as played:
+        await played.clock.advance(60)
+        assert played.lookout.looks == 0
+
+
+async def test_a_viewer_is_told_at_once_and_the_cluster_is_looked_at_every_second() -> None:
+    async with playing() as played:
+        with played.feed.seat() as seat:
+            edition, beat = await told(seat)
+            assert (edition.body[:1], beat.age_seconds, beat.trouble) == (b"{", 0.0, "")
+            await played.clock.advance(10)
+            assert played.lookout.looks == 11
+        await played.clock.advance(60)
+        assert played.lookout.looks == 11
+
+
+async def test_two_viewers_cost_as_much_as_one() -> None:
+    async with playing() as played:
+        with played.feed.seat() as one, played.feed.seat() as other:
+            assert (await told(one))[0] == (await told(other))[0]
+            await played.clock.advance(3)
+        assert played.lookout.looks == 4
+
+
+async def test_the_first_viewer_is_not_told_what_the_last_one_saw() -> None:
+    async with playing() as played:
+        with played.feed.seat() as seat:
+            old, _ = await told(seat)
+        await played.clock.advance(3600)
+        played.lookout.answer = Sighting(units=(a_unit(),))
+        with played.feed.seat() as seat:
+            assert (await told(seat))[0].mark != old.mark
+
+
+async def test_a_second_viewer_does_not_wait_for_a_look() -> None:
+    async with playing() as played:
+        with played.feed.seat() as first:
+            seen, _ = await told(first)
+            with played.feed.seat() as second:
+                assert (await told(second))[0] == seen
+        assert played.lookout.looks == 1
+
+
+async def test_the_mark_changes_with_what_is_seen_and_with_nothing_else() -> None:
+    async with playing() as played:
+        with played.feed.seat() as seat:
+            first, _ = await told(seat)
+            await played.clock.advance(1)
+            same, _ = await told(seat)
+            played.lookout.answer = Sighting(units=(a_unit(),))
+            await played.clock.advance(1)
+            changed, _ = await told(seat)
+    assert first.mark == same.mark != changed.mark
+
+
+async def test_a_viewer_who_was_away_is_told_the_newest_once() -> None:
+    async with playing() as played:
+        with played.feed.seat() as seat:
+            await played.clock.advance(3)
+            played.lookout.answer = Sighting(units=(a_unit(),))
+            await played.clock.advance(1)
+            edition, _ = await told(seat)
+            assert b'"name":"u"' in edition.body
+            assert await is_told_nothing(seat)
+
+
+async def test_while_kubernetes_is_down_what_was_seen_stays_and_grows_old() -> None:
+    async with playing() as played:
+        with played.feed.seat() as seat:
+            seen, _ = await told(seat)
+            played.lookout.answer = DOWN
+            await played.clock.advance(4)
+            edition, beat = await told(seat)
+            assert (edition.body, edition.mark) == (seen.body, seen.mark)
+            assert (beat.age_seconds, beat.trouble) == (4.0, "nobody is there")
+            played.lookout.answer = Sighting()
+            await played.clock.advance(1)
+            assert (await told(seat))[1] == Beat(now="2026-11-16T00:00:05Z", age_seconds=0.0)
+
+
+async def test_a_viewer_who_comes_while_kubernetes_is_down_is_told_so() -> None:
+    async with playing() as played:
+        played.lookout.answer = DOWN
+        with played.feed.seat() as seat:
+            edition, beat = await told(seat)
+    assert edition.body == b""
+    assert (beat.age_seconds, beat.trouble) == (None, "nobody is there")
+
+
+async def test_a_look_that_hangs_does_not_stop_the_signs_of_life() -> None:
+    async with playing() as played:
+        with played.feed.seat() as seat:
+            await told(seat)
+            played.lookout.seconds = 1000.0
+            await played.clock.advance(1)
+            assert await is_told_nothing(seat)
+            await played.clock.advance(5)
+            assert (await told(seat))[1].age_seconds == 6.0
+
+
+async def test_there_are_only_so_many_seats_and_a_free_one_is_given_again() -> None:
+    feed = Played().feed
+    with ExitStack() as first, feed.seat():
+        first.enter_context(feed.seat())
+        with pytest.raises(ServiceUnavailableError, match="2 viewers") as refused, feed.seat():
+            pass
+        assert refused.value.retry_after
+        first.close()
+        with feed.seat():
+            pass
+
+
+async def test_a_large_cluster_is_looked_at_less_often() -> None:
+    async with playing() as played:
+        played.lookout.answer = Sighting(units=(a_unit(),) * 3000, stock=(a_unit(),) * 2000)
+        with played.feed.seat():
+            await played.clock.advance(10)
+    assert played.lookout.looks == 3
+
+
+@pytest.mark.parametrize(("size", "seconds"), [(0, 1.0), (1000, 1.0), (4500, 4.5), (10**6, 10.0)])
+def test_the_more_there_is_the_longer_the_rest(size: int, seconds: float) -> None:
+    assert pause(size) == seconds

@@ -1,0 +1,176 @@
+"""Use cases that keep what they are told, and answer as the test says."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from apiserver.commands import (
+    ChangeStorage,
+    ChangeUnit,
+    CreatePool,
+    CreateStorage,
+    CreateUnit,
+    ListStorages,
+    ListUnits,
+    PoolSettings,
+    SeedStock,
+)
+from apiserver.errors import NotFoundError, PreconditionFailedError
+from apiserver.kube.port import Page
+from apiserver.kube.revision import Revision, revision_of
+from apiserver.operations.result import Accepted, DeletedObject
+from apiserver.specs.port import SpecSummary
+from apiserver.stock_units.port import StockPage
+from shared.v1alpha1.gpustorage import GPUStorage
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.operation import Operation, OperationType
+from shared.v1alpha1.phases import OperationPhase
+from shared.v1alpha1.stockpool import StockPool
+
+
+@dataclass
+class MemoryStock:
+    accepted: Accepted[Operation] | None = None
+    page: StockPage = field(default_factory=lambda: StockPage(Page(())))
+    calls: list[Any] = field(default_factory=list)
+
+    async def seed(self, command: SeedStock) -> Accepted[Operation]:
+        self.calls.append(command)
+        assert self.accepted
+        return self.accepted
+
+    async def list(self, query: ListUnits) -> StockPage:
+        self.calls.append(query)
+        return self.page
+
+    async def delete(self, name: str) -> None:
+        self.calls.append(name)
+
+
+@dataclass
+class MemoryPools:
+    pools: dict[str, StockPool] = field(default_factory=dict)
+    accepted: Accepted[StockPool | DeletedObject | Operation] | None = None
+    calls: list[Any] = field(default_factory=list)
+
+    async def create(self, command: CreatePool) -> Accepted[StockPool | DeletedObject | Operation]:
+        self.calls.append(command)
+        assert self.accepted
+        return self.accepted
+
+    async def list(self, limit: int, token: str) -> Page[StockPool]:
+        self.calls.append((limit, token))
+        return Page(tuple(self.pools.values()))
+
+    async def get(self, name: str) -> StockPool:
+        if name not in self.pools:
+            raise NotFoundError(f"there is no pool {name}")
+        return self.pools[name]
+
+    async def replace(
+        self, name: str, settings: PoolSettings, if_match: tuple[Revision, ...] | None
+    ) -> StockPool:
+        self.calls.append((name, settings, if_match))
+        return await self.get(name)
+
+    async def delete(self, name: str) -> None:
+        await self.get(name)
+        del self.pools[name]
+
+
+@dataclass
+class MemorySpecs:
+    specs: tuple[SpecSummary, ...] = ()
+
+    async def list(self) -> tuple[SpecSummary, ...]:
+        return self.specs
+
+
+@dataclass
+class MemoryJobs:
+    jobs: dict[str, Operation] = field(default_factory=dict)
+    calls: list[Any] = field(default_factory=list)
+
+    async def list(
+        self, type: OperationType | None, phase: OperationPhase | None, limit: int, token: str
+    ) -> Page[Operation]:
+        self.calls.append((type, phase, limit, token))
+        return Page(tuple(self.jobs.values()), "next", 3)
+
+    async def get(self, operation_id: str) -> Operation:
+        if operation_id not in self.jobs:
+            raise NotFoundError("there is no such operation")
+        return self.jobs[operation_id]
+
+
+@dataclass
+class MemoryUnits:
+    units: dict[str, GPUUnit] = field(default_factory=dict)
+    accepted: Accepted[GPUUnit | DeletedObject | Operation] | None = None
+    calls: list[Any] = field(default_factory=list)
+
+    async def create(self, command: CreateUnit) -> Accepted[GPUUnit | DeletedObject | Operation]:
+        self.calls.append(command)
+        assert self.accepted
+        return self.accepted
+
+    async def list(self, query: ListUnits) -> Page[GPUUnit]:
+        self.calls.append(query)
+        return Page(tuple(self.units.values()))
+
+    async def get(self, name: str) -> GPUUnit:
+        if name not in self.units:
+            raise NotFoundError(f"there is no unit {name}")
+        return self.units[name]
+
+    async def wait_ready(self, name: str, seconds: float) -> GPUUnit:
+        self.calls.append((name, seconds))
+        return await self.get(name)
+
+    async def change(self, command: ChangeUnit) -> GPUUnit:
+        self.calls.append(command)
+        return await self._seen(command.name, command.if_match)
+
+    async def delete(self, name: str, if_match: tuple[Revision, ...] | None = None) -> None:
+        await self._seen(name, if_match)
+        del self.units[name]
+
+    async def _seen(self, name: str, if_match: tuple[Revision, ...] | None) -> GPUUnit:
+        unit = await self.get(name)
+        if if_match is not None and revision_of(unit.metadata) not in if_match:
+            raise PreconditionFailedError("the unit was changed since")
+        return unit
+
+
+@dataclass
+class MemoryStorages:
+    storages: dict[str, GPUStorage] = field(default_factory=dict)
+    accepted: Accepted[GPUStorage | DeletedObject | Operation] | None = None
+    calls: list[Any] = field(default_factory=list)
+
+    async def create(
+        self, command: CreateStorage
+    ) -> Accepted[GPUStorage | DeletedObject | Operation]:
+        self.calls.append(command)
+        assert self.accepted
+        return self.accepted
+
+    async def list(self, query: ListStorages) -> Page[GPUStorage]:
+        self.calls.append(query)
+        return Page(tuple(self.storages.values()))
+
+    async def get(self, name: str) -> GPUStorage:
+        if name not in self.storages:
+            raise NotFoundError(f"there is no storage {name}")
+        return self.storages[name]
+
+    async def change(self, command: ChangeStorage) -> GPUStorage:
+        self.calls.append(command)
+        return await self.get(command.name)
+
+    async def recover(self, name: str) -> GPUStorage:
+        self.calls.append(name)
+        return await self.get(name)
+
+    async def delete(self, name: str) -> None:
+        await self.get(name)
+        del self.storages[name]

@@ -1,0 +1,50 @@
+"""A process that needs a cluster waits for it, but not for ever."""
+
+import logging
+
+import pytest
+
+from apiserver.health.monitor import ClusterMonitor
+from apiserver.health.startup import ClusterNotReadyError, wait_for_cluster
+from shared.k8s.server_version import ServerVersion
+from tests.support.clocks.auto_advance_clock import VirtualClock
+from tests.unit.apiserver.scripted_gateway import DOWN, V1_34, ScriptedGateway
+
+
+async def wait(gateway: ScriptedGateway, clock: VirtualClock) -> None:
+    await wait_for_cluster(ClusterMonitor(gateway, gateway, clock), clock, patience=30.0)
+
+
+async def test_a_cluster_that_is_there_is_not_waited_for() -> None:
+    clock = VirtualClock()
+    await wait(ScriptedGateway(), clock)
+    assert clock.monotonic() == 0
+
+
+async def test_a_cluster_that_comes_late_is_waited_for() -> None:
+    clock = VirtualClock()
+    await wait(ScriptedGateway(*[DOWN] * 7, V1_34), clock)
+    assert clock.monotonic() == 7
+
+
+async def test_a_cluster_that_never_comes_is_given_up_with_the_reason() -> None:
+    clock = VirtualClock()
+    with pytest.raises(ClusterNotReadyError, match=r"gave up after 30 s: https://k8s cannot be"):
+        await wait(ScriptedGateway(DOWN), clock)
+    assert clock.monotonic() == 30
+
+
+async def test_a_line_is_logged_every_five_seconds_of_waiting(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.WARNING), pytest.raises(ClusterNotReadyError):
+        await wait(ScriptedGateway(DOWN), VirtualClock())
+    assert [record.message for record in caplog.records] == ["waiting_for_cluster"] * 6
+
+
+async def test_a_cluster_that_is_too_old_is_not_waited_for() -> None:
+    clock = VirtualClock()
+    old = ServerVersion(major="1", minor="32", git_version="v1.32.0")
+    with pytest.raises(ClusterNotReadyError, match=r"1\.33 is the oldest that works"):
+        await wait(ScriptedGateway(old), clock)
+    assert clock.monotonic() == 0

@@ -1,0 +1,80 @@
+"""Every route is for somebody, and only who has a token for it gets through."""
+
+import base64
+from collections.abc import AsyncIterator
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from apiserver.http.roles import OPEN, Role, role_for
+from apiserver.http.tokens import Tokens
+from apiserver.routes import routes
+from tests.unit.apiserver.in_process_api import API, running
+
+OPERATORS, TENANTS, UNKNOWN = "operators-own-token", "tenants-own-token", "nobodys-own-token"
+STOCK, UNITS = "/api/v1/operator/stock-units", "/api/v1/gpu-units"
+LET_THROUGH = 503  # there is nothing behind the routes here
+
+
+@pytest.fixture(name="api")
+async def _api() -> AsyncIterator[API]:
+    tokens = Tokens.parse(f"operator {OPERATORS}\ntenant-control-plane {TENANTS}")
+    async with running(tokens=lambda: tokens) as api:
+        yield api
+
+
+def password(token: str, user: str = "me") -> str:
+    return "Basic " + base64.b64encode(f"{user}:{token}".encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "status"),
+    [
+        (STOCK, f"Bearer {OPERATORS}", LET_THROUGH),
+        (STOCK, f"bearer  {OPERATORS}", LET_THROUGH),
+        (STOCK, f"Bearer {TENANTS}", 403),
+        (UNITS, f"Bearer {TENANTS}", LET_THROUGH),
+        (UNITS, f"Bearer {OPERATORS}", 403),
+        (UNITS, f"Bearer {UNKNOWN}", 401),
+        (UNITS, TENANTS, 401),
+        (UNITS, "Bearer", 401),
+        (UNITS, "", 401),
+        (UNITS, password(TENANTS), 401),  # a browser would send it for any site that asks it to
+        ("/ui/events", password(OPERATORS), LET_THROUGH),
+        ("/ui/events", f"Bearer {OPERATORS}", LET_THROUGH),
+        ("/ui/events", password(TENANTS), 403),
+        ("/ui/events", "Basic !", 401),
+        ("/ui", password(UNKNOWN), 401),
+        ("/api/v1/health", "", 200),
+        ("/api/v1/nothing", "", 404),
+    ],
+)
+async def test_a_token_opens_the_routes_of_its_role(
+    api: API, path: str, given: str, status: int
+) -> None:
+    assert (await api.get(path, Authorization=given)).status == status
+
+
+@pytest.mark.parametrize(("path", "scheme"), [(UNITS, "Bearer"), ("/ui", "Basic")])
+async def test_who_is_unknown_is_told_what_to_send(api: API, path: str, scheme: str) -> None:
+    answer = await api.get(path)
+    assert (answer.status, answer.error) == (401, "unauthorized")
+    assert answer.headers["WWW-Authenticate"].startswith(f"{scheme} realm=")
+
+
+async def test_who_has_another_role_is_told_which_is_needed(api: API) -> None:
+    answer = await api.post(STOCK, {}, Authorization=f"Bearer {TENANTS}")
+    assert answer.error == "forbidden"
+    assert answer.json["error"]["message"] == "this needs a token of the role operator"
+
+
+def test_each_route_is_for_one_role_or_for_everybody() -> None:
+    paths = {route.path for route in routes(CollectorRegistry())}
+    by_role = {role: {each for each in paths if role_for(each) is role} for role in (*Role, None)}
+    assert {each for each in by_role[None] if not each.startswith("/swagger")} == OPEN
+    operators = ("/api/v1/operator/", "/ui")
+    assert by_role[Role.OPERATOR] == {each for each in paths if each.startswith(operators)}
+    tenants = ("/api/v1/gpu-", "/api/v1/serverless/")
+    assert by_role[Role.TENANT_CONTROL_PLANE] == {
+        each for each in paths if each.startswith(tenants)
+    }

@@ -1,0 +1,85 @@
+"""Work outlives the request that started it."""
+
+import asyncio
+
+import pytest
+
+from apiserver.errors import ConflictError
+from apiserver.http.background import Detached, detached_work
+
+
+async def value_of(result: asyncio.Future[str]) -> str:
+    return await result
+
+
+async def abandoned(work: Detached, result: asyncio.Future[str]) -> None:
+    """Start work, and go away once it has begun."""
+    async with asyncio.TaskGroup() as group:
+        request = group.create_task(work.finish(value_of(result)))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        request.cancel()
+
+
+async def test_the_result_is_handed_on() -> None:
+    async def one() -> int:
+        return 1
+
+    async with detached_work() as work:
+        assert await work.finish(one()) == 1
+
+
+async def test_a_failure_is_the_requests_and_ends_no_other_work() -> None:
+    async def broken() -> None:
+        raise ConflictError("claimed")
+
+    result: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    async with detached_work() as work:
+        await abandoned(work, result)
+        with pytest.raises(ConflictError):
+            await work.finish(broken())
+        assert not result.cancelled()
+        result.set_result("done")
+
+
+async def test_a_stop_waits_for_work_whose_request_is_gone() -> None:
+    done = []
+
+    async def slow() -> None:
+        await result
+        done.append(True)
+
+    result: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    async with detached_work() as work, asyncio.TaskGroup() as group:
+        request = group.create_task(work.finish(slow()))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        request.cancel()
+        asyncio.get_running_loop().call_soon(result.set_result, None)
+    assert done == [True]
+
+
+async def test_a_stop_does_not_wait_for_ever(caplog: pytest.LogCaptureFixture) -> None:
+    result: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    async with detached_work(grace=0.0) as work:
+        await abandoned(work, result)
+    assert result.cancelled()
+    assert [record.message for record in caplog.records] == ["detached_work_cut_off"]
+
+
+async def test_a_bug_in_work_that_nobody_waits_for_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    result: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    async with detached_work() as work:
+        await abandoned(work, result)
+        result.set_exception(RuntimeError("a bug"))
+    assert [record.message for record in caplog.records] == ["detached_work_failed"]
+
+
+async def test_a_refusal_that_nobody_waits_for_is_no_bug(caplog: pytest.LogCaptureFixture) -> None:
+    result: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    async with detached_work() as work:
+        await abandoned(work, result)
+        result.set_exception(ConflictError("claimed"))
+    assert caplog.records == []

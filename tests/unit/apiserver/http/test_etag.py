@@ -1,0 +1,53 @@
+"""ETags are of uid and generation; If-Match is read as RFC 9110 says."""
+
+import pytest
+from aiohttp.test_utils import make_mocked_request
+from multidict import CIMultiDict
+
+from apiserver.errors import InvalidRequestError
+from apiserver.http.etag import if_match
+from apiserver.kube.revision import Revision
+from shared.etag import etag
+from shared.k8s.meta import ObjectMeta
+
+
+def given(*headers: str) -> tuple[Revision, ...] | None:
+    pairs = CIMultiDict(("If-Match", header) for header in headers)
+    return if_match(make_mocked_request("PUT", "/", headers=pairs))
+
+
+def test_a_tag_is_made_of_uid_and_generation() -> None:
+    assert etag(ObjectMeta(uid="u-1", generation=3, resource_version="77")) == '"u-1.3"'
+
+
+@pytest.mark.parametrize(
+    ("headers", "revisions"),
+    [
+        ((), None),
+        (("*",), None),
+        (('"u-1.3"',), (Revision("u-1", 3),)),
+        (('"u-1.3" , "u-2.4"',), (Revision("u-1", 3), Revision("u-2", 4))),
+        (('"u-1.3"', '"u-2.4"'), (Revision("u-1", 3), Revision("u-2", 4))),
+        (('W/"u-1.3"',), ()),
+        (('W/"u-1.3", "u-1.4"',), (Revision("u-1", 4),)),
+        (('"somebody else\'s"'.replace(" ", "-"),), ()),
+        (('""',), ()),
+        (('"a,b.1"',), (Revision("a,b", 1),)),
+    ],
+)
+def test_if_match_names_revisions(
+    headers: tuple[str, ...], revisions: tuple[Revision, ...] | None
+) -> None:
+    assert given(*headers) == revisions
+
+
+@pytest.mark.parametrize("header", ["u-1.3", '"u-1.3', '"a" "b"', '*, "a"', '"a",,"b"', "w/'a'"])
+def test_if_match_that_cannot_be_read_is_refused(header: str) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        given(header)
+    assert caught.value.details[0].field == "header.If-Match"
+
+
+def test_a_tag_comes_back_as_the_revision_it_was_made_of() -> None:
+    metadata = ObjectMeta(uid="0b6f0a52-61a5-4a8e-9f0c-2f3c5f0f7a10", generation=12)
+    assert given(etag(metadata)) == (Revision(metadata.uid, 12),)

@@ -1,0 +1,75 @@
+"""JSON that could be read in two ways, or that breaks what reads it, is refused."""
+
+import pytest
+
+from apiserver.errors import InvalidRequestError
+from apiserver.http.json_body import decoded
+from apiserver.schemas.strict_json import DEEPEST
+
+MALFORMED = "the body is not JSON that can be read: "
+
+
+def nested(depth: int) -> bytes:
+    return b'{"a":' * depth + b"1" + b"}" * depth
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        (b"{}", {}),
+        (b' {"a": [1, -1.5, null, true, "\xc3\xa9"]} ', {"a": [1, -1.5, None, True, "é"]}),
+        (b'{"a": 9223372036854775807}', {"a": 2**63 - 1}),
+        (b'{"a": -9223372036854775808}', {"a": -(2**63)}),
+        (b'{"a": 1.0}', {"a": 1.0}),
+        (b'{"a": "\\ud83d\\ude00"}', {"a": "\U0001f600"}),
+        (b'{"a": "[[[[{{{{\\"[[["}', {"a": '[[[[{{{{"[[['}),
+        (b'{"a": {"b": 1}, "c": {"b": 1}}', {"a": {"b": 1}, "c": {"b": 1}}),
+    ],
+)
+def test_json_is_read(body: bytes, value: object) -> None:
+    assert decoded(body) == value
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"", "Expecting value at line 1 column 1"),
+        (b'{"a": 1', "Expecting ',' delimiter at line 1 column 8"),
+        (b'{\n  "a": 1,\n}', "Illegal trailing comma before end of object at line 2 column 9"),
+        (b"{'a': 1}", "Expecting property name enclosed in double quotes at line 1 column 2"),
+        (b"{} {}", "Extra data at line 1 column 4"),
+        (b"\xef\xbb\xbf{}", "Expecting value at line 1 column 1"),
+        (b'{"a": "x\ny"}', "Invalid control character at line 1 column 9"),
+        (b'{"a": 1, "a": 1}', 'the key "a" is there twice'),
+        (b'{"x": {"a\\n": 1, "a\\n": 2}}', 'the key "a\\n" is there twice'),
+        (b'{"a": NaN}', "NaN is not a number"),
+        (b'{"a": Infinity}', "Infinity is not a number"),
+        (b'{"a": -Infinity}', "-Infinity is not a number"),
+        (b'{"a": 9223372036854775808}', "the number 9223372036854775808 is beyond 64 bits"),
+        (b'{"a": 1e400}', "the number 1e400 is beyond 64 bits"),
+        (b'{"a": -1e19}', "the number -1e19 is beyond 64 bits"),
+        (b'{"a": ' + b"9" * 100_000 + b"}", f"the number {'9' * 77}... is beyond 64 bits"),
+        (nested(DEEPEST + 1), "it is nested deeper than 64"),
+        (b"[" * 100_000, "it is nested deeper than 64"),
+        (b'{"a": "\xff"}', "byte 7 is not UTF-8"),
+        (b'{"a": "\xed\xa0\x80"}', "byte 7 is not UTF-8"),
+        (b'{"a": "\\ud800"}', "a text has half of a surrogate pair"),
+        (b'{"\\udc00": 1}', "a text has half of a surrogate pair"),
+    ],
+)
+def test_what_is_not_json_is_refused_with_its_place(body: bytes, reason: str) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        decoded(body)
+    said = caught.value.message.removeprefix(MALFORMED)
+    # What Python calls a trailing comma differs between its versions.
+    assert said == reason or ("trailing comma" in reason and said.startswith("Expecting property"))
+
+
+@pytest.mark.parametrize("body", [b"[]", b"1", b'"text"', b"null", b"true"])
+def test_only_an_object_is_a_request(body: bytes) -> None:
+    with pytest.raises(InvalidRequestError, match="the body must be a JSON object"):
+        decoded(body)
+
+
+def test_the_deepest_nesting_that_is_allowed_is_read() -> None:
+    assert decoded(nested(DEEPEST))

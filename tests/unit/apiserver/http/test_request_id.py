@@ -1,0 +1,19 @@
+"""A caller's request id is kept where it is safe."""
+
+import pytest
+
+from apiserver.http.request_id import chosen
+
+
+def made() -> str:
+    return "made"
+
+
+@pytest.mark.parametrize("given", ["a", "x" * 128, "A-z_0.9"])
+def test_a_fit_id_is_the_callers(given: str) -> None:
+    assert chosen(given, made) == given
+
+
+@pytest.mark.parametrize("given", [None, "", "x" * 129, "a b", "a\n", "a=b", "caf\u00e9", "a/b"])
+def test_any_other_is_replaced(given: str | None) -> None:
+    assert chosen(given, made) == "made"

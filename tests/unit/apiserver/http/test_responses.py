@@ -1,0 +1,113 @@
+"""Failures have one shape."""
+
+import asyncio
+import json
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
+
+from apiserver.errors import Detail, InvalidRequestError, ServiceUnavailableError
+from apiserver.http.responses import errors_as_json, failure, http_failure
+from apiserver.kube.port import ClusterUnreachableError, RejectedError
+
+
+def body(response: web.Response) -> object:
+    assert response.text is not None
+    return json.loads(response.text)
+
+
+def test_a_failure_has_a_code_and_a_message() -> None:
+    response = failure(ServiceUnavailableError("Kubernetes is down", retry_after=5))
+    assert response.status == 503
+    assert response.headers["Retry-After"] == "5"
+    assert body(response) == {
+        "error": {"code": "service_unavailable", "message": "Kubernetes is down"}
+    }
+
+
+def test_problems_are_listed_by_field() -> None:
+    response = failure(InvalidRequestError("bad", details=(Detail("spec.name", "is missing"),)))
+    assert body(response) == {
+        "error": {
+            "code": "invalid_request",
+            "message": "bad",
+            "details": [{"field": "spec.name", "message": "is missing"}],
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (web.HTTPNotFound(), 404, "not_found"),
+        (web.HTTPMethodNotAllowed("PUT", ["GET"]), 405, "method_not_allowed"),
+        (web.HTTPRequestEntityTooLarge(1, 2), 413, "too_large"),
+        (web.HTTPUnsupportedMediaType(), 415, "unsupported_media_type"),
+        (web.HTTPBadRequest(), 400, "invalid_request"),
+        (web.HTTPUnprocessableEntity(), 400, "invalid_request"),
+        (web.HTTPBadGateway(), 500, "internal"),
+    ],
+)
+def test_what_aiohttp_raises_is_put_into_the_envelope(
+    error: web.HTTPException, status: int, code: str
+) -> None:
+    response = http_failure(error)
+    answered = body(response)
+    assert isinstance(answered, dict)
+    assert (response.status, answered["error"]["code"]) == (status, code)
+
+
+def test_a_wrong_method_is_answered_with_the_right_ones() -> None:
+    assert (
+        http_failure(web.HTTPMethodNotAllowed("PUT", ["GET", "HEAD"])).headers["Allow"]
+        == "GET,HEAD"
+    )
+
+
+async def test_a_bug_is_answered_without_internals_and_logged_with_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def broken(_: web.Request) -> web.StreamResponse:
+        raise RuntimeError("the secret is 42")
+
+    response = await errors_as_json(make_mocked_request("GET", "/"), broken)
+    assert isinstance(response, web.Response)
+    assert response.status == 500
+    assert "42" not in (response.text or "")
+    (line,) = caplog.records
+    assert line.message == "request_failed"
+    assert line.exc_info is not None
+
+
+async def test_a_failure_of_kubernetes_is_told_in_the_callers_words_and_logged_in_ours(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def down(_: web.Request) -> web.StreamResponse:
+        raise ClusterUnreachableError("https://10.0.0.1 cannot be reached")
+
+    response = await errors_as_json(make_mocked_request("GET", "/"), down)
+    assert isinstance(response, web.Response)
+    assert (response.status, response.headers["Retry-After"]) == (503, "1")
+    assert "10.0.0.1" not in (response.text or "")
+    assert [line.message for line in caplog.records] == ["cluster_call_failed"]
+
+
+async def test_what_a_caller_got_wrong_is_no_warning_in_our_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def rejected(_: web.Request) -> web.StreamResponse:
+        raise RejectedError("answered 400", "invalid continue token")
+
+    response = await errors_as_json(make_mocked_request("GET", "/"), rejected)
+    assert isinstance(response, web.Response)
+    assert response.status == 400
+    assert caplog.records == []
+
+
+async def test_a_cancelled_request_stays_cancelled() -> None:
+    async def cancelled(_: web.Request) -> web.StreamResponse:
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await errors_as_json(make_mocked_request("GET", "/"), cancelled)

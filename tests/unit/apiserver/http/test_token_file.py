@@ -1,0 +1,59 @@
+"""Tokens follow their file, and outlive one that cannot be used."""
+
+from pathlib import Path
+
+import pytest
+
+from apiserver.http.roles import Role
+from apiserver.http.token_file import LOOK_SECONDS, TokenFile
+from shared.config.loader import ConfigurationError
+from tests.support.clocks.auto_advance_clock import VirtualClock
+
+OLD, NEW = "the-old-operator-token", "the-new-operator-token"
+
+
+@pytest.fixture(name="path")
+def _path(tmp_path: Path) -> Path:
+    path = tmp_path / "tokens"
+    path.write_text(f"operator {OLD}\n")
+    return path
+
+
+def hold(path: Path, content: bytes | None) -> None:
+    """Let the file hold other bytes, or not be there."""
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+
+
+def after(looks: int) -> VirtualClock:
+    return VirtualClock(end=looks * LOOK_SECONDS)
+
+
+async def test_a_token_that_is_replaced_is_good_no_longer(path: Path) -> None:
+    file = TokenFile(str(path), clock := after(1))
+    hold(path, f"operator {NEW}\n".encode())
+    await clock.run_to_end(file.run())
+    assert file.tokens.roles(NEW) == {Role.OPERATOR}
+    assert not file.tokens.roles(OLD)
+
+
+@pytest.mark.parametrize("held", [None, b"", b"operator short", b"\xff"])
+async def test_a_file_that_cannot_be_used_changes_nothing_and_is_told_of_once(
+    path: Path, held: bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = TokenFile(str(path), clock := after(3))
+    hold(path, held)
+    await clock.run_to_end(file.run())
+    assert file.tokens.roles(OLD) == {Role.OPERATOR}
+    assert [each.message for each in caplog.records] == ["tokens_not_read"]
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [(None, "cannot be read: No such"), (b"nobody", "line 1"), (b"\xff", "is not UTF-8")],
+)
+def test_at_the_start_it_must_be_good(path: Path, held: bytes | None, said: str) -> None:
+    hold(path, held)
+    with pytest.raises(ConfigurationError, match=rf"auth.tokensFile: '.*': {said}"):
+        TokenFile(str(path), VirtualClock())

@@ -1,0 +1,86 @@
+"""Requests to Kubernetes, by value."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from apiserver.kube import request
+from apiserver.kube.port import AbsentError, RejectedError, Selection
+from apiserver.kube.resources import GPU_UNITS, OPERATIONS
+
+UNITS = "/apis/runtime.lokiwager.io/v1alpha1/namespaces/here/gpuunits"
+
+
+def test_a_creation_says_of_what_type_and_who_writes() -> None:
+    made = request.create(GPU_UNITS, "here", {"spec": {}})
+    body = b'{"apiVersion":"runtime.lokiwager.io/v1alpha1","kind":"GPUUnit","spec":{}}'
+    assert (str(made), made.body) == (f"POST {UNITS}", body)
+    assert made.query == {"fieldManager": "gpu-runtime-api"}
+
+
+def test_a_patch_is_a_merge_patch() -> None:
+    made = request.patch(OPERATIONS, "here", "one", {"status": None}, "status")
+    assert made.path.endswith("/operations/one/status")
+    assert (made.method, made.media_type) == ("PATCH", "application/merge-patch+json")
+    assert made.query == {"fieldManager": "gpu-runtime-api"}
+
+
+def test_a_deletion_carries_its_conditions() -> None:
+    made = request.delete(GPU_UNITS, "here", "one", {"uid": "u", "resourceVersion": ""})
+    options = msgspec.json.decode(made.body or b"")
+    assert str(made) == f"DELETE {UNITS}/one"
+    assert options["propagationPolicy"] == "Background"
+    assert options["preconditions"] == {"uid": "u"}
+
+
+@pytest.mark.parametrize(
+    ("selection", "query"),
+    [
+        (Selection(), {}),
+        (Selection(labels="a=b", fields="c=d"), {"labelSelector": "a=b", "fieldSelector": "c=d"}),
+        (Selection(limit=5, token="t"), {"limit": "5", "continue": "t"}),  # noqa: S106 - no password
+        (Selection(cached=True), {"resourceVersion": "0"}),
+        (
+            Selection(cached=True, limit=5),
+            {"limit": "5", "resourceVersion": "1", "resourceVersionMatch": "NotOlderThan"},
+        ),
+        (Selection(cached=True, token="t"), {"continue": "t"}),  # noqa: S106 - no password
+    ],
+)
+def test_a_list_asks_for_what_is_selected(selection: Selection, query: dict[str, str]) -> None:
+    made = request.listing(GPU_UNITS, "here", selection)
+    assert (str(made), made.query) == (f"GET {UNITS}", query)
+
+
+def test_a_watch_is_of_one_object_and_ends_by_itself() -> None:
+    assert request.watch(GPU_UNITS, "here", "one", "7").query == {
+        "watch": "true",
+        "fieldSelector": "metadata.name=one",
+        "allowWatchBookmarks": "true",
+        "timeoutSeconds": "30",
+        "resourceVersion": "7",
+    }
+
+
+MAKERS: list[Callable[[str], request.Call]] = [
+    lambda name: request.get(GPU_UNITS, "here", name),
+    lambda name: request.get(GPU_UNITS, name, "one"),
+    lambda name: request.listing(GPU_UNITS, name, Selection()),
+    lambda name: request.create(GPU_UNITS, name, {}),
+    lambda name: request.patch(GPU_UNITS, "here", name, {}),
+    lambda name: request.delete(GPU_UNITS, "here", name, {}),
+    lambda name: request.watch(GPU_UNITS, "here", name, ""),
+]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a%2fb", "a,b=c", "a\n", "\ud800"])
+def test_what_is_no_name_makes_no_call(make: Callable[[str], request.Call], name: str) -> None:
+    with pytest.raises(AbsentError, match="there is nothing named"):
+        make(name)
+
+
+def test_a_body_that_is_no_unicode_makes_no_call() -> None:
+    with pytest.raises(RejectedError, match="not Unicode"):
+        request.create(GPU_UNITS, "here", {"a": "\ud800"})

@@ -1,0 +1,132 @@
+"""A refusal is told apart by what can be done about it, in words that help and keep secrets."""
+
+import msgspec
+import pytest
+
+from apiserver.kube.port import (
+    AbsentError,
+    ClusterAnswerError,
+    ClusterBusyError,
+    ClusterError,
+    ClusterRefusedError,
+    ClusterUnfitError,
+    ContinueExpiredError,
+    QuotaExceededError,
+    RejectedError,
+    StaleError,
+    TakenError,
+)
+from apiserver.kube.request import Answer, Call
+from apiserver.kube.status_errors import refused
+
+SERVER = "https://10.0.0.1:6443"
+GET = Call("GET", "/apis/x/units/one")
+POST = Call("POST", "/apis/x/units", {"secret": "query"}, b"secret body")
+
+
+def a_status(message: str = "no", reason: str = "", **more: object) -> bytes:
+    return msgspec.json.encode({"kind": "Status", "message": message, "reason": reason, **more})
+
+
+def refusal(
+    status: int, body: bytes = b"", call: Call = GET, retry_after: int | None = None
+) -> ClusterError:
+    return refused(SERVER, call, Answer(status, body, retry_after))
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "kind"),
+    [
+        (400, "BadRequest", RejectedError),
+        (401, "Unauthorized", ClusterRefusedError),
+        (403, "Forbidden", ClusterRefusedError),
+        (404, "NotFound", AbsentError),
+        (404, "", ClusterUnfitError),
+        (405, "MethodNotAllowed", ClusterUnfitError),
+        (409, "AlreadyExists", TakenError),
+        (409, "Conflict", StaleError),
+        (410, "Expired", ContinueExpiredError),
+        (413, "RequestEntityTooLarge", RejectedError),
+        (422, "Invalid", RejectedError),
+        (429, "TooManyRequests", ClusterBusyError),
+        (500, "InternalError", ClusterAnswerError),
+        (503, "ServiceUnavailable", ClusterAnswerError),
+        (504, "Timeout", ClusterAnswerError),
+        (302, "", ClusterUnfitError),
+    ],
+)
+def test_a_refusal_is_known_by_its_code_and_reason(
+    status: int, reason: str, kind: type[ClusterError]
+) -> None:
+    error = refusal(status, a_status(reason=reason))
+    assert type(error) is kind
+    assert str(error).startswith(f"{SERVER} answered {GET} with {status}: ")
+
+
+def test_what_is_missing_at_a_creation_is_its_namespace() -> None:
+    error = refusal(404, a_status('namespaces "x" not found', "NotFound"), POST)
+    assert type(error) is ClusterUnfitError
+
+
+def test_a_creation_that_collides_over_a_quota_can_be_tried_again() -> None:
+    said = 'Operation cannot be fulfilled on resourcequotas "q": the object has been modified'
+    assert type(refusal(409, a_status(said, "Conflict"), POST)) is ClusterBusyError
+
+
+def test_a_full_quota_keeps_what_the_server_said_of_it() -> None:
+    said = 'units "x" is forbidden: exceeded quota: q, requested: a=1, used: a=5, limited: a=5'
+    error = refusal(403, a_status(said, "Forbidden"))
+    assert isinstance(error, QuotaExceededError)
+    assert error.message == "exceeded quota: q, requested: a=1, used: a=5, limited: a=5"
+
+
+def test_a_rejection_names_the_fields_in_the_log_and_their_values_to_the_sender_only() -> None:
+    causes = [{"field": "spec.envs[0].value", "message": "Invalid value: hunter2"}, {"reason": "x"}]
+    said = "spec.envs[0].value: Invalid value: hunter2"
+    error = refusal(422, a_status(said, "Invalid", details={"causes": causes}), POST)
+    assert isinstance(error, RejectedError)
+    assert error.message == said
+    assert str(error) == f"{SERVER} answered {POST} with 422: Invalid spec.envs[0].value."
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422, 429, 500])
+def test_query_and_body_of_a_call_are_in_no_message(status: int) -> None:
+    assert "secret" not in str(refusal(status, a_status(), POST))
+
+
+def test_a_busy_server_says_when() -> None:
+    error = refusal(429, a_status(), retry_after=7)
+    assert isinstance(error, ClusterBusyError)
+    assert error.retry_after == 7
+
+
+def test_a_forbidden_call_repeats_what_the_server_said() -> None:
+    error = refusal(403, a_status('nodes is forbidden: User "api" cannot list'))
+    assert 'with 403: nodes is forbidden: User "api" cannot list. Check' in str(error)
+
+
+def test_an_unknown_caller_is_told_to_check_the_credentials() -> None:
+    error = refusal(401, a_status("Unauthorized"))
+    assert str(error).endswith("Check the token or certificate in kubeconfig.")
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        (b"<html>\n<h1>502 Bad Gateway</h1>\n</html>", "<html> <h1>502 Bad Gateway</h1> </html>."),
+        (b"", "no message."),
+        (b"[]", "[]."),
+        (b"\xff\xfe", "\ufffd\ufffd."),
+        (b'"\xff"', '"\ufffd".'),
+    ],
+)
+def test_a_body_that_is_no_status_is_shown_as_text(body: bytes, shown: str) -> None:
+    error = refusal(502, body)
+    assert isinstance(error, ClusterAnswerError)
+    assert f"with 502: {shown}" in str(error)
+
+
+@pytest.mark.parametrize("status", [500, 422])
+def test_a_huge_body_is_cut(status: int) -> None:
+    assert len(str(refusal(status, b"x" * 100_000))) < 500
+    assert len(str(refusal(status, b"[" * 100_000))) < 500

@@ -1,0 +1,66 @@
+"""Failures of the cluster are told in words that help."""
+
+import ssl
+
+import aiohttp
+import pytest
+from multidict import CIMultiDict, CIMultiDictProxy
+from yarl import URL
+
+from apiserver.kube import decoding, transport_errors
+from apiserver.kube.decoding import UNDECODABLE
+from apiserver.kube.port import ClusterUnfitError
+from apiserver.kube.request import Call
+from apiserver.kube.resources import GPU_UNITS
+
+SERVER = "https://10.0.0.1:6443"
+
+
+def test_a_connection_refused_says_where_and_what_to_check() -> None:
+    error = transport_errors.unreachable(SERVER, ConnectionRefusedError(111, "Connection refused"))
+    assert str(error) == (
+        "https://10.0.0.1:6443 cannot be reached: Connection refused. "
+        "Check that the API server runs, and the address in kubeconfig."
+    )
+
+
+def a_certificate_error() -> ssl.SSLCertVerificationError:
+    error = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    error.verify_message = "self-signed certificate"
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (a_certificate_error(), "not trusted: self-signed certificate. Check the certificate auth"),
+        (ConnectionResetError(104, "whatever"), "cannot be reached: Connection reset by peer. "),
+        (OSError(None, "Name or service not known"), "reached: Name or service not known. Check"),
+        (aiohttp.ServerDisconnectedError(), "cannot be reached: Server disconnected. Check that"),
+        (aiohttp.ClientPayloadError(), "cannot be reached: ClientPayloadError. Check that"),
+    ],
+)
+def test_a_broken_connection_is_told_by_its_innermost_reason(error: Exception, said: str) -> None:
+    assert said in str(transport_errors.unreachable(SERVER, error))
+
+
+def test_the_password_of_a_proxy_is_not_told() -> None:
+    url = URL("http://user:hunter2@proxy:3128")
+    request = aiohttp.RequestInfo(url, "GET", CIMultiDictProxy(CIMultiDict()), url)
+    error = aiohttp.ClientHttpProxyError(
+        request, (), status=407, message="Proxy Authentication Required"
+    )
+    told = str(transport_errors.unreachable(SERVER, error))
+    assert "cannot be reached: 407 Proxy Authentication Required. Check" in told
+    assert "hunter2" not in told
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b'{"metadata": 1}', b'"\xff"', b'{"metadata":{},"spec":' + b"[" * 9999]
+)
+def test_an_answer_that_is_something_else_is_unfit(body: bytes) -> None:
+    with pytest.raises(UNDECODABLE) as found:
+        decoding.one(GPU_UNITS, body)
+    error = transport_errors.unreadable(SERVER, Call("PATCH", "/apis/x"), found.value)
+    assert isinstance(error, ClusterUnfitError)
+    assert "answered PATCH /apis/x with something else than Kubernetes objects" in str(error)

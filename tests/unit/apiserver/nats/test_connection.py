@@ -1,0 +1,47 @@
+"""Trouble with the queue is told without secrets."""
+
+from pathlib import Path
+
+import pytest
+
+from apiserver.config import NATSConfig
+from apiserver.nats.connection import QueueConnection, reason, require_password, without_credentials
+from shared.config.loader import ConfigurationError
+from tests.support.clocks.auto_advance_clock import VirtualClock
+
+
+async def test_before_the_first_connection_the_link_says_so() -> None:
+    link = QueueConnection(NATSConfig(url="nats://u:secret@q:4222"), VirtualClock()).link
+    assert not link.connected
+    assert (link.error or "").startswith("nats://q:4222: not connected yet. Check that NATS runs")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [("nats://q:4222", "nats://q:4222"), ("tls://user:p%40ss@q:4222", "tls://q:4222")],
+)
+def test_credentials_in_the_url_are_not_shown(url: str, shown: str) -> None:
+    assert without_credentials(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ConnectionRefusedError(111, "Connect call failed"), "Connection refused"),
+        (TimeoutError(), "no answer in time"),
+        (ValueError(), "ValueError"),
+    ],
+)
+def test_an_error_is_put_into_words(error: Exception, words: str) -> None:
+    assert reason(error) == words
+
+
+def test_a_password_file_that_cannot_be_read_is_bad_configuration(tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"^nats\.passwordFile: '.*' cannot be read: No such"
+    ):
+        require_password(NATSConfig(password_file=str(tmp_path / "absent")))
+
+
+def test_without_a_password_file_there_is_nothing_to_read() -> None:
+    require_password(NATSConfig())

@@ -1,0 +1,23 @@
+"""Of all who ask for an operation one is told that it is new."""
+
+from apiserver.commands import CreateUnit
+from apiserver.errors import ConflictError
+from apiserver.kube.resources import OPERATIONS
+from apiserver.operations.create_object import failed
+from apiserver.operations.result import Outcome
+from shared.v1alpha1 import names
+from tests.model.api import ModelAPI
+from tests.model.places import SYSTEM
+
+
+async def test_who_began_an_attempt_that_has_failed_is_not_answered_for_the_next_one() -> None:
+    api = ModelAPI(replicas=2)
+    api.add_stock("s")
+    command = CreateUnit("op-1", "unit-1", "g1.1", "a:1")
+    late = api.replicas[0].units
+    start = await api.run(late._creation.begin(command))
+    ended = {"status": failed(ConflictError("somebody else has ended it"))}
+    api.server.patch(OPERATIONS, SYSTEM, names.operation("op-1"), ended, "status")
+    again = await api.run(api.replicas[1].units.create(command))
+    answer = await api.run(late._outcome(command, start, late._requests.due()))
+    assert (again.outcome, answer.outcome) == (Outcome.NEW, Outcome.REPLAY)

@@ -1,0 +1,93 @@
+"""What was made although its answer was lost, and then would be more than a quota allows."""
+
+import pytest
+
+from apiserver.commands import CreatePool, CreateUnit, PoolSettings, SeedStock
+from apiserver.errors import ConflictError
+from apiserver.kube.port import Body, ClusterAnswerError, QuotaExceededError
+from apiserver.kube.resources import GPU_UNITS, OPERATIONS, Resource
+from apiserver.operations.result import Outcome
+from apiserver.wiring import UseCases
+from shared.v1alpha1 import names
+from tests.model.api import ModelAPI
+from tests.model.client import ModelClient, T
+from tests.model.places import INSTANCE, SYSTEM
+
+UNIT = CreateUnit(operation_id="op", name="trainer", spec_name="g1.1", image="a:1")
+SEED = SeedStock("op", "g1.1", 3, memory="1Gi")
+POOL = CreatePool("op", "pool", "g1.1", PoolSettings(replicas=1, memory="1Gi"))
+
+
+class Narrow:
+    """A quota that has room for so many objects, and a server that loses the answer to the last.
+
+    As on a real one the quota is asked before the name.
+    """
+
+    def __init__(self, behind: ModelClient, room: int) -> None:
+        self._create = behind.create
+        self._room = room
+
+    async def create(self, resource: Resource[T], namespace: str, body: Body) -> T:
+        if resource.kind == OPERATIONS.kind:
+            return await self._create(resource, namespace, body)
+        if not self._room:
+            raise QuotaExceededError("403", "exceeded quota: few")
+        self._room -= 1
+        is_last = not self._room
+        made = await self._create(resource, namespace, body)
+        if is_last:
+            raise ClusterAnswerError("500")
+        return made
+
+
+@pytest.fixture
+def api() -> ModelAPI:
+    made = ModelAPI()
+    made.add_stock("s")
+    return made
+
+
+def narrow(api: ModelAPI, monkeypatch: pytest.MonkeyPatch, room: int) -> UseCases:
+    client = api._clients[0]
+    monkeypatch.setattr(client, "create", Narrow(client, room).create)
+    return api.replicas[0]
+
+
+async def test_a_unit_is_the_operations(api: ModelAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = await api.run(narrow(api, monkeypatch, 1).units.create(UNIT))
+
+    assert made.outcome is Outcome.NEW
+
+
+async def test_a_unit_that_is_not_there_is_refused(
+    api: ModelAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ConflictError, match="exceeded quota: few"):
+        await api.run(narrow(api, monkeypatch, 0).units.create(UNIT))
+    assert (GPU_UNITS.plural, INSTANCE, "trainer") not in api.server.objects
+
+
+async def test_a_pool_is_the_operations(api: ModelAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = await api.run(narrow(api, monkeypatch, 1).pools.create(POOL))
+
+    assert made.outcome is Outcome.NEW
+
+
+@pytest.mark.parametrize(("room", "phase"), [(3, "Succeeded"), (2, "Failed")])
+async def test_seeded_stock_is_the_operations(
+    api: ModelAPI, monkeypatch: pytest.MonkeyPatch, room: int, phase: str
+) -> None:
+    replica = narrow(api, monkeypatch, room)
+
+    async def seeded() -> None:
+        await replica.stock.seed(SEED)
+        await replica.workshop.join("op", nothing, within=60.0)
+
+    await api.run(seeded())
+    record = api.server.get(OPERATIONS, SYSTEM, names.operation("op"))
+    assert (record["status"]["phase"], record["status"]["created"]) == (phase, room)
+
+
+async def nothing() -> None:
+    """What is done where nothing is under way."""

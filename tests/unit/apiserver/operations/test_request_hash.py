@@ -1,0 +1,80 @@
+"""Two requests are the same when they ask for the same, however they are written."""
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apiserver.commands import CreatePool, CreateStorage, CreateUnit, PoolSettings, SeedStock
+from apiserver.operations.request_hash import normalised, request_hash
+from shared.v1alpha1.template import EnvVar, Template
+
+UNIT = CreateUnit(operation_id="a", name="mine", spec_name="g1.1", image="a:1")
+
+
+def test_the_hash_carries_its_version() -> None:
+    assert request_hash(UNIT).startswith("v1:")
+
+
+def test_the_id_of_the_operation_is_no_part_of_the_request() -> None:
+    other = CreateUnit(operation_id="b", name="mine", spec_name="g1.1", image="a:1")
+    assert request_hash(UNIT) == request_hash(other)
+
+
+def test_what_is_empty_is_as_if_it_were_not_given() -> None:
+    empty = CreateUnit(
+        operation_id="a", name="mine", spec_name="g1.1", image="a:1", template=Template(), labels={}
+    )
+    assert request_hash(UNIT) == request_hash(empty)
+
+
+def test_requests_of_different_types_are_different() -> None:
+    seed = SeedStock("a", "g1.1", 1)
+    pool = CreatePool("a", "g1.1", "g1.1", PoolSettings(replicas=1))
+    storage = CreateStorage("a", "g1.1", "1Gi")
+    assert len({request_hash(each) for each in (UNIT, seed, pool, storage)}) == 4
+
+
+def test_the_order_of_labels_does_not_matter_but_that_of_arguments_does() -> None:
+    def labelled(*pairs: tuple[str, str]) -> str:
+        return request_hash(
+            CreateUnit(operation_id="a", name="x", spec_name="s", image="i", labels=dict(pairs))
+        )
+
+    def with_args(*args: str) -> str:
+        template = Template(args=args)
+        return request_hash(
+            CreateUnit(operation_id="a", name="x", spec_name="s", image="i", template=template)
+        )
+
+    assert labelled(("a", "1"), ("b", "2")) == labelled(("b", "2"), ("a", "1"))
+    assert with_args("a", "b") != with_args("b", "a")
+
+
+@given(
+    st.text(min_size=1, max_size=20),
+    st.lists(st.text(max_size=5), max_size=3),
+    st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=3),
+)
+def test_a_recorded_request_can_be_resumed_as_it_was(
+    image: str, args: list[str], labels: dict[str, str]
+) -> None:
+    template = Template(args=tuple(args), envs=(EnvVar(name="A", value=image),))
+    command = CreateUnit(
+        operation_id="a", name="x", spec_name="s", image=image, template=template, labels=labels
+    )
+    stored = msgspec.json.decode(msgspec.json.encode(normalised(command)))
+    assert msgspec.convert({**stored, "operation_id": "a"}, CreateUnit) == command
+
+
+def test_a_default_that_is_written_out_is_as_if_it_were_not_given() -> None:
+    seed = SeedStock("a", "s", 1, memory="1Gi")
+    pool = CreatePool("a", "p", "s", PoolSettings(memory="1Gi"))
+    said = PoolSettings(replicas=0, memory="1Gi", gpu=0, gpu_resource="nvidia.com/gpu")
+    assert request_hash(seed) == request_hash(SeedStock("a", "s", 1, memory="1Gi", gpu=0))
+    assert request_hash(pool) == request_hash(CreatePool("a", "p", "s", said))
+
+
+def test_only_the_fields_of_the_request_itself_have_defaults() -> None:
+    chosen = PoolSettings(memory="1Gi", node_selector={"gpu_resource": "nvidia.com/gpu"})
+    plain = CreatePool("a", "p", "s", PoolSettings(memory="1Gi"))
+    assert request_hash(CreatePool("a", "p", "s", chosen)) != request_hash(plain)

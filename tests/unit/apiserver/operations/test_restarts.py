@@ -1,0 +1,151 @@
+"""A failed create that is sent again while the controller clears away what it left behind."""
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+from random import Random
+from typing import Any
+
+import pytest
+
+from apiserver.commands import CreateUnit
+from apiserver.errors import InsufficientCapacityError
+from apiserver.kube.port import ClusterAnswerError
+from apiserver.kube.resources import GPU_UNITS, OPERATIONS
+from apiserver.operations.result import Accepted, Outcome
+from controller.gpuunit.handoff import claim_validity
+from controller.gpuunit.handoff.handoff_check import Entry, judge, source_of
+from shared.v1alpha1 import names
+from shared.v1alpha1.gpuunit import GPUUnit
+from tests.model.api import ModelAPI
+from tests.model.client import ModelClient, decoded
+from tests.model.controller import ModelController
+from tests.model.places import INSTANCE, STOCK, SYSTEM
+
+NAMED = CreateUnit(
+    operation_id="op", name="trainer", spec_name="g1.1", image="a:1", stock_name="s-0"
+)
+ANY = CreateUnit(operation_id="op", name="trainer", spec_name="g1.1", image="a:1")
+RECORD = names.operation("op")
+
+
+def stock(api: ModelAPI, name: str) -> GPUUnit:
+    return decoded(GPU_UNITS, api.server.get(GPU_UNITS, STOCK, name))
+
+
+async def failed(command: CreateUnit) -> ModelAPI:
+    """The operation has made its unit from `s-0`, and then has failed; its claim is released."""
+    api = ModelAPI()
+    api.add_stock("s-0")
+    await api.run(api.replicas[0].units.create(command))
+    status = {"phase": "Failed", "message": "conflict: exceeded quota", "objects": None}
+    api.server.patch(OPERATIONS, SYSTEM, RECORD, {"status": status}, "status")
+    released = claim_validity.release_patch(stock(api, "s-0"), None)
+    api.server.patch(GPU_UNITS, STOCK, "s-0", released, "")
+    return api
+
+
+async def again(api: ModelAPI, command: CreateUnit) -> Accepted[Any]:
+    """What the restart is answered, with a controller beside it."""
+
+    async def both() -> Accepted[Any]:
+        controller = ModelController(api._clients[0], api._turnstile, Random(0))
+        async with asyncio.TaskGroup() as group:
+            beside = group.create_task(controller.run())
+            accepted = await api.replicas[0].units.create(command)
+            beside.cancel()
+        return accepted
+
+    return await api.run(both())
+
+
+def entry(api: ModelAPI, unit: GPUUnit) -> Entry:
+    """What the controller says of the unit."""
+    source = source_of(unit)
+    assert source is not None
+    record = decoded(OPERATIONS, api.server.get(OPERATIONS, SYSTEM, RECORD))
+    return judge(unit, source, record, stock(api, source.name)).entry
+
+
+async def test_it_claims_its_stock_again_before_it_is_answered() -> None:
+    api = await failed(ANY)
+
+    accepted = await api.run(api.replicas[0].units.create(ANY))
+
+    assert accepted.outcome is Outcome.NEW
+    assert isinstance(accepted.value, GPUUnit)
+    assert entry(api, accepted.value) is Entry.ADMITTED
+
+
+async def test_it_takes_other_stock_where_its_own_is_lost() -> None:
+    api = await failed(ANY)
+    left = api.server.get(GPU_UNITS, INSTANCE, "trainer")["metadata"]["uid"]
+    api.server.delete(GPU_UNITS, STOCK, "s-0", "", "")
+    api.add_stock("s-1")
+
+    accepted = await again(api, ANY)
+
+    assert accepted.outcome is Outcome.NEW
+    assert accepted.value.metadata.uid != left
+    assert source_of(accepted.value).name == "s-1"  # type: ignore[union-attr]
+
+
+async def test_it_is_refused_where_the_stock_that_it_names_is_lost() -> None:
+    api = await failed(NAMED)
+    api.server.delete(GPU_UNITS, STOCK, "s-0", "", "")
+    api.add_stock("s-1")
+
+    with pytest.raises(InsufficientCapacityError):
+        await api.run(api.replicas[0].units.create(NAMED))
+
+
+async def test_it_is_new_although_the_answer_to_its_restart_was_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    api = await failed(ANY)
+    lose_the_first_answer(api._clients[0], "patch", monkeypatch)
+
+    assert (await api.run(api.replicas[0].units.create(ANY))).outcome is Outcome.NEW
+    assert (await api.run(api.replicas[0].units.create(ANY))).outcome is Outcome.REPLAY
+
+
+async def test_a_create_is_new_although_others_have_ended_it_before_its_record_was_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    api = ModelAPI(replicas=2)
+    api.add_stock("s-0")
+    other = api.replicas[1]
+
+    async def resumed() -> None:
+        known = await other.resumption.resume(set())
+        await other.resumption.resume(known)
+        await other.workshop.join("op", nothing, within=60.0)
+
+    lose_the_first_answer(api._clients[0], "create", monkeypatch, resumed)
+
+    assert (await api.run(api.replicas[0].units.create(ANY))).outcome is Outcome.NEW
+
+
+def lose_the_first_answer(
+    client: ModelClient,
+    verb: str,
+    monkeypatch: pytest.MonkeyPatch,
+    meanwhile: Callable[[], Awaitable[None]] | None = None,
+) -> None:
+    """Let the first such call take effect without its caller being told."""
+    answered = getattr(client, verb)
+    calls = itertools.count()
+
+    async def call(*given: Any) -> Any:
+        answer = await answered(*given)
+        if next(calls):
+            return answer
+        if meanwhile is not None:
+            await meanwhile()
+        raise ClusterAnswerError("500")
+
+    monkeypatch.setattr(client, verb, call)
+
+
+async def nothing() -> None:
+    """What is done where nothing is under way."""

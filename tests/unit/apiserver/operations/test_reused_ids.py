@@ -1,0 +1,85 @@
+"""An operationID that is used again for something else, after its record was swept."""
+
+from typing import Any
+
+import pytest
+
+from apiserver.commands import CreatePool, CreateStorage, PoolSettings, SeedStock
+from apiserver.errors import AlreadyExistsError
+from apiserver.kube.resources import GPU_UNITS, OPERATIONS
+from apiserver.operations.result import Outcome
+from shared.v1alpha1 import names
+from tests.model.api import ModelAPI
+from tests.model.places import STOCK, SYSTEM
+
+SMALL = SeedStock("op", "g1.1", 2, memory="1Gi", gpu=1)
+LARGE = SeedStock("op", "g2.8", 2, memory="64Gi", gpu=8)
+
+
+def pool(replicas: int) -> CreatePool:
+    return CreatePool("op", "pool", "g1.1", PoolSettings(replicas=replicas, memory="1Gi"))
+
+
+def sweep(api: ModelAPI) -> None:
+    api.server.delete(OPERATIONS, SYSTEM, names.operation("op"), "", "")
+
+
+async def seeded(api: ModelAPI, command: SeedStock) -> dict[str, Any]:
+    """What the record says once the seed has ended."""
+    replica = api.replicas[0]
+
+    async def both() -> None:
+        await replica.stock.seed(command)
+        await replica.workshop.join("op", nothing, within=60.0)
+
+    await api.run(both())
+    status: dict[str, Any] = api.server.get(OPERATIONS, SYSTEM, names.operation("op"))["status"]
+    return status
+
+
+async def nothing() -> None:
+    """What is done where nothing is under way."""
+
+
+async def test_stock_of_the_earlier_request_is_not_the_laters() -> None:
+    api = ModelAPI()
+    await seeded(api, SMALL)
+    sweep(api)
+
+    status = await seeded(api, LARGE)
+
+    assert (status["phase"], status["created"]) == ("Failed", 0)
+    assert status["message"].startswith("already_exists: ")
+    again = await seeded(api, LARGE)
+    assert (again["phase"], again["attempt"]) == ("Failed", 1)
+    earlier = api.server.get(GPU_UNITS, STOCK, names.stock_unit("op", 0))
+    assert earlier["spec"]["specName"] == "g1.1"
+    assert "runtime.lokiwager.io/attempt" not in earlier["metadata"]["annotations"]
+
+
+async def test_stock_of_the_same_request_is_still_its_own() -> None:
+    api = ModelAPI()
+    first = await seeded(api, SMALL)
+    sweep(api)
+
+    assert (await seeded(api, SMALL))["objects"] == first["objects"]
+
+
+async def test_a_pool_of_the_earlier_request_is_not_the_laters() -> None:
+    api = ModelAPI()
+    create = api.replicas[0].pools.create
+    await api.run(create(pool(1)))
+    sweep(api)
+
+    with pytest.raises(AlreadyExistsError):
+        await api.run(create(pool(2)))
+
+
+async def test_a_storage_of_the_same_request_is_still_its_own() -> None:
+    api = ModelAPI()
+    create = api.replicas[0].storages.create
+    await api.run(create(CreateStorage("op", "data", "1Gi")))
+    sweep(api)
+
+    again = await api.run(create(CreateStorage("op", "data", "1Gi")))
+    assert again.outcome is Outcome.NEW

@@ -1,0 +1,53 @@
+"""What was begun under one catalogue is answered alike under another."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from apiserver.commands import CreatePool, PoolSettings, SeedStock
+from apiserver.errors import ConflictError, InvalidRequestError, OperationConflictError
+from apiserver.operations.result import Accepted, Outcome
+from apiserver.specs.catalogue import Catalogue, CatalogueEntry
+from apiserver.wiring import UseCases
+from shared.v1alpha1.unit_resources import Envelope
+from tests.model.api import ModelAPI
+
+Request = Callable[[UseCases], Coroutine[Any, Any, Accepted[Any]]]
+
+CATALOGUE = Catalogue({"g1.1": CatalogueEntry(Envelope(spec_name="g1.1", memory="1Gi"))})
+OTHER = Catalogue({"g1.1": CatalogueEntry(Envelope(spec_name="g1.1", memory="2Gi"))})
+
+
+def seed(memory: str | None) -> Request:
+    return lambda replica: replica.stock.seed(SeedStock("s-1", "g1.1", 1, memory=memory))
+
+
+def pool(memory: str | None) -> Request:
+    settings = PoolSettings(replicas=1, memory=memory)
+    return lambda replica: replica.pools.create(CreatePool("s-1", "pool", "g1.1", settings))
+
+
+@pytest.mark.parametrize("request_for", [seed, pool])
+@pytest.mark.parametrize(
+    ("memory", "changed", "refusal"),
+    [("1Gi", OTHER, ConflictError), (None, Catalogue(), InvalidRequestError)],
+)
+async def test_a_replay_is_answered_as_before(
+    request_for: Callable[[str | None], Request],
+    memory: str | None,
+    changed: Catalogue,
+    refusal: type[Exception],
+) -> None:
+    api, request = ModelAPI(), request_for(memory)
+    api.restart(changed)
+    with pytest.raises(refusal):
+        await api.run(request(api.replicas[0]))
+    api.restart(CATALOGUE)
+    assert (await api.run(request(api.replicas[0]))).outcome is Outcome.NEW
+
+    api.restart(changed)
+
+    assert (await api.run(request(api.replicas[0]))).outcome is Outcome.REPLAY
+    with pytest.raises(OperationConflictError):
+        await api.run(request_for("3Gi")(api.replicas[0]))

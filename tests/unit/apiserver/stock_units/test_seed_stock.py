@@ -1,0 +1,59 @@
+"""What a request for stock may say."""
+
+from typing import Any
+
+import pytest
+
+from apiserver.commands import SeedStock
+from apiserver.limits import Limits
+from apiserver.stock_units.schemas import SeedStockSchema
+from tests.unit.apiserver.field_errors import problems
+
+LEAST = {"operationID": "s-1", "specName": "g1.1", "replicas": 1}
+QUANTITY = "is not a Kubernetes quantity such as 64Gi, 1.5G, 500m or 1e3, at most 2^63-1"
+
+
+@pytest.mark.parametrize(
+    ("fields", "command"),
+    [
+        ({}, SeedStock("s-1", "g1.1", 1)),
+        ({"replicas": 1000}, SeedStock("s-1", "g1.1", 1000)),
+        ({"memory": "64Gi", "gpu": 0}, SeedStock("s-1", "g1.1", 1, memory="64Gi", gpu=0)),
+    ],
+)
+def test_requests_are_read(fields: dict[str, Any], command: SeedStock) -> None:
+    assert SeedStockSchema().read({**LEAST, **fields}) == command
+
+
+@pytest.mark.parametrize(
+    ("fields", "places"),
+    [
+        ({"replicas": 0}, {"replicas": "must be from 1 to 1000"}),
+        ({"replicas": 1001}, {"replicas": "must be from 1 to 1000"}),
+        ({"replicas": "1"}, {"replicas": "is not a whole number"}),
+        ({"replicas": None}, {"replicas": "must not be null"}),
+        ({"gpu": -1}, {"gpu": "must be from 0 to 2147483647"}),
+        ({"memory": "0"}, {"memory": '"0" is not above 0'}),
+        ({"memory": "64GB"}, {"memory": f'"64GB" {QUANTITY}'}),
+        ({"memory": "+1Gi"}, {"memory": f'"+1Gi" {QUANTITY}'}),
+        ({"memory": "-1Gi"}, {"memory": f'"-1Gi" {QUANTITY}'}),
+        ({"memory": ""}, {"memory": f'"" {QUANTITY}'}),
+        ({"memory": "9e999"}, {"memory": f'"9e999" {QUANTITY}'}),
+        ({"memory": 64}, {"memory": "is not text"}),
+        (
+            {"image": "x", "template": {}, "access": {}},
+            dict.fromkeys(
+                ("image", "template", "access"), "cannot be given: stock is not a user application"
+            ),
+        ),
+        ({"cpu": "1"}, {"cpu": "there is no such field"}),
+    ],
+)
+def test_problems_are_named(fields: dict[str, Any], places: dict[str, str]) -> None:
+    assert problems(SeedStockSchema(), {**LEAST, **fields}) == places
+
+
+def test_the_cap_is_that_of_the_configuration() -> None:
+    schema = SeedStockSchema(Limits(max_seed_replicas=5))
+    assert problems(schema, {**LEAST, "replicas": 6}) == {"replicas": "must be from 1 to 5"}
+    assert SeedStockSchema().read({**LEAST, "replicas": 6}).replicas == 6

@@ -1,0 +1,189 @@
+"""What a request for a storage may say, and how a storage is shown."""
+
+from typing import Any
+
+import pytest
+
+from apiserver.commands import ChangeStorage, CreateStorage
+from apiserver.storages.schemas import (
+    ChangeStorageSchema,
+    CreateStorageSchema,
+    GPUStorageViewSchema,
+)
+from shared.k8s.meta import Condition, ObjectMeta
+from shared.v1alpha1.gpustorage import (
+    Accessor,
+    AccessorStatus,
+    GPUStorage,
+    GPUStorageSpec,
+    GPUStorageStatus,
+    Prepare,
+    PrepareStatus,
+)
+from shared.v1alpha1.wellknown import MANAGED_BY_LABEL, OPERATION_ID
+from tests.unit.apiserver.field_errors import problems
+
+LEAST = {"name": "data", "size": "1Gi"}
+NAME = "cannot be changed: make another storage, prepared from this one"
+
+
+def test_a_storage_is_read() -> None:
+    body = {
+        "operationID": "d-1",
+        **LEAST,
+        "storageClassName": "",
+        "prepare": {"fromImage": "fill:1", "command": ["run"], "args": ["--all"]},
+        "accessor": {"enabled": True},
+        "labels": {"team": "a"},
+    }
+    assert CreateStorageSchema().read(body) == CreateStorage(
+        "d-1",
+        "data",
+        "1Gi",
+        storage_class_name="",
+        prepare=Prepare(from_image="fill:1", command=("run",), args=("--all",)),
+        accessor=Accessor(enabled=True),
+        labels={"team": "a"},
+    )
+
+
+def test_a_storage_needs_a_name_and_a_size_only() -> None:
+    assert CreateStorageSchema().read(LEAST) == CreateStorage("", "data", "1Gi")
+    assert set(problems(CreateStorageSchema(), {})) == {"name", "size"}
+
+
+def test_a_copy_is_read() -> None:
+    command = CreateStorageSchema().read({**LEAST, "prepare": {"fromStorageName": "origin"}})
+    assert command.prepare == Prepare(from_storage_name="origin")
+
+
+@pytest.mark.parametrize(
+    ("body", "places"),
+    [
+        ({"size": "0"}, {"size": '"0" is not above 0'}),
+        ({"size": 5}, {"size": "is not text"}),
+        ({"operationID": ""}, {"operationID"}),
+        ({"operationID": None}, {"operationID": "must not be null"}),
+        ({"storageClassName": "A b"}, {"storageClassName"}),
+        ({"storageClassName": None}, {"storageClassName": "must not be null"}),
+        ({"prepare": {}}, {"prepare": "give either fromImage or fromStorageName"}),
+        (
+            {"prepare": {"fromImage": "a", "fromStorageName": "b"}},
+            {"prepare": "give either fromImage or fromStorageName"},
+        ),
+        (
+            {"prepare": {"fromStorageName": "b", "args": ["x"]}},
+            {"prepare": "command and args go with fromImage"},
+        ),
+        ({"prepare": {"fromStorageName": "data"}}, {"prepare.fromStorageName"}),
+        ({"prepare": {"fromImage": "a b"}}, {"prepare.fromImage"}),
+        ({"prepare": {"fromImage": "a" * 1025}}, {"prepare.fromImage"}),
+        ({"prepare": {"fromImage": "a", "envs": []}}, {"prepare.envs": "there is no such field"}),
+        ({"accessor": {}}, {"accessor.enabled": "is required"}),
+        ({"accessor": {"enabled": "yes"}}, {"accessor.enabled": "is neither true nor false"}),
+        ({"labels": {MANAGED_BY_LABEL: "me"}}, {f"labels['{MANAGED_BY_LABEL}']"}),
+        ({"namespace": "x"}, {"namespace": "there is no such field"}),
+        ({"size": 5, "prepare": {"fromStorageName": "data"}}, {"size", "prepare.fromStorageName"}),
+        (
+            {"prepare": {"fromStorageName": "data", "args": ["x"], "envs": []}},
+            {"prepare.fromStorageName", "prepare", "prepare.envs"},
+        ),
+        ({"prepare": {"fromImage": 7, "fromStorageName": "b"}}, {"prepare.fromImage", "prepare"}),
+        ({"prepare": {"fromImage": 7}}, {"prepare.fromImage"}),
+        ({"prepare": 7}, {"prepare": "is not an object"}),
+    ],
+)
+def test_problems_are_named(body: dict[str, Any], places: dict[str, str] | set[str]) -> None:
+    found = problems(CreateStorageSchema(), {**LEAST, **body})
+    assert (found if isinstance(places, dict) else set(found)) == places
+
+
+def test_a_change_is_read() -> None:
+    read = ChangeStorageSchema().read
+    assert read({}) == ChangeStorage("")
+    assert read({"size": "2Gi", "labels": {}}) == ChangeStorage("", size="2Gi", labels={})
+    assert read({"accessor": None, "labels": None}) == ChangeStorage("", accessor=None, labels=None)
+
+
+@pytest.mark.parametrize(
+    ("body", "places"),
+    [
+        ({"name": "other"}, {"name": NAME}),
+        ({"storageClassName": "fast"}, {"storageClassName": NAME}),
+        (
+            {"prepare": {"fromImage": "b"}},
+            {"prepare": "cannot be changed: a storage is filled once; make another storage"},
+        ),
+        ({"size": None}, {"size": "must not be null"}),
+        ({"operationID": "x"}, {"operationID": "there is no such field"}),
+    ],
+)
+def test_what_cannot_be_changed_is_named(body: dict[str, Any], places: dict[str, str]) -> None:
+    assert problems(ChangeStorageSchema(), body) == places
+
+
+def test_a_new_storage_is_shown_without_what_is_not_known() -> None:
+    new = GPUStorage(
+        metadata=ObjectMeta(name="data", namespace="ns", uid="u"), spec=GPUStorageSpec(size="1Gi")
+    )
+    assert GPUStorageViewSchema().dump(new) == {
+        "name": "data",
+        "namespace": "ns",
+        "uid": "u",
+        "size": "1Gi",
+    }
+
+
+def test_a_storage_is_shown_with_its_status() -> None:
+    ready = Condition(
+        type="Ready", status="False", last_transition_time="t", reason="Why", message="because"
+    )
+    storage = GPUStorage(
+        metadata=ObjectMeta(
+            name="data",
+            namespace="ns",
+            uid="u",
+            labels={"team": "a", MANAGED_BY_LABEL: "gpu-runtime"},
+            annotations={OPERATION_ID: "d-1"},
+            creation_timestamp="c",
+        ),
+        spec=GPUStorageSpec(
+            size="2Gi",
+            storage_class_name="fast",
+            prepare=Prepare(from_storage_name="origin"),
+            accessor=Accessor(enabled=True),
+        ),
+        status=GPUStorageStatus(
+            phase="Failed",
+            claim_name="data",
+            capacity="1Gi",
+            prepare=PrepareStatus(phase="Failed", job_name="prepare-data", observed_digest="d"),
+            accessor=AccessorStatus(phase="Pending", service_name="s", access_url="http://s"),
+            mounted_by="trainer",
+            observed_generation=3,
+            last_sync_time="l",
+            conditions=(ready,),
+        ),
+    )
+    assert GPUStorageViewSchema().dump(storage) == {
+        "name": "data",
+        "namespace": "ns",
+        "uid": "u",
+        "labels": {"team": "a"},
+        "size": "2Gi",
+        "storageClassName": "fast",
+        "prepare": {"fromStorageName": "origin"},
+        "accessor": {"enabled": True},
+        "phase": "Failed",
+        "claimName": "data",
+        "capacity": "1Gi",
+        "prepareStatus": {"phase": "Failed", "jobName": "prepare-data"},
+        "accessorStatus": {"phase": "Pending", "serviceName": "s", "accessURL": "http://s"},
+        "mountedBy": "trainer",
+        "observedGeneration": 3,
+        "lastSyncTime": "l",
+        "reason": "Why",
+        "message": "because",
+        "operationID": "d-1",
+        "createdAt": "c",
+    }

@@ -1,0 +1,71 @@
+"""A value is fetched once for all who ask for it."""
+
+import asyncio
+
+import pytest
+
+from apiserver.single_flight import SingleFlight
+from tests.support.clocks.auto_advance_clock import VirtualClock
+
+
+class Source:
+    """Counts how often it is asked; answers when it is let."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.open = asyncio.Event()
+        self.error: Exception | None = None
+
+    async def fetch(self) -> int:
+        self.asked += 1
+        number = self.asked
+        await self.open.wait()
+        if self.error:
+            raise self.error
+        return number
+
+
+async def test_who_asks_meanwhile_gets_the_same_value_and_later_a_new_one() -> None:
+    clock, source = VirtualClock(), Source()
+    values = SingleFlight[int](clock, 5.0)
+    async with asyncio.TaskGroup() as group:
+        asking = [group.create_task(values.get("a", source.fetch)) for _ in range(3)]
+        await asyncio.sleep(0)
+        source.open.set()
+    assert [each.result() for each in asking] == [1, 1, 1]
+    clock.advance(4.9)
+    assert await values.get("a", source.fetch) == 1
+    clock.advance(0.1)
+    assert await values.get("a", source.fetch) == 2
+
+
+async def test_a_failure_is_for_all_who_waited_and_is_not_kept() -> None:
+    source = Source()
+    source.error = ValueError("no")
+    values = SingleFlight[int](VirtualClock(), 5.0)
+
+    async def let() -> str:
+        source.open.set()
+        return "let"
+
+    asking = (values.get("a", source.fetch) for _ in range(3))
+    answers = await asyncio.gather(*asking, let(), return_exceptions=True)
+    assert [str(each) for each in answers] == ["no", "no", "no", "let"]
+    assert source.asked == 1
+    source.error = None
+    assert await values.get("a", source.fetch) == 2
+
+
+async def test_one_who_is_cancelled_while_fetching_leaves_it_to_the_next() -> None:
+    source = Source()
+    values = SingleFlight[int](VirtualClock(), 5.0)
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(values.get("a", source.fetch))
+        await asyncio.sleep(0)
+        second = group.create_task(values.get("a", source.fetch))
+        await asyncio.sleep(0)
+        first.cancel()
+        source.open.set()
+    with pytest.raises(asyncio.CancelledError):
+        first.result()
+    assert second.result() == 2

@@ -1,0 +1,70 @@
+"""What a change of a unit may say: absent keeps, null clears."""
+
+from typing import Any
+
+import pytest
+
+from apiserver.commands import UNSET, ChangeUnit
+from apiserver.units.schemas import ChangeUnitSchema
+from shared.v1alpha1.gpuunit import Access
+from shared.v1alpha1.template import Template
+from tests.unit.apiserver.field_errors import problems
+
+
+@pytest.mark.parametrize(
+    ("body", "command"),
+    [
+        ({}, ChangeUnit("")),
+        ({"image": "b:2"}, ChangeUnit("", image="b:2")),
+        ({"template": {"args": ["x"]}}, ChangeUnit("", template=Template(args=("x",)))),
+        ({"template": {}}, ChangeUnit("", template=Template())),
+        ({"access": {"primaryPort": "http"}}, ChangeUnit("", access=Access(primary_port="http"))),
+        ({"labels": {}}, ChangeUnit("", labels={})),
+        (
+            {"template": None, "access": None, "storageMounts": None, "labels": None},
+            ChangeUnit("", template=None, access=None, storage_mounts=None, labels=None),
+        ),
+    ],
+)
+def test_what_is_given_is_changed(body: dict[str, Any], command: ChangeUnit) -> None:
+    assert ChangeUnitSchema().read(body) == command
+
+
+def test_what_is_absent_is_kept() -> None:
+    command = ChangeUnitSchema().read({})
+    assert {command.image, command.template, command.access, command.labels} == {UNSET}
+
+
+@pytest.mark.parametrize(
+    ("body", "places"),
+    [
+        ({"image": None}, {"image": "must not be null"}),
+        ({"image": ""}, {"image": "is required"}),
+        ({"specName": "g1.1"}, {"specName": "there is no such field"}),
+        ({"operationID": "x"}, {"operationID": "there is no such field"}),
+        (
+            {"template": None, "access": {"scheme": "http"}},
+            {"access": "needs a port in template.ports"},
+        ),
+        ({"access": {"scheme": "gopher"}}, {"access.scheme": "must be http, https or tcp"}),
+        (
+            {"labels": {"runtime.lokiwager.io/x": "1"}},
+            {"labels['runtime.lokiwager.io/x']": "is a label that only this service sets"},
+        ),
+    ],
+)
+def test_what_cannot_be_changed_is_named(body: dict[str, Any], places: dict[str, str]) -> None:
+    assert problems(ChangeUnitSchema(), body) == places
+
+
+def test_one_problem_hides_no_other() -> None:
+    body = {
+        "name": "other",
+        "template": {"args": 7, "ports": [{"name": "http", "port": 80}]},
+        "access": {"primaryPort": "nope"},
+    }
+    assert set(problems(ChangeUnitSchema(), body)) == {
+        "name",
+        "template.args",
+        "access.primaryPort",
+    }

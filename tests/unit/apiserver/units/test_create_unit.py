@@ -1,0 +1,292 @@
+"""What a request for a unit may say: everything that Kubernetes would refuse is refused here."""
+
+from typing import Any
+
+import pytest
+
+from apiserver.commands import CreateUnit
+from apiserver.config import NamespacesConfig
+from apiserver.limits import Limits
+from apiserver.units.schemas import CreateUnitSchema
+from shared.v1alpha1.framework_endpoint import Framework
+from shared.v1alpha1.gpuunit import Access, Serverless
+from shared.v1alpha1.mount import StorageMount
+from shared.v1alpha1.template import EnvSource, EnvVar, Port, SecretKeyRef, Template
+from tests.unit.apiserver.field_errors import problems
+
+LEAST = {"operationID": "o-1", "name": "trainer", "specName": "g1.1", "image": "example/app:1"}
+PORTS = {"ports": [{"name": "http", "port": 80}]}
+
+
+def wrong(**fields: Any) -> dict[str, str]:
+    return problems(CreateUnitSchema(), {**LEAST, **fields})
+
+
+def test_the_least_request() -> None:
+    assert CreateUnitSchema().read(LEAST) == CreateUnit("o-1", "trainer", "g1.1", "example/app:1")
+
+
+def test_the_whole_request() -> None:
+    body = {
+        **LEAST,
+        "namespace": "runtime-instance",
+        "stockNamespace": "runtime-stock",
+        "stockName": "stock-1",
+        "template": {
+            "command": ["/bin/run"],
+            "args": ["--fast"],
+            "envs": [
+                {"name": "A", "value": "1"},
+                {"name": "B", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
+            ],
+            "ports": [
+                {"name": "http", "port": 80},
+                {"name": "dns", "port": 80, "protocol": "UDP"},
+            ],
+        },
+        "access": {"primaryPort": "http", "scheme": "https"},
+        "storageMounts": [{"name": "data", "mountPath": "/data", "readOnly": True}],
+        "imagePullSecrets": ["registry"],
+        "labels": {"example.com/tenant": "blue"},
+        "serverless": {"requestID": "fn-1", "framework": {"socketPath": "/run/fn.sock"}},
+    }
+    assert CreateUnitSchema().read(body) == CreateUnit(
+        "o-1",
+        "trainer",
+        "g1.1",
+        "example/app:1",
+        stock_name="stock-1",
+        template=Template(
+            command=("/bin/run",),
+            args=("--fast",),
+            envs=(
+                EnvVar(name="A", value="1"),
+                EnvVar(
+                    name="B",
+                    value_from=EnvSource(secret_key_ref=SecretKeyRef(name="s", key="k")),
+                ),
+            ),
+            ports=(Port(name="http", port=80), Port(name="dns", port=80, protocol="UDP")),
+        ),
+        access=Access(primary_port="http", scheme="https"),
+        storage_mounts=(StorageMount(name="data", mount_path="/data", read_only=True),),
+        image_pull_secrets=("registry",),
+        labels={"example.com/tenant": "blue"},
+        serverless=Serverless(request_id="fn-1", framework=Framework(socket_path="/run/fn.sock")),
+    )
+
+
+def test_everything_that_is_missing_is_named_at_once() -> None:
+    assert problems(CreateUnitSchema(), {}) == dict.fromkeys(LEAST, "is required")
+
+
+@pytest.mark.parametrize("operation_id", ["x", "a b", "fn/uid/3", "Ω" * 128, "👩‍🚀"[:1], "-"])
+def test_operation_ids(operation_id: str) -> None:
+    read = CreateUnitSchema().read({**LEAST, "operationID": operation_id})
+    assert read.operation_id == operation_id
+
+
+@pytest.mark.parametrize(
+    "operation_id", ["", " a", "a ", "a\u00a0", "\u2003a", "a\nb", "a\u200bb", "x" * 129, "a\x7f"]
+)
+def test_what_is_no_operation_id(operation_id: str) -> None:
+    (message,) = wrong(operationID=operation_id).values()
+    assert message.endswith(
+        "is not an operationID: 1 to 128 printable characters, no blank at either end, "
+        "such as order-4711"
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("operationID", 1, "is not text"),
+        ("operationID", None, "must not be null"),
+        ("operationID", "a\0", "has a NUL character"),
+        ("name", "Trainer", '"Trainer" is not a name: lower case letters, digits and -, '),
+        ("name", "a" * 64, f'"{"a" * 64}" is not a name: '),
+        ("name", "trainer\n", '"trainer\\n" is not a name: '),
+        ("name", "trаiner", '"trаiner" is not a name: '),  # noqa: RUF001 - a Cyrillic letter
+        ("name", "a.b", '"a.b" is not a name: '),
+        ("specName", "", '"" is not a spec name: '),
+        ("specName", "g 1", '"g 1" is not a spec name: '),
+        ("image", "", "is required"),
+        ("image", "a b", '"a b" is no image: it has blanks or unprintable characters'),
+        ("image", True, "is not text"),
+        ("namespace", "default", '"default" is not a namespace that this service uses; '),
+        ("stockNamespace", "runtime-instance", '"runtime-instance" is not a namespace that '),
+        ("stockName", "../x", '"../x" is not a name: '),
+        ("template", None, "must not be null"),
+        ("template", [], "is not an object"),
+        ("access", "http", "is not an object"),
+        ("storageMounts", {}, "is not a list"),
+        ("storageMounts", "a", "is not a list"),
+        ("imagePullSecrets", None, "must not be null"),
+        ("imagePullSecrets", ["a"] * 4097, "has more than 4096 items"),
+        ("labels", [], "is not an object"),
+        ("memory", "1Gi", "cannot be given: it comes from the stock unit"),
+        ("gpu", 1, "cannot be given: it comes from the stock unit"),
+        ("cpu", "1", "cannot be given: it comes from the stock unit"),
+        ("operationId", "x", "there is no such field"),
+        ("Name", "x", "there is no such field"),
+    ],
+)
+def test_a_field_that_is_wrong_is_named_with_what_is_accepted(
+    field: str, value: object, message: str
+) -> None:
+    found = wrong(**{field: value})
+    assert list(found) == [field]
+    assert found[field].startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("fields", "places"),
+    [
+        ({"template": {"ports": [{"name": "a", "port": 1}, {"name": "b", "port": "1"}]}},
+         {"template.ports[1].port": "is not a whole number"}),
+        ({"template": {"ports": [{"name": "a", "port": 1.0}]}},
+         {"template.ports[0].port": "is not a whole number"}),
+        ({"template": {"ports": [{"name": "a", "port": True}]}},
+         {"template.ports[0].port": "is not a whole number"}),
+        ({"template": {"ports": [{"name": "a", "port": 0}, {"name": "b", "port": 65536}]}},
+         {"template.ports[0].port": "must be from 1 to 65535",
+          "template.ports[1].port": "must be from 1 to 65535"}),
+        ({"template": {"ports": [{"port": 1, "protocol": "tcp"}]}},
+         {"template.ports[0].name": "is required",
+          "template.ports[0].protocol": "must be TCP or UDP"}),
+        ({"template": {"ports": [{"name": "a", "port": 1}, {"name": "a", "port": 1}]}},
+         {"template.ports[1].name": '"a" is given twice',
+          "template.ports[1].port": '"1/TCP" is given twice'}),
+        ({"template": {"ports": [{"name": "a" * 16, "port": 1}]}},
+         {"template.ports[0].name": '"aaaaaaaaaaaaaaaa" is not the name of a port: lower case '
+                                    "letters, digits and single -, at most 15, such as http"}),
+        ({"template": {"envs": [{"name": "A=secret"}]}},
+         {"template.envs[0].name": '"A" is not a name: printable ASCII characters without ='}),
+        ({"template": {"envs": [{"name": "A"}, {"name": "A"}]}},
+         {"template.envs[1].name": '"A" is given twice'}),
+        ({"template": {"envs": [{"name": "A", "value": "1", "valueFrom": {
+            "secretKeyRef": {"name": "s", "key": "k"}}}]}},
+         {"template.envs[0]": "has both value and valueFrom"}),
+        ({"template": {"envs": [{"name": "A", "valueFrom": {"configMapKeyRef": {}}}]}},
+         {"template.envs[0].valueFrom.secretKeyRef": "is required",
+          "template.envs[0].valueFrom.configMapKeyRef": "there is no such field"}),
+        ({"template": {"envs": [{"name": "A", "value": 1}]}},
+         {"template.envs[0].value": "is not text"}),
+        ({"template": {"command": "run", "args": [1]}},
+         {"template.command": "is not a list", "template.args[0]": "is not text"}),
+        ({"template": {"args": ["a\0b"]}}, {"template.args[0]": "has a NUL character"}),
+        ({"template": PORTS, "access": {"primaryPort": "x"}},
+         {"access.primaryPort": "\"x\" is no port of the unit; there are 'http'"}),
+        ({"access": {}}, {"access": "needs a port in template.ports"}),
+        ({"template": PORTS, "access": {"scheme": "ftp"}},
+         {"access.scheme": "must be http, https or tcp"}),
+        ({"storageMounts": [{"name": "a", "mountPath": "/x"}, {"name": "a", "mountPath": "/x/"}]},
+         {"storageMounts[1].name": '"a" is mounted twice',
+          "storageMounts[1].mountPath": '"/x/" is the path of another mount'}),
+        ({"storageMounts": [{"name": "a", "mountPath": "/proc/self"}]},
+         {"storageMounts[0].mountPath": '"/proc/self" is a path of the system'}),
+        ({"storageMounts": [{"name": "a", "mountPath": "x", "readOnly": "yes"}]},
+         {"storageMounts[0].readOnly": "is neither true nor false"}),
+        ({"storageMounts": [None]}, {"storageMounts[0]": "must not be null"}),
+        ({"imagePullSecrets": ["a", "a"]}, {"imagePullSecrets[1]": '"a" is given twice'}),
+        ({"labels": {"a": 1}}, {"labels['a']": "is not text"}),
+        ({"labels": {"runtime.lokiwager.io/unit": "x", "app.kubernetes.io/name": "y",
+                     "app.kubernetes.io/managed-by": "z"}},
+         {"labels['runtime.lokiwager.io/unit']": "is a label that only this service sets",
+          "labels['app.kubernetes.io/name']": "is a label that only this service sets",
+          "labels['app.kubernetes.io/managed-by']": "is a label that only this service sets"}),
+        ({"labels": {"a b": "x"}},
+         {"labels['a b']": "is not the key of a label: letters, digits, -, _ and ., after an "
+                           "optional domain, such as example.com/zone"}),
+        ({"labels": {"a": "x y"}},
+         {"labels['a']": '"x y" is not the value of a label: letters, digits, -, _ and ., '
+                         "at most 63, such as eu-west"}),
+        ({"serverless": {}}, {"serverless.requestID": "is required"}),
+        ({"serverless": {"requestID": "a" * 49}},
+         {"serverless.requestID": f'"{"a" * 49}" is not the name of a function: lower case '
+                                  "letters, digits and -, at most 48"}),
+        ({"serverless": {"requestID": "fn", "framework": {"socketPath": "/proc/f"}}},
+         {"serverless.framework.socketPath": '"/proc/f" is in a folder of the system'}),
+        ({"serverless": {"requestID": "fn"}, "template": {"ports": [{"name": "a", "port": 9809}]}},
+         {"template.ports[0].port": '"9809" is the worker\'s'}),
+    ],
+)  # fmt: skip
+def test_problems_inside_are_named_by_their_path(
+    fields: dict[str, object], places: dict[str, str]
+) -> None:
+    assert wrong(**fields) == places
+
+
+def test_problems_of_different_parts_are_listed_together() -> None:
+    template = {"envs": [{"name": "A"}, {"name": "A"}], "ports": [{"name": "X", "port": 0}]}
+    assert set(wrong(name="UP", template=template, labels={"a": "x y"}, extra=1)) == {
+        *("name", "template.envs[1].name", "template.ports[0].port", "labels['a']", "extra"),
+    }
+
+
+def test_the_namespaces_are_those_of_the_configuration() -> None:
+    schema = CreateUnitSchema(Limits(NamespacesConfig(instance="mine", stock="store")))
+    schema.read({**LEAST, "namespace": "mine", "stockNamespace": "store"})
+    assert set(problems(schema, {**LEAST, "namespace": "runtime-instance"})) == {"namespace"}
+    CreateUnitSchema().read({**LEAST, "namespace": "runtime-instance"})
+
+
+def test_a_long_unknown_field_is_cut() -> None:
+    (field,) = wrong(**{"x" * 1000: 1})
+    assert len(field) == 80
+
+
+def test_one_problem_hides_no_other() -> None:
+    found = wrong(name="Bad_Name", colour="red", template=PORTS, access={"primaryPort": "nope"})
+    assert set(found) == {"name", "colour", "access.primaryPort"}
+
+
+def test_a_problem_of_the_template_hides_none_of_the_address() -> None:
+    template = {**PORTS, "envs": [{"name": 1}]}
+    found = wrong(template=template, access={"primaryPort": "nope", "scheme": "gopher"})
+    assert set(found) == {"template.envs[0].name", "access.primaryPort", "access.scheme"}
+
+
+def test_of_ports_that_cannot_be_read_none_is_missed() -> None:
+    for template in ({"ports": 7}, {"ports": [{"name": "http"}]}, 7):
+        found = wrong(template=template, access={"primaryPort": "http"})
+        assert not [field for field in found if field.startswith("access")]
+
+
+def test_an_address_without_ports_is_told_beside_other_problems() -> None:
+    found = wrong(image=7, template={"args": 7}, access={})
+    assert set(found) == {"image", "template.args", "access"}
+
+
+def test_a_problem_elsewhere_hides_none_of_a_worker() -> None:
+    found = wrong(
+        image=7,
+        serverless={"requestID": "fn"},
+        template={"envs": 7, "ports": [{"name": "http", "port": 9809}]},
+        storageMounts=[{"name": "data"}],
+    )
+    assert set(found) == {
+        "image",
+        "template.envs",
+        "template.ports[0].port",
+        "storageMounts[0].mountPath",
+    }
+
+
+def test_an_item_that_cannot_be_read_hides_no_problem_of_the_others() -> None:
+    envs = [{"name": 1}, {"name": "a"}, {"name": "a"}, 7, {"name": "a=b"}]
+    mounts = [{"mountPath": "/x"}, {"name": "data", "mountPath": "/proc"}]
+    found = wrong(template={"envs": envs}, storageMounts=mounts)
+    assert set(found) == {
+        "template.envs[0].name",
+        "template.envs[2].name",
+        "template.envs[3]",
+        "template.envs[4].name",
+        "storageMounts[0].name",
+        "storageMounts[1].mountPath",
+    }
+
+
+def test_a_label_that_is_no_text_hides_no_problem_of_the_others() -> None:
+    found = wrong(labels={"a": 7, "b": "ok", "c": "not ok"})
+    assert set(found) == {"labels['a']", "labels['c']"}

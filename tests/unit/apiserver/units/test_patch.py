@@ -1,0 +1,79 @@
+"""Absent keeps, an object replaces as a whole, null clears."""
+
+from typing import Any
+
+import msgspec
+
+from apiserver.commands import ChangeUnit
+from apiserver.units.patch import change_patch, changed_spec
+from shared.v1alpha1.gpuunit import Access, GPUUnit
+from shared.v1alpha1.template import EnvVar, Port, Template
+from tests.model.server import merged
+
+UNIT = msgspec.convert(
+    {
+        "metadata": {
+            "name": "mine",
+            "uid": "u",
+            "resourceVersion": "7",
+            "labels": {"team": "a", "old": "x", "runtime.lokiwager.io/operation": "op"},
+        },
+        "spec": {
+            "specName": "g1.1",
+            "image": "a:1",
+            "template": {
+                "command": ["run"],
+                "envs": [{"name": "A", "value": "1"}],
+                "ports": [{"name": "http", "port": 80}],
+            },
+            "access": {"primaryPort": "http", "scheme": "https"},
+            "storageMounts": [{"name": "data", "mountPath": "/data"}],
+        },
+    },
+    GPUUnit,
+)
+
+
+def after(command: ChangeUnit) -> dict[str, Any]:
+    """The unit as the server would have it after the patch."""
+    patch = msgspec.json.decode(msgspec.json.encode(change_patch(UNIT, command)))
+    result: dict[str, Any] = merged(msgspec.to_builtins(UNIT), patch)
+    return result
+
+
+def test_what_is_absent_stays() -> None:
+    changed = after(ChangeUnit("mine", image="a:2"))
+    assert changed["spec"] == {**msgspec.to_builtins(UNIT.spec), "image": "a:2"}
+    assert changed["metadata"]["labels"] == UNIT.metadata.labels
+
+
+def test_a_given_object_replaces_the_stored_one_as_a_whole() -> None:
+    template = Template(ports=(Port(name="ssh", port=22),))
+    changed = after(ChangeUnit("mine", template=template, access=Access(primary_port="ssh")))
+    assert changed["spec"]["template"] == {"ports": [{"name": "ssh", "port": 22}]}
+    assert changed["spec"]["access"] == {"primaryPort": "ssh"}
+
+
+def test_null_clears() -> None:
+    changed = after(
+        ChangeUnit("mine", template=None, access=None, storage_mounts=None, labels=None)
+    )
+    assert set(changed["spec"]) == {"specName", "image"}
+    assert changed["metadata"]["labels"] == {"runtime.lokiwager.io/operation": "op"}
+
+
+def test_labels_replace_the_callers_labels_only() -> None:
+    changed = after(ChangeUnit("mine", labels={"team": "b", "new": "y"}))
+    expected = {"team": "b", "new": "y", "runtime.lokiwager.io/operation": "op"}
+    assert changed["metadata"]["labels"] == expected
+
+
+def test_a_change_is_for_the_unit_that_was_read() -> None:
+    metadata = change_patch(UNIT, ChangeUnit("mine", image="a:2"))["metadata"]
+    assert metadata == {"uid": "u", "resourceVersion": "7"}
+
+
+def test_the_spec_is_checked_as_it_will_be() -> None:
+    spec = changed_spec(UNIT, ChangeUnit("mine", template=Template(envs=(EnvVar(name="B"),))))
+    assert (spec.image, spec.template) == ("a:1", Template(envs=(EnvVar(name="B"),)))
+    assert changed_spec(UNIT, ChangeUnit("mine", storage_mounts=None)).storage_mounts == ()

@@ -1,0 +1,35 @@
+"""What was found in one look is given away once each, and not for long."""
+
+from random import Random
+
+from apiserver.units.shelf import Shelf
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
+
+FOUND = [
+    GPUUnit(metadata=ObjectMeta(name=f"s-{n}"), spec=GPUUnitSpec(spec_name="g1.1", memory="1Gi"))
+    for n in range(20)
+]
+
+
+def a_shelf(seed: int) -> Shelf:
+    return Shelf(FOUND, Random(seed), good_until=1.0)
+
+
+def order(shelf: Shelf) -> list[str]:
+    return [unit.metadata.name for _ in FOUND if (unit := shelf.take(0.5)) is not None]
+
+
+def test_each_unit_is_given_away_once() -> None:
+    shelf = a_shelf(1)
+
+    assert sorted(order(shelf)) == sorted(unit.metadata.name for unit in FOUND)
+    assert shelf.take(0.5) is None
+
+
+def test_two_processes_choose_in_different_orders() -> None:
+    assert order(a_shelf(1)) != order(a_shelf(2))
+
+
+def test_nothing_is_taken_from_a_shelf_that_has_stood_for_too_long() -> None:
+    assert a_shelf(1).take(1.0) is None

@@ -1,0 +1,280 @@
+"""One operation at a time has a storage, however many ask for it and on however many replicas."""
+
+import asyncio
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from apiserver.commands import ChangeUnit, CreateUnit
+from apiserver.errors import ConflictError, ServiceError
+from apiserver.kube.port import Selection
+from apiserver.kube.resources import GPU_UNITS, OPERATIONS
+from apiserver.operations.create_object import failed
+from apiserver.operations.result import Accepted
+from apiserver.units.storage_locks import Say, judge
+from shared.v1alpha1 import names
+from shared.v1alpha1.gpustorage import GPUStorage
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.mount import StorageMount
+from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.storage_lock import StorageLock, lock_of
+from shared.v1alpha1.wellknown import ATTEMPT, MOUNT_FINALIZER, MOUNTED_BY
+from tests.model.api import ModelAPI
+from tests.model.places import INSTANCE, STOCK, SYSTEM
+
+MINE = StorageLock(unit="mine", operation="op")
+FILL = {"fromImage": "fill:1"}
+EVERYTHING = Selection()
+
+
+def mounting(number: int | str, *storages: str) -> CreateUnit:
+    mounts = tuple(StorageMount(name=each, mount_path=f"/{each}") for each in storages)
+    return CreateUnit(
+        operation_id=f"op-{number}",
+        name=f"unit-{number}",
+        spec_name="g1.1",
+        image="a:1",
+        storage_mounts=mounts,
+    )
+
+
+def a_storage(
+    lock: dict[str, str] | None = None,
+    *,
+    attempt: str = "",
+    deleted: bool = False,
+    prepare: str | None = None,
+) -> GPUStorage:
+    annotations = {MOUNTED_BY: json.dumps(lock)} if lock is not None else {}
+    metadata: dict[str, Any] = {
+        "name": "data",
+        "annotations": annotations | ({ATTEMPT: attempt} if attempt else {}),
+        **({"deletionTimestamp": "2026-01-01T00:00:00Z"} if deleted else {}),
+    }
+    spec = {"size": "1Gi", **({"prepare": FILL} if prepare is not None else {})}
+    status = {"prepare": {"phase": prepare}} if prepare else {}
+    return msgspec.convert({"metadata": metadata, "spec": spec, "status": status}, GPUStorage)
+
+
+@pytest.mark.parametrize(
+    ("storage", "say"),
+    [
+        (a_storage(), Say.TAKE),
+        (a_storage(deleted=True), Say.REFUSE),
+        (a_storage({"unit": "mine", "operation": "op"}), Say.KEEP),
+        (a_storage({"unit": "mine", "operation": "op"}, deleted=True), Say.KEEP),
+        (a_storage({"unit": "mine", "operation": "op"}, attempt="2"), Say.TAKE),
+        (a_storage({"unit": "mine", "operation": "op", "uid": "u"}), Say.REFUSE),
+        (a_storage({"unit": "other", "uid": "u"}), Say.REFUSE),
+        (a_storage({"unit": "mine", "uid": "u"}), Say.REFUSE),
+        (a_storage({"unit": "other", "operation": "op-2"}), Say.REFUSE),
+        (a_storage({}), Say.REFUSE),
+        (a_storage({"prepare": "copy", "operation": "op"}), Say.REFUSE),
+        (a_storage({"prepare": "data", "operation": "op"}, prepare="Running"), Say.LATER),
+        (a_storage(prepare=""), Say.LATER),
+        (a_storage(prepare="Failed"), Say.LATER),
+        (a_storage({"unit": "other", "uid": "u"}, prepare="Pending"), Say.REFUSE),
+        (a_storage(prepare="Succeeded"), Say.TAKE),
+    ],
+)
+def test_what_is_done_about_a_lock(storage: GPUStorage, say: Say) -> None:
+    assert judge(storage, MINE, 0) is say
+
+
+async def test_a_unit_locks_its_storages_in_the_order_of_their_names() -> None:
+    api = ModelAPI()
+    api.add_stock("s")
+    for name in ("b", "a"):
+        api.add_storage(name)
+    await api.run(api.replicas[0].units.create(mounting(1, "b", "a")))
+    versions = [int(api.storage(name).metadata.resource_version) for name in ("a", "b")]
+    assert versions == sorted(versions)
+    locks = [lock_of(api.storage(name).metadata.annotations) for name in ("a", "b")]
+    assert locks == [StorageLock(unit="unit-1", operation="op-1")] * 2
+    assert api.storage("a").metadata.finalizers == (MOUNT_FINALIZER,)
+
+
+@pytest.mark.parametrize("seed", range(60))
+async def test_of_operations_that_race_for_storages_exactly_one_wins(seed: int) -> None:
+    api = ModelAPI(seed=seed, replicas=2)
+    api.add_storage("a")
+    api.add_storage("b")
+    for number in range(3):
+        api.add_stock(f"s-{number}")
+
+    async def ask(number: int) -> object:
+        order = ("a", "b") if number % 2 else ("b", "a")
+        replica = api.replicas[number % 2]
+        try:
+            return await replica.units.create(mounting(number, *order))
+        except ServiceError as error:
+            return error
+
+    async def race() -> list[object]:
+        return await asyncio.gather(*(ask(number) for number in range(3)))
+
+    answers = await api.run(race())
+    won = [each for each in answers if isinstance(each, Accepted)]
+    assert len(won) == 1
+    assert all(isinstance(each, ConflictError) for each in answers if each not in won)
+    assert len(api.server.list(GPU_UNITS, INSTANCE, EVERYTHING)) == 1
+    claimed = [each for each in api.server.list(GPU_UNITS, STOCK, EVERYTHING) if marks(each)]
+    assert len(claimed) == 1, "a loser took stock before it had its locks"
+
+
+def marks(document: dict[str, Any]) -> bool:
+    return bool(document["metadata"].get("annotations"))
+
+
+async def test_a_refusal_names_the_storage_and_who_has_it() -> None:
+    api = ModelAPI()
+    api.add_stock("s")
+    api.add_storage("data")
+    api.note("data", annotations={MOUNTED_BY: '{"unit":"trainer","uid":"u"}'})
+    with pytest.raises(ConflictError, match="'data' is in use by unit trainer"):
+        await api.run(api.replicas[0].units.create(mounting(1, "data")))
+    record = api.server.get(OPERATIONS, SYSTEM, names.operation("op-1"))
+    assert record["status"]["phase"] == "Failed"
+
+
+async def test_a_missing_storage_is_refused_before_anything_is_written() -> None:
+    api = ModelAPI()
+    api.add_stock("s")
+    with pytest.raises(ConflictError, match="there is no storage 'data'"):
+        await api.run(api.replicas[0].units.create(mounting(1, "data")))
+    assert not api.server.list(OPERATIONS, SYSTEM, EVERYTHING)
+
+
+async def test_a_replay_is_answered_although_the_storage_is_gone() -> None:
+    api = ModelAPI()
+    api.add_stock("s")
+    api.add_storage("data")
+    create = api.replicas[0].units.create
+    first = await api.run(create(mounting(1, "data")))
+    api.server.delete(GPU_UNITS, INSTANCE, "unit-1", "", "")
+    del api.server.objects["gpustorages", INSTANCE, "data"]
+    again = await api.run(create(mounting(1, "data")))
+    assert isinstance(first.value, GPUUnit)
+    assert getattr(again.value, "uid", "") == first.value.metadata.uid
+
+
+async def test_a_restarted_operation_locks_again_what_may_be_being_freed() -> None:
+    api = ModelAPI()
+    api.add_stock("s")
+    api.add_storage("a")
+    api.add_storage("b")
+    api.note("b", annotations={MOUNTED_BY: '{"unit":"trainer","uid":"u"}'})
+    create = api.replicas[0].units.create
+    with pytest.raises(ConflictError):
+        await api.run(create(mounting(1, "a", "b")))
+    seen_by_the_controller = api.storage("a").metadata.resource_version
+    api.note("b", annotations={MOUNTED_BY: None})
+    await api.run(create(mounting(1, "a", "b")))
+    assert api.storage("a").metadata.resource_version != seen_by_the_controller
+    assert api.storage("a").metadata.annotations[ATTEMPT] == "1"
+
+
+async def test_who_comes_late_to_an_operation_that_has_ended_leaves_no_lock() -> None:
+    api = ModelAPI()
+    api.add_stock("s")
+    api.add_storage("data")
+    creation = api.replicas[0].units._creation
+    command = mounting(1, "data")
+    start = await api.run(creation.begin(command))
+    ended = failed(ConflictError("somebody else has ended it"))
+    name = names.operation("op-1")
+    api.server.patch(OPERATIONS, SYSTEM, name, {"status": ended}, "status")
+    late = await api.run(creation.finish(start.begun.record, command, start.hand))
+    assert late.status.phase == "Failed"
+    assert lock_of(api.storage("data").metadata.annotations) is None
+    assert api.storage("data").metadata.finalizers == ()
+
+
+async def test_who_wakes_up_late_leaves_the_lock_to_the_unit_that_others_have_made() -> None:
+    api = ModelAPI(replicas=2)
+    api.add_stock("s")
+    api.add_storage("data")
+    command, late = mounting(1, "data"), api.replicas[0].units._creation
+    start = await api.run(late.begin(command))
+    made = await api.run(api.replicas[1].units.create(command))
+    assert isinstance(made.value, GPUUnit)
+    named = {"unit": "unit-1", "uid": made.value.metadata.uid, "operation": "op-1", "generation": 1}
+    api.note("data", annotations={MOUNTED_BY: json.dumps(named)})
+    ended = await api.run(late.finish(start.begun.record, command, start.hand))
+    assert ended.status.phase == "Succeeded"
+    lock = lock_of(api.storage("data").metadata.annotations)
+    assert lock is not None
+    assert lock.uid == made.value.metadata.uid
+    assert api.storage("data").metadata.finalizers == (MOUNT_FINALIZER,)
+
+
+async def test_who_has_locked_and_stalls_leaves_the_lock_to_the_unit_that_others_have_made() -> (
+    None
+):
+    api = ModelAPI(replicas=2)
+    api.add_stock("s")
+    api.add_storage("data")
+    command, late = mounting(1, "data"), api.replicas[0].units._creation
+    start = await api.run(late.begin(command))
+
+    async def stalling(record: Operation) -> Operation:
+        await api.replicas[1].units.create(command)
+        return await reread(record)
+
+    reread = late._records.reread
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(late._records, "reread", stalling)
+        ended = await api.run(late.finish(start.begun.record, command, start.hand))
+    assert ended.status.phase == "Succeeded"
+    assert lock_of(api.storage("data").metadata.annotations) == StorageLock(
+        unit="unit-1", operation="op-1"
+    )
+
+
+async def test_a_storage_that_is_still_to_be_filled_is_left_to_the_filling() -> None:
+    api = ModelAPI()
+    api.add_stock("s")
+    api.add_storage("data", prepare=FILL)
+    await api.run(api.replicas[0].units.create(mounting(1, "data")))
+    assert lock_of(api.storage("data").metadata.annotations) is None
+
+
+@pytest.mark.parametrize(
+    ("lock", "is_refused"),
+    [
+        (None, False),
+        ('{"unit":"other","uid":"u"}', True),
+        ('{"prepare":"data","uid":"u"}', False),
+        ('{"prepare":"copy","uid":"u"}', True),
+    ],
+)
+async def test_a_change_cannot_mount_what_somebody_else_has(
+    lock: str | None, is_refused: bool
+) -> None:
+    api = ModelAPI()
+    api.add_stock("s")
+    api.add_storage("data")
+    units = api.replicas[0].units
+    await api.run(units.create(mounting(1)))
+    api.note("data", annotations={MOUNTED_BY: lock})
+    change = ChangeUnit("unit-1", storage_mounts=mounting(1, "data").storage_mounts)
+    if is_refused:
+        with pytest.raises(ConflictError, match="'data' is in use by"):
+            await api.run(units.change(change))
+    else:
+        changed = await api.run(units.change(change))
+        assert [mount.name for mount in changed.spec.storage_mounts] == ["data"]
+
+
+async def test_mounts_that_a_unit_has_already_are_no_matter_of_a_change() -> None:
+    api = ModelAPI()
+    api.add_stock("s")
+    api.add_storage("data")
+    units = api.replicas[0].units
+    await api.run(units.create(mounting(1, "data")))
+    api.note("data", annotations={MOUNTED_BY: '{"unit":"other","uid":"u"}'})
+    mounts = mounting(1, "data", "missing").storage_mounts
+    changed = await api.run(units.change(ChangeUnit("unit-1", storage_mounts=mounts)))
+    assert len(changed.spec.storage_mounts) == 2

@@ -1,0 +1,47 @@
+"""Deletions that are meant for one unit only, on the model of the API server."""
+
+import asyncio
+
+import pytest
+
+from apiserver.errors import NotFoundError, PreconditionFailedError
+from apiserver.kube.resources import GPU_UNITS
+from apiserver.kube.revision import Revision
+from tests.model.api import ModelAPI
+from tests.model.places import INSTANCE
+
+UNIT = {"metadata": {"name": "trainer"}, "spec": {"specName": "g1.1", "image": "a:1"}}
+FIRST = (Revision("uid-1", 1),)
+
+
+async def test_a_changed_unit_is_not_the_one_that_was_seen() -> None:
+    api = ModelAPI()
+    api.add(GPU_UNITS, INSTANCE, UNIT)
+    api.server.patch(GPU_UNITS, INSTANCE, "trainer", {"spec": {"image": "a:2"}}, "")
+    with pytest.raises(PreconditionFailedError):
+        await api.run(api.replicas[0].units.delete("trainer", FIRST))
+    await api.run(api.replicas[0].units.delete("trainer", (Revision("uid-1", 2),)))
+    with pytest.raises(NotFoundError):
+        await api.run(api.replicas[0].units.delete("trainer", FIRST))
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_a_successor_of_the_name_is_spared_and_a_new_status_does_not_matter(
+    seed: int,
+) -> None:
+    api = ModelAPI(seed=seed)
+    api.add(GPU_UNITS, INSTANCE, UNIT)
+    client, units = api.replicas[0].storages._cluster, api.replicas[0].units
+
+    async def replace() -> None:
+        status = {"status": {"phase": "Ready"}}
+        await client.patch(GPU_UNITS, INSTANCE, "trainer", status, "status")
+        await client.delete(GPU_UNITS, INSTANCE, "trainer")
+        await client.create(GPU_UNITS, INSTANCE, UNIT)
+
+    async def both() -> list[object]:
+        work = (replace(), units.delete("trainer", FIRST))
+        return list(await asyncio.gather(*work, return_exceptions=True))
+
+    await api.run(both())
+    assert {each["metadata"]["uid"] for each in api.server.deleted} == {"uid-1"}

@@ -1,0 +1,97 @@
+"""Waiting for a unit that stays as it is, on the model of the API server."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+
+import pytest
+
+from apiserver.errors import NotFoundError
+from apiserver.kube.resources import GPU_UNITS
+from shared.v1alpha1.gpuunit import GPUUnit
+from tests.model.api import ModelAPI
+from tests.model.places import INSTANCE, STOCK
+
+UNIT = {
+    "metadata": {"name": "trainer"},
+    "spec": {"specName": "g1.1", "image": "a:1"},
+    "status": {"phase": "Progressing", "observedGeneration": 1},
+}
+LATER = 60.0
+
+
+class Watches:
+    """Watches that end at once, as they do where the server no longer has what they ask for."""
+
+    def __init__(self) -> None:
+        self.versions: list[str] = []
+
+    async def watch(
+        self, resource: object, namespace: str, name: str, version: str
+    ) -> AsyncGenerator[GPUUnit | None, None]:
+        self.versions.append(version)
+        changes: tuple[GPUUnit, ...] = ()
+        for unit in changes:
+            yield unit
+
+
+@pytest.fixture
+def api() -> ModelAPI:
+    """With a unit that is on its way, and was long before something else."""
+    made = ModelAPI()
+    made.add(GPU_UNITS, INSTANCE, UNIT)
+    made.add_stock("later")
+    return made
+
+
+@pytest.fixture
+def watches(api: ModelAPI, monkeypatch: pytest.MonkeyPatch) -> Watches:
+    ending = Watches()
+    monkeypatch.setattr(api._clients[0], "watch", ending.watch)
+    return ending
+
+
+async def waited(api: ModelAPI, happens: Callable[[], object]) -> GPUUnit:
+    """What is answered to somebody who waits; after a minute something happens."""
+
+    async def something() -> None:
+        await api._turnstile.sleep(LATER)
+        happens()
+
+    async def both() -> GPUUnit:
+        waiting = api.replicas[0].units.wait_ready("trainer", 600.0)
+        return (await asyncio.gather(waiting, something()))[0]
+
+    return await api.run(both())
+
+
+def readiness(api: ModelAPI) -> Callable[[], object]:
+    ready = {"status": {"phase": "Ready"}}
+    return lambda: api.server.patch(GPU_UNITS, INSTANCE, "trainer", ready, "status")
+
+
+def deletion(api: ModelAPI) -> Callable[[], object]:
+    return lambda: api.server.delete(GPU_UNITS, INSTANCE, "trainer", "", "")
+
+
+async def test_a_server_whose_watches_end_at_once_is_asked_once_a_second(
+    api: ModelAPI, watches: Watches
+) -> None:
+    assert (await waited(api, readiness(api))).status.phase == "Ready"
+
+    assert 1 <= len(watches.versions) <= LATER + 1
+
+
+async def test_a_unit_is_followed_from_now_on_and_not_from_its_last_change(
+    api: ModelAPI, watches: Watches
+) -> None:
+    last = api.server.get(GPU_UNITS, STOCK, "later")["metadata"]["resourceVersion"]
+    await waited(api, readiness(api))
+
+    assert watches.versions[0] == last
+
+
+async def test_waiting_ends_when_the_unit_is_gone_although_no_watch_told(
+    api: ModelAPI, watches: Watches
+) -> None:
+    with pytest.raises(NotFoundError):
+        await waited(api, deletion(api))

@@ -1,0 +1,148 @@
+"""How objects are shown: what nobody has set is absent."""
+
+from apiserver.kube.port import Page
+from apiserver.operations import examples as example_jobs
+from apiserver.operations.schemas import JobViewSchema
+from apiserver.schemas.response import PageMetaSchema
+from apiserver.specs.port import SpecSummary
+from apiserver.specs.schemas import SpecViewSchema
+from apiserver.stock_pools.schemas import StockPoolViewSchema
+from apiserver.units import examples as example_units
+from apiserver.units.views import GPUUnitViewSchema, StockUnitViewSchema
+from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1 import wellknown
+from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
+from shared.v1alpha1.operation import Operation, OperationSpec, OperationStatus
+from shared.v1alpha1.stockpool import StockPool, StockPoolSpec
+from shared.v1alpha1.unit_resources import Envelope
+
+META = ObjectMeta(name="a", namespace="n", uid="u", creation_timestamp="2026-11-16T04:40:00Z")
+
+
+def test_a_unit_of_which_little_is_known() -> None:
+    unit = GPUUnit(metadata=META, spec=GPUUnitSpec(spec_name="g1.1"))
+    assert GPUUnitViewSchema().dump(unit) == {
+        "name": "a",
+        "namespace": "n",
+        "uid": "u",
+        "lifecycle": "instance",
+        "specName": "g1.1",
+        "gpu": 0,
+        "readyReplicas": 0,
+        "createdAt": "2026-11-16T04:40:00Z",
+    }
+
+
+def test_a_unit_of_which_everything_is_known_has_every_field_of_the_contract() -> None:
+    assert set(example_units.UNIT["data"]) == {
+        *("name", "namespace", "lifecycle", "specName", "image", "memory", "gpu", "template"),
+        *("access", "storageMounts", "phase", "readyReplicas", "observedGeneration"),
+        *("lastSyncTime", "serviceName", "accessURL", "nodeName", "sourceStockName"),
+        *("sourceStockNamespace", "reason", "message", "operationID", "createdAt"),
+        *("uid", "labels", "cpu"),
+    }
+
+
+def test_labels_of_ours_are_not_the_callers() -> None:
+    labels = {
+        "tenant": "blue",
+        wellknown.UNIT_LABEL: "a",
+        wellknown.MANAGED_BY_LABEL: "gpu-runtime",
+    }
+    meta = ObjectMeta(name="a", labels=labels)
+    shown = GPUUnitViewSchema().dump(GPUUnit(metadata=meta, spec=GPUUnitSpec(spec_name="s")))
+    assert shown["labels"] == {"tenant": "blue"}
+
+
+def test_claimed_stock_says_by_whom() -> None:
+    claim = {
+        wellknown.CLAIMED_BY: "trainer",
+        wellknown.CLAIM_OPERATION: "o-1",
+        wellknown.CLAIMED_AT: "2026-11-16T04:41:00Z",
+    }
+    meta = ObjectMeta(name="a", namespace="n", uid="u", annotations=claim)
+    shown = StockUnitViewSchema().dump(GPUUnit(metadata=meta, spec=GPUUnitSpec(spec_name="s")))
+    assert shown == {
+        "name": "a",
+        "namespace": "n",
+        "uid": "u",
+        "lifecycle": "stock",
+        "specName": "s",
+        "gpu": 0,
+        "readyReplicas": 0,
+        "claimedBy": "trainer",
+        "claimOperation": "o-1",
+        "claimedAt": "2026-11-16T04:41:00Z",
+    }
+
+
+def test_a_job_that_was_just_recorded() -> None:
+    job = Operation(
+        metadata=META,
+        spec=OperationSpec(
+            operation_id="s-1",
+            type="SeedStockUnits",
+            request_hash="v1:x",
+            request={"replicas": 7},
+        ),
+    )
+    assert JobViewSchema().dump(job) == {
+        "operationID": "s-1",
+        "type": "seed_stock_units",
+        "status": "pending",
+        "requested": 7,
+        "created": 0,
+        "objects": [],
+        "createdAt": "2026-11-16T04:40:00Z",
+    }
+
+
+def test_a_job_that_failed_says_why() -> None:
+    spec = OperationSpec(operation_id="o", type="CreateGPUUnit", request_hash="v1:x")
+    status = OperationStatus(phase="Failed", message="refused", requested=1)
+    shown = JobViewSchema().dump(Operation(metadata=META, spec=spec, status=status))
+    assert (shown["status"], shown["error"]) == ("failed", "refused")
+
+
+def test_the_objects_of_a_job_are_shown_without_their_ordinals() -> None:
+    data = example_jobs.JOB["data"]
+    assert isinstance(data, dict)
+    assert set(data["objects"][0]) == {"kind", "namespace", "name", "uid"}
+
+
+def test_a_type_of_a_newer_writer_is_shown_as_it_is() -> None:
+    spec = OperationSpec(operation_id="o", type="CreateDream", request_hash="v1:x")
+    assert JobViewSchema().dump(Operation(metadata=META, spec=spec))["type"] == "CreateDream"
+
+
+def test_a_pool_says_what_it_should_have_and_what_it_has() -> None:
+    pool = StockPool(metadata=META, spec=StockPoolSpec(spec_name="g1.1", replicas=3))
+    assert StockPoolViewSchema().dump(pool) == {
+        "name": "a",
+        "namespace": "n",
+        "uid": "u",
+        "specName": "g1.1",
+        "gpu": 0,
+        "gpuResource": "nvidia.com/gpu",
+        "replicas": 3,
+        "currentReplicas": 0,
+        "available": 0,
+        "allocated": 0,
+        "createdAt": "2026-11-16T04:40:00Z",
+    }
+
+
+def test_a_spec_whose_capacity_is_not_known() -> None:
+    summary = SpecSummary(envelope=Envelope(spec_name="g1.1", memory="1Gi"), available=0)
+    assert SpecViewSchema().dump(summary) == {
+        "specName": "g1.1",
+        "memory": "1Gi",
+        "gpu": 0,
+        "gpuResource": "nvidia.com/gpu",
+        "available": 0,
+    }
+
+
+def test_the_last_page_has_no_token() -> None:
+    assert PageMetaSchema().dump(Page(())) == {}
+    assert PageMetaSchema().dump(Page((), "t", 5)) == {"continue": "t", "remaining": 5}
