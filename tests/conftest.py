@@ -14,11 +14,11 @@ from hack.cluster.controlplane import ControlPlane
 from hack.cluster.nodes import Fleet
 from tests.runner.environment import WORKER_FOLDER
 from tests.runner.ports import new_port
-from tests.support import products
-from tests.support.control_planes import new_control_plane
-from tests.support.eventually import eventually
-from tests.support.notes import install as install_notes
-from tests.support.site import Site, end_workloads, new_site
+from tests.support.builders.note_resource import install as install_notes
+from tests.support.cluster import product_processes
+from tests.support.cluster.control_plane import new_control_plane
+from tests.support.cluster.isolated_installation import Site, end_workloads, new_site
+from tests.support.wait.eventually import eventually
 
 pytest_plugins = ("tests.runner.plugin",)
 
@@ -49,7 +49,7 @@ def control_plane(run_folder: Path) -> Iterator[ControlPlane]:
 @pytest.fixture(scope="session")
 def installed(control_plane: ControlPlane) -> ControlPlane:
     """The control plane with our manifests applied and our accounts' kubeconfigs written."""
-    asyncio.run(products.install(control_plane))
+    asyncio.run(product_processes.install(control_plane))
     return control_plane
 
 

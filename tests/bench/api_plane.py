@@ -13,8 +13,8 @@ from hack.local.ours import RUNTIME_API
 from tests.bench.connection import Connection, connected
 from tests.bench.plane import running_plane
 from tests.bench.unit_load import UNITS, WORKERS
-from tests.support import products
-from tests.support.eventually import eventually
+from tests.support.cluster import product_processes
+from tests.support.wait.eventually import eventually
 
 BARE_CONNECTIONS = 64
 
@@ -41,7 +41,7 @@ async def api_plane() -> AsyncIterator[ApiPlane]:
     """Only the API server and etcd: whatever else took the CPU would be measured too."""
     async with AsyncExitStack() as parts:
         plane = await parts.enter_async_context(running_plane())
-        await products.install(plane)
+        await product_processes.install(plane)
         token = (plane.layout.home / "secrets" / f"token-{RUNTIME_API.name}").read_text()
         admin = await parts.enter_async_context(connected(plane, WORKERS))
         bare = await parts.enter_async_context(connected(plane, BARE_CONNECTIONS, token))
@@ -55,7 +55,7 @@ async def running_api(plane: ControlPlane, number: int = 0) -> AsyncIterator[Api
     home = plane.layout.home
     changes = {"kubeconfig": str(home / "kubeconfigs" / RUNTIME_API.name)}
     async with (
-        products.running(RUNTIME_API, home / f"replica-{number}", changes) as product,
+        product_processes.running(RUNTIME_API, home / f"replica-{number}", changes) as product,
         aiohttp.ClientSession(product.url, connector=aiohttp.TCPConnector(limit=0)) as session,
     ):
         yield Api(session, psutil.Process(product.process.pid))

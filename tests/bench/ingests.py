@@ -21,11 +21,11 @@ from tests.bench.api_plane import ApiPlane, api_plane
 from tests.bench.table import Measure, measured
 from tests.bench.usage import cpu, resident
 from tests.runner.ports import new_port
-from tests.support import products
-from tests.support.caller import Caller
-from tests.support.eventually import eventually
-from tests.support.ingress import nats_settings, queue_connected
-from tests.support.queue_server import new_queue
+from tests.support.cluster import product_processes
+from tests.support.http.api_client import Caller
+from tests.support.queue.invocation_api import nats_settings, queue_connected
+from tests.support.queue.nats_server import new_queue
+from tests.support.wait.eventually import eventually
 
 CALLERS = 128
 COUNT = 3_840
@@ -63,7 +63,7 @@ async def our_api(
     kubeconfig = str(home / "kubeconfigs" / RUNTIME_API.name)
     changes = {"kubeconfig": kubeconfig, "nats": nats_settings(server)}
     async with (
-        products.running(RUNTIME_API, home / "api", changes) as product,
+        product_processes.running(RUNTIME_API, home / "api", changes) as product,
         aiohttp.ClientSession(product.url, connector=aiohttp.TCPConnector(limit=0)) as session,
     ):
         caller = Caller(product.url)

@@ -13,7 +13,7 @@ from tests.bench.connection import Connection
 from tests.bench.crd import collection, crd, namespace_of, namespaces, path
 from tests.bench.reports import LatencyReport, summary
 from tests.bench.widget import a_widget
-from tests.support.eventually import eventually
+from tests.support.wait.eventually import eventually
 
 WORKERS = 16
 ALREADY_THERE = 409

@@ -35,7 +35,7 @@ from tests.bench.crd import GROUP, PLURAL, VERSION
 from tests.bench.footprint import resident
 from tests.bench.reports import IdleReport, LatencyReport, SyncReport, summary
 from tests.bench.typed import Widget
-from tests.support.reflection import running
+from tests.support.checks.informer_checks import running
 
 WIDGETS = Kind(GROUP, VERSION, PLURAL, "Widget", Widget)
 

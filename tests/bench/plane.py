@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.readiness import ensure
-from tests.support.control_planes import new_control_plane
+from tests.support.cluster.control_plane import new_control_plane
 
 
 @asynccontextmanager

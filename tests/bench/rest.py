@@ -16,7 +16,7 @@ from tests.bench.unit_contenders import UnitContender, controller_runtime, our_c
 from tests.bench.unit_load import UNITS, WORKERS, create_all
 from tests.bench.units_plane import UnitsPlane, units_plane
 from tests.bench.usage import cpu, resident
-from tests.support import products
+from tests.support.cluster import product_processes
 
 REST_SECONDS = 30.0
 SETTLE_SECONDS = 10.0  # Events are written behind, and the collector of garbage follows
@@ -61,7 +61,7 @@ async def started(
 
 async def api(parts: AsyncExitStack, cluster: UnitsPlane) -> psutil.Process:
     changes = {"kubeconfig": str(cluster.home / "kubeconfigs" / RUNTIME_API.name)}
-    running = products.running(RUNTIME_API, cluster.home, changes)
+    running = product_processes.running(RUNTIME_API, cluster.home, changes)
     product = await parts.enter_async_context(running)
     return psutil.Process(product.process.pid)
 

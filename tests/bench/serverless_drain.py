@@ -10,11 +10,11 @@ from random import Random
 from hack.cluster.queue import QueueServer
 from shared.invocation.limits import ACK_WAIT_SECONDS
 from tests.bench.table import Measure, measured
-from tests.support.eventually import eventually
-from tests.support.function_world import FunctionWorld, new_world
-from tests.support.invocations import is_over, violations
-from tests.support.queue_server import new_queue
-from tests.support.worker_process import WorkerProcess, worker_process
+from tests.support.checks.invocation_checks import is_over, violations
+from tests.support.queue.function_harness import FunctionWorld, new_world
+from tests.support.queue.nats_server import new_queue
+from tests.support.queue.worker_process import WorkerProcess, worker_process
+from tests.support.wait.eventually import eventually
 
 COUNT = 10_000
 WORKERS = 4

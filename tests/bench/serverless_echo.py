@@ -19,10 +19,10 @@ from tests.bench.ingests import our_api
 from tests.bench.replier import SUBJECT
 from tests.bench.reports import summary
 from tests.bench.table import Measure, measured
-from tests.support.eventually import eventually
-from tests.support.function_world import FunctionWorld, new_world
-from tests.support.queue_server import new_queue
-from tests.support.worker_process import worker_process
+from tests.support.queue.function_harness import FunctionWorld, new_world
+from tests.support.queue.nats_server import new_queue
+from tests.support.queue.worker_process import worker_process
+from tests.support.wait.eventually import eventually
 
 COUNT = 300
 WARM = 50

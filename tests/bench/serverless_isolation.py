@@ -12,9 +12,9 @@ from typing import Any
 from apiserver.http.paths import FUNCTIONS, INVOCATIONS, STOCK
 from tests.bench.reports import LatencyReport, summary
 from tests.bench.table import Measure, measured
-from tests.support.caller import Caller
-from tests.support.eventually import eventually
-from tests.support.local_system import LocalSystem
+from tests.support.cluster.local_system import LocalSystem
+from tests.support.http.api_client import Caller
+from tests.support.wait.eventually import eventually
 
 COUNT = 100
 ROUNDS = 2

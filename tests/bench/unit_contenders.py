@@ -11,7 +11,7 @@ from hack.local.ours import CONTROLLER
 from tests.bench.go_program import go_program
 from tests.bench.units_plane import UnitsPlane
 from tests.runner.ports import new_port
-from tests.support import products
+from tests.support.cluster import product_processes
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def our_controller() -> UnitContender:
     @asynccontextmanager
     async def running(cluster: UnitsPlane) -> AsyncIterator[Process]:
         changes = {"kubeconfig": str(cluster.kubeconfig), "leaderElection": {"enabled": False}}
-        async with products.running(CONTROLLER, cluster.home, changes) as product:
+        async with product_processes.running(CONTROLLER, cluster.home, changes) as product:
             yield product.process
 
     return UnitContender("ours", running)

@@ -14,9 +14,9 @@ from hack.local.identities import NAMESPACE
 from hack.local.ours import CONTROLLER
 from tests.bench.audit import with_audit
 from tests.bench.unit_load import UNITS
-from tests.support import products
-from tests.support.control_planes import new_control_plane
-from tests.support.eventually import eventually
+from tests.support.cluster import product_processes
+from tests.support.cluster.control_plane import new_control_plane
+from tests.support.wait.eventually import eventually
 
 GPUS_A_NODE = 64
 SPARE_NODES = 4
@@ -49,7 +49,7 @@ async def units_plane(units: int) -> AsyncIterator[UnitsPlane]:
     log = with_audit(plane, ACCOUNT)
     try:
         await plane.start(Fleet(nodes=units // GPUS_A_NODE + SPARE_NODES, gpus=GPUS_A_NODE))
-        await products.install(plane)
+        await product_processes.install(plane)
         await plane.admin.create(BINDINGS, binding())
         await eventually(lambda: plane.admin.get(UNITS), tolerate=RefusedError)
         yield UnitsPlane(plane, log)

@@ -6,8 +6,8 @@ import pytest
 import pytest_asyncio
 
 from hack.cluster.controlplane import ControlPlane
-from tests.support.caller import Caller
-from tests.support.installation import Installation, new_installation
+from tests.support.cluster.running_product import Installation, new_installation
+from tests.support.http.api_client import Caller
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -12,13 +12,13 @@ from serverless.resultstore.table import MIGRATION, UPSERT
 from shared.invocation.message import Outcome
 from shared.invocation.record import Body, Result
 from shared.invocation.state import State
-from tests.support.caller import Caller
-from tests.support.eventually import eventually
-from tests.support.ingress import nats_settings, queue_connected
-from tests.support.our_api import serving
-from tests.support.postgres import MISSING, DatabaseServer, new_postgres, programs
-from tests.support.queue_server import new_queue
-from tests.support.site import Site
+from tests.support.cluster.isolated_installation import Site
+from tests.support.cluster.our_api import serving
+from tests.support.cluster.postgres import MISSING, DatabaseServer, new_postgres, programs
+from tests.support.http.api_client import Caller
+from tests.support.queue.invocation_api import nats_settings, queue_connected
+from tests.support.queue.nats_server import new_queue
+from tests.support.wait.eventually import eventually
 
 PROGRAMS = programs()
 YEAR_2020, HOUR = 1_577_836_800_000, 3_600_000

@@ -7,9 +7,9 @@ import pytest
 
 from apiserver.http.paths import UNITS
 from serverless.activator.workers.runtime_api import UnitsAPI
-from tests.support.eventually import eventually
-from tests.support.installation import Installation
-from tests.support.site import a_unit
+from tests.support.cluster.isolated_installation import a_unit
+from tests.support.cluster.running_product import Installation
+from tests.support.wait.eventually import eventually
 
 TEMPLATE = {
     "command": ["serve"],

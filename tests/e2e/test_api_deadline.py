@@ -9,12 +9,12 @@ import pytest
 from apiserver.http.paths import JOBS, UNITS
 from hack.local import ours
 from shared.v1alpha1 import names
-from tests.support.caller import Caller
-from tests.support.eventually import eventually
-from tests.support.installation import Installation, an_order, api_settings
-from tests.support.products import running
-from tests.support.quotas import effective_quota
-from tests.support.site import Site, a_unit
+from tests.support.builders.quotas import effective_quota
+from tests.support.cluster.isolated_installation import Site, a_unit
+from tests.support.cluster.product_processes import running
+from tests.support.cluster.running_product import Installation, an_order, api_settings
+from tests.support.http.api_client import Caller
+from tests.support.wait.eventually import eventually
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from apiserver.http.server import listening
 from apiserver.process import Process
 from shared.config.address import Address
 from shared.config.exitcode import ExitCode
-from tests.support.eventually import eventually
+from tests.support.wait.eventually import eventually
 
 
 class SlowApp:

@@ -4,9 +4,8 @@ import asyncio
 from typing import Any
 
 from apiserver.http.paths import POOLS, STOCK, UNITS
-from tests.support.caller import Caller
-from tests.support.eventually import eventually
-from tests.support.full_cluster import (
+from tests.support.builders.pods import a_pod
+from tests.support.cluster.full_cluster import (
     GPUS,
     IN_LINE,
     evictions,
@@ -14,8 +13,9 @@ from tests.support.full_cluster import (
     is_empty,
     waiting,
 )
-from tests.support.installation import Installation, an_order, new_name
-from tests.support.pods import a_pod
+from tests.support.cluster.running_product import Installation, an_order, new_name
+from tests.support.http.api_client import Caller
+from tests.support.wait.eventually import eventually
 
 CALLERS = 30
 

@@ -9,9 +9,9 @@ import pytest_asyncio
 from apiserver.http.paths import FUNCTIONS, UNITS, function
 from hack.cluster.controlplane import ControlPlane
 from shared.v1alpha1.wellknown import ON_DELETE, QUEUE_FINALIZER
-from tests.support.ingress import Ingress, new_ingress
-from tests.support.installation import new_name
-from tests.support.site import a_unit
+from tests.support.cluster.isolated_installation import a_unit
+from tests.support.cluster.running_product import new_name
+from tests.support.queue.invocation_api import Ingress, new_ingress
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from apiserver.http.server import KEEPALIVE
 from hack.cluster.controlplane import ControlPlane
 from tests.e2e.raw_http import JSON, PATIENCE, Answer, Wire
-from tests.support import log_lines
-from tests.support.eventually import eventually
-from tests.support.our_api import serving
-from tests.support.products import Running
-from tests.support.site import new_site
+from tests.support.checks import log_lines
+from tests.support.cluster.isolated_installation import new_site
+from tests.support.cluster.our_api import serving
+from tests.support.cluster.product_processes import Running
+from tests.support.wait.eventually import eventually
 
 UNITS = "/api/v1/gpu-units"
 LARGEST = 128 * 1024

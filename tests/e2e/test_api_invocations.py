@@ -22,9 +22,9 @@ from shared.invocation.limits import INLINE_BYTES, LEAST_INLINE_BYTES
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.record import Record
 from shared.invocation.state import FailureClass, State
-from tests.support.caller import Answer
-from tests.support.eventually import eventually
-from tests.support.ingress import Ingress, begin, new_ingress, succeeded_with
+from tests.support.http.api_client import Answer
+from tests.support.queue.invocation_api import Ingress, begin, new_ingress, succeeded_with
+from tests.support.wait.eventually import eventually
 
 COLOURS = ('{"n": 1, "colour": "blue"}', '{"n": 1, "colour": "red"}')
 

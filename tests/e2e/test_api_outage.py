@@ -9,14 +9,14 @@ import pytest
 from apiserver.http.paths import JOBS, POOLS, SPECS, STOCK, UNITS
 from hack.cluster.controlplane import ControlPlane
 from hack.local import ours
-from tests.support.caller import Answer, Caller
-from tests.support.eventually import eventually
-from tests.support.installation import new_name
-from tests.support.our_api import serving
-from tests.support.products import running
-from tests.support.proxied import kubeconfig_through
-from tests.support.site import Site
-from tests.support.tcp_proxy import TCPProxy
+from tests.support.cluster.isolated_installation import Site
+from tests.support.cluster.our_api import serving
+from tests.support.cluster.product_processes import running
+from tests.support.cluster.running_product import new_name
+from tests.support.faults.proxied_kubeconfig import kubeconfig_through
+from tests.support.faults.tcp_proxy import TCPProxy
+from tests.support.http.api_client import Answer, Caller
+from tests.support.wait.eventually import eventually
 
 HEALTH = "/api/v1/health"
 SEED = {"operationID": "o", "specName": "s", "memory": "1Gi", "replicas": 1}

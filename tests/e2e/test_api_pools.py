@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from apiserver.http.paths import JOBS, POOLS, STOCK, UNITS
-from tests.support.caller import Answer, Caller
-from tests.support.eventually import eventually
-from tests.support.installation import Installation, an_order, new_name
+from tests.support.cluster.running_product import Installation, an_order, new_name
+from tests.support.http.api_client import Answer, Caller
+from tests.support.wait.eventually import eventually
 
 
 def a_pool(**asked: Any) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from apiserver.http.paths import JOBS, POOLS, STOCK, UNITS
 from hack.local import ours
-from tests.support.caller import Caller
-from tests.support.eventually import eventually
-from tests.support.installation import Installation, an_order, api_settings, new_name
-from tests.support.products import running
+from tests.support.cluster.product_processes import running
+from tests.support.cluster.running_product import Installation, an_order, api_settings, new_name
+from tests.support.http.api_client import Caller
+from tests.support.wait.eventually import eventually
 
 TOGETHER = 20
 

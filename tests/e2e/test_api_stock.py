@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from apiserver.http.paths import JOBS, SPECS, STOCK, UNITS
-from tests.support import gpu_storages
-from tests.support.caller import Answer, Caller
-from tests.support.eventually import eventually
-from tests.support.installation import Installation, an_order, new_name
-from tests.support.our_api import serving
-from tests.support.quotas import effective_quota
-from tests.support.site import Site
+from tests.support.builders import gpu_storages
+from tests.support.builders.quotas import effective_quota
+from tests.support.cluster.isolated_installation import Site
+from tests.support.cluster.our_api import serving
+from tests.support.cluster.running_product import Installation, an_order, new_name
+from tests.support.http.api_client import Answer, Caller
+from tests.support.wait.eventually import eventually
 
 
 def a_seed(**asked: Any) -> dict[str, Any]:

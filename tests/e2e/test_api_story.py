@@ -9,10 +9,10 @@ import pytest
 
 from apiserver.http.paths import JOBS, POOLS, STOCK, UNITS
 from hack.cluster.controlplane import ControlPlane
-from tests.support.caller import Answer, Caller
-from tests.support.eventually import eventually
-from tests.support.installation import Installation, an_order, new_name
-from tests.support.products import admin_kubectl
+from tests.support.cluster.product_processes import admin_kubectl
+from tests.support.cluster.running_product import Installation, an_order, new_name
+from tests.support.http.api_client import Answer, Caller
+from tests.support.wait.eventually import eventually
 
 AsKubectl = Callable[..., Awaitable[str]]
 

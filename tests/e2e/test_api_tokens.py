@@ -9,8 +9,8 @@ import pytest
 from serverless.activator.workers.runtime_api import Answer, Unfinished, UnitsAPI
 from serverless.activator.workers.worker_spec import Order
 from tests.e2e.api_process import APIProcess, api_process
-from tests.support.browser import MISSING, PROGRAM, browsing
-from tests.support.eventually import eventually
+from tests.support.http.browser import MISSING, PROGRAM, browsing
+from tests.support.wait.eventually import eventually
 
 OLD, NEW = "the-old-token-of-a-tenant", "the-new-token-of-a-tenant"
 OPERATORS = "the-token-of-an-operator"

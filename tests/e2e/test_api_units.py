@@ -6,11 +6,11 @@ from urllib.parse import quote
 import pytest
 
 from apiserver.http.paths import JOBS, STOCK, UNITS
-from tests.support import gpu_storages
-from tests.support.caller import Caller
-from tests.support.eventually import eventually
-from tests.support.installation import Installation, an_order, new_name
-from tests.support.pods import relabelled
+from tests.support.builders import gpu_storages
+from tests.support.builders.pods import relabelled
+from tests.support.cluster.running_product import Installation, an_order, new_name
+from tests.support.http.api_client import Caller
+from tests.support.wait.eventually import eventually
 
 PORTS = {"ports": [{"name": "http", "port": 8888}, {"name": "ssh", "port": 22}]}
 

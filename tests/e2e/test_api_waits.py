@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from apiserver.http.paths import UNITS
-from tests.support.caller import PATIENCE_SECONDS, Caller
-from tests.support.eventually import eventually
-from tests.support.installation import Installation
-from tests.support.pods import relabelled
-from tests.support.simulated_units import pods_of
+from tests.support.builders.pods import relabelled
+from tests.support.builders.simulated_units import pods_of
+from tests.support.cluster.running_product import Installation
+from tests.support.http.api_client import PATIENCE_SECONDS, Caller
+from tests.support.wait.eventually import eventually
 
 # No caller of ours waits that long: whatever is answered was answered before.
 LIMIT_SECONDS = 300

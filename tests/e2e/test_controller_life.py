@@ -10,8 +10,8 @@ import pytest
 
 from hack.cluster.controlplane import ControlPlane
 from hack.local import ours
-from tests.support.http import get
-from tests.support.products import running
+from tests.support.cluster.product_processes import running
+from tests.support.http.get import get
 
 LONGEST_RUN_SECONDS = 60.0
 

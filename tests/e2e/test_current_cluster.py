@@ -8,10 +8,10 @@ import pytest
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.errors import ClusterError
 from hack.local import database, results
-from tests.support.eventually import eventually
-from tests.support.http import get
-from tests.support.local_system import LocalSystem
-from tests.support.products import admin_kubectl
+from tests.support.cluster.local_system import LocalSystem
+from tests.support.cluster.product_processes import admin_kubectl
+from tests.support.http.get import get
+from tests.support.wait.eventually import eventually
 
 OURS = {
     "activator",

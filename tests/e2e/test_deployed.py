@@ -23,12 +23,12 @@ from hack.local.home import ROOT
 from hack.local.identities import write_identity
 from serverless.credentials.secret import USERS
 from serverless.worker.metrics import WorkerMetrics
-from tests.support.caller import Caller
-from tests.support.eventually import eventually
-from tests.support.monitoring import Asked, asked_for, expressions, shown
-from tests.support.overlays import applied, rendered, shipped_settings
-from tests.support.products import Running, admin_kubectl, running
-from tests.support.shipped_queue import serving
+from tests.support.checks.monitoring_manifests import Asked, asked_for, expressions, shown
+from tests.support.cluster.overlays import applied, rendered, shipped_settings
+from tests.support.cluster.product_processes import Running, admin_kubectl, running
+from tests.support.http.api_client import Caller
+from tests.support.queue.overlay_nats import serving
+from tests.support.wait.eventually import eventually
 
 QUEUE_USERS = "/api/v1/namespaces/runtime-system/secrets/nats-users"
 FOLDER, QUEUE, API = "/etc/nats-users", "nats://nats:4222", "http://runtime-api:8080"

@@ -22,9 +22,9 @@ from hack.local.home import ROOT
 from shared.config.version import version
 from tests.runner.folder import marked
 from tests.runner.ports import new_port
-from tests.support.dockerfile import Instruction, Workshop, last, stages
-from tests.support.eventually import eventually
-from tests.support.http import get
+from tests.support.checks.dockerfile import Instruction, Workshop, last, stages
+from tests.support.http.get import get
+from tests.support.wait.eventually import eventually
 
 NOBODY = 65532
 DOCKERFILES = sorted(ROOT.glob("Dockerfile.*"))

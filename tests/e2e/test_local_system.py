@@ -15,9 +15,9 @@ import pytest
 from hack.cluster.ports import HOST
 from hack.local import database, results
 from hack.local.kubectl import Kubectl
-from tests.support.eventually import eventually
-from tests.support.http import get
-from tests.support.local_system import LocalSystem
+from tests.support.cluster.local_system import LocalSystem
+from tests.support.http.get import get
+from tests.support.wait.eventually import eventually
 
 PROCESSES = {
     "activator",

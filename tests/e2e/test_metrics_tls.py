@@ -12,7 +12,7 @@ from controller.runtime.process.probes import Probes
 from hack.cluster.certificates import Authority, Leaf, authority
 from shared.config.address import Address
 from shared.config.metrics_tls import MetricsTLSConfig, metrics_tls
-from tests.support.eventually import eventually
+from tests.support.wait.eventually import eventually
 
 HOST = "127.0.0.1"
 LEAF = Leaf("server", "metrics", addresses=(HOST,))

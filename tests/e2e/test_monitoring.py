@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from hack.local.home import ROOT
-from tests.support.monitoring import rule_groups
+from tests.support.checks.monitoring_manifests import rule_groups
 
 CASES = ROOT / "tests" / "e2e" / "alerts.yaml"
 

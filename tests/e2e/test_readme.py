@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hack.local.home import ROOT
-from tests.support.eventually import eventually
-from tests.support.local_system import LocalSystem
-from tests.support.shell import blocks, shell
+from tests.support.checks.documented_commands import blocks, shell
+from tests.support.cluster.local_system import LocalSystem
+from tests.support.wait.eventually import eventually
 
 DESCRIBE = '"$KUBECTL" describe gpuunit notebook -n runtime-instance'
 

@@ -16,15 +16,15 @@ import pytest
 from apiserver.http.paths import FUNCTIONS, INVOCATIONS
 from hack.local.home import ROOT
 from tests.runner.seeds import seeds
-from tests.support.caller import Caller
-from tests.support.eventually import eventually
-from tests.support.function_world import FunctionWorld, ignored
-from tests.support.invocations import is_over
-from tests.support.kills import Kills
-from tests.support.local_system import LocalSystem
-from tests.support.noting_function import NOTEBOOK, executions
-from tests.support.products import Running
-from tests.support.shell import blocks, shell
+from tests.support.checks.documented_commands import blocks, shell
+from tests.support.checks.invocation_checks import is_over
+from tests.support.cluster.local_system import LocalSystem
+from tests.support.cluster.product_processes import Running
+from tests.support.faults.random_kills import Kills
+from tests.support.http.api_client import Caller
+from tests.support.queue.function_harness import FunctionWorld, ignored
+from tests.support.queue.recording_function import NOTEBOOK, executions
+from tests.support.wait.eventually import eventually
 
 SECONDS = 240.0
 UNREACHABLE = (aiohttp.ClientError, TimeoutError, OSError)
@@ -62,7 +62,7 @@ async def a_noting_function(api: Caller, notebook: Path) -> str:
         "specName": "c1.1",
         "image": "local/noting",
         "template": {
-            "command": ["python", "-m", "tests.support.noting_function"],
+            "command": ["python", "-m", "tests.support.queue.recording_function"],
             "envs": [{"name": NOTEBOOK, "value": str(notebook)}],
         },
         "maxWorkers": 3,

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from tests.support.browser import MISSING, PROGRAM, Page, browsing
-from tests.support.caller import Caller
-from tests.support.eventually import eventually
-from tests.support.http import get
-from tests.support.ingress import nats_settings, queue_connected
-from tests.support.our_api import serving
-from tests.support.our_controller import controlled
-from tests.support.products import Running
-from tests.support.queue_server import new_queue
-from tests.support.site import Site
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site
+from tests.support.cluster.our_api import serving
+from tests.support.cluster.product_processes import Running
+from tests.support.http.api_client import Caller
+from tests.support.http.browser import MISSING, PROGRAM, Page, browsing
+from tests.support.http.get import get
+from tests.support.queue.invocation_api import nats_settings, queue_connected
+from tests.support.queue.nats_server import new_queue
+from tests.support.wait.eventually import eventually
 
 pytestmark = [
     pytest.mark.skipif(PROGRAM is None, reason=MISSING),

@@ -9,15 +9,15 @@ import pytest
 from apiserver.http.paths import STOCK, UNITS
 from hack.cluster.controlplane import ControlPlane
 from shared.v1alpha1.group import API_VERSION
-from tests.support.browser import MISSING, PROGRAM, Page, browsing
-from tests.support.caller import Caller
-from tests.support.eventually import eventually
-from tests.support.our_api import serving
-from tests.support.our_controller import controlled
-from tests.support.products import Running
-from tests.support.proxied import kubeconfig_through
-from tests.support.site import Site
-from tests.support.tcp_proxy import TCPProxy
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site
+from tests.support.cluster.our_api import serving
+from tests.support.cluster.product_processes import Running
+from tests.support.faults.proxied_kubeconfig import kubeconfig_through
+from tests.support.faults.tcp_proxy import TCPProxy
+from tests.support.http.api_client import Caller
+from tests.support.http.browser import MISSING, PROGRAM, Page, browsing
+from tests.support.wait.eventually import eventually
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason=MISSING)
 

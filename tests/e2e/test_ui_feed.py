@@ -9,14 +9,14 @@ import pytest
 
 from apiserver.dashboard.broadcaster import MOST_VIEWERS
 from hack.cluster.controlplane import ControlPlane
-from tests.support.caller import Caller
-from tests.support.event_stream import FEED, Event, viewing
-from tests.support.eventually import eventually
-from tests.support.our_api import serving
-from tests.support.products import Running
-from tests.support.proxied import kubeconfig_through
-from tests.support.site import Site, a_unit
-from tests.support.tcp_proxy import TCPProxy
+from tests.support.cluster.isolated_installation import Site, a_unit
+from tests.support.cluster.our_api import serving
+from tests.support.cluster.product_processes import Running
+from tests.support.faults.proxied_kubeconfig import kubeconfig_through
+from tests.support.faults.tcp_proxy import TCPProxy
+from tests.support.http.api_client import Caller
+from tests.support.http.event_stream import FEED, Event, viewing
+from tests.support.wait.eventually import eventually
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from apiserver.clock import SystemClock
 from apiserver.dashboard import handlers
 from apiserver.dashboard.broadcaster import Feed
 from apiserver.dashboard.snapshot import Sighting
-from tests.support.event_stream import FEED, viewing
-from tests.support.eventually import eventually
+from tests.support.http.event_stream import FEED, viewing
+from tests.support.wait.eventually import eventually
 from tests.unit.apiserver.dashboard.snapshot_objects import a_unit, because
 from tests.unit.apiserver.in_process_api import ALLOWANCE, application
 

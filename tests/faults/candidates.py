@@ -16,8 +16,8 @@ from hack.cluster.process import Command, Process
 from hack.local.home import ROOT
 from tests.faults.candidate import SEES
 from tests.faults.reigns import Reign, overlaps, reigns
-from tests.support.eventually import eventually
-from tests.support.tcp_proxy import TCPProxy
+from tests.support.faults.tcp_proxy import TCPProxy
+from tests.support.wait.eventually import eventually
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hack.cluster.queue import QueueServer
-from tests.support.queue_server import new_queue
+from tests.support.queue.nats_server import new_queue
 
 
 @pytest.fixture(scope="session")

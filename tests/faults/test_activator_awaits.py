@@ -27,13 +27,13 @@ from shared.invocation.streams import StreamLimits
 from shared.k8s.conditions import timestamp
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.function import Function, FunctionSpec
-from tests.support.clock_ahead import ClockAhead
-from tests.support.eventually import eventually
-from tests.support.every_wait import at_every_wait
-from tests.support.first_of import first_of
-from tests.support.function_world import FunctionWorld, new_world
-from tests.support.mortal_program import Moment, MortalProgram
-from tests.support.queue_server import new_queue
+from tests.support.clocks.shifted_clock import ClockAhead
+from tests.support.faults.crash_at_every_await import at_every_wait
+from tests.support.faults.crashing_program import Moment, MortalProgram
+from tests.support.queue.function_harness import FunctionWorld, new_world
+from tests.support.queue.nats_server import new_queue
+from tests.support.wait.eventually import eventually
+from tests.support.wait.first_of import first_of
 
 NAMES: Final = QueueNames()
 LATER: Final = ClockAhead(max(QUIET_MS, LAST_PASS_MS) / 1000 + 1)

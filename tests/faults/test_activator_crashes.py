@@ -4,15 +4,15 @@ from pathlib import Path
 from typing import Any
 
 from hack.cluster.controlplane import ControlPlane
-from tests.support.activator import activated, configuration, doomed_activator
-from tests.support.caller import Caller
-from tests.support.first_of import first_of
-from tests.support.functions import Functions, functions_of
-from tests.support.installation import Installation
-from tests.support.our_api import serving
-from tests.support.our_controller import controlled
-from tests.support.queue_server import new_queue
-from tests.support.site import new_site
+from tests.support.cluster.in_process_activator import activated, configuration, doomed_activator
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import new_site
+from tests.support.cluster.our_api import serving
+from tests.support.cluster.running_product import Installation
+from tests.support.http.api_client import Caller
+from tests.support.queue.functions_client import Functions, functions_of
+from tests.support.queue.nats_server import new_queue
+from tests.support.wait.first_of import first_of
 
 ENOUGH_WRITES = 16
 

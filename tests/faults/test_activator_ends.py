@@ -14,13 +14,13 @@ from shared.invocation.message import outcome_of
 from shared.invocation.state import State
 from shared.v1alpha1.names import queue_secret
 from shared.v1alpha1.wellknown import QUEUE_FINALIZER
-from tests.support.activator import activated, configuration, doomed_activator
-from tests.support.clock_ahead import ClockAhead
-from tests.support.first_of import first_of
-from tests.support.functions import NAMES, Functions, functions_of
-from tests.support.mortal import Mortal
-from tests.support.queue_server import new_queue
-from tests.support.site import new_site
+from tests.support.clocks.shifted_clock import ClockAhead
+from tests.support.cluster.in_process_activator import activated, configuration, doomed_activator
+from tests.support.cluster.isolated_installation import new_site
+from tests.support.faults.crashing_rest_client import Mortal
+from tests.support.queue.functions_client import NAMES, Functions, functions_of
+from tests.support.queue.nats_server import new_queue
+from tests.support.wait.first_of import first_of
 
 NO_API = "http://127.0.0.1:9"
 ENOUGH_WRITES = 20

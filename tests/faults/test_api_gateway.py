@@ -19,11 +19,11 @@ from apiserver.kube.port import (
 )
 from apiserver.kube.resources import GPU_UNITS
 from hack.cluster.controlplane import ControlPlane
-from tests.support.api_gateway import gateway_of
-from tests.support.eventually import eventually
-from tests.support.site import Site, a_unit
-from tests.support.tcp_proxy import TCPProxy
-from tests.support.virtual_clock import VirtualClock
+from tests.support.clocks.virtual_clock import VirtualClock
+from tests.support.cluster.isolated_installation import Site, a_unit
+from tests.support.cluster.kube_gateway import gateway_of
+from tests.support.faults.tcp_proxy import TCPProxy
+from tests.support.wait.eventually import eventually
 
 # For a machine on which many other things run.
 PATIENCE = 60.0

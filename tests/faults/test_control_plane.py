@@ -10,8 +10,8 @@ import pytest
 
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.process import Process
-from tests.support.eventually import eventually
-from tests.support.pods import a_pod
+from tests.support.builders.pods import a_pod
+from tests.support.wait.eventually import eventually
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 NODE_LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"

@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.support import played_api
-from tests.support.first_of import first_of
-from tests.support.full_cluster import fill, nobody_was_harmed, stock_units
-from tests.support.mortal import doomed
-from tests.support.our_controller import controlled
-from tests.support.played_api import Order, an_order
-from tests.support.site import Site
+from tests.support.builders import api_steps
+from tests.support.builders.api_steps import Order, an_order
+from tests.support.cluster.full_cluster import fill, nobody_was_harmed, stock_units
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site
+from tests.support.faults.crashing_rest_client import doomed
+from tests.support.wait.first_of import first_of
 
 ENOUGH_WRITES = 16
 
@@ -39,7 +39,7 @@ async def handed_over_in_spite_of_a_crash(
 ) -> str:
     """The call at which the controller died; empty if the hand-off needed fewer."""
     async with doomed(site, dies_at=dies_at, after_sending=after_sending) as mortal:
-        await played_api.place(site, order)
+        await api_steps.place(site, order)
         await first_of(site.unit_with(order.unit, "UnitReady"), mortal.died.wait())
     async with controlled(site):
         unit = await site.unit_with(order.unit, "UnitReady")

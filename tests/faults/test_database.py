@@ -6,8 +6,8 @@ import signal
 import psutil
 import pytest
 
-from tests.support.eventually import eventually
-from tests.support.postgres import MISSING, DatabaseServer, new_postgres, programs
+from tests.support.cluster.postgres import MISSING, DatabaseServer, new_postgres, programs
+from tests.support.wait.eventually import eventually
 
 BINARIES = programs()
 pytestmark = pytest.mark.skipif(BINARIES is None, reason=MISSING)

@@ -12,8 +12,8 @@ from apiserver.postgres.archive import PostgresArchive
 from controller.runtime.clock import SystemClock
 from hack.cluster.ports import HOST
 from serverless.resultstore.store import Store
-from tests.support.postgres import MISSING, new_postgres, programs
-from tests.support.tcp_proxy import TCPProxy
+from tests.support.cluster.postgres import MISSING, new_postgres, programs
+from tests.support.faults.tcp_proxy import TCPProxy
 
 PATIENCE: Final = 60.0
 BINARIES: Final = programs()

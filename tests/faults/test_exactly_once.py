@@ -13,17 +13,17 @@ from random import Random
 import pytest
 
 from apiserver.commands import CreateUnit, SeedStock
-from tests.support.callers import ask
-from tests.support.eventually import eventually
-from tests.support.faulty import Fault
-from tests.support.invariants import Answer, check, everybody_is_served
-from tests.support.plan import has_enough_for_all, plan_of
-from tests.support.real_world import RealWorld, real_world
-from tests.support.replicas import Replicas
-from tests.support.schedule import Schedule
-from tests.support.site import Site
-from tests.support.snapshot import rest_of
-from tests.support.struck import Ending, Struck
+from tests.support.checks.operation_invariants import Answer, check, everybody_is_served
+from tests.support.checks.operations_snapshot import rest_of
+from tests.support.cluster.api_replicas import Replicas
+from tests.support.cluster.isolated_installation import Site
+from tests.support.cluster.real_environment import RealWorld, real_world
+from tests.support.faults.fault_at_nth_call import Ending, Struck
+from tests.support.faults.faulty_gateway import Fault
+from tests.support.faults.retrying_callers import ask
+from tests.support.faults.schedule import Schedule
+from tests.support.faults.schedule_plan import has_enough_for_all, plan_of
+from tests.support.wait.eventually import eventually
 
 KILLS = (Fault.KILLED_BEFORE, Fault.KILLED_AFTER)
 FAULTS = tuple(fault for fault in Fault if fault not in (Fault.NONE, Fault.FULL, *KILLS))

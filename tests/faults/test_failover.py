@@ -15,18 +15,18 @@ from apiserver.http.paths import UNITS
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.readiness import answers, until
 from hack.local import ours
-from tests.support.api_gateway import ObserverClient, gateway_of
-from tests.support.eventually import eventually
-from tests.support.full_cluster import ready_units
-from tests.support.http import get
-from tests.support.installation import namespaces
-from tests.support.invariants import Answer, check, everybody_is_served
-from tests.support.overlays import rendered, shipped_settings
-from tests.support.products import Running, running
-from tests.support.real_world import RealWorld
-from tests.support.rotation import Rotation
-from tests.support.site import LONGEST_WATCHLESS_SECONDS, Site
-from tests.support.snapshot import rest_of
+from tests.support.checks.operation_invariants import Answer, check, everybody_is_served
+from tests.support.checks.operations_snapshot import rest_of
+from tests.support.cluster.full_cluster import ready_units
+from tests.support.cluster.isolated_installation import LONGEST_WATCHLESS_SECONDS, Site
+from tests.support.cluster.kube_gateway import ObserverClient, gateway_of
+from tests.support.cluster.overlays import rendered, shipped_settings
+from tests.support.cluster.product_processes import Running, running
+from tests.support.cluster.real_environment import RealWorld
+from tests.support.cluster.running_product import namespaces
+from tests.support.http.get import get
+from tests.support.http.load_balanced_client import Rotation
+from tests.support.wait.eventually import eventually
 
 SPEC = "g"
 BATCH = 6

@@ -22,11 +22,17 @@ from controller.runtime.key import ObjectKey
 from hack.cluster import kubeconfig
 from hack.cluster.admin import Admin
 from hack.cluster.controlplane import ControlPlane
-from tests.support.eventually import eventually
-from tests.support.library import CONFIG_MAPS, ConfigMap, a_config_map, client_of, informer_of
-from tests.support.notes import NOTES, a_note
-from tests.support.reflection import Replica, equal, keep_changing, running
-from tests.support.tcp_proxy import TCPProxy
+from tests.support.builders.config_maps import (
+    CONFIG_MAPS,
+    ConfigMap,
+    a_config_map,
+    client_of,
+    informer_of,
+)
+from tests.support.builders.note_resource import NOTES, a_note
+from tests.support.checks.informer_checks import Replica, equal, keep_changing, running
+from tests.support.faults.tcp_proxy import TCPProxy
+from tests.support.wait.eventually import eventually
 
 NAMES = [f"n{number}" for number in range(10)]
 

@@ -29,14 +29,14 @@ from shared.invocation.record import Record
 from shared.invocation.state import FINAL, State
 from shared.invocation.streams import StreamLimits
 from shared.v1alpha1.group import API_VERSION
-from tests.support.api_gateway import gateway_of
-from tests.support.faulty import Fault, Killed
-from tests.support.faulty_caller import FAULTS, FaultyCaller
-from tests.support.ingress import begin, connected, succeeded_with
-from tests.support.installation import new_name
-from tests.support.queue_server import new_queue
-from tests.support.site import Site, new_site
-from tests.support.struck import Strike
+from tests.support.cluster.isolated_installation import Site, new_site
+from tests.support.cluster.kube_gateway import gateway_of
+from tests.support.cluster.running_product import new_name
+from tests.support.faults.fault_at_nth_call import Strike
+from tests.support.faults.faulty_gateway import Fault, Killed
+from tests.support.faults.faulty_jetstream_requests import FAULTS, FaultyCaller
+from tests.support.queue.invocation_api import begin, connected, succeeded_with
+from tests.support.queue.nats_server import new_queue
 
 NAMES, DAY = QueueNames(), 24 * 3600.0
 LARGE = b"x" * 300_000

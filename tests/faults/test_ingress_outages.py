@@ -16,13 +16,13 @@ from apiserver.nats.port import Queue
 from hack.cluster.queue import QueueServer
 from shared.invocation.queue_names import record_key
 from shared.invocation.streams import StreamLimits
-from tests.support.caller import Answer, Caller
-from tests.support.eventually import eventually
-from tests.support.ingress import connected, nats_settings, queue_connected
-from tests.support.our_api import serving
-from tests.support.queue_server import new_queue
-from tests.support.site import Site
-from tests.support.tcp_proxy import TCPProxy
+from tests.support.cluster.isolated_installation import Site
+from tests.support.cluster.our_api import serving
+from tests.support.faults.tcp_proxy import TCPProxy
+from tests.support.http.api_client import Answer, Caller
+from tests.support.queue.invocation_api import connected, nats_settings, queue_connected
+from tests.support.queue.nats_server import new_queue
+from tests.support.wait.eventually import eventually
 
 NAME = "echo"
 LIMITS = StreamLimits(max_queued_messages=40)

@@ -20,13 +20,13 @@ from shared.invocation.message import call_of
 from shared.invocation.queue_names import consumer_of, ids_of, record_key
 from shared.invocation.state import State
 from shared.invocation.streams import consumer
-from tests.support.caller import Caller
-from tests.support.eventually import eventually
-from tests.support.function_world import FunctionWorld
-from tests.support.ingress import Ingress, new_ingress, queue_connected
-from tests.support.invocations import Seen, is_over, violations
-from tests.support.recording_framework import recording
-from tests.support.worker_life import a_worker
+from tests.support.checks.invocation_checks import Seen, is_over, violations
+from tests.support.http.api_client import Caller
+from tests.support.queue.function_harness import FunctionWorld
+from tests.support.queue.in_process_worker import a_worker
+from tests.support.queue.invocation_api import Ingress, new_ingress, queue_connected
+from tests.support.queue.recording_framework import recording
+from tests.support.wait.eventually import eventually
 
 INVOCATIONS = 40
 SEEDS = (20261116, 7)

@@ -19,8 +19,8 @@ from apiserver.nats.requests import Caller
 from shared.invocation import transition
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.record import Request
-from tests.support.ingress import connected
-from tests.support.queue_server import new_queue
+from tests.support.queue.invocation_api import connected
+from tests.support.queue.nats_server import new_queue
 
 NAMES = QueueNames()
 RECORD = transition.accepted(Request(), "uid", "hash", 1)

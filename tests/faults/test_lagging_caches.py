@@ -7,13 +7,13 @@ import pytest
 from controller.kinds import GPU_UNITS, NETWORK_POLICIES, REPLICA_SETS, SERVICES
 from controller.runtime.client.kind import Kind
 from shared.config.duration import Duration
-from tests.support import played_api
-from tests.support.eventually import eventually
-from tests.support.lagging_controller import lagging
-from tests.support.our_controller import controlled
-from tests.support.played_api import one_order
-from tests.support.simulated_units import PORTS, a_users_unit
-from tests.support.site import LONGEST_WATCHLESS_SECONDS, Site, ready_of
+from tests.support.builders import api_steps
+from tests.support.builders.api_steps import one_order
+from tests.support.builders.simulated_units import PORTS, a_users_unit
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import LONGEST_WATCHLESS_SECONDS, Site, ready_of
+from tests.support.faults.lagging_controller import lagging
+from tests.support.wait.eventually import eventually
 
 
 async def test_a_unit_whose_revision_is_heard_of_last_is_ready_all_the_same(site: Site) -> None:
@@ -48,12 +48,12 @@ async def test_the_record_of_a_unit_that_was_not_heard_of_yet_is_kept_for_it(sit
     async with controlled(site):
         order = await one_order(site)
     async with lagging(site, GPU_UNITS, operation_retention=Duration(0.001)) as controller:
-        await played_api.sweep_comes_by(site, order)
-        unit = await played_api.place(site, order)
+        await api_steps.sweep_comes_by(site, order)
+        unit = await api_steps.place(site, order)
         made = {"kind": "GPUUnit", "namespace": site.namespaces.instance, "name": order.unit}
         objects = [{**made, "uid": unit["metadata"]["uid"]}]
-        await played_api.close(site, order, {"phase": "Succeeded", "objects": objects})
-        await played_api.sweep_comes_by(site, order)
+        await api_steps.close(site, order, {"phase": "Succeeded", "objects": objects})
+        await api_steps.sweep_comes_by(site, order)
         controller.catch_up()
         started = await site.unit_with(order.unit, "UnitReady")
 

@@ -12,7 +12,7 @@ from controller.runtime.leader.rules import ElectionSettings
 from hack.cluster.controlplane import ControlPlane
 from tests.faults.candidates import Candidate, Candidates, electing
 from tests.faults.reigns import Reign, overlaps, reigns
-from tests.support.eventually import eventually
+from tests.support.wait.eventually import eventually
 
 # As short as a slow machine, on which a call may take a second and more, can hold it.
 SHORT = ElectionSettings("short", lease_seconds=5, renew_seconds=3.5, retry_seconds=0.5)

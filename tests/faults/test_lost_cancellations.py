@@ -8,9 +8,9 @@ from typing import Final
 import pytest
 
 from hack.cluster.queue import QueueServer
-from tests.support.desks import DESKS, Step
-from tests.support.eventually import eventually
-from tests.support.function_world import new_world
+from tests.support.queue.function_harness import new_world
+from tests.support.queue.nats_users import DESKS, Step
+from tests.support.wait.eventually import eventually
 
 PATIENCE: Final = 20.0
 

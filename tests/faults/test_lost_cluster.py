@@ -8,9 +8,9 @@ import pytest
 
 from hack.cluster.controlplane import ControlPlane
 from hack.local import ours
-from tests.support.eventually import eventually
-from tests.support.http import get
-from tests.support.products import Running, running
+from tests.support.cluster.product_processes import Running, running
+from tests.support.http.get import get
+from tests.support.wait.eventually import eventually
 
 # What the product promises: an answer at once, and the truth soon after the cluster is back.
 ANSWER_SECONDS = 1.0

@@ -11,13 +11,13 @@ import pytest
 
 from hack.cluster.controlplane import ControlPlane
 from hack.local import ours
-from tests.support.api_gateway import ObserverClient, gateway_of
-from tests.support.http_callers import HttpCallers
-from tests.support.invariants import check, everybody_is_served
-from tests.support.products import Running, running
-from tests.support.real_world import RealWorld
-from tests.support.site import Site
-from tests.support.snapshot import rest_of
+from tests.support.checks.operation_invariants import check, everybody_is_served
+from tests.support.checks.operations_snapshot import rest_of
+from tests.support.cluster.isolated_installation import Site
+from tests.support.cluster.kube_gateway import ObserverClient, gateway_of
+from tests.support.cluster.product_processes import Running, running
+from tests.support.cluster.real_environment import RealWorld
+from tests.support.http.retrying_http_callers import HttpCallers
 
 CALLERS = 30
 SPEC = "g"

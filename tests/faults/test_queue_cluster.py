@@ -10,9 +10,9 @@ from nats.js.errors import APIError, NoStreamResponseError
 
 from hack.cluster.controlplane import ControlPlane
 from serverless.credentials.secret import missing
-from tests.support.eventually import eventually
-from tests.support.overlays import rendered
-from tests.support.shipped_queue import serving
+from tests.support.cluster.overlays import rendered
+from tests.support.queue.overlay_nats import serving
+from tests.support.wait.eventually import eventually
 
 FOR_NOW = (APIError, NoStreamResponseError, nats.errors.Error, TimeoutError)
 

@@ -10,9 +10,9 @@ from nats.aio.client import Client
 
 from hack.cluster.queue import QueueServer
 from serverless.nats.cancellation import heeding_cancellation
-from tests.support.desks import DESKS
-from tests.support.eventually import eventually
-from tests.support.tcp_proxy import TCPProxy
+from tests.support.faults.tcp_proxy import TCPProxy
+from tests.support.queue.nats_users import DESKS
+from tests.support.wait.eventually import eventually
 
 PATIENCE: Final = 30.0
 MEBIBYTE: Final = b"x" * 1024 * 1024

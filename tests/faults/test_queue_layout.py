@@ -19,8 +19,8 @@ from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits, streams
-from tests.support.eventually import eventually
-from tests.support.queue_server import new_queue
+from tests.support.queue.nats_server import new_queue
+from tests.support.wait.eventually import eventually
 
 NAMES = QueueNames()
 BUCKETS = (f"KV_{NAMES.record_bucket}", f"KV_{NAMES.worker_bucket}")

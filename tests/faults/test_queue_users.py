@@ -11,8 +11,8 @@ import pytest
 from hack.cluster.queue import QueueServer
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits, consumer, streams
-from tests.support.queue_server import new_queue
-from tests.support.queue_users import QueueUser, connected_as
+from tests.support.queue.nats_connection import QueueUser, connected_as
+from tests.support.queue.nats_server import new_queue
 
 NAMES = QueueNames()
 # nats-py itself waits for half a second.

@@ -31,9 +31,15 @@ from shared.invocation.queue_names import QueueNames
 from shared.invocation.record import Body, Result
 from shared.invocation.state import State
 from shared.invocation.streams import StreamLimits, streams
-from tests.support.eventually import eventually
-from tests.support.postgres import MISSING, NOT_READY, DatabaseServer, new_postgres, programs
-from tests.support.queue_server import new_queue
+from tests.support.cluster.postgres import (
+    MISSING,
+    NOT_READY,
+    DatabaseServer,
+    new_postgres,
+    programs,
+)
+from tests.support.queue.nats_server import new_queue
+from tests.support.wait.eventually import eventually
 
 BINARIES = programs()
 NAMES = QueueNames()

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from hack.cluster.admin import RefusedError
-from tests.support.eventually import eventually
-from tests.support.first_of import first_of
-from tests.support.full_cluster import fill, nobody_was_harmed, nodes_of, users_units
-from tests.support.held_pods import HELD, go_on
-from tests.support.mortal import Mortal, doomed
-from tests.support.our_controller import controlled
-from tests.support.simulated_units import change, pods_of
-from tests.support.site import LONGEST_WATCHLESS_SECONDS, Site, ready_of
+from tests.support.builders.paused_pods import HELD, go_on
+from tests.support.builders.simulated_units import change, pods_of
+from tests.support.cluster.full_cluster import fill, nobody_was_harmed, nodes_of, users_units
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import LONGEST_WATCHLESS_SECONDS, Site, ready_of
+from tests.support.faults.crashing_rest_client import Mortal, doomed
+from tests.support.wait.eventually import eventually
+from tests.support.wait.first_of import first_of
 
 SLOW = {"sim.local/stop": "late", "sim.local/stop-for": HELD}
 Pod = dict[str, Any]

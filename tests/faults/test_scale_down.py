@@ -9,16 +9,16 @@ import pytest_asyncio
 from hack.cluster.controlplane import ControlPlane
 from hack.podrunner.runner import running_pods
 from shared.invocation.state import State
-from tests.support.activator import activated, configuration
-from tests.support.caller import Caller
-from tests.support.functions import functions_of
-from tests.support.held_function import HeldFunction, held_function
-from tests.support.ingress import nats_settings, queue_connected
-from tests.support.installation import Installation
-from tests.support.our_api import serving
-from tests.support.our_controller import controlled
-from tests.support.queue_server import new_queue
-from tests.support.site import new_site
+from tests.support.cluster.in_process_activator import activated, configuration
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import new_site
+from tests.support.cluster.our_api import serving
+from tests.support.cluster.running_product import Installation
+from tests.support.http.api_client import Caller
+from tests.support.queue.blocking_function import HeldFunction, held_function
+from tests.support.queue.functions_client import functions_of
+from tests.support.queue.invocation_api import nats_settings, queue_connected
+from tests.support.queue.nats_server import new_queue
 
 MakeFunction = Callable[..., Awaitable[HeldFunction]]
 

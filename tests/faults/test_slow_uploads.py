@@ -26,9 +26,9 @@ from shared.invocation.limits import INLINE_BYTES
 from shared.invocation.queue_names import record_key
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.function import Function, FunctionSpec
-from tests.support.ingress import connected
-from tests.support.queue_server import new_queue
-from tests.support.virtual_clock import VirtualClock
+from tests.support.clocks.virtual_clock import VirtualClock
+from tests.support.queue.invocation_api import connected
+from tests.support.queue.nats_server import new_queue
 
 DAY, HALF, LARGE = 24 * 3600.0, b"x" * (INLINE_BYTES // 2), b"x" * (INLINE_BYTES * 2)
 NAME, BUCKET = "echo", "OBJ_runtime-bodies-echo"

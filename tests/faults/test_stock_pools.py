@@ -10,15 +10,15 @@ import pytest
 from controller.kinds import GPU_UNITS, STOCK_POOLS
 from controller.runtime.client.client import Client
 from hack.cluster.controlplane import ControlPlane
-from tests.support.census import counting
-from tests.support.eventually import eventually
-from tests.support.failing_client import DeafClient, Moment, MortalClient
-from tests.support.lagging import LaggingSource
-from tests.support.library import client_of
-from tests.support.overtaken_client import OvertakenClient
-from tests.support.pool_keeper import PoolKeeper
-from tests.support.stock import Stock
-from tests.support.unit_player import playing_units
+from tests.support.builders.config_maps import client_of
+from tests.support.builders.stock_pool import Stock
+from tests.support.checks.unit_count_recorder import counting
+from tests.support.cluster.fake_unit_reconciler import playing_units
+from tests.support.cluster.stock_pool_controller import PoolKeeper
+from tests.support.faults.conflicting_write_client import OvertakenClient
+from tests.support.faults.crashing_clients import DeafClient, Moment, MortalClient
+from tests.support.faults.lagging_watch import LaggingSource
+from tests.support.wait.eventually import eventually
 
 
 @pytest.fixture

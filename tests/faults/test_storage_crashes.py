@@ -11,9 +11,7 @@ import pytest
 
 from hack.cluster.controlplane import ControlPlane
 from shared.v1alpha1.storage_lock import StorageLock
-from tests.support.eventually import eventually
-from tests.support.first_of import first_of
-from tests.support.gpu_storages import (
+from tests.support.builders.gpu_storages import (
     a_storage,
     create,
     delete_job,
@@ -25,10 +23,12 @@ from tests.support.gpu_storages import (
     storage,
     storage_with,
 )
-from tests.support.mortal import doomed
-from tests.support.our_controller import controlled
-from tests.support.simulated_units import a_users_unit, pods_of
-from tests.support.site import COLLECTION_SECONDS, Site, new_site
+from tests.support.builders.simulated_units import a_users_unit, pods_of
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import COLLECTION_SECONDS, Site, new_site
+from tests.support.faults.crashing_rest_client import doomed
+from tests.support.wait.eventually import eventually
+from tests.support.wait.first_of import first_of
 
 ENOUGH_WRITES = 40
 AT_ONCE = 6  # sites side by side: most of the time is spent in waiting

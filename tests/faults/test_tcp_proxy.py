@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.support.eventually import eventually
-from tests.support.tcp_proxy import TCPProxy
+from tests.support.faults.tcp_proxy import TCPProxy
+from tests.support.wait.eventually import eventually
 
 
 class Echo:

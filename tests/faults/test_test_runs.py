@@ -15,7 +15,7 @@ import pytest
 from hack.local.home import ROOT
 from tests.runner.folder import processes_of, runs_folder
 from tests.runner.ports import BLOCK, BLOCKS, new_port, new_ports, take_block
-from tests.support.eventually import eventually
+from tests.support.wait.eventually import eventually
 
 # Each test starts a process that outlives its parent, as the parts of a control plane do.
 WAITING = """

@@ -11,19 +11,19 @@ import pytest
 from hack.cluster.queue import QueueServer
 from serverless.worker.consume.puller import Puller
 from shared.invocation.state import State
-from tests.support.eventually import eventually
-from tests.support.every_wait import at_every_wait
-from tests.support.first_of import first_of
-from tests.support.function_world import (
+from tests.support.faults.crash_at_every_await import at_every_wait
+from tests.support.faults.crashing_program import Moment, MortalProgram
+from tests.support.queue.function_harness import (
     ACK_WAIT_SECONDS,
     UNHURRIED_SECONDS,
     FunctionWorld,
     new_world,
 )
-from tests.support.mortal_program import Moment, MortalProgram
-from tests.support.recording_framework import RecordingFramework, recording
-from tests.support.stories import STORIES
-from tests.support.worker_life import STEADY, Traits, a_worker
+from tests.support.queue.in_process_worker import STEADY, Traits, a_worker
+from tests.support.queue.invocation_scenarios import STORIES
+from tests.support.queue.recording_framework import RecordingFramework, recording
+from tests.support.wait.eventually import eventually
+from tests.support.wait.first_of import first_of
 
 INVOCATION: Final = Puller._run
 PATIENT: Final = 60.0

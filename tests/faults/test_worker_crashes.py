@@ -6,12 +6,12 @@ import pytest
 
 from hack.cluster.queue import QueueServer
 from shared.invocation.queue_names import QueueNames
-from tests.support.eventually import eventually
-from tests.support.faulty_queue import FAULTS, Fault, FaultyQueue, Killed
-from tests.support.function_world import ACK_WAIT_SECONDS, UNHURRIED_SECONDS, new_world
-from tests.support.recording_framework import recording
-from tests.support.stories import STORIES
-from tests.support.worker_life import STEADY, Traits, a_worker
+from tests.support.faults.faulty_worker_jetstream import FAULTS, Fault, FaultyQueue, Killed
+from tests.support.queue.function_harness import ACK_WAIT_SECONDS, UNHURRIED_SECONDS, new_world
+from tests.support.queue.in_process_worker import STEADY, Traits, a_worker
+from tests.support.queue.invocation_scenarios import STORIES
+from tests.support.queue.recording_framework import recording
+from tests.support.wait.eventually import eventually
 
 
 @pytest.mark.parametrize("story", STORIES)

@@ -15,13 +15,13 @@ from hack.cluster.queue import QueueServer
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.state import State
 from tests.runner.seeds import seeds
-from tests.support.eventually import eventually
-from tests.support.faulty_queue import Fault, FaultyQueue, Killed
-from tests.support.function_world import ACK_WAIT_SECONDS, FunctionWorld, new_world, runs
-from tests.support.recording_framework import RecordingFramework, recording
-from tests.support.skewed_clock import SkewedClock
-from tests.support.tcp_proxy import TCPProxy
-from tests.support.worker_life import STEADY, Traits, a_worker
+from tests.support.clocks.skewed_clock import SkewedClock
+from tests.support.faults.faulty_worker_jetstream import Fault, FaultyQueue, Killed
+from tests.support.faults.tcp_proxy import TCPProxy
+from tests.support.queue.function_harness import ACK_WAIT_SECONDS, FunctionWorld, new_world, runs
+from tests.support.queue.in_process_worker import STEADY, Traits, a_worker
+from tests.support.queue.recording_framework import RecordingFramework, recording
+from tests.support.wait.eventually import eventually
 
 T = TypeVar("T")
 

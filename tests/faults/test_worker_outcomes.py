@@ -17,12 +17,12 @@ from shared.invocation.limits import INLINE_BYTES
 from shared.invocation.record import Body
 from shared.invocation.state import State
 from shared.invocation.worker_report import WorkerReport
-from tests.support.eventually import eventually
-from tests.support.function_world import UNHURRIED_SECONDS, FunctionWorld, new_world, runs
-from tests.support.invocations import Seen
-from tests.support.recording_framework import RecordingFramework, recording
-from tests.support.rude_framework import rude
-from tests.support.worker_life import STEADY, Traits, a_worker
+from tests.support.checks.invocation_checks import Seen
+from tests.support.queue.function_harness import UNHURRIED_SECONDS, FunctionWorld, new_world, runs
+from tests.support.queue.in_process_worker import STEADY, Traits, a_worker
+from tests.support.queue.misbehaving_framework import rude
+from tests.support.queue.recording_framework import RecordingFramework, recording
+from tests.support.wait.eventually import eventually
 
 T = TypeVar("T")
 

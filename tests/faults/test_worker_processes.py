@@ -18,10 +18,10 @@ from shared.invocation.record import Body
 from shared.invocation.state import State
 from tests.runner.folder import marked
 from tests.runner.seeds import seeds
-from tests.support.eventually import eventually
-from tests.support.function_world import UNHURRIED_SECONDS, FunctionWorld, new_world, runs
-from tests.support.http import get
-from tests.support.worker_process import worker_process
+from tests.support.http.get import get
+from tests.support.queue.function_harness import UNHURRIED_SECONDS, FunctionWorld, new_world, runs
+from tests.support.queue.worker_process import worker_process
+from tests.support.wait.eventually import eventually
 
 T = TypeVar("T")
 

@@ -9,11 +9,11 @@ from hack.cluster.queue import QueueServer
 from serverless.activator.auth.worker_credentials import WorkerUser
 from serverless.nats.credentials import Access
 from shared.invocation.state import State
-from tests.support.eventually import eventually
-from tests.support.function_world import UNHURRIED_SECONDS, FunctionWorld, new_world, runs
-from tests.support.recording_framework import RecordingFramework, recording
-from tests.support.worker_door import admitted
-from tests.support.worker_life import Traits, a_worker
+from tests.support.queue.auth_callout_server import admitted
+from tests.support.queue.function_harness import UNHURRIED_SECONDS, FunctionWorld, new_world, runs
+from tests.support.queue.in_process_worker import Traits, a_worker
+from tests.support.queue.recording_framework import RecordingFramework, recording
+from tests.support.wait.eventually import eventually
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from apiserver.http.paths import STOCK, STORAGES, UNITS
-from tests.support.caller import Caller
-from tests.support.eventually import eventually
+from tests.support.http.api_client import Caller
+from tests.support.wait.eventually import eventually
 
 pytestmark = pytest.mark.timeout(1800)
 

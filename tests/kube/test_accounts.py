@@ -12,10 +12,10 @@ from hack.cluster.controlplane import ControlPlane
 from hack.local import ours
 from shared.k8s.rbac import Rule
 from shared.v1alpha1.group import GROUP
-from tests.support.access_review import is_allowed
-from tests.support.eventually import eventually
-from tests.support.http import get
-from tests.support.products import install, running
+from tests.support.checks.access_review import is_allowed
+from tests.support.cluster.product_processes import install, running
+from tests.support.http.get import get
+from tests.support.wait.eventually import eventually
 
 ACCOUNTS = "/api/v1/namespaces/runtime-system/serviceaccounts"
 RBAC = "rbac.authorization.k8s.io"

@@ -23,8 +23,8 @@ from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection
 from shared.invocation.queue_names import QueueNames, consumer_of
 from shared.invocation.streams import StreamLimits, body_bucket, consumer, streams
-from tests.support.eventually import eventually
-from tests.support.queue_server import new_queue
+from tests.support.queue.nats_server import new_queue
+from tests.support.wait.eventually import eventually
 
 NAMES = QueueNames()
 MINE, OTHER = WorkerUser("mine", "uid-1"), WorkerUser("other", "uid-2")

@@ -7,11 +7,11 @@ from prometheus_client import CollectorRegistry
 from shared.invocation import transition
 from shared.invocation.record import Result
 from shared.invocation.state import State
-from tests.support.activator import activated, configuration
-from tests.support.eventually import eventually
-from tests.support.functions import functions_of
-from tests.support.queue_server import new_queue
-from tests.support.site import Site
+from tests.support.cluster.in_process_activator import activated, configuration
+from tests.support.cluster.isolated_installation import Site
+from tests.support.queue.functions_client import functions_of
+from tests.support.queue.nats_server import new_queue
+from tests.support.wait.eventually import eventually
 
 NOWHERE = "http://127.0.0.1:1"
 

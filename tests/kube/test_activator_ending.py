@@ -7,11 +7,11 @@ from shared.invocation import transition
 from shared.invocation.record import Result
 from shared.invocation.state import FailureClass, State
 from shared.v1alpha1.wellknown import ON_DELETE, QUEUE_FINALIZER
-from tests.support.activator import activated, configuration
-from tests.support.eventually import eventually
-from tests.support.functions import NAMES, Functions, functions_of, now_ms
-from tests.support.queue_server import new_queue
-from tests.support.site import Site, new_site
+from tests.support.cluster.in_process_activator import activated, configuration
+from tests.support.cluster.isolated_installation import Site, new_site
+from tests.support.queue.functions_client import NAMES, Functions, functions_of, now_ms
+from tests.support.queue.nats_server import new_queue
+from tests.support.wait.eventually import eventually
 
 NO_API = "http://127.0.0.1:9"
 ODD = b"?" * 900_000  # the queue takes it, but no letter that holds all of it

@@ -10,17 +10,17 @@ from hack.cluster.controlplane import ControlPlane
 from hack.podrunner.runner import running_pods
 from serverless.activator.scaling.observed_worker import LOST_MS
 from shared.invocation.state import State
-from tests.support.activator import activated, configuration
-from tests.support.clock_ahead import ClockAhead
-from tests.support.eventually import eventually
-from tests.support.functions import Functions, functions_of
-from tests.support.installation import new_name
-from tests.support.nodes import cordoned_node, lost_node
-from tests.support.our_api import serving
-from tests.support.our_controller import controlled
-from tests.support.queue_server import new_queue
-from tests.support.simulated_units import pods_of, restarts_of
-from tests.support.site import Site, a_unit, new_site, ready_of
+from tests.support.builders.simulated_units import pods_of, restarts_of
+from tests.support.clocks.shifted_clock import ClockAhead
+from tests.support.cluster.in_process_activator import activated, configuration
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site, a_unit, new_site, ready_of
+from tests.support.cluster.node_outages import cordoned_node, lost_node
+from tests.support.cluster.our_api import serving
+from tests.support.cluster.running_product import new_name
+from tests.support.queue.functions_client import Functions, functions_of
+from tests.support.queue.nats_server import new_queue
+from tests.support.wait.eventually import eventually
 
 NO_MODEL = ["python", "-c", "import sys; print('no model', file=sys.stderr); sys.exit(3)"]
 SECONDS = 120.0

@@ -8,16 +8,16 @@ import pytest
 
 from apiserver.http.paths import UNITS
 from hack.cluster.controlplane import ControlPlane
-from tests.support import events
-from tests.support.activator import activated, configuration
-from tests.support.caller import Caller
-from tests.support.eventually import eventually
-from tests.support.functions import Functions, functions_of
-from tests.support.installation import Installation, an_order, new_name
-from tests.support.our_api import serving
-from tests.support.our_controller import controlled
-from tests.support.queue_server import new_queue
-from tests.support.site import new_site
+from tests.support.checks import event_notes
+from tests.support.cluster.in_process_activator import activated, configuration
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import new_site
+from tests.support.cluster.our_api import serving
+from tests.support.cluster.running_product import Installation, an_order, new_name
+from tests.support.http.api_client import Caller
+from tests.support.queue.functions_client import Functions, functions_of
+from tests.support.queue.nats_server import new_queue
+from tests.support.wait.eventually import eventually
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ async def test_workers_follow_the_queue_from_none_to_all_and_back(
 async def told(functions: Functions, reason: str) -> set[str]:
     """What Events of that reason say, without why."""
     site = functions.site
-    notes = await events.told(site.admin, site.namespaces.instance, reason)
+    notes = await event_notes.told(site.admin, site.namespaces.instance, reason)
     return {note.partition(":")[0] for note in notes}
 
 

@@ -31,14 +31,20 @@ from shared.invocation import transition
 from shared.invocation.record import Body, Request, Result, encode
 from shared.invocation.state import FailureClass, State
 from shared.invocation.streams import StreamLimits, streams
-from tests.support.clock_ahead import ClockAhead
-from tests.support.first_of import first_of
-from tests.support.functions import NAMES, PATIENCE_SECONDS, Functions, functions_of, now_ms
-from tests.support.library import client_of
-from tests.support.loops import following
-from tests.support.mortal_program import Moment, MortalProgram, mortality
-from tests.support.queue_server import new_queue
-from tests.support.site import Site, new_site
+from tests.support.builders.config_maps import client_of
+from tests.support.clocks.shifted_clock import ClockAhead
+from tests.support.cluster.control_loops import following
+from tests.support.cluster.isolated_installation import Site, new_site
+from tests.support.faults.crashing_program import Moment, MortalProgram, mortality
+from tests.support.queue.functions_client import (
+    NAMES,
+    PATIENCE_SECONDS,
+    Functions,
+    functions_of,
+    now_ms,
+)
+from tests.support.queue.nats_server import new_queue
+from tests.support.wait.first_of import first_of
 
 # What has just been written has been quiet for long enough.
 LATER = ClockAhead(31)

@@ -31,9 +31,9 @@ from apiserver.kube.resources import GPU_UNITS, OPERATIONS, STOCK_POOLS, Resourc
 from hack.cluster.admin import Admin
 from hack.cluster.controlplane import ControlPlane
 from shared.v1alpha1.gpuunit import GPUUnit
-from tests.support.api_gateway import gateway_of
-from tests.support.eventually import eventually
-from tests.support.site import Site, a_unit
+from tests.support.cluster.isolated_installation import Site, a_unit
+from tests.support.cluster.kube_gateway import gateway_of
+from tests.support.wait.eventually import eventually
 
 HOSTILE = [
     "",

@@ -8,11 +8,11 @@ from functools import partial
 import pytest
 
 from hack.cluster.admin import Admin
-from tests.support.deployments import is_at_rest
-from tests.support.eventually import eventually
-from tests.support.gpu_storages import a_storage, create
-from tests.support.our_controller import controlled
-from tests.support.site import Site, a_unit
+from tests.support.builders.gpu_storages import a_storage, create
+from tests.support.checks.deployment_status import is_at_rest
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site, a_unit
+from tests.support.wait.eventually import eventually
 
 UNITS = 100
 STORAGES = 20

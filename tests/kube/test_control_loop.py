@@ -20,9 +20,15 @@ from controller.runtime.loop.triggers import itself
 from controller.runtime.queue.ratelimit import ExponentialBackoff
 from controller.runtime.queue.workqueue import WorkQueue
 from hack.cluster.controlplane import ControlPlane
-from tests.support.eventually import eventually
-from tests.support.library import CONFIG_MAPS, ConfigMap, a_config_map, client_of, informer_of
-from tests.support.reflection import running
+from tests.support.builders.config_maps import (
+    CONFIG_MAPS,
+    ConfigMap,
+    a_config_map,
+    client_of,
+    informer_of,
+)
+from tests.support.checks.informer_checks import running
+from tests.support.wait.eventually import eventually
 
 Reconcile = Callable[[ObjectKey], Awaitable[None]]
 

@@ -21,9 +21,9 @@ from shared.v1alpha1.group import API_VERSION, GROUP
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.stockpool import StockPool
 from shared.v1alpha1.wellknown import SOURCE_STOCK_NAME
-from tests.support.eventually import eventually
-from tests.support.pods import condition
-from tests.support.products import admin_kubectl, known_kinds
+from tests.support.builders.pods import condition
+from tests.support.cluster.product_processes import admin_kubectl, known_kinds
+from tests.support.wait.eventually import eventually
 
 AsKubectl = Callable[..., Awaitable[str]]
 

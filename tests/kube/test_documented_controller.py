@@ -13,9 +13,9 @@ import pytest
 from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
 from hack.local.home import ROOT
-from tests.support import library, notes
-from tests.support.eventually import eventually
-from tests.support.notes import a_note
+from tests.support.builders import config_maps, note_resource
+from tests.support.builders.note_resource import a_note
+from tests.support.wait.eventually import eventually
 
 Run = Callable[[str, str, asyncio.Event], Coroutine[Any, Any, None]]
 
@@ -24,7 +24,7 @@ Run = Callable[[str, str, asyncio.Event], Coroutine[Any, Any, None]]
 def documented(monkeypatch: pytest.MonkeyPatch) -> Run:
     """`run` of the documented block, whose models are those of the tests."""
     models = ModuleType("models")
-    vars(models).update(vars(library) | vars(notes))
+    vars(models).update(vars(config_maps) | vars(note_resource))
     monkeypatch.setitem(sys.modules, "models", models)
     text = (ROOT / "docs" / "controller-library.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

@@ -20,8 +20,8 @@ from controller.runtime.events.series import Reference
 from controller.runtime.key import ObjectKey
 from hack.cluster.admin import Admin
 from hack.cluster.controlplane import ControlPlane
-from tests.support.eventually import eventually
-from tests.support.library import client_of
+from tests.support.builders.config_maps import client_of
+from tests.support.wait.eventually import eventually
 
 
 class Plain(msgspec.Struct, frozen=True, kw_only=True):

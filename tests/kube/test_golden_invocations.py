@@ -18,16 +18,16 @@ from serverless.activator.sweep.decision import QUIET_MS
 from shared.invocation.message import call_of, decode_call
 from shared.invocation.record import Record
 from shared.invocation.state import State
-from tests.support.activator import activated, configuration
-from tests.support.clock_ahead import ClockAhead
-from tests.support.eventually import eventually
-from tests.support.function_world import FunctionWorld
-from tests.support.functions import Functions, a_function, functions_of
-from tests.support.invocations import Execution
-from tests.support.queue_server import new_queue
-from tests.support.recording_framework import recording
-from tests.support.site import new_site
-from tests.support.worker_life import USUAL, a_worker
+from tests.support.checks.invocation_checks import Execution
+from tests.support.clocks.shifted_clock import ClockAhead
+from tests.support.cluster.in_process_activator import activated, configuration
+from tests.support.cluster.isolated_installation import new_site
+from tests.support.queue.function_harness import FunctionWorld
+from tests.support.queue.functions_client import Functions, a_function, functions_of
+from tests.support.queue.in_process_worker import USUAL, a_worker
+from tests.support.queue.nats_server import new_queue
+from tests.support.queue.recording_framework import recording
+from tests.support.wait.eventually import eventually
 from tests.unit.golden.data import cases_by_name
 
 NO_API: Final = "http://127.0.0.1:1"

@@ -23,14 +23,14 @@ from apiserver.wiring import UseCases
 from controller.runtime.subset import covers
 from shared.v1alpha1.phases import OperationPhase
 from shared.v1alpha1.wellknown import ADMITTED, OPERATION_ID
-from tests.support.api_gateway import gateway_of
-from tests.support.caller import Caller
-from tests.support.eventually import eventually
-from tests.support.golden_site import GoldenSite
-from tests.support.installation import namespaces
-from tests.support.our_api import serving
-from tests.support.our_controller import controlled
-from tests.support.site import LONGEST_WATCHLESS_SECONDS, Site
+from tests.support.cluster.golden_installation import GoldenSite
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import LONGEST_WATCHLESS_SECONDS, Site
+from tests.support.cluster.kube_gateway import gateway_of
+from tests.support.cluster.our_api import serving
+from tests.support.cluster.running_product import namespaces
+from tests.support.http.api_client import Caller
+from tests.support.wait.eventually import eventually
 from tests.unit.golden.data import Case, cases_by_name
 from tests.unit.golden.recorded_api import CONFIGURATION
 

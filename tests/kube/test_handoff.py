@@ -8,9 +8,12 @@ import pytest
 
 from shared.config.duration import Duration
 from shared.v1alpha1.wellknown import CLAIM_OPERATION
-from tests.support import played_api
-from tests.support.eventually import eventually
-from tests.support.full_cluster import (
+from tests.support.builders import api_steps
+from tests.support.builders.api_steps import Order, an_order, one_order
+from tests.support.builders.gpu_storages import a_storage, create
+from tests.support.builders.paused_pods import HELD, go_on
+from tests.support.builders.simulated_units import unit_saying
+from tests.support.cluster.full_cluster import (
     fill,
     nobody_was_harmed,
     nodes_of,
@@ -18,13 +21,10 @@ from tests.support.full_cluster import (
     ready_units,
     stock_units,
 )
-from tests.support.gpu_storages import a_storage, create
-from tests.support.held_pods import HELD, go_on
-from tests.support.nodes import lost_node
-from tests.support.our_controller import controlled
-from tests.support.played_api import Order, an_order, one_order
-from tests.support.simulated_units import unit_saying
-from tests.support.site import Site, ready_of
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site, ready_of
+from tests.support.cluster.node_outages import lost_node
+from tests.support.wait.eventually import eventually
 
 HANDOFFS = 30
 SLOW = {"sim.local/stop": "late", "sim.local/stop-for": HELD}
@@ -44,7 +44,7 @@ async def test_thirty_units_get_the_gpus_that_they_claimed(site: Site) -> None:
         stock = await fill(site, stock_units(), namespace=site.namespaces.stock)
         orders = [an_order(f"u{number}", each) for number, each in enumerate(stock[:HANDOFFS])]
 
-        await asyncio.gather(*(played_api.place(site, order) for order in orders))
+        await asyncio.gather(*(api_steps.place(site, order) for order in orders))
 
         await all_handed_over(site, orders)
         await nobody_was_harmed(site)
@@ -55,7 +55,7 @@ async def test_a_place_that_is_freed_late_is_kept_all_the_same(site: Site) -> No
         stock = await fill(site, stock_units(SLOW), namespace=site.namespaces.stock)
         orders = [an_order(f"u{number}", each) for number, each in enumerate(stock[:8])]
 
-        await asyncio.gather(*(played_api.place(site, order) for order in orders))
+        await asyncio.gather(*(api_steps.place(site, order) for order in orders))
 
         await eventually(
             lambda: site.unit(orders[0].unit),
@@ -76,7 +76,7 @@ async def test_a_unit_that_asks_for_more_than_its_stock_gets_the_gpu_all_the_sam
         stock = await fill(site, stock_units(SLOW), namespace=site.namespaces.stock)
         orders = [an_order(f"u{number}", each) for number, each in enumerate(stock[:4])]
 
-        await asyncio.gather(*(played_api.place(site, order) for order in orders))
+        await asyncio.gather(*(api_steps.place(site, order) for order in orders))
 
         kept = {order.unit: order.stock["status"]["nodeName"] for order in orders}
         await eventually(lambda: nominations(site), lambda found: found == kept)
@@ -90,7 +90,7 @@ async def test_a_place_is_not_promised_for_longer_than_its_node_can_be_used(site
     async with controlled(site):
         stock = await fill(site, stock_units(SLOW), namespace=site.namespaces.stock)
         order = an_order("mine", stock[0])
-        await played_api.place(site, order)
+        await api_steps.place(site, order)
         await unit_saying(site, "mine", "is being freed")
 
         async with lost_node(site.admin, stock[0]["status"]["nodeName"]):
@@ -107,7 +107,7 @@ async def test_a_unit_that_does_not_fit_where_its_stock_was_has_the_schedulers_w
 ) -> None:
     async with controlled(site):
         order = await one_order(site)
-        await played_api.place(site, order, memory="900Ti")
+        await api_steps.place(site, order, memory="900Ti")
         await site.gone("gpuunits", order.stock_name, namespace=site.namespaces.stock)
         unit = await unit_saying(site, order.unit, "Insufficient memory")
         kept = await nominations(site)
@@ -135,9 +135,9 @@ async def released(site: Site, order: Order) -> dict[str, Any]:
 async def test_the_record_is_closed_with_the_unit_that_was_admitted(site: Site) -> None:
     async with controlled(site):
         order = await one_order(site)
-        unit = await played_api.place(site, order)
+        unit = await api_steps.place(site, order)
         await site.unit_with(order.unit, "UnitReady")
-        record = await played_api.recorded(site, order)
+        record = await api_steps.recorded(site, order)
 
     assert record["status"]["phase"] == "Succeeded"
     assert [made["uid"] for made in record["status"]["objects"]] == [unit["metadata"]["uid"]]
@@ -147,8 +147,8 @@ async def test_the_record_is_closed_with_the_unit_that_was_admitted(site: Site) 
 async def test_a_unit_without_a_record_is_a_stray(site: Site) -> None:
     async with controlled(site):
         order = await one_order(site)
-        await played_api.claim(site, order)
-        await site.create("gpuunits", played_api.the_unit(order))
+        await api_steps.claim(site, order)
+        await site.create("gpuunits", api_steps.the_unit(order))
 
         await site.gone("gpuunits", order.unit)
         await released(site, order)
@@ -179,10 +179,10 @@ async def test_a_unit_that_the_record_does_not_hold_is_a_stray_and_its_stock_is_
 ) -> None:
     async with controlled(site):
         order = await one_order(site)
-        await played_api.record(site, order, **spec)
-        await played_api.close(site, order, status)
-        await played_api.claim(site, order)
-        await site.create("gpuunits", played_api.the_unit(order))
+        await api_steps.record(site, order, **spec)
+        await api_steps.close(site, order, status)
+        await api_steps.claim(site, order)
+        await site.create("gpuunits", api_steps.the_unit(order))
 
         await site.gone("gpuunits", order.unit)
         await released(site, order)
@@ -192,9 +192,9 @@ async def test_a_unit_that_is_deleted_before_it_starts_gives_its_stock_back(site
     order = None
     async with controlled(site):
         order = await one_order(site)
-    await played_api.place(site, order)
+    await api_steps.place(site, order)
     await site.admin.delete(site.path("gpuunits", order.unit))
-    await played_api.close(
+    await api_steps.close(
         site,
         order,
         {
@@ -219,7 +219,7 @@ async def test_a_unit_whose_stock_was_taken_away_says_so(site: Site) -> None:
     order = None
     async with controlled(site):
         order = await one_order(site)
-    await played_api.place(site, order)
+    await api_steps.place(site, order)
     path = site.path("gpuunits", order.stock_name, namespace=site.namespaces.stock)
     await site.admin.delete(path)
     async with controlled(site):
@@ -235,9 +235,9 @@ async def test_the_stock_of_a_unit_that_waits_for_longer_than_records_are_kept_s
     mounts = [{"name": "models", "mountPath": "/models"}]
     async with controlled(site, operation_retention=Duration(0.5)):
         order = await one_order(site)
-        await played_api.place(site, order, storageMounts=mounts)
+        await api_steps.place(site, order, storageMounts=mounts)
         await site.unit_with(order.unit, "StorageNotReady")
-        await played_api.sweep_comes_by(site, order)
+        await api_steps.sweep_comes_by(site, order)
         waiting = await site.stock(order.stock_name)
         await create(site, a_storage("models"))
         unit = await site.unit_with(order.unit, "UnitReady")

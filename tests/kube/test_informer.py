@@ -20,16 +20,16 @@ from controller.runtime.events.undecodable import by_event
 from controller.runtime.key import ObjectKey
 from hack.cluster.admin import Admin
 from hack.cluster.controlplane import ControlPlane
-from tests.support.eventually import eventually
-from tests.support.library import (
+from tests.support.builders.config_maps import (
     CONFIG_MAPS,
     ConfigMap,
     a_config_map,
     client_of,
     informer_of,
 )
-from tests.support.notes import NOTES, Note, a_note
-from tests.support.reflection import Replica, equal, running
+from tests.support.builders.note_resource import NOTES, Note, a_note
+from tests.support.checks.informer_checks import Replica, equal, running
+from tests.support.wait.eventually import eventually
 
 MODES = pytest.mark.parametrize(
     "scope", [{}, {"page": 2}, {"streaming": True}], ids=["whole list", "pages", "streaming list"]

@@ -9,14 +9,14 @@ import yaml
 
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.errors import ClusterError
-from tests.support.eventually import eventually
-from tests.support.gpu_storages import a_storage, create, fill_at_last, storage
-from tests.support.held_pods import HELD
-from tests.support.our_controller import controlled
-from tests.support.products import admin_kubectl
-from tests.support.samples import SAMPLES, sample
-from tests.support.simulated_units import PORTS, a_users_unit, change, simulated
-from tests.support.site import Site, a_unit, ready_of
+from tests.support.builders.gpu_storages import a_storage, create, fill_at_last, storage
+from tests.support.builders.paused_pods import HELD
+from tests.support.builders.samples import SAMPLES, sample
+from tests.support.builders.simulated_units import PORTS, a_users_unit, change, simulated
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site, a_unit, ready_of
+from tests.support.cluster.product_processes import admin_kubectl
+from tests.support.wait.eventually import eventually
 
 AsKubectl = Callable[..., Awaitable[str]]
 

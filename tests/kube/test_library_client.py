@@ -17,7 +17,7 @@ from controller.runtime.errors import (
 )
 from controller.runtime.key import ObjectKey
 from hack.cluster.controlplane import ControlPlane
-from tests.support.library import CONFIG_MAPS, ConfigMap, a_config_map, client_of
+from tests.support.builders.config_maps import CONFIG_MAPS, ConfigMap, a_config_map, client_of
 
 MISSING_KIND = Kind("nowhere.example", "v1", "things", "Thing", ConfigMap)
 SERVICE_ACCOUNTS = Kind("", "v1", "serviceaccounts", "ServiceAccount", ConfigMap)

@@ -15,7 +15,7 @@ from tests.model.client import ModelClient
 from tests.model.script import Player, Step, script_of
 from tests.model.server import ModelServer
 from tests.model.turnstile import Turnstile
-from tests.support.api_gateway import gateway_of
+from tests.support.cluster.kube_gateway import gateway_of
 
 SCRIPTS = 8
 STEPS = 100

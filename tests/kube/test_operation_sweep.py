@@ -26,9 +26,9 @@ from shared.k8s.conditions import timestamp
 from shared.v1alpha1.names import label_hash
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.wellknown import CLAIM_OPERATION, LISTED, OPERATION_ID, OPERATION_LABEL
-from tests.support.eventually import eventually
-from tests.support.library import client_of
-from tests.support.loops import running
+from tests.support.builders.config_maps import client_of
+from tests.support.cluster.control_loops import running
+from tests.support.wait.eventually import eventually
 
 DAY = 86400.0
 

@@ -20,7 +20,7 @@ from serverless.activator.config import Config as ActivatorConfig
 from serverless.resultstore.config import Config as ResultStoreConfig
 from shared.config import loader
 from shared.config.version import version
-from tests.support.overlays import (
+from tests.support.cluster.overlays import (
     OVERLAYS,
     applied,
     folder,
@@ -28,7 +28,7 @@ from tests.support.overlays import (
     rendered,
     shipped_settings,
 )
-from tests.support.products import admin_kubectl
+from tests.support.cluster.product_processes import admin_kubectl
 
 CONFIGS: dict[str, type[msgspec.Struct]] = {
     "activator": ActivatorConfig,

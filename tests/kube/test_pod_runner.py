@@ -12,9 +12,9 @@ import pytest
 from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
 from hack.podrunner.runner import running_pods
-from tests.support.eventually import eventually
+from tests.support.wait.eventually import eventually
 
-COMMAND = ["python", "-m", "tests.support.pretend_container"]
+COMMAND = ["python", "-m", "tests.support.cluster.recording_container"]
 
 
 class Pods:

@@ -14,11 +14,17 @@ from hack.cluster.controlplane import ControlPlane
 from hack.local.home import ROOT
 from shared.v1alpha1 import wellknown
 from tests.runner.folder import marked
-from tests.support.eventually import eventually
-from tests.support.gpu_storages import a_storage, simulated, storage, storage_with, was_filled
-from tests.support.our_controller import controlled
-from tests.support.simulated_units import a_users_unit
-from tests.support.site import Site, a_unit
+from tests.support.builders.gpu_storages import (
+    a_storage,
+    simulated,
+    storage,
+    storage_with,
+    was_filled,
+)
+from tests.support.builders.simulated_units import a_users_unit
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site, a_unit
+from tests.support.wait.eventually import eventually
 
 MOUNT = [{"name": "data", "mountPath": "/data"}]
 ADMITTED = {

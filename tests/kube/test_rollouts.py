@@ -3,8 +3,9 @@
 import asyncio
 from typing import Any
 
-from tests.support.eventually import eventually
-from tests.support.full_cluster import (
+from tests.support.builders.paused_pods import HELD, go_on
+from tests.support.builders.simulated_units import change, pods_of
+from tests.support.cluster.full_cluster import (
     GPUS,
     fill,
     labelled,
@@ -14,10 +15,9 @@ from tests.support.full_cluster import (
     ready_units,
     users_units,
 )
-from tests.support.held_pods import HELD, go_on
-from tests.support.our_controller import controlled
-from tests.support.simulated_units import change, pods_of
-from tests.support.site import Site, a_unit
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site, a_unit
+from tests.support.wait.eventually import eventually
 
 ROLLOUTS = 20
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from hack.cluster.admin import Admin
-from tests.support.eventually import eventually
-from tests.support.pods import is_ready
+from tests.support.builders.pods import is_ready
+from tests.support.wait.eventually import eventually
 
 NODES = "/api/v1/nodes"
 

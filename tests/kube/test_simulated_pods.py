@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from hack.cluster.admin import Admin, RefusedError
-from tests.support.eventually import eventually
-from tests.support.pods import (
+from tests.support.builders.pods import (
     a_pod,
     condition,
     container_status,
@@ -15,6 +14,7 @@ from tests.support.pods import (
     last_end,
     waiting_reason,
 )
+from tests.support.wait.eventually import eventually
 
 MODE = "sim.local/mode"
 

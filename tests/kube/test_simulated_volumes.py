@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from hack.cluster.admin import Admin, RefusedError
-from tests.support.eventually import eventually
-from tests.support.pods import a_pod, is_ready
+from tests.support.builders.pods import a_pod, is_ready
+from tests.support.wait.eventually import eventually
 
 VOLUMES = "/api/v1/persistentvolumes"
 

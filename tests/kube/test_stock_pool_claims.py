@@ -9,9 +9,9 @@ from controller.kinds import STOCK_POOLS
 from controller.runtime.client.client import Client
 from hack.cluster.controlplane import ControlPlane
 from shared.v1alpha1.group import GROUP
-from tests.support.library import client_of
-from tests.support.pool_keeper import PoolKeeper
-from tests.support.stock import Stock
+from tests.support.builders.config_maps import client_of
+from tests.support.builders.stock_pool import Stock
+from tests.support.cluster.stock_pool_controller import PoolKeeper
 
 COUNTED = f"count/gpuunits.{GROUP}"
 FIRST_THREE = ["warm-0", "warm-1", "warm-2"]

@@ -13,13 +13,13 @@ from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
 from hack.generate import rbac
 from shared.v1alpha1.group import API_VERSION, GROUP
-from tests.support.events import told
-from tests.support.eventually import eventually
-from tests.support.failing_client import CountingClient
-from tests.support.library import client_of
-from tests.support.pool_keeper import PoolKeeper
-from tests.support.quotas import COUNTED, effective_quota
-from tests.support.stock import Stock
+from tests.support.builders.config_maps import client_of
+from tests.support.builders.quotas import COUNTED, effective_quota
+from tests.support.builders.stock_pool import Stock
+from tests.support.checks.event_notes import told
+from tests.support.cluster.stock_pool_controller import PoolKeeper
+from tests.support.faults.crashing_clients import CountingClient
+from tests.support.wait.eventually import eventually
 
 FIRST_THREE = ["warm-0", "warm-1", "warm-2"]
 

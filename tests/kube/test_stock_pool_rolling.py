@@ -8,12 +8,12 @@ import pytest
 from controller.runtime.client.client import Client
 from controller.stockpool.stock import is_claimed
 from hack.cluster.controlplane import ControlPlane
-from tests.support.census import counting
-from tests.support.eventually import eventually
-from tests.support.library import client_of
-from tests.support.pool_keeper import PoolKeeper
-from tests.support.stock import Stock
-from tests.support.unit_player import playing_units
+from tests.support.builders.config_maps import client_of
+from tests.support.builders.stock_pool import Stock
+from tests.support.checks.unit_count_recorder import counting
+from tests.support.cluster.fake_unit_reconciler import playing_units
+from tests.support.cluster.stock_pool_controller import PoolKeeper
+from tests.support.wait.eventually import eventually
 
 
 @pytest.fixture

@@ -12,12 +12,19 @@ import aiohttp
 from controller.gpustorage.resources.accessor import DATA, PORT, SERVER
 from hack.cluster.ports import HOST
 from tests.runner.ports import new_port
-from tests.support import http
-from tests.support.eventually import eventually
-from tests.support.gpu_storages import a_storage, change, create, simulated, storage, storage_with
-from tests.support.our_controller import controlled
-from tests.support.simulated_units import a_users_unit
-from tests.support.site import Site
+from tests.support.builders.gpu_storages import (
+    a_storage,
+    change,
+    create,
+    simulated,
+    storage,
+    storage_with,
+)
+from tests.support.builders.simulated_units import a_users_unit
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site
+from tests.support.http import get
+from tests.support.wait.eventually import eventually
 
 ON = {"enabled": True}
 
@@ -151,7 +158,7 @@ async def served(folder: Path) -> AsyncIterator[str]:
     )
     url = f"http://{HOST}:{port}"
     try:
-        await eventually(lambda: http.get(url), tolerate=aiohttp.ClientError)
+        await eventually(lambda: get.get(url), tolerate=aiohttp.ClientError)
         yield url
     finally:
         process.terminate()
@@ -162,9 +169,9 @@ async def test_files_and_folders_are_shown_and_nothing_is_written(tmp_path: Path
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "weights.txt").write_text("0.5")
     async with served(tmp_path) as url, aiohttp.ClientSession() as session:
-        assert "models/" in (await http.get(url))[1]
-        assert await http.get(f"{url}/models/weights.txt") == (200, "0.5")
-        assert (await http.get(f"{url}/none"))[0] == 404
+        assert "models/" in (await get.get(url))[1]
+        assert await get.get(f"{url}/models/weights.txt") == (200, "0.5")
+        assert (await get.get(f"{url}/none"))[0] == 404
         for method in ("PUT", "POST", "DELETE", "PATCH"):
             place = f"{url}/models/weights.txt"
             async with session.request(method, place, data=b"1") as answer:

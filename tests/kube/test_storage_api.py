@@ -9,11 +9,11 @@ import pytest
 
 from controller.config import StorageConfig
 from shared.v1alpha1.wellknown import MOUNT_FINALIZER, MOUNTED_BY, RECOVER
-from tests.support.caller import Caller
-from tests.support.gpu_storages import storage_with
-from tests.support.our_api import serving
-from tests.support.our_controller import controlled
-from tests.support.site import Site, a_unit
+from tests.support.builders.gpu_storages import storage_with
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site, a_unit
+from tests.support.cluster.our_api import serving
+from tests.support.http.api_client import Caller
 
 STORAGES = "/api/v1/gpu-storages"
 UNITS = "/api/v1/gpu-units"

@@ -3,8 +3,7 @@
 from typing import Any
 
 from shared.v1alpha1.storage_lock import StorageLock
-from tests.support.eventually import eventually
-from tests.support.gpu_storages import (
+from tests.support.builders.gpu_storages import (
     a_storage,
     create,
     fill_at_last,
@@ -19,10 +18,11 @@ from tests.support.gpu_storages import (
     storage_with,
     was_filled,
 )
-from tests.support.held_pods import HELD
-from tests.support.our_controller import controlled
-from tests.support.simulated_units import a_users_unit
-from tests.support.site import Site, ready_of
+from tests.support.builders.paused_pods import HELD
+from tests.support.builders.simulated_units import a_users_unit
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site, ready_of
+from tests.support.wait.eventually import eventually
 
 MOUNTS = [{"name": "source", "mountPath": "/data"}]
 

@@ -5,8 +5,7 @@ import pytest
 from controller.config import StorageConfig
 from controller.gpustorage.resources.prepare_job import RETRIES
 from shared.config.duration import Duration
-from tests.support.eventually import eventually
-from tests.support.gpu_storages import (
+from tests.support.builders.gpu_storages import (
     FILL,
     a_storage,
     change,
@@ -28,10 +27,11 @@ from tests.support.gpu_storages import (
     storage_with,
     was_filled,
 )
-from tests.support.held_pods import HELD
-from tests.support.our_controller import controlled
-from tests.support.pods import condition, waiting_reason
-from tests.support.site import Site, ready_of
+from tests.support.builders.paused_pods import HELD
+from tests.support.builders.pods import condition, waiting_reason
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site, ready_of
+from tests.support.wait.eventually import eventually
 
 # A failing attempt is tried once more before it is given up.
 EACH_ATTEMPT = RETRIES + 1

@@ -19,9 +19,10 @@ from controller.runtime.clock import SystemClock
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
 from shared.v1alpha1.storage_lock import StorageLock
-from tests.support import played_api
-from tests.support.eventually import eventually
-from tests.support.gpu_storages import (
+from tests.support.builders import api_steps
+from tests.support.builders.api_steps import Order
+from tests.support.builders.config_maps import client_of
+from tests.support.builders.gpu_storages import (
     a_storage,
     claim,
     create,
@@ -32,13 +33,12 @@ from tests.support.gpu_storages import (
     storage,
     storage_with,
 )
-from tests.support.held_pods import HELD, go_on
-from tests.support.library import client_of
-from tests.support.our_controller import controlled
-from tests.support.played_api import Order
-from tests.support.pods import is_ready
-from tests.support.simulated_units import a_users_unit, change, pods_of
-from tests.support.site import COLLECTION_SECONDS, Site, ready_of
+from tests.support.builders.paused_pods import HELD, go_on
+from tests.support.builders.pods import is_ready
+from tests.support.builders.simulated_units import a_users_unit, change, pods_of
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import COLLECTION_SECONDS, Site, ready_of
+from tests.support.wait.eventually import eventually
 
 
 def mounting(name: str, *storages: str) -> dict[str, Any]:
@@ -271,11 +271,11 @@ async def test_a_lock_of_an_open_operation_stands_until_it_fails(site: Site) -> 
     async with controlled(site):
         await create(site, a_storage("data"))
         await storage_with(site, "data", "StorageReady")
-        await played_api.record(site, ORDER)
+        await api_steps.record(site, ORDER)
         await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
         await site.create("gpuunits", mounting("other", "data"))
         waiting = await site.unit_with("other", "StorageInUse")
-        await played_api.close(site, ORDER, {"phase": "Failed"})
+        await api_steps.close(site, ORDER, {"phase": "Failed"})
         await site.unit_with("other", "UnitReady")
 
     assert ready_of(waiting)["message"] == "GPUStorage data is in use by unit mine"
@@ -287,7 +287,7 @@ async def test_the_unit_of_an_operation_takes_its_lock_over(site: Site) -> None:
     async with controlled(site):
         await create(site, a_storage("data"))
         await storage_with(site, "data", "StorageReady")
-        await played_api.record(site, ORDER)
+        await api_steps.record(site, ORDER)
         await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
         unit = await site.create("gpuunits", body)
         await site.unit_with("mine", "UnitReady")
@@ -303,7 +303,7 @@ async def test_a_unit_that_waits_keeps_its_storage_when_its_record_is_swept(site
     async with controlled(site):
         await create(site, a_storage("data"))
         await storage_with(site, "data", "StorageReady")
-        await played_api.record(site, ORDER)
+        await api_steps.record(site, ORDER)
         await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
         unit = await site.create("gpuunits", body)
         await site.unit_with("mine", "StorageNotReady")
@@ -323,7 +323,7 @@ async def test_a_unit_that_waits_keeps_its_storage_when_its_record_is_swept(site
 
 async def test_a_lock_may_be_older_than_the_volume(site: Site) -> None:
     await create(site, a_storage("data"))
-    await played_api.record(site, ORDER)
+    await api_steps.record(site, ORDER)
     await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
     async with controlled(site):
         found = await storage_with(site, "data", "StorageReady")
@@ -336,9 +336,9 @@ async def test_a_lock_whose_unit_is_gone_before_it_was_named_is_given_back(site:
     async with controlled(site):
         await create(site, a_storage("data"))
         await storage_with(site, "data", "StorageReady")
-        await played_api.record(site, ORDER)
+        await api_steps.record(site, ORDER)
         await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
-        await played_api.close(site, ORDER, {"phase": "Succeeded", "objects": [gone]})
+        await api_steps.close(site, ORDER, {"phase": "Succeeded", "objects": [gone]})
         await eventually(lambda: storage(site, "data"), lambda found: lock_in(found) is None)
 
 

@@ -18,8 +18,8 @@ from controller.runtime.clock import SystemClock
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
 from controller.wiring import storage_settings, unit_settings
-from tests.support.eventually import eventually
-from tests.support.gpu_storages import (
+from tests.support.builders.config_maps import client_of
+from tests.support.builders.gpu_storages import (
     a_storage,
     change,
     claim,
@@ -28,10 +28,10 @@ from tests.support.gpu_storages import (
     storage_saying,
     storage_with,
 )
-from tests.support.library import client_of
-from tests.support.our_controller import configuration, controlled
-from tests.support.simulated_units import a_users_unit
-from tests.support.site import Site, ready_of
+from tests.support.builders.simulated_units import a_users_unit
+from tests.support.cluster.in_process_controller import configuration, controlled
+from tests.support.cluster.isolated_installation import Site, ready_of
+from tests.support.wait.eventually import eventually
 
 
 async def test_a_storage_has_a_volume_and_says_so(site: Site) -> None:

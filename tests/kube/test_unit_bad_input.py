@@ -10,11 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.errors import ClusterError
-from tests.support.events import told
-from tests.support.eventually import eventually
-from tests.support.our_controller import controlled
-from tests.support.products import admin_kubectl
-from tests.support.simulated_units import (
+from tests.support.builders.simulated_units import (
     IMAGE,
     PORTS,
     a_users_unit,
@@ -23,7 +19,11 @@ from tests.support.simulated_units import (
     unit_seen_at,
     version_of,
 )
-from tests.support.site import Site, a_unit, ready_of
+from tests.support.checks.event_notes import told
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site, a_unit, ready_of
+from tests.support.cluster.product_processes import admin_kubectl
+from tests.support.wait.eventually import eventually
 
 
 async def kubectl_apply(

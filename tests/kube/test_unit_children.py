@@ -18,8 +18,8 @@ from hack.cluster.controlplane import ControlPlane
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.validation.mount_path import SHARED_MEMORY
-from tests.support.gpu_units import FULL, a_unit, settings
-from tests.support.library import client_of
+from tests.support.builders.config_maps import client_of
+from tests.support.builders.gpu_units import FULL, a_unit, settings
 
 PORTS = [{"name": "dns", "port": 53}, {"name": "dns-udp", "port": 53, "protocol": "UDP"}]
 TOLERATIONS = [

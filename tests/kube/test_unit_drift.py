@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.deployments import is_at_rest
-from tests.support.eventually import eventually
-from tests.support.our_controller import controlled
-from tests.support.simulated_units import PORTS, a_users_unit, change, pods_of, version_of
-from tests.support.site import Site, a_unit
+from tests.support.builders.simulated_units import PORTS, a_users_unit, change, pods_of, version_of
+from tests.support.checks.deployment_status import is_at_rest
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site, a_unit
+from tests.support.wait.eventually import eventually
 
 CHILDREN = {
     "deployments": "unit-mine",

@@ -7,9 +7,9 @@ import pytest
 
 from hack.cluster.admin import RefusedError
 from shared.v1alpha1 import names
-from tests.support.our_controller import controlled
-from tests.support.simulated_units import PORTS, a_users_unit, pods_of
-from tests.support.site import Site, a_unit
+from tests.support.builders.simulated_units import PORTS, a_users_unit, pods_of
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site, a_unit
 
 SAME = "a" * 58
 LONG = [f"{SAME}{end}" for end in ("", "b", "bbbbb", "ccccc", "cccc")]

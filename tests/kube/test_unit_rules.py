@@ -15,7 +15,7 @@ from shared.v1alpha1.validation.mounts import mount_problems
 from shared.v1alpha1.validation.problem import Problem, cut
 from shared.v1alpha1.validation.resources import envelope_problems
 from shared.v1alpha1.validation.unit import access_problems, workload_problems
-from tests.support.gpu_units import FULL, a_unit, settings
+from tests.support.builders.gpu_units import FULL, a_unit, settings
 
 
 def tolerating(**toleration: Any) -> dict[str, Any]:

@@ -6,15 +6,11 @@ import pytest
 
 from hack.cluster.admin import RefusedError
 from hack.cluster.controlplane import ControlPlane
-from tests.support.eventually import eventually
-from tests.support.gpu_storages import a_storage, create
-from tests.support.gpu_storages import simulated as simulated_storage
-from tests.support.held_pods import HELD, go_on
-from tests.support.nodes import lost_node
-from tests.support.our_controller import controlled
-from tests.support.pods import a_pod, waiting_reason
-from tests.support.products import admin_kubectl
-from tests.support.simulated_units import (
+from tests.support.builders.gpu_storages import a_storage, create
+from tests.support.builders.gpu_storages import simulated as simulated_storage
+from tests.support.builders.paused_pods import HELD, go_on
+from tests.support.builders.pods import a_pod, waiting_reason
+from tests.support.builders.simulated_units import (
     PORTS,
     a_users_unit,
     change,
@@ -25,7 +21,11 @@ from tests.support.simulated_units import (
     unit_seen_at,
     version_of,
 )
-from tests.support.site import Site, a_unit, ready_of
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site, a_unit, ready_of
+from tests.support.cluster.node_outages import lost_node
+from tests.support.cluster.product_processes import admin_kubectl
+from tests.support.wait.eventually import eventually
 
 QUICK = {"backoff": "100ms"}
 

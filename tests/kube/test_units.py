@@ -1,7 +1,7 @@
 """GPUUnits on a real API server: what they become, and what they say."""
 
-from tests.support.our_controller import controlled
-from tests.support.site import Site, a_unit, ready_of
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site, a_unit, ready_of
 
 
 async def test_a_stock_unit_reserves_a_place(site: Site) -> None:

@@ -8,12 +8,12 @@ from hack.cluster.controlplane import ControlPlane
 from hack.generate.crd_resources import RESOURCES
 from shared.v1alpha1.group import GROUP, VERSION
 from shared.v1alpha1.wellknown import UNIT_LABEL
-from tests.support.eventually import eventually
-from tests.support.our_controller import controlled
-from tests.support.overlays import applied
-from tests.support.samples import SAMPLES, sample
-from tests.support.simulated_units import a_users_unit
-from tests.support.site import Site
+from tests.support.builders.samples import SAMPLES, sample
+from tests.support.builders.simulated_units import a_users_unit
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site
+from tests.support.cluster.overlays import applied
+from tests.support.wait.eventually import eventually
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 

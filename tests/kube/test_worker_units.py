@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tests.support.eventually import eventually
-from tests.support.our_controller import controlled
-from tests.support.simulated_units import a_users_unit, pods_of, version_of
-from tests.support.site import Site, ready_of
+from tests.support.builders.simulated_units import a_users_unit, pods_of, version_of
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site, ready_of
+from tests.support.wait.eventually import eventually
 
 ECHO = {"requestID": "echo"}
 

@@ -7,15 +7,15 @@ from random import Random
 
 from tests.model.loop import model_loop
 from tests.model.world import ModelWorld
-from tests.support.faulty import Fault
-from tests.support.invariants import (
+from tests.support.checks.operation_invariants import (
     Rest,
     check,
     everybody_is_served,
     who_was_refused_has_nothing,
 )
-from tests.support.plan import Plan, has_enough_for_all, plan_of
-from tests.support.schedule import Schedule
+from tests.support.faults.faulty_gateway import Fault
+from tests.support.faults.schedule import Schedule
+from tests.support.faults.schedule_plan import Plan, has_enough_for_all, plan_of
 
 
 def all_checked(seeds: Iterable[int]) -> Iterator[Rest]:

@@ -13,7 +13,7 @@ from tests.model.controller import ModelController
 from tests.model.places import INSTANCE, STOCK, SYSTEM
 from tests.model.server import ModelServer
 from tests.model.turnstile import Turnstile
-from tests.support.faulty import Killed
+from tests.support.faults.faulty_gateway import Killed
 
 FOR_EVER: Final = 1e6
 MOST_LAG: Final = 6  # writes by which a list that may be old is so

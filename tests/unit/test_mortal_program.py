@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.mortal_program import Moment, MortalProgram, mortality
+from tests.support.faults.crashing_program import Moment, MortalProgram, mortality
 
 Told = list[str]
 

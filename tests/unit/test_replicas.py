@@ -6,9 +6,9 @@ from types import SimpleNamespace
 from typing import cast
 
 from apiserver.wiring import UseCases
-from tests.support.eventually import eventually
-from tests.support.faulty import Killed
-from tests.support.replicas import Replicas
+from tests.support.cluster.api_replicas import Replicas
+from tests.support.faults.faulty_gateway import Killed
+from tests.support.wait.eventually import eventually
 
 
 async def for_ever() -> None:

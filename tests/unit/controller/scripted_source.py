@@ -10,7 +10,7 @@ from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import Object
 from controller.runtime.clock import Clock
 from controller.runtime.errors import UnreachableError
-from tests.support.notes import Note
+from tests.support.builders.note_resource import Note
 
 T = TypeVar("T", bound=Object)
 

@@ -17,7 +17,7 @@ from controller.runtime.errors import NotFoundError
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
 from tests.model.server import merged
-from tests.support.virtual_clock import VirtualClock
+from tests.support.clocks.virtual_clock import VirtualClock
 
 Document = dict[str, Any]
 

@@ -24,7 +24,7 @@ from controller.runtime.key import ObjectKey
 from controller.runtime.loop.reconcile import ReconcileError, Result
 from controller.stockpool.reconciler import StockPoolReconciler
 from controller.wiring import NAME
-from tests.support.gpu_units import settings
+from tests.support.builders.gpu_units import settings
 from tests.unit.controller.gpustorage.storage_objects import SETTINGS
 from tests.unit.golden.data import Case, cases
 from tests.unit.golden.recorded_cluster import RecordedCluster

@@ -10,7 +10,7 @@ from shared.invocation import transition
 from shared.invocation.message import DeadLetter, call_of, outcome_of
 from shared.invocation.record import Record, Request, Result
 from shared.invocation.state import FailureClass, State
-from tests.support.invocations import Execution, Seen, Version, is_over, violations
+from tests.support.checks.invocation_checks import Execution, Seen, Version, is_over, violations
 
 KEY = "fn.i"
 

@@ -11,7 +11,7 @@ from apiserver.dashboard.frame import Beat, Edition
 from apiserver.dashboard.snapshot import Sighting
 from apiserver.errors import ServiceUnavailableError
 from apiserver.kube.port import ClusterUnreachableError
-from tests.support.virtual_clock import VirtualClock, settle
+from tests.support.clocks.virtual_clock import VirtualClock, settle
 from tests.unit.apiserver.dashboard.snapshot_objects import a_unit
 
 DOWN = ClusterUnreachableError("nobody is there")

@@ -5,7 +5,7 @@ import asyncio
 from apiserver.http.paths import FUNCTIONS
 from apiserver.limits import Limits
 from shared.invocation.limits import MAX_PAYLOAD_BYTES
-from tests.support.eventually import eventually
+from tests.support.wait.eventually import eventually
 from tests.unit.apiserver.in_process_api import running
 from tests.unit.apiserver.invocations.fake_invocations import MemoryInvocations
 

@@ -10,7 +10,7 @@ from controller.gpuunit.resources.service import service
 from controller.kinds import SERVICES
 from shared.k8s.service import Service
 from shared.v1alpha1.reasons import UnitReason
-from tests.support.gpu_units import a_unit
+from tests.support.builders.gpu_units import a_unit
 
 PORTS: dict[str, Any] = {"ports": [{"name": "http", "port": 80}]}
 UNIT = a_unit(template=PORTS)

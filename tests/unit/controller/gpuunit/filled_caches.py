@@ -9,8 +9,8 @@ from controller.caches import Caches
 from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.client.decoding import Listing
 from shared.v1alpha1.gpuunit import GPUUnit
-from tests.support.gpu_units import settings
-from tests.support.virtual_clock import VirtualClock
+from tests.support.builders.gpu_units import settings
+from tests.support.clocks.virtual_clock import VirtualClock
 from tests.unit.controller.scripted_source import ScriptedSource
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from controller.gpuunit.labels import added_labels, child_metadata, own_labels, selector
 from shared.v1alpha1 import wellknown
-from tests.support.gpu_units import INSTANCE, STOCK, a_unit, settings
+from tests.support.builders.gpu_units import INSTANCE, STOCK, a_unit, settings
 
 OWN = {
     "runtime.lokiwager.io/unit": "one",

@@ -15,7 +15,7 @@ from controller.runtime.key import ObjectKey
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.storage_lock import StorageLock, lock_of
 from shared.v1alpha1.wellknown import MOUNTED_BY, OPERATION_ID, UNIT_LABEL
-from tests.support.gpu_units import INSTANCE, a_unit
+from tests.support.builders.gpu_units import INSTANCE, a_unit
 from tests.unit.controller.gpustorage.storage_objects import a_storage
 from tests.unit.controller.gpuunit.filled_caches import at_generation, caches_with
 

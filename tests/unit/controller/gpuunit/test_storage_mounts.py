@@ -6,7 +6,7 @@ import pytest
 from controller.gpuunit.storage_lock_ownership import is_confirmed, is_lock_of, wanted_lock
 from controller.gpuunit.storage_mounts import unreadiness
 from shared.v1alpha1.storage_lock import StorageLock
-from tests.support.gpu_units import a_unit
+from tests.support.builders.gpu_units import a_unit
 from tests.unit.controller.gpustorage.storage_objects import a_storage
 
 MADE = a_unit(annotations={"runtime.lokiwager.io/operation-id": "op-1"})

@@ -16,8 +16,8 @@ from shared.k8s.pod import Pod
 from shared.k8s.service import Service
 from shared.v1alpha1 import names
 from shared.v1alpha1.stockpool import StockPool
-from tests.support.gpu_units import INSTANCE, STOCK, a_unit, settings
-from tests.support.workloads import a_node, pending
+from tests.support.builders.gpu_units import INSTANCE, STOCK, a_unit, settings
+from tests.support.builders.workloads import a_node, pending
 from tests.unit.controller.gpuunit.filled_caches import caches_with
 
 LONG = "a" * 63

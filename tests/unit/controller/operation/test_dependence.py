@@ -4,7 +4,7 @@ import pytest
 
 from controller.operation.dependence import depends
 from shared.v1alpha1 import wellknown
-from tests.support.gpu_units import a_unit
+from tests.support.builders.gpu_units import a_unit
 
 MADE = {wellknown.OPERATION_ID: "o"}
 

@@ -7,7 +7,7 @@ import msgspec
 from controller.runtime.client.decoding import INITIAL_EVENTS_END, Change, Listing, Unreadable
 from controller.runtime.client.objects import ObjectMeta
 from controller.runtime.key import ObjectKey
-from tests.support.notes import Note, NoteSpec
+from tests.support.builders.note_resource import Note, NoteSpec
 
 
 def a_note(name: str, version: int | str, uid: str = "", size: int = 0) -> Note:

@@ -18,7 +18,7 @@ from controller.stockpool.snapshot import View, Views
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.stockpool import StockPool
-from tests.support.virtual_clock import VirtualClock
+from tests.support.clocks.virtual_clock import VirtualClock
 from tests.unit.controller.scripted_source import ScriptedSource
 from tests.unit.controller.stockpool.pool_objects import a_pool, a_unit
 

@@ -13,8 +13,8 @@ from controller.gpustorage.locks.validity import (
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.storage_lock import StorageLock, freeing, guarding, lock_of, taking
-from tests.support.gpu_units import a_unit
-from tests.support.records import a_record, made
+from tests.support.builders.gpu_units import a_unit
+from tests.support.builders.operations import a_record, made
 from tests.unit.controller.gpustorage.storage_objects import FILL, a_storage
 
 MOUNT = [{"name": "data", "mountPath": "/data"}]

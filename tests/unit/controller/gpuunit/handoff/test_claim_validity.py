@@ -8,8 +8,8 @@ from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.stockpool import StockPool, StockPoolSpec
-from tests.support.gpu_units import STOCK, a_unit
-from tests.support.records import a_record, claimed_stock, made
+from tests.support.builders.gpu_units import STOCK, a_unit
+from tests.support.builders.operations import a_record, claimed_stock, made
 
 CLAIMED = claimed_stock()
 FREE = a_unit("warm", namespace=STOCK)

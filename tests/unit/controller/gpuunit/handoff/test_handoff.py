@@ -4,7 +4,7 @@ import pytest
 
 from controller.gpuunit.handoff.handoff import is_taken_over
 from controller.gpuunit.workload import Workload
-from tests.support.workloads import a_pod, a_workload, pending, running
+from tests.support.builders.workloads import a_pod, a_workload, pending, running
 
 GPU = {"nvidia.com/gpu": "1"}
 STOCK = running("stock", "gpu-0", requests=GPU)

@@ -15,8 +15,8 @@ from controller.gpuunit.handoff.handoff_check import (
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
-from tests.support.gpu_units import a_unit
-from tests.support.records import OPERATION, a_record, claimed_stock, made
+from tests.support.builders.gpu_units import a_unit
+from tests.support.builders.operations import OPERATION, a_record, claimed_stock, made
 
 SOURCE = Source("warm", "uid-of-warm", OPERATION)
 UNIT = a_unit("one")

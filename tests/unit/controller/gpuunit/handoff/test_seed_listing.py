@@ -5,8 +5,8 @@ import pytest
 from controller.gpuunit.handoff.seed_listing import Listing, judge
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.operation import Operation
-from tests.support.gpu_units import STOCK, a_unit
-from tests.support.records import OPERATION, a_record, made
+from tests.support.builders.gpu_units import STOCK, a_unit
+from tests.support.builders.operations import OPERATION, a_record, made
 
 NOTES = {wellknown.OPERATION_ID: OPERATION, wellknown.STOCK_ORDINAL: "2"}
 SEEDED = a_unit("warm", namespace=STOCK, annotations=NOTES)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from controller.gpuunit.resources.access import access_url
-from tests.support.gpu_units import a_unit, settings
+from tests.support.builders.gpu_units import a_unit, settings
 
 TEMPLATE = {"ports": [{"name": "http", "port": 8000}, {"name": "grpc", "port": 9000}]}
 HOST = "unit-one.runtime-instance.svc.cluster.local"

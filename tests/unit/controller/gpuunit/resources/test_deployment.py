@@ -3,7 +3,7 @@
 from controller.gpuunit.labels import child_metadata
 from controller.gpuunit.resources.deployment import deployment
 from controller.gpuunit.resources.pod import pod_template
-from tests.support.gpu_units import STOCK, a_unit, settings
+from tests.support.builders.gpu_units import STOCK, a_unit, settings
 
 
 def test_an_active_unit_keeps_its_pod_until_the_next_one_runs() -> None:

@@ -11,7 +11,7 @@ from controller.gpuunit.resources.network_policy import network_policy
 from controller.gpuunit.workload import Workload
 from hack.local.home import ROOT
 from shared.v1alpha1.gpuunit import GPUUnit
-from tests.support.gpu_units import STOCK, a_unit
+from tests.support.builders.gpu_units import STOCK, a_unit
 from tests.unit.controller.gpuunit.resources.golden_deployments import shipped_settings
 
 FOLDER = ROOT / "manifests" / "isolation"

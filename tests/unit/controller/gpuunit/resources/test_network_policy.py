@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from controller.gpuunit.labels import child_metadata
 from controller.gpuunit.resources.network_policy import network_policy
-from tests.support.gpu_units import FULL, STOCK, a_unit, settings
+from tests.support.builders.gpu_units import FULL, STOCK, a_unit, settings
 
 DNS = {
     "to": [

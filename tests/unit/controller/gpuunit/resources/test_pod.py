@@ -7,7 +7,7 @@ import pytest
 from controller.gpuunit.resources.pod import pod_template
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.validation.mount_path import SHARED_MEMORY
-from tests.support.gpu_units import FULL, STOCK, a_unit, settings
+from tests.support.builders.gpu_units import FULL, STOCK, a_unit, settings
 
 LABELS = {
     "runtime.lokiwager.io/unit": "one",

@@ -4,7 +4,7 @@ import pytest
 
 from controller.gpuunit.labels import child_metadata
 from controller.gpuunit.resources.service import service
-from tests.support.gpu_units import FULL, a_unit
+from tests.support.builders.gpu_units import FULL, a_unit
 
 
 def test_all_ports_are_served_under_their_own_numbers() -> None:

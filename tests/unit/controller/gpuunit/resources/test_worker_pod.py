@@ -12,7 +12,7 @@ from controller.gpuunit.resources.pod import pod_template
 from controller.runtime.digest import digest
 from shared.invocation.queue_names import QueueNames
 from shared.v1alpha1 import wellknown
-from tests.support.gpu_units import FULL, STOCK, a_unit, settings
+from tests.support.builders.gpu_units import FULL, STOCK, a_unit, settings
 
 WORKER: dict[str, Any] = {"serverless": {"requestID": "echo", "concurrency": 8}}
 FOLDER = "/var/run/gpu-runtime"

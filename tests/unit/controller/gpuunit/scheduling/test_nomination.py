@@ -19,7 +19,7 @@ from controller.gpuunit.scheduling.nomination import (
 from shared.k8s.node import Node, Taint
 from shared.k8s.quantity import Quantity
 from shared.v1alpha1.unit_resources import Toleration
-from tests.support.workloads import NODES, a_node, a_pod, pending, running
+from tests.support.builders.workloads import NODES, a_node, a_pod, pending, running
 
 GPU = "nvidia.com/gpu"
 ONE = {GPU: "1", "memory": "16Gi"}

@@ -6,9 +6,9 @@ from controller.gpuunit.scheduling.nomination_timeout import PATIENCE, Vacancies
 from controller.runtime.key import ObjectKey
 from shared.k8s.node import Node
 from shared.k8s.pod import Pod
-from tests.support.gpu_units import INSTANCE
-from tests.support.virtual_clock import VirtualClock
-from tests.support.workloads import NODES, a_node, pending, running
+from tests.support.builders.gpu_units import INSTANCE
+from tests.support.builders.workloads import NODES, a_node, pending, running
+from tests.support.clocks.virtual_clock import VirtualClock
 
 KEY = ObjectKey(INSTANCE, "one")
 NOMINATED = pending(nominatedNodeName="gpu-0")

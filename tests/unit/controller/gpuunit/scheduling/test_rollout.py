@@ -6,8 +6,8 @@ import pytest
 
 from controller.gpuunit.scheduling.rollout import gives_way, is_giving_way
 from controller.gpuunit.workload import Workload
-from tests.support.gpu_units import a_unit
-from tests.support.workloads import a_pod, a_workload, pending, running
+from tests.support.builders.gpu_units import a_unit
+from tests.support.builders.workloads import a_pod, a_workload, pending, running
 
 OLD = running("old", "gpu-0")
 MOUNTS = [{"name": "data", "mountPath": "/data"}]

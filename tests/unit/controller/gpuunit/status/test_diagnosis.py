@@ -9,7 +9,7 @@ from controller.gpuunit.status.readiness import Verdict
 from controller.gpuunit.workload import Workload
 from shared.k8s.pod import Pod
 from shared.v1alpha1.reasons import UnitReason
-from tests.support.workloads import (
+from tests.support.builders.workloads import (
     NODES,
     a_deployment,
     a_node,

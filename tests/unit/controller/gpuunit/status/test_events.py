@@ -16,7 +16,7 @@ from controller.gpuunit.workload import Workload
 from controller.status.events import Announcement
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
 from shared.v1alpha1.reasons import EventReason, UnitReason
-from tests.support.gpu_units import STOCK, a_unit
+from tests.support.builders.gpu_units import STOCK, a_unit
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 STARTING = Verdict.progressing(UnitReason.UNIT_PROGRESSING, "on its way")

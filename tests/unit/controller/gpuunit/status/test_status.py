@@ -12,8 +12,8 @@ from shared.k8s.pod import Pod
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
 from shared.v1alpha1.phases import UnitPhase
 from shared.v1alpha1.reasons import UnitReason
-from tests.support.gpu_units import a_unit
-from tests.support.workloads import NODES, a_node, a_pod, a_workload, pending, running
+from tests.support.builders.gpu_units import a_unit
+from tests.support.builders.workloads import NODES, a_node, a_pod, a_workload, pending, running
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)

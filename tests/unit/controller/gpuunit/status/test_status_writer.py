@@ -17,8 +17,8 @@ from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.reasons import UnitReason
-from tests.support.gpu_units import STOCK, a_unit, settings
-from tests.support.virtual_clock import VirtualClock
+from tests.support.builders.gpu_units import STOCK, a_unit, settings
+from tests.support.clocks.virtual_clock import VirtualClock
 from tests.unit.controller.gpuunit.filled_caches import at_generation, caches_with
 
 STARTING = Outcome(Verdict.progressing(UnitReason.UNIT_PROGRESSING, "on its way"))

@@ -18,8 +18,8 @@ from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpuunit import Serverless
 from shared.v1alpha1.phases import UnitPhase, WorkerPhase
 from shared.v1alpha1.reasons import UnitReason, WorkerReason
-from tests.support.gpu_units import a_unit
-from tests.support.workloads import a_pod, a_workload, running
+from tests.support.builders.gpu_units import a_unit
+from tests.support.builders.workloads import a_pod, a_workload, running
 
 ECHO = Serverless(request_id="echo")
 FUNCTION = msgspec.convert(

@@ -1,7 +1,7 @@
 """What a handler was told, in words."""
 
 from controller.runtime.cache.subscription import Notice
-from tests.support.notes import Note
+from tests.support.builders.note_resource import Note
 from tests.unit.controller.scripted_source import named
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.runtime.cache.backoff import Backoff, Ladder
-from tests.support.virtual_clock import VirtualClock
+from tests.support.clocks.virtual_clock import VirtualClock
 
 RUNGS = [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 30.0]
 

@@ -14,9 +14,9 @@ from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.cache.reflector import Scope
 from controller.runtime.cache.subscription import Notice, Subscription
 from controller.runtime.client.decoding import Listing
-from tests.support.library import CONFIG_MAPS
-from tests.support.notes import NOTES, Note
-from tests.support.virtual_clock import VirtualClock, settle
+from tests.support.builders.config_maps import CONFIG_MAPS
+from tests.support.builders.note_resource import NOTES, Note
+from tests.support.clocks.virtual_clock import VirtualClock, settle
 from tests.unit.controller.runtime.cache.recording_handler import Told
 from tests.unit.controller.runtime.note_watch_events import (
     a_note,

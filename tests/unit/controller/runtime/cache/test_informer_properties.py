@@ -19,8 +19,8 @@ from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.cache.reflector import Scope
 from controller.runtime.cache.subscription import Notice
 from controller.runtime.client.decoding import Change, Listing
-from tests.support.notes import NOTES, Note
-from tests.support.virtual_clock import VirtualClock
+from tests.support.builders.note_resource import NOTES, Note
+from tests.support.clocks.virtual_clock import VirtualClock
 from tests.unit.controller.runtime.note_watch_events import a_note, gone, key, put
 from tests.unit.controller.scripted_source import ScriptedSource
 

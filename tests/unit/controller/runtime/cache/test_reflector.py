@@ -22,8 +22,8 @@ from controller.runtime.errors import (
     UnreachableError,
     VersionTooLargeError,
 )
-from tests.support.notes import NOTES, Note
-from tests.support.virtual_clock import VirtualClock, settle
+from tests.support.builders.note_resource import NOTES, Note
+from tests.support.clocks.virtual_clock import VirtualClock, settle
 from tests.unit.controller.runtime.note_watch_events import (
     a_note,
     added,

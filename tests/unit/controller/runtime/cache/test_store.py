@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from controller.runtime.cache.store import Store
-from tests.support.notes import Note
+from tests.support.builders.note_resource import Note
 from tests.unit.controller.runtime.note_watch_events import a_note, key
 
 

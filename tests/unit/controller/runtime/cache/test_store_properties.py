@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from controller.runtime.cache.store import Store
 from controller.runtime.client.objects import ObjectMeta
 from controller.runtime.key import ObjectKey
-from tests.support.notes import Note
+from tests.support.builders.note_resource import Note
 
 NAMESPACES = ["x", "y"]
 KEYS = st.builds(ObjectKey, st.sampled_from(NAMESPACES), st.sampled_from(["a", "b", "c"]))

@@ -16,8 +16,8 @@ from controller.runtime.client.kind import Kind
 from controller.runtime.errors import ConflictError
 from controller.runtime.key import ObjectKey
 from controller.runtime.leader.rules import LeadershipLostError
-from tests.support.notes import NOTES, Note
-from tests.support.virtual_clock import VirtualClock
+from tests.support.builders.note_resource import NOTES, Note
+from tests.support.clocks.virtual_clock import VirtualClock
 from tests.unit.controller.runtime.note_watch_events import a_note, key, listing
 from tests.unit.controller.scripted_source import ScriptedSource
 

@@ -10,7 +10,7 @@ from controller.runtime.client.connection_monitor import START_SECONDS, Connecti
 from controller.runtime.client.rest import Call
 from controller.runtime.errors import UnreachableError
 from shared.k8s.server_version import ServerVersion, refusal
-from tests.support.virtual_clock import VirtualClock
+from tests.support.clocks.virtual_clock import VirtualClock
 
 SUPPORTED = ServerVersion(major="1", minor="36", git_version="v1.36.3")
 OLD = ServerVersion(major="1", minor="32+", git_version="v1.32.9-vendor")

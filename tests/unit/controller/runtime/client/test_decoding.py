@@ -8,7 +8,7 @@ import pytest
 from controller.runtime.client.decoding import Bookmark, Change, Decoder, Deleted, Unreadable
 from controller.runtime.errors import Status, UnreadableError
 from controller.runtime.key import ObjectKey
-from tests.support.notes import NOTES, Note
+from tests.support.builders.note_resource import NOTES, Note
 from tests.unit.controller.runtime.note_watch_events import (
     a_note,
     added,

@@ -6,8 +6,8 @@ import pytest
 
 from controller.runtime.client.kind import Kind, key_of
 from controller.runtime.key import ObjectKey
-from tests.support.library import CONFIG_MAPS
-from tests.support.notes import NOTES, Note
+from tests.support.builders.config_maps import CONFIG_MAPS
+from tests.support.builders.note_resource import NOTES, Note
 from tests.unit.controller.runtime.note_watch_events import a_note
 
 NODES: Kind[Note] = Kind("", "v1", "nodes", "Node", Note, namespaced=False)

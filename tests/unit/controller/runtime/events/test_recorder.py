@@ -32,7 +32,7 @@ from controller.runtime.events.recorder import (
 )
 from controller.runtime.events.series import Reference
 from controller.runtime.key import ObjectKey
-from tests.support.virtual_clock import VirtualClock, settle
+from tests.support.clocks.virtual_clock import VirtualClock, settle
 
 MINUTE = 60.0
 HOUR = 60 * MINUTE

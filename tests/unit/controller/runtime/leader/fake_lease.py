@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 
 from controller.runtime.errors import AlreadyExistsError, ConflictError, UnreachableError
 from controller.runtime.leader.lease import LeaseRecord
-from tests.support.virtual_clock import VirtualClock
+from tests.support.clocks.virtual_clock import VirtualClock
 
 
 class Fault(enum.Enum):

@@ -9,7 +9,7 @@ from controller.runtime.leader.candidate import Candidate
 from controller.runtime.leader.lease import LeaseRecord
 from controller.runtime.leader.metrics import LeaderMetrics
 from controller.runtime.leader.rules import ElectionSettings
-from tests.support.virtual_clock import VirtualClock
+from tests.support.clocks.virtual_clock import VirtualClock
 from tests.unit.controller.runtime.leader.fake_lease import MemoryLease, MemoryLock
 
 THEIRS = LeaseRecord("b", 15, "1999-01-01T00:00:00.000000Z", "1999-01-01T00:00:00.000000Z", 1)

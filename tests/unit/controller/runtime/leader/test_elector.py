@@ -18,7 +18,7 @@ from controller.runtime.leader.rules import (
     ElectionSettingsError,
     LeadershipLostError,
 )
-from tests.support.virtual_clock import VirtualClock, settle
+from tests.support.clocks.virtual_clock import VirtualClock, settle
 from tests.unit.controller.runtime.leader.fake_lease import Fault, MemoryLease, MemoryLock
 
 SETTINGS = ElectionSettings("test")

@@ -4,7 +4,7 @@ import asyncio
 
 from controller.runtime.errors import ApiError, ForbiddenError
 from controller.runtime.loop.bounded import HANDS, work_through
-from tests.support.virtual_clock import settle
+from tests.support.clocks.virtual_clock import settle
 
 
 async def test_all_is_done_by_a_bounded_number_at_a_time() -> None:

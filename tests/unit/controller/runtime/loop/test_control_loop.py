@@ -17,7 +17,7 @@ from controller.runtime.loop.reconcile import ReconcileError, Result, TerminalEr
 from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.ratelimit import ExponentialBackoff
 from controller.runtime.queue.workqueue import WorkQueue
-from tests.support.virtual_clock import VirtualClock, settle
+from tests.support.clocks.virtual_clock import VirtualClock, settle
 
 A, B, C = (ObjectKey("space", name) for name in "abc")
 FIRST_BACKOFF = 0.005

@@ -12,7 +12,7 @@ from controller.runtime.client.metrics import RestMetrics
 from controller.runtime.leader.metrics import LeaderMetrics
 from controller.runtime.loop.metrics import LoopMetrics, MeasuredLoop
 from controller.runtime.queue.metrics import MeasuredQueue, QueueMetrics
-from tests.support.virtual_clock import VirtualClock
+from tests.support.clocks.virtual_clock import VirtualClock
 
 UPSTREAM: dict[str, dict[str, Any]] = yaml.safe_load(
     (Path(__file__).parent / "upstream_metrics.yaml").read_text()

@@ -10,7 +10,7 @@ import pytest
 from controller.runtime.leader.elector import Ending
 from controller.runtime.leader.rules import LeadershipLostError
 from controller.runtime.process.manager import Manager, Parts, StopTimeoutError
-from tests.support.virtual_clock import VirtualClock
+from tests.support.clocks.virtual_clock import VirtualClock
 
 
 @dataclass

@@ -9,7 +9,7 @@ from controller.runtime.queue.metrics import MeasuredQueue, QueueMetrics
 from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.ratelimit import ExponentialBackoff
 from controller.runtime.queue.workqueue import WorkQueue
-from tests.support.virtual_clock import VirtualClock, settle
+from tests.support.clocks.virtual_clock import VirtualClock, settle
 
 BACKLOG, CHANGED, CHILD = Priority.BACKLOG, Priority.CHANGED, Priority.CHILD
 

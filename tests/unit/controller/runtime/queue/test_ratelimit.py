@@ -9,7 +9,7 @@ from controller.runtime.queue.ratelimit import (
     TokenBucket,
     default_rate_limiter,
 )
-from tests.support.virtual_clock import VirtualClock
+from tests.support.clocks.virtual_clock import VirtualClock
 
 
 def delays(limiter: RateLimiter[str], key: str, count: int) -> list[float]:

@@ -13,7 +13,7 @@ from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.ratelimit import ExponentialBackoff
 from controller.runtime.queue.ready_queue import ROUND
 from controller.runtime.queue.workqueue import QueueClosedError, WorkQueue
-from tests.support.virtual_clock import VirtualClock, settle
+from tests.support.clocks.virtual_clock import VirtualClock, settle
 
 BACKLOG, CHANGED, CHILD = Priority.BACKLOG, Priority.CHANGED, Priority.CHILD
 

@@ -12,7 +12,7 @@ from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.ratelimit import ExponentialBackoff
 from controller.runtime.queue.ready_queue import ROUND
 from controller.runtime.queue.workqueue import QueueClosedError, WorkQueue
-from tests.support.virtual_clock import VirtualClock
+from tests.support.clocks.virtual_clock import VirtualClock
 
 KEYS = st.sampled_from("abcdefgh")
 PRIORITIES = st.sampled_from(Priority)

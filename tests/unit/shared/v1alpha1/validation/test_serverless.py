@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from shared.v1alpha1.validation.serverless import serverless_problems
-from tests.support.gpu_units import a_unit
+from tests.support.builders.gpu_units import a_unit
 
 
 def problems(**spec: Any) -> list[str]:

@@ -1,0 +1,82 @@
+"""A custom resource whose schema lets anything pass: what a model cannot hold can be stored."""
+
+from typing import Any
+
+import msgspec
+
+from controller.runtime.client.kind import Kind
+from controller.runtime.client.objects import ObjectMeta
+from hack.cluster.admin import Admin
+from tests.support.builders.pods import condition
+from tests.support.wait.eventually import eventually
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+class NoteSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model expects, and the schema does not insist on."""
+
+    size: int = 0
+
+
+class NoteStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What a controller reports."""
+
+    seen: int = 0
+
+
+class Note(msgspec.Struct, frozen=True, kw_only=True):
+    """An object of the custom resource."""
+
+    metadata: ObjectMeta
+    spec: NoteSpec = NoteSpec()
+    status: NoteStatus = NoteStatus()
+
+
+NOTES = Kind("tests.local", "v1", "notes", "Note", Note)
+
+
+def a_note(namespace: str, name: str, size: object = 0) -> dict[str, Any]:
+    return {
+        "apiVersion": NOTES.api_version,
+        "kind": NOTES.name,
+        "metadata": {"namespace": namespace, "name": name},
+        "spec": {"size": size},
+    }
+
+
+def crd() -> dict[str, Any]:
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "schema": {"openAPIV3Schema": anything},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "notes.tests.local"},
+        "spec": {
+            "group": NOTES.group,
+            "scope": "Namespaced",
+            "names": {
+                "plural": "notes",
+                "singular": "note",
+                "kind": "Note",
+                "listKind": "NoteList",
+            },
+            "versions": [version],
+        },
+    }
+
+
+async def install(admin: Admin) -> None:
+    """Make the server know the kind, and wait until it does."""
+    path = f"{CRDS}/notes.tests.local"
+    await admin.apply(path, crd())
+    await eventually(
+        lambda: admin.get(path),
+        lambda found: condition(found, "Established").get("status") == "True",
+    )

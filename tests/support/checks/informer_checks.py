@@ -1,0 +1,89 @@
+"""What a running informer knows, next to what the server has."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from controller.runtime.cache.informer import Informer
+from controller.runtime.cache.subscription import Notice
+from controller.runtime.client.client import Client
+from controller.runtime.client.kind import key_of
+from controller.runtime.errors import ApiError
+from controller.runtime.events.recorder import EventRecorder
+from hack.cluster.admin import Admin
+from tests.support.builders.config_maps import CONFIG_MAPS, ConfigMap, a_config_map
+from tests.support.wait.eventually import eventually
+
+
+class Replica:
+    """A handler that rebuilds the state from its notices alone; it breaks on a lost one."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, ConfigMap] = {}
+        self.notices: list[Notice[ConfigMap]] = []
+
+    def __call__(self, notice: Notice[ConfigMap]) -> None:
+        self.notices.append(notice)
+        known = notice.new or notice.old
+        assert known is not None
+        name = known.metadata.name
+        before = self.objects.get(name)
+        if notice.old is None:
+            assert before is None, f"{name} was added twice"
+        elif notice.new is not None:
+            assert before is not None, f"{name} changed before it was added"
+        if notice.new is None:
+            self.objects.pop(name, None)
+        else:
+            self.objects[name] = notice.new
+
+    def versions(self) -> dict[str, str]:
+        return {name: found.metadata.resource_version for name, found in self.objects.items()}
+
+
+@asynccontextmanager
+async def running(background: Informer[Any] | EventRecorder) -> AsyncIterator[None]:
+    """Run `background` for the length of the block; an informer has caught up in it."""
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(background.run())
+        try:
+            if isinstance(background, Informer):
+                await background.synced()
+            yield
+        finally:
+            task.cancel()
+
+
+def stored(informer: Informer[ConfigMap]) -> dict[str, str]:
+    return {key_of(found).name: found.metadata.resource_version for found in informer.store.all()}
+
+
+async def on_server(admin: Admin, namespace: str) -> dict[str, str]:
+    listed = await admin.get(f"/api/v1/namespaces/{namespace}/configmaps")
+    return {
+        item["metadata"]["name"]: item["metadata"]["resourceVersion"] for item in listed["items"]
+    }
+
+
+async def equal(
+    informer: Informer[ConfigMap], replica: Replica, admin: Admin, namespace: str
+) -> None:
+    """The store and what the handler made of its notices become what the server has."""
+
+    async def compare() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+        return await on_server(admin, namespace), stored(informer), replica.versions()
+
+    await eventually(compare, lambda seen: seen[0] == seen[1] == seen[2], tolerate=OSError)
+
+
+async def keep_changing(client: Client, namespace: str, names: list[str]) -> None:
+    """Create, change and delete objects until cancelled, whatever the server answers."""
+    turn = 0
+    while True:
+        turn += 1
+        for name in names:
+            with contextlib.suppress(ApiError):
+                await client.apply(CONFIG_MAPS, a_config_map(namespace, name, turn=str(turn)))
+        await asyncio.sleep(0.01)

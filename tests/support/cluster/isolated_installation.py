@@ -1,0 +1,234 @@
+"""One installation of the product in namespaces of its own: many fit beside each other."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from apiserver.rbac import RULES as API_RULES
+from controller.namespaces import Namespaces
+from controller.rbac import RULES as CONTROLLER_RULES
+from hack.cluster.admin import Admin, RefusedError
+from hack.cluster.controlplane import ControlPlane
+from hack.generate import rbac
+from serverless.activator.rbac import RULES as ACTIVATOR_RULES
+from shared.k8s.rbac import Rule
+from shared.v1alpha1.group import GROUP, VERSION
+from tests.support.checks.access_review import is_allowed
+from tests.support.wait.eventually import eventually
+
+RBAC_API = "/apis/rbac.authorization.k8s.io/v1"
+OURS = f"/apis/{GROUP}/{VERSION}"
+# The garbage collector of a new cluster learns of our kinds only every thirty seconds, and later
+# on a machine on which many other things run.
+COLLECTION_SECONDS = 120.0
+# A client of a server that was paused notices in 45 s, and waits 30 s before it watches again.
+LONGEST_WATCHLESS_SECONDS = 120.0
+SHIPPED = ("runtime-stock", "runtime-instance", "runtime-system")
+ACCOUNTS = {
+    "activator": ACTIVATOR_RULES,
+    "controller": CONTROLLER_RULES,
+    "runtime-api": API_RULES,
+}
+
+
+@dataclass(frozen=True)
+class Site:
+    """Its namespaces, and the administrator who looks at it from outside."""
+
+    admin: Admin
+    namespaces: Namespaces
+    kubeconfig: Path
+    api_kubeconfig: Path
+    activator_kubeconfig: Path
+
+    def path(self, kind: str, name: str = "", *, namespace: str = "") -> str:
+        """Where `kind` is; without a namespace, where users' units are."""
+        root = {
+            "pods": "/api/v1",
+            "secrets": "/api/v1",
+            "services": "/api/v1",
+            "resourcequotas": "/api/v1",
+            "limitranges": "/api/v1",
+            "deployments": "/apis/apps/v1",
+            "replicasets": "/apis/apps/v1",
+            "networkpolicies": "/apis/networking.k8s.io/v1",
+            "persistentvolumeclaims": "/api/v1",
+            "jobs": "/apis/batch/v1",
+            "events": "/apis/events.k8s.io/v1",
+        }.get(kind, OURS)
+        where = f"{root}/namespaces/{namespace or self.namespaces.instance}/{kind}"
+        return f"{where}/{name}" if name else where
+
+    async def unit(self, name: str, *, namespace: str = "") -> dict[str, Any]:
+        found: dict[str, Any] = await self.admin.get(
+            self.path("gpuunits", name, namespace=namespace)
+        )
+        return found
+
+    async def stock(self, name: str) -> dict[str, Any]:
+        return await self.unit(name, namespace=self.namespaces.stock)
+
+    async def list(self, kind: str, *, namespace: str = "", **query: str) -> list[dict[str, Any]]:
+        listing = await self.admin.get(self.path(kind, namespace=namespace), **query)
+        items: list[dict[str, Any]] = listing["items"]
+        return items
+
+    async def create(self, kind: str, body: Mapping[str, Any], *, namespace: str = "") -> Any:
+        return await self.admin.create(self.path(kind, namespace=namespace), body)
+
+    async def gone(self, kind: str, name: str, *, namespace: str = "") -> None:
+        """Wait until there is no such object."""
+
+        async def is_gone() -> bool:
+            try:
+                await self.admin.get(self.path(kind, name, namespace=namespace))
+            except RefusedError as error:
+                return error.status == 404
+            return False
+
+        await eventually(is_gone, seconds=COLLECTION_SECONDS)
+
+    async def unit_with(
+        self,
+        name: str,
+        reason: str,
+        *,
+        namespace: str = "",
+        seconds: float = LONGEST_WATCHLESS_SECONDS,
+    ) -> dict[str, Any]:
+        """The unit once its Ready condition has that reason."""
+        return await eventually(
+            lambda: self.unit(name, namespace=namespace),
+            lambda unit: ready_of(unit).get("reason") == reason,
+            seconds=seconds,
+        )
+
+
+def ready_of(subject: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The Ready condition, empty before there is one."""
+    conditions = subject.get("status", {}).get("conditions", [])
+    return next((found for found in conditions if found["type"] == "Ready"), {})
+
+
+def a_unit(name: str, **spec: Any) -> dict[str, Any]:
+    """A unit of one GPU; for users' units an image is added unless one is given."""
+    given = {"specName": "g1.1", "memory": "1Gi", "gpu": 1, **spec}
+    return {
+        "apiVersion": f"{GROUP}/{VERSION}",
+        "kind": "GPUUnit",
+        "metadata": {"name": name},
+        "spec": given,
+    }
+
+
+@asynccontextmanager
+async def new_site(plane: ControlPlane) -> AsyncIterator[Site]:
+    """Three namespaces with the roles of our accounts in them, for the length of the block."""
+    suffix = secrets.token_hex(4)
+    names = Namespaces(f"stock-{suffix}", f"instance-{suffix}", f"system-{suffix}")
+    admin = plane.admin
+    async with admin.connected():
+        for each in (names.stock, names.instance, names.system):
+            await admin.create("/api/v1/namespaces", {"metadata": {"name": each}})
+        await grant(admin, names)
+        try:
+            accounts = ("controller", "runtime-api", "activator")
+            yield Site(admin, names, *map(plane.layout.kubeconfig, accounts))
+        finally:
+            for each in names.units:
+                await end_workloads(admin, each)
+
+
+async def end_workloads(admin: Admin, namespace: str) -> None:
+    """Delete what a cluster makes pods and volumes of, and the pods: they hold GPUs.
+
+    All else stays until the cluster goes. To delete a namespace costs the cluster more requests
+    than most tests, and the garbage collector sends two for each child of an object of ours.
+    """
+    core, apps = f"/api/v1/namespaces/{namespace}", f"/apis/apps/v1/namespaces/{namespace}"
+    jobs = f"/apis/batch/v1/namespaces/{namespace}/jobs"
+    await asyncio.gather(
+        *(
+            delete_all(admin, kind)
+            for kind in (f"{apps}/deployments", jobs, f"{core}/persistentvolumeclaims")
+        )
+    )
+    # What is gone before the garbage collector comes to it costs one request instead of three.
+    await delete_all(admin, f"{apps}/replicasets")
+    await asyncio.gather(
+        delete_all(admin, f"{core}/pods", gracePeriodSeconds="0"), release(admin, jobs)
+    )
+
+
+async def delete_all(admin: Admin, kind: str, **query: str) -> None:
+    """Delete every object of a kind, and in the background what belongs to it."""
+    query = {"propagationPolicy": "Background", **query}
+    # A server that was started again a moment ago answers 429 first.
+    await eventually(
+        lambda: admin.request("DELETE", kind, query=query),
+        lambda answer: True,
+        tolerate=RefusedError,
+    )
+
+
+async def release(admin: Admin, kind: str) -> None:
+    """Take the finalizers off all objects of a kind: nobody works here any more who would."""
+    found = await eventually(lambda: admin.get(kind), tolerate=RefusedError)
+    for each in found["items"]:
+        if each["metadata"].get("finalizers"):
+            with suppress(RefusedError):  # it may have gone meanwhile
+                path = f"{kind}/{each['metadata']['name']}"
+                await admin.patch(path, {"metadata": {"finalizers": None}})
+
+
+async def grant(admin: Admin, names: Namespaces) -> None:
+    """Give our accounts the generated rules in these namespaces, and wait until they hold.
+
+    The server learns of bindings in their order: with the last one all of them hold.
+    """
+    where = dict(zip(SHIPPED, (names.stock, names.instance, names.system), strict=True))
+    last: tuple[str, Rule] | None = None
+    for account, rules in ACCOUNTS.items():
+        for shipped, namespace in where.items():
+            if held := [rule for rule in rules if rule.namespace == shipped]:
+                await admin.create(*binding(account, shipped, namespace))
+                last = (account, replace(held[0], namespace=namespace))
+    for namespace in where.values():
+        await has_service_account(admin, namespace)
+    assert last is not None
+    await eventually(partial(is_allowed, admin, *last))
+
+
+def binding(account: str, shipped: str, namespace: str) -> tuple[str, dict[str, Any]]:
+    """Where and what: the account may do in `namespace` what it may do in the shipped one."""
+    bound = rbac.binding(account, namespace)
+    role = {**bound["roleRef"], "kind": "ClusterRole", "name": role_name(account, shipped)}
+    return f"{RBAC_API}/namespaces/{namespace}/rolebindings", {**bound, "roleRef": role}
+
+
+async def install_roles(admin: Admin) -> None:
+    """Make the generated rules of each account and namespace known, for sites to bind them."""
+    for account, rules in ACCOUNTS.items():
+        for shipped in SHIPPED:
+            held = rbac.merged(rule for rule in rules if rule.namespace == shipped)
+            body = rbac.role(account, "", held)
+            body["metadata"]["name"] = name = role_name(account, shipped)
+            await admin.apply(f"{RBAC_API}/clusterroles/{name}", body)
+
+
+def role_name(account: str, shipped: str) -> str:
+    return f"site:{account}:{shipped}"
+
+
+async def has_service_account(admin: Admin, namespace: str) -> None:
+    """Wait until pods can be made in the namespace."""
+    await eventually(
+        partial(admin.get, f"/api/v1/namespaces/{namespace}/serviceaccounts/default"),
+        seconds=LONGEST_WATCHLESS_SECONDS,
+        tolerate=RefusedError,
+    )

@@ -1,0 +1,116 @@
+"""The local system as `make up` makes it, in a folder of the test's own."""
+
+import asyncio
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import psutil
+import yaml
+
+from hack.cluster.ports import VARIABLE
+from hack.cluster.process import NAME, mark, marked
+from hack.local import ours
+from hack.local.home import ROOT
+from hack.local.settings import PREFERRED_PORTS
+from tests.runner.ports import new_ports
+from tests.support.cluster.product_processes import Running, running
+from tests.support.wait.eventually import eventually
+
+# Those of its servers, and of the pods that run there.
+PORTS = 100
+
+
+class LocalSystem:
+    """Runs the commands behind make up, down and status, and looks at what they leave."""
+
+    def __init__(self, home: Path, environment: Mapping[str, str] | None = None) -> None:
+        self.home = home
+        self.ports = new_ports(PORTS)
+        given = {"PYTHONPATH": str(ROOT), VARIABLE: f"{self.ports[0]}-{self.ports[-1]}"}
+        self._environment = {**os.environ, **(environment or {}), **given}
+        self._commands: list[asyncio.subprocess.Process] = []
+
+    def preferred_port(self, name: str) -> int:
+        """The port that a server gets if it is free."""
+        return dict(zip(PREFERRED_PORTS, self.ports, strict=False))[name]
+
+    async def begin(self, *arguments: str) -> asyncio.subprocess.Process:
+        """Start a command and let it run, as a script's background job: with Ctrl-C ignored."""
+        command = await asyncio.create_subprocess_exec(
+            *("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh", sys.executable),
+            *("-m", "hack.local", "--home", str(self.home), *arguments),
+            cwd=ROOT,
+            env=self._environment,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        self._commands.append(command)
+        return command
+
+    async def kill_commands(self) -> None:
+        """End the commands that still run: `down` would wait for them."""
+        for command in self._commands:
+            if command.returncode is None:
+                command.kill()
+                await command.wait()
+
+    async def run(self, *arguments: str, answer: str = "") -> tuple[int, str]:
+        """Run a command to its end: its exit code and all that it printed."""
+        process = await self.begin(*arguments)
+        output, _ = await process.communicate(answer.encode())
+        return process.returncode or 0, output.decode()
+
+    async def up(self, *arguments: str) -> str:
+        code, output = await self.run("up", *arguments)
+        assert code == 0, output
+        return output
+
+    async def down(self) -> str:
+        code, output = await self.run("down")
+        assert code == 0, output
+        return output
+
+    async def kill(self, *names: str) -> None:
+        """kill -9, and wait until they are gone: whoever was told to end lives on a while."""
+        doomed = {
+            name: psutil.Process(pid) for name, pid in self.running().items() if name in names
+        }
+        assert doomed.keys() == set(names)
+        for process in doomed.values():
+            process.kill()
+        await eventually(
+            lambda: asyncio.to_thread(lambda: set(self.running().values())),
+            lambda left: left.isdisjoint(process.pid for process in doomed.values()),
+        )
+
+    def running(self) -> dict[str, int]:
+        """The pids of the processes that belong to this system, by name.
+
+        A child has the marks of its parent until it becomes another: the oldest counts.
+        """
+        youngest_first = reversed(marked(self.home))
+        found = [(mark(process, NAME), process.pid) for process in youngest_first]
+        return {name: pid for name, pid in found if name is not None}
+
+    def pid_files(self) -> dict[str, int]:
+        folder = self.home / "pids"
+        files = [path for path in folder.iterdir() if not path.name.startswith(".")]
+        return {path.name: int(path.read_text()) for path in files}
+
+    def environment(self) -> dict[str, str]:
+        """What `.local/env` tells scripts."""
+        lines = (self.home / "env").read_text().splitlines()
+        pairs = [line.split("=", 1) for line in lines if not line.startswith("export ")]
+        return {name: shlex.split(value)[0] for name, value in pairs}
+
+    def another_api(self, home: Path) -> AbstractAsyncContextManager[Running]:
+        """One more replica of the API for the length of the block; `down` does not know it."""
+        path = ours.configuration_path(self.home, ours.RUNTIME_API)
+        settings = yaml.safe_load(path.read_text())
+        del settings["httpAddr"]
+        return running(ours.RUNTIME_API, home, settings)

@@ -1,0 +1,37 @@
+"""Nodes that are taken from their pods for a while; other tests use the same ones."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from hack.cluster.admin import Admin
+from tests.support.cluster.isolated_installation import ready_of
+from tests.support.wait.eventually import eventually
+
+
+@asynccontextmanager
+async def lost_node(admin: Admin, name: str) -> AsyncIterator[None]:
+    """The node is not ready in the block; after it, it is as before."""
+    path = f"/api/v1/nodes/{name}"
+    try:
+        await admin.patch(path, {"metadata": {"labels": {"sim.local/node": "not-ready"}}})
+        yield
+    finally:
+        await admin.patch(path, {"metadata": {"labels": {"sim.local/node": None}}})
+        await eventually(lambda: admin.get(path), is_usable)
+
+
+@asynccontextmanager
+async def cordoned_node(admin: Admin, name: str) -> AsyncIterator[None]:
+    """The node keeps its pods and takes no more in the block."""
+    path = f"/api/v1/nodes/{name}"
+    try:
+        await admin.patch(path, {"spec": {"unschedulable": True}})
+        yield
+    finally:
+        await admin.patch(path, {"spec": {"unschedulable": None}})
+        await eventually(lambda: admin.get(path), is_usable)
+
+
+def is_usable(node: Mapping[str, Any]) -> bool:
+    return ready_of(node)["status"] == "True" and "taints" not in node["spec"]

@@ -1,0 +1,59 @@
+"""One process that keeps the pools of a test's namespace."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from random import Random
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+
+from controller.caches import Caches
+from controller.namespaces import Namespaces
+from controller.runtime.cache.informer import Informer
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.reflector import Source
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Client
+from controller.runtime.clock import SystemClock
+from controller.runtime.events.recorder import EventRecorder
+from controller.runtime.loop.loop_factory import Loops
+from controller.runtime.process.manager import running as background
+from controller.stockpool.reconciler import StockPoolReconciler
+from controller.stockpool.setup import control_loop
+from tests.support.cluster.control_loops import following, running
+
+
+class PoolKeeper:
+    """A reconciler with caches of its own, which follow `source` or else the client."""
+
+    def __init__(self, client: Client, namespace: str, source: Source | None = None) -> None:
+        clock, randomness = SystemClock(), Random(7)
+        metrics = InformerMetrics(CollectorRegistry())
+        everywhere = Namespaces(stock=namespace, instance=namespace, system=namespace)
+        self.caches = Caches(source or client, everywhere, metrics, clock, randomness)
+        events = Client(client.rest, "pool-keeper")  # which fails and counts nothing
+        self._recorder = EventRecorder(events, clock, randomness, "pool-keeper", "test")
+        self.reconciler = StockPoolReconciler(
+            self.caches,
+            client,
+            Writer(client, self.caches.informers),
+            self._recorder,
+            clock,
+        )
+        loops = Loops(CollectorRegistry(), clock, randomness)
+        self._loop = control_loop(self.reconciler, self.caches, everywhere, loops)
+
+    @property
+    def informers(self) -> tuple[Informer[Any], ...]:
+        """Those that it needs."""
+        return (*self.caches.pools.informers, *self.caches.units.informers)
+
+    def looking(self) -> AbstractAsyncContextManager[None]:
+        """The caches follow the server for the length of the block, and nothing is done."""
+        return following(self.informers)
+
+    @asynccontextmanager
+    async def keeping(self) -> AsyncIterator[None]:
+        """The loop runs for the length of the block, with caches and events."""
+        async with background([self._recorder]), running(self._loop, self.informers):
+            yield

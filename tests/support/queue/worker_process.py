@@ -1,0 +1,81 @@
+"""A worker and its framework as processes of their own, as a pod has them."""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from hack.cluster.ports import HOST
+from hack.cluster.process import Command, Process
+from hack.cluster.queue import QueueServer
+from tests.runner.ports import new_port
+from tests.support.checks.invocation_checks import Execution
+from tests.support.http.get import get
+from tests.support.wait.eventually import eventually
+
+
+class WorkerProcess:
+    """`python -m serverless.worker` beside a framework, in a folder of their own."""
+
+    def __init__(self, home: Path, request_id: str, server: QueueServer, concurrency: int) -> None:
+        self._home = home
+        self.executions_file = home / "executions"
+        secret = home / "queue"
+        secret.mkdir(parents=True)
+        access = {
+            "url": server.url,
+            "user": "admin",
+            "password": server.password("admin"),
+            "inboxPrefix": "_INBOX_of_a_test",
+        }
+        for name, value in access.items():
+            (secret / name).write_text(value)
+        self.url = f"http://{HOST}:{(port := new_port())}"
+        self._environment = {
+            "EXECUTIONS": str(self.executions_file),
+            "GPU_RUNTIME_REQUEST_ID": request_id,
+            "GPU_RUNTIME_WORKER": f"{request_id}-1",
+            "GPU_RUNTIME_CONCURRENCY": str(concurrency),
+            "GPU_RUNTIME_TIMEOUT_SECONDS": "60",
+            "GPU_RUNTIME_SOCKET": str(home / "f.sock"),
+            "GPU_RUNTIME_QUEUE_SECRET": str(secret),
+            "GPU_RUNTIME_HTTP_ADDR": f"{HOST}:{port}",
+        }
+        self.worker = self._process("serverless.worker")
+        self.framework = self._process("tests.support.queue.logging_function")
+
+    def _process(self, module: str) -> Process:
+        command = Command(module, (sys.executable, "-m", module), self._environment)
+        return Process(command, self._home)
+
+    def executions(self) -> list[Execution]:
+        """What the framework has written down."""
+        if not self.executions_file.exists():
+            return []
+        lines = self.executions_file.read_text().splitlines()
+        return [
+            Execution(name, int(run), int(attempt), int(at))
+            for name, run, attempt, at in map(str.split, lines)
+        ]
+
+    async def ready(self) -> None:
+        """Wait until queue and framework answer."""
+        await eventually(self._readiness, lambda answer: answer[0] == 200, tolerate=OSError)
+
+    async def _readiness(self) -> tuple[int, object]:
+        return await get(f"{self.url}/readyz")
+
+
+@asynccontextmanager
+async def worker_process(
+    home: Path, request_id: str, server: QueueServer, concurrency: int = 4
+) -> AsyncIterator[WorkerProcess]:
+    """Both processes, running for the length of the block unless the test ends them."""
+    both = WorkerProcess(home, request_id, server, concurrency)
+    both.framework.start()
+    both.worker.start()
+    try:
+        yield both
+    finally:
+        await both.worker.kill()
+        await both.framework.kill()
