@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, settings
 from hack.cluster.admin import Admin, RefusedError
 from hack.cluster.controlplane import ControlPlane
 from hack.cluster.nodes import Fleet
-from tests.runner.environment import WORKER_FOLDER
 from tests.runner.ports import new_port
+from tests.runner.run_environment import WORKER_FOLDER
 from tests.support.builders.note_resource import install as install_notes
 from tests.support.cluster import product_processes
 from tests.support.cluster.control_plane import new_control_plane

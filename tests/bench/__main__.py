@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hack.local.home import ROOT
-from tests.bench.anchor import client_go
+from tests.bench.benchmarks import ALONE, ON_WIDGETS, Bench, Sizes
 from tests.bench.connection import connected
-from tests.bench.load import fill, install
-from tests.bench.measures import ALONE, ON_WIDGETS, Bench, Sizes
-from tests.bench.ours import ours
-from tests.bench.plane import running_plane
+from tests.bench.control_plane import running_plane
+from tests.bench.library.client_go import client_go
+from tests.bench.library.controller_library import ours
+from tests.bench.library.widget_load import fill, install
 from tests.bench.table import Measure, text_table, write_json
-from tests.runner.environment import own_run
+from tests.runner.run_environment import own_run
 
 RESULT = Path("bench.json")
 

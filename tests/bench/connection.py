@@ -9,7 +9,7 @@ import aiohttp
 
 from hack.cluster.admin import MERGE_PATCH, RefusedError
 from hack.cluster.controlplane import ControlPlane
-from tests.bench.crd import compact
+from tests.bench.library.widget_crd import compact
 
 
 class Connection:

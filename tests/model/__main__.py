@@ -4,7 +4,7 @@ import argparse
 import logging
 import sys
 
-from tests.model.plans import all_checked
+from tests.model.run_plan import all_checked
 
 EVERY = 500
 

@@ -17,9 +17,9 @@ from controller.gpuunit.handoff.seed_listing import Listing
 from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
-from tests.model.locks import ModelLocks
-from tests.model.places import INSTANCE, STOCK, SYSTEM
-from tests.model.turnstile import Turnstile
+from tests.model.namespaces import INSTANCE, STOCK, SYSTEM
+from tests.model.scheduler import Turnstile
+from tests.model.storage_locks import ModelLocks
 
 EVERYTHING = Selection()
 

@@ -1,7 +1,7 @@
 """The rules of the API server that our operations stand on, without a network.
 
 Names are unique, uids are never used again, every write makes a new version, preconditions hold.
-`tests/kube/test_model.py` runs the same calls against a real server.
+`tests/kube/api/test_model.py` runs the same calls against a real server.
 """
 
 import copy

@@ -16,18 +16,18 @@ from typing import Any
 import pytest
 
 from shared.config.gc_tuning import look_seldom
-from tests.runner.environment import (
+from tests.runner.failure_logs import LogRecorder, new_log_folder
+from tests.runner.file_order import order_of_start
+from tests.runner.ports import PortBlock
+from tests.runner.progress import Progress
+from tests.runner.run_directory import RunFolder, end_processes, require_mark
+from tests.runner.run_environment import (
     WORKER_FOLDER,
     begin_run,
     begin_worker,
     schedule_as_batch,
     tune_go_programs,
 )
-from tests.runner.failure_logs import LogRecorder, new_log_folder
-from tests.runner.folder import RunFolder, end_processes, require_mark
-from tests.runner.order import order_of_start
-from tests.runner.ports import PortBlock
-from tests.runner.progress import Progress
 from tests.runner.seeds import VARIABLE, choose_seed
 
 LOGS = "logs"

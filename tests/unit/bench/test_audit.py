@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.bench.audit import counted, policy
+from tests.bench.controller.audit_log import counted, policy
 
 LINES = (
     '{"verb":"patch","objectRef":{"resource":"deployments"},"responseStatus":{"code":201}}',

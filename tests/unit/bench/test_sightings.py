@@ -1,6 +1,6 @@
 """What the benchmarks see of units and their pods."""
 
-from tests.bench.sightings import (
+from tests.bench.controller.first_seen import (
     Condition,
     Item,
     Metadata,

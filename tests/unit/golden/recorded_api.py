@@ -33,9 +33,9 @@ from apiserver.serverless_use_cases import ServerlessUseCases, World
 from apiserver.wiring import UseCases
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits
-from tests.model.client import ModelClient
+from tests.model.gateway import ModelClient
+from tests.model.scheduler import Turnstile, settle
 from tests.model.server import Document, ModelServer
-from tests.model.turnstile import Turnstile, settle
 from tests.unit.apiserver.in_process_api import API, running
 from tests.unit.golden.recorded_queue import RecordedQueue
 

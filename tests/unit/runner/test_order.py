@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from tests.runner.order import order_of_start
+from tests.runner.file_order import order_of_start
 
 
 @dataclass(frozen=True)

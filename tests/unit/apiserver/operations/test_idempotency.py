@@ -6,8 +6,8 @@ from apiserver.kube.resources import OPERATIONS
 from apiserver.operations.create_object import failed
 from apiserver.operations.result import Outcome
 from shared.v1alpha1 import names
-from tests.model.api import ModelAPI
-from tests.model.places import SYSTEM
+from tests.model.model_api import ModelAPI
+from tests.model.namespaces import SYSTEM
 
 
 async def test_who_began_an_attempt_that_has_failed_is_not_answered_for_the_next_one() -> None:

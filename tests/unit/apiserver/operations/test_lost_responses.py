@@ -9,9 +9,9 @@ from apiserver.kube.resources import GPU_UNITS, OPERATIONS, Resource
 from apiserver.operations.result import Outcome
 from apiserver.wiring import UseCases
 from shared.v1alpha1 import names
-from tests.model.api import ModelAPI
-from tests.model.client import ModelClient, T
-from tests.model.places import INSTANCE, SYSTEM
+from tests.model.gateway import ModelClient, T
+from tests.model.model_api import ModelAPI
+from tests.model.namespaces import INSTANCE, SYSTEM
 
 UNIT = CreateUnit(operation_id="op", name="trainer", spec_name="g1.1", image="a:1")
 SEED = SeedStock("op", "g1.1", 3, memory="1Gi")

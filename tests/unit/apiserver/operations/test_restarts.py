@@ -17,10 +17,10 @@ from controller.gpuunit.handoff import claim_validity
 from controller.gpuunit.handoff.handoff_check import Entry, judge, source_of
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
-from tests.model.api import ModelAPI
-from tests.model.client import ModelClient, decoded
 from tests.model.controller import ModelController
-from tests.model.places import INSTANCE, STOCK, SYSTEM
+from tests.model.gateway import ModelClient, decoded
+from tests.model.model_api import ModelAPI
+from tests.model.namespaces import INSTANCE, STOCK, SYSTEM
 
 NAMED = CreateUnit(
     operation_id="op", name="trainer", spec_name="g1.1", image="a:1", stock_name="s-0"

@@ -9,8 +9,8 @@ from apiserver.errors import AlreadyExistsError
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS
 from apiserver.operations.result import Outcome
 from shared.v1alpha1 import names
-from tests.model.api import ModelAPI
-from tests.model.places import STOCK, SYSTEM
+from tests.model.model_api import ModelAPI
+from tests.model.namespaces import STOCK, SYSTEM
 
 SMALL = SeedStock("op", "g1.1", 2, memory="1Gi", gpu=1)
 LARGE = SeedStock("op", "g2.8", 2, memory="64Gi", gpu=8)

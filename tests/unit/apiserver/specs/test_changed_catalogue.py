@@ -11,7 +11,7 @@ from apiserver.operations.result import Accepted, Outcome
 from apiserver.specs.catalogue import Catalogue, CatalogueEntry
 from apiserver.wiring import UseCases
 from shared.v1alpha1.unit_resources import Envelope
-from tests.model.api import ModelAPI
+from tests.model.model_api import ModelAPI
 
 Request = Callable[[UseCases], Coroutine[Any, Any, Accepted[Any]]]
 

@@ -23,8 +23,8 @@ from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import Accessor, GPUStorage, Prepare
 from shared.v1alpha1.wellknown import MANAGED_BY_LABEL, MOUNTED_BY, OPERATION_ID, RECOVER
-from tests.model.api import ModelAPI
-from tests.model.places import INSTANCE, SYSTEM
+from tests.model.model_api import ModelAPI
+from tests.model.namespaces import INSTANCE, SYSTEM
 
 COMMAND = CreateStorage(
     "d-1", "data", "1Gi", prepare=Prepare(from_image="fill:1"), labels={"team": "a"}

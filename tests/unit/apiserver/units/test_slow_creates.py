@@ -10,9 +10,9 @@ from apiserver.kube.resources import GPU_UNITS, Resource
 from apiserver.operations.result import Outcome
 from apiserver.units.service import MOST_AT_ONCE
 from shared.v1alpha1.wellknown import OPERATION_ID, SOURCE_STOCK_UID
-from tests.model.api import ModelAPI
-from tests.model.client import T
-from tests.model.places import INSTANCE
+from tests.model.gateway import T
+from tests.model.model_api import ModelAPI
+from tests.model.namespaces import INSTANCE
 
 UNIT = CreateUnit(operation_id="op", name="trainer", spec_name="g1.1", image="a:1")
 CREATE_SECONDS = 27.0

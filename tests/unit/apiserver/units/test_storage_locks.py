@@ -21,8 +21,8 @@ from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.storage_lock import StorageLock, lock_of
 from shared.v1alpha1.wellknown import ATTEMPT, MOUNT_FINALIZER, MOUNTED_BY
-from tests.model.api import ModelAPI
-from tests.model.places import INSTANCE, STOCK, SYSTEM
+from tests.model.model_api import ModelAPI
+from tests.model.namespaces import INSTANCE, STOCK, SYSTEM
 
 MINE = StorageLock(unit="mine", operation="op")
 FILL = {"fromImage": "fill:1"}

@@ -7,8 +7,8 @@ import pytest
 from apiserver.errors import NotFoundError, PreconditionFailedError
 from apiserver.kube.resources import GPU_UNITS
 from apiserver.kube.revision import Revision
-from tests.model.api import ModelAPI
-from tests.model.places import INSTANCE
+from tests.model.model_api import ModelAPI
+from tests.model.namespaces import INSTANCE
 
 UNIT = {"metadata": {"name": "trainer"}, "spec": {"specName": "g1.1", "image": "a:1"}}
 FIRST = (Revision("uid-1", 1),)

@@ -8,8 +8,8 @@ import pytest
 from apiserver.errors import NotFoundError
 from apiserver.kube.resources import GPU_UNITS
 from shared.v1alpha1.gpuunit import GPUUnit
-from tests.model.api import ModelAPI
-from tests.model.places import INSTANCE, STOCK
+from tests.model.model_api import ModelAPI
+from tests.model.namespaces import INSTANCE, STOCK
 
 UNIT = {
     "metadata": {"name": "trainer"},

@@ -1,0 +1,45 @@
+"""The least that an ingress can do: parse the body, publish it once, answer."""
+
+import argparse
+
+import msgspec
+import nats
+from aiohttp import web
+from nats.aio.client import Client
+
+from shared.invocation.queue_names import QueueNames
+
+CLIENT = web.AppKey("client", Client)
+
+
+async def accept(request: web.Request) -> web.Response:
+    """Publish what was sent, and wait until the stream has it."""
+    body = await request.read()
+    asked = msgspec.json.decode(body, type=dict[str, object])
+    subject = QueueNames().call_subject("bare", str(asked["invocationID"]))
+    answer = await request.app[CLIENT].request(subject, body, timeout=5.0)
+    return web.Response(body=answer.data, status=202, content_type="application/json")
+
+
+async def application(url: str) -> web.Application:
+    """The whole program."""
+    app = web.Application()
+    app[CLIENT] = await nats.connect(url)
+    app.router.add_post("/", accept)
+    return app
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench.api.direct_publisher", description=__doc__
+    )
+    parser.add_argument("url")
+    parser.add_argument("port", type=int)
+    told = parser.parse_args()
+    web.run_app(
+        application(told.url), host="127.0.0.1", port=told.port, access_log=None, print=None
+    )
+
+
+if __name__ == "__main__":
+    main()

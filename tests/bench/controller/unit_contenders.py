@@ -1,0 +1,54 @@
+"""The controllers that reconcile units: ours, and one on controller-runtime."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+
+from hack.cluster.ports import HOST
+from hack.cluster.process import Command, Process
+from hack.cluster.readiness import answers, until
+from hack.local.ours import CONTROLLER
+from tests.bench.controller.unit_cluster import UnitsPlane
+from tests.bench.go_program import go_program
+from tests.runner.ports import new_port
+from tests.support.cluster import product_processes
+
+
+@dataclass(frozen=True)
+class UnitContender:
+    """One controller, ready while the block of `running` lasts."""
+
+    name: str
+    running: Callable[[UnitsPlane], AbstractAsyncContextManager[Process]]
+
+
+def our_controller() -> UnitContender:
+    """As it is shipped, but alone: the other one elects no leader either."""
+
+    @asynccontextmanager
+    async def running(cluster: UnitsPlane) -> AsyncIterator[Process]:
+        changes = {"kubeconfig": str(cluster.kubeconfig), "leaderElection": {"enabled": False}}
+        async with product_processes.running(CONTROLLER, cluster.home, changes) as product:
+            yield product.process
+
+    return UnitContender("ours", running)
+
+
+def controller_runtime(*options: str) -> UnitContender:
+    """The Go program, built if it is not in the cache; with the defaults of its library."""
+    program = go_program("unitcontroller")
+
+    @asynccontextmanager
+    async def running(cluster: UnitsPlane) -> AsyncIterator[Process]:
+        address = f"{HOST}:{new_port()}"
+        flags = (f"-kubeconfig={cluster.kubeconfig}", f"-probes={address}")
+        command = Command("unitcontroller", (str(program), *flags, *options))
+        process = Process(command, cluster.home)
+        process.start()
+        try:
+            await until(lambda: answers(f"http://{address}/readyz"), process)
+            yield process
+        finally:
+            await process.stop()
+
+    return UnitContender("controller-runtime", running)

@@ -1,0 +1,163 @@
+"""Our library's measuring program: takes the anchor's arguments and gives answers of its shape."""
+
+import argparse
+import asyncio
+import signal
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+from prometheus_client import CollectorRegistry
+
+from controller.runtime.cache.informer import Informer
+from controller.runtime.cache.metrics import InformerMetrics
+from controller.runtime.cache.reflector import Scope
+from controller.runtime.cache.store import Store
+from controller.runtime.client.client import Client
+from controller.runtime.client.connect import connected
+from controller.runtime.client.kind import Kind
+from controller.runtime.clock import SystemClock
+from controller.runtime.key import ObjectKey
+from controller.runtime.loop.control_loop import ControlLoop, LoopOptions
+from controller.runtime.loop.enqueue import feed
+from controller.runtime.loop.metrics import LoopMetrics, MeasuredLoop
+from controller.runtime.loop.reconcile import Result
+from controller.runtime.loop.triggers import itself
+from controller.runtime.queue.ratelimit import default_rate_limiter
+from controller.runtime.queue.workqueue import WorkQueue
+from tests.bench.library.contender import Contender
+from tests.bench.library.decode_cost import resident
+from tests.bench.library.typed_widget import Widget
+from tests.bench.library.widget_crd import GROUP, PLURAL, VERSION
+from tests.bench.reports import IdleReport, LatencyReport, SyncReport, summary
+from tests.support.checks.informer_checks import running
+
+WIDGETS = Kind(GROUP, VERSION, PLURAL, "Widget", Widget)
+
+
+async def our_sync(kubeconfig: Path, runs: int) -> SyncReport:
+    """Fill an informer's store `runs` times; seconds each, and memory as the anchor counts it."""
+    seconds: list[float] = []
+    before = resident()
+    async with client_of(kubeconfig) as client:
+        informer = widgets(client)
+        for run in range(runs):
+            informer = widgets(client) if run else informer
+            began = time.perf_counter()
+            async with running(informer):
+                seconds.append(time.perf_counter() - began)
+    objects = len(informer.store)
+    return SyncReport(seconds, objects, rss_per_object=(resident() - before) / objects)
+
+
+async def our_latency(kubeconfig: Path) -> LatencyReport:
+    """Say "ready" on stderr once synced, then time stamps until SIGINT with one worker."""
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
+    clock = SystemClock()
+    async with client_of(kubeconfig) as client:
+        informer, queue = widgets(client), new_queue(clock)
+        reconciler = Stamps(informer.store)
+        subscription = informer.subscribe(feed(queue, itself()))
+        metrics = MeasuredLoop(LoopMetrics(CollectorRegistry()), "bench")
+        loop = ControlLoop(LoopOptions("bench"), queue, reconciler, metrics, clock, Random(7))
+        async with running(informer), asyncio.TaskGroup() as group:
+            group.create_task(loop.run(stop))
+            await subscription.synced()
+            sys.stderr.write("ready\n")
+            await stop.wait()
+    return summary(reconciler.seconds)
+
+
+async def our_idle(kubeconfig: Path, namespace: str, seconds: float) -> IdleReport:
+    """Sync, wait `seconds` while nothing changes, and tell what that took."""
+    registry = CollectorRegistry()
+    async with connected(str(kubeconfig), "bench", registry, SystemClock()) as client:
+        informer = widgets(client, namespace)
+        async with running(informer):
+            began = time.process_time()
+            await asyncio.sleep(seconds)
+            spent = time.process_time() - began
+    requests = [
+        sample
+        for family in registry.collect()
+        for sample in family.samples
+        if sample.name == "rest_client_requests_total"
+    ]
+    writes = sum(int(each.value) for each in requests if each.labels["method"] != "GET")
+    return IdleReport(len(informer.store), spent, writes)
+
+
+class Stamps:
+    """A reconciler that only looks how old the last change of its object is, as the anchor does."""
+
+    def __init__(self, store: Store[Widget]) -> None:
+        self._store = store
+        self._born = time.time_ns()
+        self._seen: dict[ObjectKey, str] = {}
+        self.seconds: list[float] = []
+
+    async def reconcile(self, key: ObjectKey) -> Result:
+        now, widget = time.time_ns(), self._store.get(key)
+        stamp = widget.spec.stamp if widget else "0"
+        if int(stamp) > self._born and self._seen.get(key) != stamp:
+            self._seen[key] = stamp
+            self.seconds.append((now - int(stamp)) / 1e9)
+        return Result()
+
+
+async def our_queue(items: int) -> float:
+    """Seconds for `items` times add, get and done on a work queue."""
+    queue = new_queue(SystemClock())
+    keys = [ObjectKey("bench", f"widget-{number}") for number in range(items)]
+    began = time.perf_counter()
+    for key in keys:
+        queue.add(key)
+        queue.done(await queue.get())
+    return time.perf_counter() - began
+
+
+def new_queue(clock: SystemClock) -> WorkQueue[ObjectKey]:
+    return WorkQueue(default_rate_limiter(clock), clock)
+
+
+def client_of(kubeconfig: Path) -> AbstractAsyncContextManager[Client]:
+    return connected(str(kubeconfig), "bench", CollectorRegistry(), SystemClock())
+
+
+def widgets(client: Client, namespace: str = "") -> Informer[Widget]:
+    metrics = InformerMetrics(CollectorRegistry())
+    return Informer(client, Scope(WIDGETS, namespace), metrics, SystemClock(), Random(7))
+
+
+def ours() -> Contender:
+    """This file as a program, so that each measurement begins in a fresh process."""
+    return Contender("ours", (sys.executable, "-m", "tests.bench.library.controller_library"))
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="ours")
+    parser.add_argument("what", choices=("sync", "latency", "idle"))
+    parser.add_argument("-kubeconfig", type=Path, required=True)
+    parser.add_argument("-resource")
+    parser.add_argument("-runs", type=int, default=1)
+    parser.add_argument("-seconds", type=float, default=10.0)
+    parser.add_argument("-namespace", default="")
+    told = parser.parse_args(arguments)
+    measurements: dict[str, Callable[[], Coroutine[Any, Any, object]]] = {
+        "sync": lambda: our_sync(told.kubeconfig, told.runs),
+        "latency": lambda: our_latency(told.kubeconfig),
+        "idle": lambda: our_idle(told.kubeconfig, told.namespace, told.seconds),
+    }
+    report = asyncio.run(measurements[told.what]())
+    sys.stdout.buffer.write(msgspec.json.encode(report))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

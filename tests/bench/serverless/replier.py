@@ -1,0 +1,26 @@
+"""`python -m tests.bench.serverless.replier URL`: sends every request back, and nothing else."""
+
+import asyncio
+import sys
+from typing import Final
+
+import nats
+from nats.aio.msg import Msg
+
+SUBJECT: Final = "bench.echo"
+
+
+async def reply(message: Msg) -> None:
+    """Send a request back."""
+    await message.respond(message.data)
+
+
+async def run(url: str) -> None:
+    """Until the process is killed."""
+    client = await nats.connect(url)
+    await client.subscribe(SUBJECT, cb=reply)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(run(sys.argv[1]))

@@ -1,0 +1,201 @@
+"""What the Dockerfiles say, done here: the build in a clean folder, the programs as nobody.
+
+No image is built: that takes a container engine, and `tests/kind` does it where there is one.
+"""
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import pytest
+
+from hack.cluster.ports import HOST
+from hack.local.home import ROOT
+from shared.config.version import version
+from tests.runner.ports import new_port
+from tests.runner.run_directory import marked
+from tests.support.checks.dockerfile import Instruction, Workshop, last, stages
+from tests.support.http.get import get
+from tests.support.wait.eventually import eventually
+
+NOBODY = 65532
+DOCKERFILES = sorted(ROOT.glob("Dockerfile.*"))
+OFF = ("--kube-mode", "off", "--http-addr")
+
+
+def is_usable_by_nobody(python: Path) -> bool:
+    """Whether it is of our version, and an unprivileged user may run it."""
+    question = "import sys; print(*sys.version_info[:2])"
+    command = (str(python), "-c", question)
+    try:
+        answer = subprocess.run(command, user=NOBODY, capture_output=True, text=True, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return answer.stdout.split() == [str(part) for part in sys.version_info[:2]]
+
+
+@pytest.fixture(scope="module")
+def python() -> Path:
+    """An interpreter like that of the image."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can start a program as another user")
+    known = (
+        Path(sys.executable).resolve(),
+        Path("/usr/local/bin/python3"),
+        Path("/usr/bin/python3"),
+    )
+    found = next((each for each in known if is_usable_by_nobody(each)), None)
+    if found is None:
+        pytest.skip(f"no Python {sys.version_info[0]}.{sys.version_info[1]} that everybody may run")
+    return found
+
+
+@pytest.fixture(scope="module")
+def built(python: Path) -> Iterator[Path]:
+    """The tree that the build stage of the controller leaves, which nobody may write to."""
+    root = Path(tempfile.mkdtemp(prefix="gpu-runtime-image-"))
+    root.chmod(0o755)
+    try:
+        stage, _ = stages(ROOT / "Dockerfile.controller")
+        Workshop(root, ROOT, python).carry_out(stage, clean_environment())
+        make_read_only(root)
+        yield root
+    finally:
+        shutil.rmtree(root)
+
+
+def clean_environment() -> dict[str, str]:
+    """Without the way to this checkout."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
+@contextmanager
+def copied(built: Path) -> Iterator[Path]:
+    """The tree once more, for the length of the block, and to be changed."""
+    with tempfile.TemporaryDirectory(prefix="gpu-runtime-image-") as folder:
+        Path(folder).chmod(0o755)
+        shutil.copytree(built / "venv", Path(folder) / "venv", symlinks=True)
+        for path in Path(folder).rglob("*"):
+            if not path.is_symlink():
+                path.chmod(path.stat().st_mode | 0o200)
+        yield Path(folder)
+
+
+def make_read_only(root: Path) -> None:
+    for path in (root, *root.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(path.stat().st_mode & 0o7555)
+
+
+def started(built: Path, final: list[Instruction], *flags: str) -> subprocess.Popen[str]:
+    """The entry point of an image as its user, in an empty folder that it may not write to."""
+    _, *entry = last(final, "ENTRYPOINT").words
+    return subprocess.Popen(
+        (str(built / "venv/bin/python"), *entry, *flags),
+        user=NOBODY,
+        group=NOBODY,
+        extra_groups=(),
+        cwd=built,
+        env=marked({"HOME": "/tmp", "PATH": "/usr/bin:/bin", "PYTHONUNBUFFERED": "1"}),  # noqa: S108
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def files_of(root: Path) -> set[Path]:
+    return set(root.rglob("*"))
+
+
+@pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.suffix[1:])
+def test_hadolint_has_nothing_to_say(dockerfile: Path) -> None:
+    hadolint = Path(sys.executable).with_name("hadolint")
+    if not hadolint.exists():
+        pytest.skip(f"{hadolint} is missing; run: make venv")
+    done = subprocess.run((hadolint, dockerfile), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.suffix[1:])
+def test_an_image_runs_as_nobody_from_a_pinned_base(dockerfile: Path) -> None:
+    build, final = stages(dockerfile)
+    bases = {stage[0].words[0] for stage in (build, final)}
+    assert len(bases) == 1
+    assert all(base.count(".") == 2 for base in bases), "the base is pinned to a patch release"
+    assert last(final, "USER").rest == f"{NOBODY}:{NOBODY}"
+    assert last(final, "ENTRYPOINT").words[:2] == ["python", "-m"]
+    assert "/healthz" in last(final, "HEALTHCHECK").rest
+    assert "install " not in last(final, "RUN").rest.replace("uninstall ", ""), (
+        "nothing is installed where it runs"
+    )
+
+
+def test_the_tools_of_the_base_are_taken_out(tmp_path: Path) -> None:
+    """In a folder that stands for /usr/local of the base, with what its Python brings."""
+    (command,) = {last(stages(each)[1], "RUN").rest for each in DOCKERFILES}
+    base = tmp_path / "local"
+    venv.create(base, with_pip=True)
+    library = base / "lib" / "python{}.{}".format(*sys.version_info[:2])
+    (library / "ensurepip").mkdir()
+    there, path = command.replace("/usr/local", str(base)), f"{base / 'bin'}:{os.environ['PATH']}"
+    subprocess.run(("/bin/sh", "-ec", there), env=marked({"PATH": path}), check=True)
+
+    assert not list(library.glob("site-packages/*.dist-info"))
+    assert not (library / "ensurepip").exists()
+    assert not list(base.glob("bin/pip*"))
+
+
+def test_the_images_are_built_in_the_same_way() -> None:
+    builds = [stages(each)[0] for each in DOCKERFILES]
+    shortest = min(builds, key=len)
+    assert all(build[: len(shortest)] == shortest for build in builds)
+
+
+@pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.suffix[1:])
+def test_an_entry_point_explains_itself(built: Path, dockerfile: Path, python: Path) -> None:
+    """On the tree of the image: what one does beyond the controller's is done to a copy."""
+    build, final = stages(dockerfile)
+    own = build[len(stages(ROOT / "Dockerfile.controller")[0]) :]
+    with copied(built) if own else nullcontext(built) as tree:
+        Workshop(tree, ROOT, python).carry_out(own, clean_environment())
+        make_read_only(tree)
+        before = files_of(tree)
+        with started(tree, final, "--help") as program:
+            said, _ = program.communicate(timeout=60)
+
+        assert (program.returncode, said.split()[0]) == (0, "usage:"), said
+        assert files_of(tree) == before
+
+
+async def test_the_api_serves_and_stops_as_nobody_on_a_read_only_tree(built: Path) -> None:
+    _, final = stages(ROOT / "Dockerfile.api")
+    address = f"{HOST}:{new_port()}"
+    before = files_of(built)
+    with started(built, final, *OFF, address) as program:
+        try:
+            await eventually(lambda: get(f"http://{address}/healthz"), tolerate=OSError)
+            health = (await get(f"http://{address}/api/v1/health"))[1]
+        finally:
+            program.send_signal(signal.SIGTERM)
+            said, _ = await asyncio.to_thread(program.communicate, timeout=60)
+
+    assert program.returncode == 0, said
+    assert health["data"]["version"] == version()
+    assert files_of(built) == before
+
+
+def test_nothing_of_the_workbench_is_in_the_image(built: Path) -> None:
+    (library,) = (built / "venv/lib").iterdir()
+    found = {
+        path.name.partition("-")[0].lower() for path in library.glob("site-packages/*.dist-info")
+    }
+    assert "gpu_runtime" in found
+    assert not found & {"pip", "setuptools", "pytest", "mypy", "ruff", "hypothesis", "uv"}

@@ -1,0 +1,124 @@
+"""How an API process starts and ends."""
+
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.http.api_process import api_process, run_to_end
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_process_cleanly(number: signal.Signals) -> None:
+    with api_process("--kube-mode", "off") as api:
+        log = api.stop(number)
+        assert api.process.returncode == 0
+    assert "event=stopped" in log
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--nope"], "unrecognized arguments: --nope"),
+        (["--http-addr", "nowhere"], "--http-addr: got 'nowhere', expected an address"),
+        (["--kube-mode", "maybe"], "--kube-mode: got 'maybe', expected one of auto, off, required"),
+        (["--report-interval", "soon"], "--report-interval: got 'soon', expected a duration"),
+        (["--log-level", "loud"], "--log-level: got 'loud', expected one of debug, info"),
+        (["--config", "/absent.yaml"], "/absent.yaml: there is no such file"),
+        (["--http-addr", ":0"], "httpAddr: other machines can call :0, and nobody is asked"),
+        (["--kubeconfig", "/absent"], "kubeconfig: /absent: there is no such file"),
+        (["--kubeconfig", "/absent", "--kube-mode", "auto"], "/absent: there is no such file"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_configuration_ends_with_2_and_says_why(flags: list[str], message: str) -> None:
+    ended = run_to_end(*flags)
+    assert ended.returncode == 2
+    assert message in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("httpAdr: ':1'", "httpAdr: there is no such key; did you mean httpAddr?"),
+        ("reportInterval: 0s", "reportInterval: got '0s', expected a duration above zero"),
+        ("[", "this is not YAML"),
+        ("auth: {tokensFile: /absent}", "auth.tokensFile: '/absent': cannot be read: No such file"),
+        ("nats: {passwordFile: /absent}\nkubeMode: off", "nats.passwordFile: '/absent' cannot be"),
+    ],
+)
+def test_a_bad_file_ends_with_2_and_says_why(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "api.yaml").write_text(text)
+    ended = run_to_end("--config", str(tmp_path / "api.yaml"))
+    assert ended.returncode == 2
+    assert message in ended.stderr
+
+
+def test_a_missing_kubeconfig_does_not_matter_when_kubernetes_is_off() -> None:
+    with api_process("--kube-mode", "off", "--kubeconfig", "/absent") as api:
+        assert api.get("/readyz").status == 200
+
+
+def test_a_port_that_is_taken_ends_with_1_and_names_the_address() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        ended = run_to_end("--kube-mode", "off", "--http-addr", address)
+    assert ended.returncode == 1
+    assert f"cannot listen on {address}" in ended.stderr
+    assert "--http-addr" in ended.stderr
+
+
+def a_kubeconfig(directory: Path, server: str) -> str:
+    path = directory / "kubeconfig"
+    path.write_text(
+        "current-context: c\n"
+        "contexts: [{name: c, context: {cluster: k, user: u}}]\n"
+        "users: [{name: u, user: {}}]\n"
+        f"clusters: [{{name: k, cluster: {{server: '{server}'}}}}]\n"
+    )
+    return str(path)
+
+
+def test_while_a_required_cluster_is_waited_for_the_process_is_alive_but_not_ready(
+    tmp_path: Path,
+) -> None:
+    with api_process("--kubeconfig", a_kubeconfig(tmp_path, "http://127.0.0.1:1")) as api:
+        assert api.get("/healthz").status == 200
+        not_ready = api.get("/readyz")
+        assert not_ready.status == 503
+        (reason,) = not_ready.json["data"]["reasons"]
+        assert "Kubernetes is not connected" in reason
+        assert api.logged("waiting_for_cluster")
+        api.stop()
+        assert api.process.returncode == 0
+
+
+def test_auto_starts_without_a_cluster_and_says_so_in_health(tmp_path: Path) -> None:
+    config = a_kubeconfig(tmp_path, "http://127.0.0.1:1")
+    with api_process("--kubeconfig", config, "--kube-mode", "auto") as api:
+        health = api.get("/api/v1/health").json["data"]
+        assert health["kubernetesConnected"] is False
+        assert api.get("/readyz").status == 503
+
+
+def test_health_answers_at_once_while_the_api_server_hangs(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        config = a_kubeconfig(tmp_path, f"http://127.0.0.1:{silent.getsockname()[1]}")
+        with api_process("--kubeconfig", config, "--kube-mode", "auto") as api:
+            assert api.get("/api/v1/health").json["data"]["kubernetesConnected"] is False
+
+
+def test_a_request_is_one_log_line_with_its_id_and_its_route() -> None:
+    with api_process("--kube-mode", "off") as api:
+        api.get("/api/v1/health", X_Request_ID="call-7")
+        api.get("/healthz", X_Request_ID="probe-7")
+        log = api.stop()
+    (line,) = [line for line in log.splitlines() if "event=http_request" in line]
+    for field in ("requestID=call-7", "method=GET", "route=/api/v1/health", "status=200"):
+        assert f" {field} " in line
+
+
+def test_the_status_is_reported_right_after_the_start() -> None:
+    with api_process("--kube-mode", "off") as api:
+        assert "kubernetesConnected=false" in api.logged("runtime_status")

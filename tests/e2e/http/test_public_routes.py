@@ -1,0 +1,172 @@
+"""The HTTP surface of a process without a cluster, from outside."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.http.api_process import Answer, APIProcess, api_process
+
+REQUEST_ID = "X-Request-ID"
+
+
+@pytest.fixture(name="api", scope="module")
+def _api() -> Iterator[APIProcess]:
+    with api_process("--kube-mode", "off") as process:
+        yield process
+
+
+def assert_failure(answer: Answer, status: int, code: str) -> None:
+    assert answer.status == status
+    assert answer.json["error"]["code"] == code
+    assert answer.json["error"]["message"]
+    assert re.fullmatch(r"[A-Za-z0-9._-]{1,128}", answer.headers[REQUEST_ID])
+
+
+def test_liveness_answers(api: APIProcess) -> None:
+    assert api.get("/healthz").json == {"data": {"status": "alive"}}
+
+
+def test_a_process_that_wants_no_cluster_is_ready(api: APIProcess) -> None:
+    answer = api.get("/readyz")
+    assert (answer.status, answer.json) == (200, {"data": {"status": "ready"}})
+
+
+def test_health_leaves_out_what_it_does_not_know(api: APIProcess) -> None:
+    assert set(api.get("/api/v1/health").json["data"]) == {
+        *("startedAt", "uptimeSeconds", "version"),
+        *("kubernetesConnected", "kubeError", "queueConnected", "queueError"),
+    }
+
+
+def test_an_unknown_path_is_not_found(api: APIProcess) -> None:
+    assert_failure(api.get("/api/v1/nope"), 404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/api/v1/gpu-units"),
+        ("POST", "/api/v1/gpu-units"),
+        ("PUT", "/api/v1/gpu-units/a"),
+        ("GET", "/api/v1/gpu-storages"),
+        ("POST", "/api/v1/gpu-storages/a/recover"),
+        ("GET", "/api/v1/operator/jobs/a"),
+        ("GET", "/ui/events"),
+        ("DELETE", "/api/v1/operator/stock-units/a"),
+    ],
+)
+def test_without_a_cluster_resources_are_unavailable(
+    api: APIProcess, method: str, path: str
+) -> None:
+    answer = api.request(method, path)
+    assert_failure(answer, 503, "service_unavailable")
+    assert answer.headers["Retry-After"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/swagger/static/..%2f..%2fsetup.cfg", "/ui/static/..%2fassets.py", "/ui/nothing"]
+)
+def test_an_unknown_file_of_a_page_is_not_found(api: APIProcess, path: str) -> None:
+    assert_failure(api.get(path), 404, "not_found")
+
+
+def test_the_stream_of_the_operations_page_is_only_read(api: APIProcess) -> None:
+    answer = api.request("HEAD", "/ui/events")
+    assert (answer.status, answer.headers["Allow"]) == (405, "GET")
+
+
+def test_a_wrong_method_is_answered_with_the_right_ones(api: APIProcess) -> None:
+    answer = api.request("POST", "/api/v1/health")
+    assert_failure(answer, 405, "method_not_allowed")
+    assert answer.headers["Allow"] == "GET,HEAD"
+
+
+def test_an_unknown_query_parameter_is_named(api: APIProcess) -> None:
+    answer = api.get("/api/v1/health?verbose=1")
+    assert_failure(answer, 400, "invalid_request")
+    assert answer.json["error"]["details"][0]["field"] == "query.verbose"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"GARBAGE\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nNo colon here\r\n\r\n",
+        b"POST /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ],
+    ids=["words", "version", "header", "length", "expect", "tls"],
+)
+def test_malformed_http_is_answered_in_the_envelope(api: APIProcess, raw: bytes) -> None:
+    assert_failure(api.send(raw), 400, "invalid_request")
+
+
+def test_a_callers_request_id_comes_back(api: APIProcess) -> None:
+    assert api.get("/healthz", X_Request_ID="call-1").headers[REQUEST_ID] == "call-1"
+
+
+def test_an_unfit_request_id_is_replaced(api: APIProcess) -> None:
+    assert api.get("/healthz", X_Request_ID="a b").headers[REQUEST_ID] != "a b"
+
+
+@pytest.mark.parametrize("path", ["/swagger", "/swagger/", "/swagger/index.html", "/ui", "/ui/"])
+def test_a_page_asks_no_other_host(api: APIProcess, path: str) -> None:
+    answer = api.get(path)
+    page = answer.body.decode()
+    assert answer.headers["Content-Type"].startswith("text/html")
+    assert "://" not in page
+    for link in re.findall(r'(?:src|href)="(/[^"]+)"', page):
+        assert api.get(link).status == 200
+
+
+def test_nothing_on_the_operations_page_runs_that_is_not_a_file_of_ours(api: APIProcess) -> None:
+    policy = api.get("/ui").headers["Content-Security-Policy"]
+    assert "default-src 'none'; script-src 'self'; style-src 'self';" in policy
+    assert "unsafe" not in policy
+    assert "require-trusted-types-for 'script'" in policy
+
+
+def test_the_swagger_script_asks_no_validator_and_drops_the_query(api: APIProcess) -> None:
+    script = api.get("/swagger/static/start.js").body.decode()
+    assert "validatorUrl: null" in script
+    assert script.startswith("history.replaceState")
+
+
+def test_a_browser_that_has_a_file_is_told_so(api: APIProcess) -> None:
+    etag = api.get("/swagger/static/start.js").headers["Etag"]
+    assert api.get("/swagger/static/start.js", If_None_Match=etag).status == 304
+
+
+def test_the_document_is_served(api: APIProcess) -> None:
+    document = api.get("/swagger/doc.json").json
+    assert document["swagger"] == "2.0"
+    assert "/api/v1/health" in document["paths"]
+
+
+def test_metrics_have_the_names_of_the_contract(api: APIProcess) -> None:
+    api.get("/healthz")
+    text = api.get("/metrics").body.decode()
+    for name in (
+        'gpuruntime_http_requests_total{method="GET",route="/healthz",status="200"}',
+        "gpuruntime_http_request_duration_seconds_bucket",
+        "gpuruntime_http_in_flight 1.0",
+        "# TYPE rest_client_requests_total counter",
+        "# TYPE rest_client_request_duration_seconds histogram",
+        "process_resident_memory_bytes",
+    ):
+        assert name in text
+
+
+def test_metrics_come_in_the_format_that_is_asked_for(api: APIProcess) -> None:
+    openmetrics = api.get("/metrics", Accept="application/openmetrics-text; version=1.0.0")
+    assert openmetrics.headers["Content-Type"].startswith("application/openmetrics-text")
+
+
+def test_methods_that_nobody_knows_do_not_become_labels(api: APIProcess) -> None:
+    assert_failure(api.request("PROPFIND", "/healthz"), 405, "method_not_allowed")
+    text = api.get("/metrics").body.decode()
+    assert 'method="OTHER"' in text
+    assert "PROPFIND" not in text

@@ -1,0 +1,74 @@
+"""An API that asks for tokens, and the activator that calls it with one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from serverless.activator.workers.runtime_api import Answer, Unfinished, UnitsAPI
+from serverless.activator.workers.worker_spec import Order
+from tests.e2e.http.api_process import APIProcess, api_process
+from tests.support.http.browser import MISSING, PROGRAM, browsing
+from tests.support.wait.eventually import eventually
+
+OLD, NEW = "the-old-token-of-a-tenant", "the-new-token-of-a-tenant"
+OPERATORS = "the-token-of-an-operator"
+ROUTE = "/api/v1/gpu-units"
+LET_THROUGH = 503  # to where Kubernetes would be asked, which is off
+
+
+@pytest.fixture(name="tokens")
+def _tokens(tmp_path: Path) -> Path:
+    return tmp_path / "tokens"
+
+
+@pytest.fixture(name="api")
+def _api(tokens: Path, tmp_path: Path) -> Iterator[APIProcess]:
+    tokens.write_text(f"tenant-control-plane {OLD}\noperator {OPERATORS}\n")
+    (tmp_path / "api.yaml").write_text(f"auth: {{tokensFile: {tokens}}}\nkubeMode: off")
+    with api_process("--config", str(tmp_path / "api.yaml")) as api:
+        yield api
+
+
+async def test_a_new_token_is_known_without_a_restart(api: APIProcess, tokens: Path) -> None:
+    async def status(token: str) -> int:
+        return api.get(ROUTE, Authorization=f"Bearer {token}").status
+
+    assert [await status(each) for each in (OLD, NEW)] == [LET_THROUGH, 401]
+    tokens.write_text(f"tenant-control-plane {NEW}\n")  # noqa: ASYNC240 - a few bytes
+    await eventually(lambda: status(NEW), lambda found: found == LET_THROUGH)
+    assert await status(OLD) == 401
+
+
+def why(answer: Answer) -> str:
+    """What keeps a worker from being made; nothing of this says how its operation stands."""
+    assert isinstance(answer, Unfinished)
+    return answer.why
+
+
+async def test_the_activator_sends_the_token_that_its_file_holds_now(
+    api: APIProcess, tmp_path: Path
+) -> None:
+    held, order = tmp_path / "activators", Order("w", "fn/uid/1", {})
+    async with aiohttp.ClientSession() as session:
+        units = UnitsAPI(session, f"http://127.0.0.1:{api.port}", token_file=str(held))
+        absent = await units.create(order)
+        held.write_text(f"{NEW}\n")
+        unknown = await units.create(order)
+        held.write_text(f"{OLD}\n")
+        known = await units.create(order)
+
+    assert why(absent).startswith("runtimeApiTokenFile: ")
+    assert why(unknown).startswith("this needs a token that the API knows")
+    assert "kubeMode: off" in why(known)
+
+
+@pytest.mark.skipif(PROGRAM is None, reason=MISSING)
+async def test_a_browser_gets_the_page_and_its_events_with_a_token_as_the_password(
+    api: APIProcess, tmp_path: Path
+) -> None:
+    async with browsing(tmp_path / "browser") as page:
+        await page.open(f"http://me:{OPERATORS}@127.0.0.1:{api.port}/ui")
+        await page.until("document.body?.innerText.includes('kubeMode: off')")
+        assert page.complaints == []

@@ -1,0 +1,218 @@
+"""A test run leaves nothing behind, however it ends, and touches nothing of others."""
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from hack.local.home import ROOT
+from tests.runner.ports import BLOCK, BLOCKS, new_port, new_ports, take_block
+from tests.runner.run_directory import processes_of, runs_folder
+from tests.support.wait.eventually import eventually
+
+# Each test starts a process that outlives its parent, as the parts of a control plane do.
+WAITING = """
+import pathlib, subprocess, time
+
+def start(name):
+    child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+    pathlib.Path("{folder}", name).write_text(str(child.pid))
+
+def test_one():
+    start("one")
+    time.sleep(600)
+
+def test_two():
+    start("two")
+    time.sleep(600)
+"""
+# Loading all plugins takes a run longer than all else that it does here.
+ENVIRONMENT = {
+    "PYTHONPATH": str(ROOT),
+    "PYTEST_ADDOPTS": "",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+}
+UNMARKED = """
+import subprocess
+
+def test_that_starts_a_process_of_its_own():
+    subprocess.run(("true",), env={"PATH": "/usr/bin:/bin"}, check=True)
+"""
+PASSING = "def test_nothing():\n    pass\n"
+FAILING = """
+def test_that_fails(tmp_path):
+    (tmp_path / "server.log").write_text("server_started\\n")
+    assert 1 + 1 == 3, "sums differ"
+
+def test_that_passes():
+    pass
+"""
+
+
+class Checkout:
+    """A folder with tests of its own, to be run by the same plugin as ours."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+
+    def write(self, text: str) -> None:
+        path = self.folder / "tests" / "kube" / "test_sample.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("{folder}", str(self.folder)))
+
+    @asynccontextmanager
+    async def run(self, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
+        """A run for the length of the block, in a process group of its own."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "pytest", "-p", "xdist", "-p", "tests.runner.plugin"),
+            *("-p", "no:cacheprovider", "--rootdir", str(self.folder)),
+            *("-o", "console_output_style=classic", "--no-loadscope-reorder"),
+            *(*arguments, "tests"),
+            cwd=self.folder,
+            env={**os.environ, **ENVIRONMENT},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            yield process
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.communicate()
+
+    async def started(self) -> list[psutil.Process]:
+        """The processes that the waiting tests start, once they run."""
+        files = [self.folder / "one", self.folder / "two"]
+        await eventually(lambda: asyncio.sleep(0, all(each.exists() for each in files)))
+        return [psutil.Process(int(each.read_text())) for each in files]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    return Checkout(tmp_path / "checkout")
+
+
+async def result_of(process: asyncio.subprocess.Process) -> tuple[int | None, str]:
+    output, _ = await process.communicate()
+    return process.returncode, output.decode()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("to_all", [True, False], ids=["from the terminal", "from another process"])
+async def test_an_interrupted_run_leaves_no_process_and_no_file(
+    checkout: Checkout, number: signal.Signals, to_all: bool
+) -> None:
+    checkout.write(WAITING)
+    async with checkout.run("-n", "2") as process:
+        children = await checkout.started()
+        os.killpg(process.pid, number) if to_all else process.send_signal(number)
+        code, output = await result_of(process)
+    assert code == pytest.ExitCode.INTERRUPTED, output
+    assert not any(each.is_running() for each in children)
+    assert [path.name for path in runs_folder(checkout.folder).iterdir()] == ["lock"]
+
+
+async def test_after_a_kill_the_next_run_ends_what_is_left_and_nothing_else(
+    checkout: Checkout, tmp_path: Path
+) -> None:
+    stranger = Checkout(tmp_path / "stranger")
+    for each in (checkout, stranger):
+        each.write(WAITING)
+    async with checkout.run("-n", "2") as doomed, stranger.run("-n", "2") as other:
+        left = await checkout.started()
+        others = await stranger.started()
+        doomed.kill()
+        await doomed.communicate()
+        assert all(each.is_running() for each in left)
+
+        checkout.write(PASSING)
+        async with checkout.run() as process:
+            code, output = await result_of(process)
+
+        assert code == 0, output
+        assert not any(each.is_running() for each in left)
+        assert all(each.is_running() for each in others)
+        assert [path.name for path in runs_folder(checkout.folder).iterdir()] == ["lock"]
+        other.send_signal(signal.SIGINT)
+        await other.communicate()
+    assert processes_of(runs_folder(stranger.folder)) == []
+
+
+async def test_a_second_run_of_the_same_checkout_leaves_the_first_alone(
+    checkout: Checkout,
+) -> None:
+    checkout.write(WAITING)
+    async with checkout.run("-n", "2") as first:
+        running = await checkout.started()
+        checkout.write(PASSING)
+        async with checkout.run() as second:
+            code, output = await result_of(second)
+        assert code == 0, output
+        assert all(each.is_running() for each in running)
+        first.send_signal(signal.SIGINT)
+        await first.communicate()
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+async def test_a_failure_names_its_logs_and_each_file_has_a_line(
+    checkout: Checkout, workers: str
+) -> None:
+    checkout.write(FAILING)
+    async with checkout.run("-n", workers) as process:
+        code, output = await result_of(process)
+    assert code == 1, output
+    assert "[100%] tests/kube/test_sample.py  1 failed, 1 passed" in output
+    found = re.search(r"FAILED \S+::test_that_fails \(call\), logs: (\S+)", output)
+    assert found, output
+    folder = checkout.folder / found[1]
+    assert "sums differ" in (folder / "call.txt").read_text()
+    (log,) = folder.glob("*server.log")
+    assert log.read_text() == "server_started\n"
+
+
+async def test_a_process_that_would_not_be_found_after_the_run_is_not_started(
+    checkout: Checkout,
+) -> None:
+    checkout.write(UNMARKED)
+    async with checkout.run() as process:
+        code, output = await result_of(process)
+    assert code == 1, output
+    assert "UnmarkedProcessError" in output
+    assert "give it marked(environment)" in output
+
+
+async def test_a_kept_failure_waits_for_a_person(checkout: Checkout) -> None:
+    checkout.write(WAITING.replace("time.sleep(600)", "assert not 'fine'"))
+    async with checkout.run("--keep", "-x") as process:
+        assert process.stdout is not None
+        async with asyncio.timeout(60):
+            while b"Enter ends it" not in (line := await process.stdout.readline()):
+                assert line, "it did not wait"
+        child = psutil.Process(int((checkout.folder / "one").read_text()))
+        assert child.is_running()
+        output, _ = await process.communicate(b"\n")
+    assert process.returncode == 1, output.decode()
+    assert not child.is_running()
+
+
+async def test_blocks_and_ports_are_given_once() -> None:
+    one, two = take_block(), take_block()
+    try:
+        assert one.first != two.first
+        assert {one.first, two.first} <= set(BLOCKS)
+    finally:
+        one.close()
+        two.close()
+    ports = [new_port() for _ in range(20)]
+    assert len({*ports, *new_ports(100)}) == 120
+    assert len({port // BLOCK for port in ports}) == 1

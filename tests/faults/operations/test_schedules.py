@@ -1,0 +1,20 @@
+"""The invariants of operations, on the model of the API server: two thousand random schedules.
+
+A failure names its seed; `python -m tests.model --seed N --schedules 1` runs it again.
+"""
+
+import pytest
+
+from tests.model.run_plan import all_checked
+
+CHUNK = 250
+
+
+@pytest.mark.parametrize("first", range(0, 2000, CHUNK))
+def test_the_invariants_hold_whatever_happens(first: int) -> None:
+    outcomes = set()
+    for rest in all_checked(range(first, first + CHUNK)):
+        outcomes |= {answer.code or "served" for answer in rest.answers}
+
+    refusals = {"insufficient_capacity", "conflict", "already_exists", "operation_conflict"}
+    assert outcomes >= {"served", *refusals}, "the schedules try too little"

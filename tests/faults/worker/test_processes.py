@@ -1,0 +1,230 @@
+"""Workers as processes: they start, drain, are killed, and begin again."""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from hack.cluster.process import Process
+from hack.cluster.queue import QueueServer
+from shared.invocation.record import Body
+from shared.invocation.state import State
+from tests.runner.run_directory import marked
+from tests.runner.seeds import seeds
+from tests.support.http.get import get
+from tests.support.queue.function_harness import UNHURRIED_SECONDS, FunctionWorld, new_world, runs
+from tests.support.queue.worker_process import worker_process
+from tests.support.wait.eventually import eventually
+
+T = TypeVar("T")
+
+FUNCTION = """\
+from serverless.framework import Invocation, serve
+
+def handle(invocation: Invocation) -> object:
+    return {"got": invocation.json()}
+
+serve(handle)
+"""
+ENDLESS = """\
+import asyncio
+from pathlib import Path
+from serverless.framework import Invocation, serve
+
+async def handle(invocation: Invocation) -> object:
+    Path(invocation.json()).touch()
+    await asyncio.sleep(3600)
+
+serve(handle)
+"""
+STUBBORN = """\
+import atexit, time
+atexit.register(time.sleep, 3600)
+"""
+
+
+@pytest.fixture
+async def world(queue_server: QueueServer) -> AsyncIterator[FunctionWorld]:
+    async with new_world(queue_server, ack_wait=UNHURRIED_SECONDS) as made:
+        yield made
+
+
+@pytest.fixture
+async def forgetful_world(queue_server: QueueServer) -> AsyncIterator[FunctionWorld]:
+    """Whose messages soon go to another worker when one says no more."""
+    async with new_world(queue_server) as made:
+        yield made
+
+
+async def test_a_worker_is_ready_counts_drains_and_ends_cleanly(
+    queue_server: QueueServer, world: FunctionWorld, tmp_path: Path
+) -> None:
+    async with worker_process(tmp_path / "w", world.request_id, queue_server) as both:
+        await both.ready()
+        gate = tmp_path / "gate"
+        await world.submit("held", attributes={"until": str(gate)})
+        name = f"{world.request_id}-1"
+        await eventually(lambda: world.report(name), runs(1))
+        async with asyncio.TaskGroup() as group:
+            drains = [group.create_task(get(f"{both.url}/drain", seconds=60)) for _ in range(2)]
+            await eventually(lambda: get(f"{both.url}/readyz"), lambda answer: answer[0] == 503)
+            assert not any(each.done() for each in drains)
+            gate.touch()
+        assert [each.result()[0] for each in drains] == [200, 200]
+        seen = await world.over()
+        assert [each.state for each in seen.outcomes] == [State.SUCCEEDED]
+        assert (await get(f"{both.url}/healthz"))[0] == 200
+        status, answer = await get(f"{both.url}/readyz")
+        assert (status, answer["data"]["reasons"]) == (503, ["the worker is draining"])
+        _, metrics = await get(f"{both.url}/metrics")
+        outcome = f'{{function="{world.request_id}",outcome="succeeded"}} 1.0'
+        assert f"gpuruntime_invocations_finished_total{outcome}" in metrics
+        assert await both.worker.end(signal.SIGTERM) == 0
+
+
+async def test_a_worker_that_is_told_to_end_finishes_what_runs(
+    queue_server: QueueServer, world: FunctionWorld, tmp_path: Path
+) -> None:
+    async with worker_process(tmp_path / "w", world.request_id, queue_server) as both:
+        await both.ready()
+        await world.submit("slow", attributes={"sleepSeconds": 2})
+        await eventually(lambda: now(both.executions()))
+        assert await both.worker.end(signal.SIGTERM) == 0
+        seen = await world.over()
+        assert await both.framework.end(signal.SIGTERM) == 0
+    assert [(each.state, each.attempts) for each in seen.outcomes] == [(State.SUCCEEDED, 1)]
+
+
+@pytest.mark.parametrize("seed", seeds("kills"))
+async def test_processes_may_be_killed_at_any_time(
+    queue_server: QueueServer, forgetful_world: FunctionWorld, tmp_path: Path, seed: int
+) -> None:
+    world, randomness = forgetful_world, random.Random(seed)
+    for number in range(30):
+        told = {"sleepSeconds": randomness.uniform(0, 0.4)}
+        await world.submit(f"n{number}", attributes=told, max_attempts=20)
+    await world.submit("poison", attributes={"exit": 3}, max_attempts=2)
+    async with (
+        worker_process(tmp_path / "a", world.request_id, queue_server) as one,
+        worker_process(tmp_path / "b", world.request_id, queue_server) as two,
+    ):
+        await asyncio.gather(one.ready(), two.ready())
+        victims = [process for both in (one, two) for process in (both.worker, both.framework)]
+        for _ in range(6):
+            await asyncio.sleep(randomness.uniform(0, 0.5))  # so that the blow falls anywhere
+            victim = randomness.choice(victims)
+            number = randomness.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM))
+            await victim.end(number)
+            victim.start()
+        await eventually(lambda: over_with_everybody_up(world, victims), seconds=120)
+        world.executions += one.executions() + two.executions()
+        seen = await world.over()
+    states = {each.invocation_id: each.state for each in seen.outcomes}
+    assert states.pop("poison") == State.DEAD_LETTERED
+    assert set(states.values()) == {State.SUCCEEDED}
+
+
+async def over_with_everybody_up(world: FunctionWorld, victims: list[Process]) -> bool:
+    """Whether all is done; who has died of the poison meanwhile is started, as a kubelet does."""
+    for victim in victims:
+        if victim.pid is None:
+            victim.start()
+    return await world.nothing_is_queued()
+
+
+async def test_a_function_runs_on_a_desk_against_any_queue(
+    queue_server: QueueServer, world: FunctionWorld, tmp_path: Path
+) -> None:
+    script = tmp_path / "my_function.py"
+    script.write_text(FUNCTION)
+    told = ("--local", str(script), "--request-id", world.request_id)
+    desk = await started(*told, "--nats-url", queue_server.admin_url)
+    await world.submit("it", content_type="application/json", body=inline(b"[1, 2]"))
+    seen = await world.over()
+    desk.send_signal(signal.SIGTERM)
+    assert await desk.wait() == 0
+    (outcome,) = seen.outcomes
+    assert json.loads(outcome.result.body.inline) == {"got": [1, 2]}
+
+
+async def test_a_function_runs_once_without_any_queue(tmp_path: Path) -> None:
+    script, payload = tmp_path / "my_function.py", tmp_path / "payload.json"
+    script.write_text(FUNCTION)
+    payload.write_text('"you"')
+    desk = await started("--local", str(script), "--once", str(payload))
+    output, _ = await desk.communicate()
+    assert (desk.returncode, json.loads(output)) == (0, {"got": "you"})
+    payload.write_text("{")
+    desk = await started("--local", str(script), "--once", str(payload))
+    output, errors = await desk.communicate()
+    assert desk.returncode == 1
+    assert b"failed: the function answered with status 500" in errors
+    script.write_text("def handle(invocation): ...")
+    desk = await started("--local", str(script), "--once", str(payload))
+    _, errors = await desk.communicate()
+    assert desk.returncode == 1
+    assert b"has ended without an answer: does it call serve?" in errors
+
+
+async def test_ctrl_c_ends_a_call_that_takes_too_long_without_many_words(tmp_path: Path) -> None:
+    script, payload, called = (tmp_path / name for name in ("my_function.py", "payload", "called"))
+    script.write_text(ENDLESS)
+    payload.write_text(json.dumps(str(called)))
+    desk = await started("--local", str(script), "--once", str(payload))
+    await eventually(lambda: asyncio.sleep(0, called.exists()))
+    desk.send_signal(signal.SIGINT)
+    output, errors = await desk.communicate()
+    assert (desk.returncode, output) == (130, b"")
+    assert b"Traceback" not in errors
+
+
+async def test_a_program_on_a_desk_that_does_not_end_is_killed(
+    queue_server: QueueServer, world: FunctionWorld, tmp_path: Path
+) -> None:
+    script = tmp_path / "my_function.py"
+    script.write_text(STUBBORN + FUNCTION)
+    told = ("--local", str(script), "--request-id", world.request_id)
+    desk = await started(*told, "--nats-url", queue_server.admin_url)
+    await world.submit("it", content_type="application/json", body=inline(b"[1, 2]"))
+    await world.over()
+    desk.send_signal(signal.SIGTERM)
+    assert await desk.wait() == 0
+
+
+async def test_a_worker_without_an_environment_says_what_is_missing() -> None:
+    desk = await started()
+    _, errors = await desk.communicate()
+    assert desk.returncode == 2
+    assert b"GPU_RUNTIME_REQUEST_ID: is not set" in errors
+
+
+async def started(*arguments: str) -> asyncio.subprocess.Process:
+    pipe, module = asyncio.subprocess.PIPE, ("-m", "serverless.worker")
+    environment = {key: text for key, text in os.environ.items() if "GPU_RUNTIME" not in key}
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, *module, *arguments),
+        stdout=pipe,
+        stderr=pipe,
+        env=marked(environment),
+        preexec_fn=heed_ctrl_c,
+    )
+
+
+def heed_ctrl_c() -> None:
+    """As in a terminal; what a script starts in the background is told to ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def inline(data: bytes) -> Body:
+    return Body(inline=data, size=len(data))
+
+
+async def now(value: T) -> T:
+    return value

@@ -1,0 +1,48 @@
+"""The model of the API server agrees with a real one, call by call.
+
+A failure names its seed; what is told of a call is the error's type, or the object with its uid
+and version as the how-manieth that was seen.
+"""
+
+import asyncio
+from random import Random
+from typing import Any
+
+import pytest
+
+from hack.cluster.controlplane import ControlPlane
+from tests.model.call_script import Player, Step, script_of
+from tests.model.gateway import ModelClient
+from tests.model.scheduler import Turnstile
+from tests.model.server import ModelServer
+from tests.support.cluster.kube_gateway import gateway_of
+
+SCRIPTS = 8
+STEPS = 100
+
+
+@pytest.mark.parametrize("seed", range(SCRIPTS))
+async def test_the_model_answers_as_a_real_server_does(
+    installed: ControlPlane, namespace: str, seed: int
+) -> None:
+    steps = script_of(seed, STEPS)
+    async with gateway_of(installed.layout.admin_kubeconfig) as gateway:
+        real = await Player(gateway, namespace).play(steps)
+    modelled = await played_on_the_model(steps)
+
+    for number, (step, told, expected) in enumerate(zip(steps, modelled, real, strict=True)):
+        assert told == expected, f"seed {seed}, step {number}: {step}"
+    assert {"AbsentError", "TakenError", "StaleError"} <= {each for each in real if is_error(each)}
+
+
+async def played_on_the_model(steps: list[Step]) -> list[Any]:
+    turnstile = Turnstile(Random(0))
+    async with asyncio.TaskGroup() as group:
+        player = Player(ModelClient(ModelServer(), turnstile), "anywhere")
+        playing = group.create_task(player.play(steps))
+        await turnstile.drive(playing)
+    return playing.result()
+
+
+def is_error(told: Any) -> bool:
+    return isinstance(told, str)

@@ -1,0 +1,178 @@
+"""A backup as the documentation tells it: everything is lost, and is there again."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hack.cluster.controlplane import ControlPlane
+from hack.local.home import ROOT
+from shared.v1alpha1 import wellknown
+from tests.runner.run_directory import marked
+from tests.support.builders.gpu_storages import (
+    a_storage,
+    simulated,
+    storage,
+    storage_with,
+    was_filled,
+)
+from tests.support.builders.simulated_units import a_users_unit
+from tests.support.cluster.in_process_controller import controlled
+from tests.support.cluster.isolated_installation import Site, a_unit
+from tests.support.wait.eventually import eventually
+
+MOUNT = [{"name": "data", "mountPath": "/data"}]
+ADMITTED = {
+    wellknown.ADMITTED: "gpu-0",
+    wellknown.OPERATION_ID: "old-operation",
+    wellknown.SOURCE_STOCK_NAME: "warm-9",
+    wellknown.SOURCE_STOCK_NAMESPACE: "runtime-stock",
+    wellknown.SOURCE_STOCK_UID: "uid-of-warm-9",
+}
+POOL = {"specName": "g1.1", "memory": "1Gi", "gpu": 0, "replicas": 2}
+KEPT = {"spec": {"persistentVolumeReclaimPolicy": "Retain"}}
+OURS = ("gpuunits", "gpustorages", "functions")
+FUNCTION = {"specName": "g1.1", "image": "local/echo", "maxWorkers": 4}
+
+
+def told(mark: str, site: Site) -> str:
+    """The commands under a mark of the documentation, for the namespaces of the site."""
+    text = (ROOT / "docs" / "operations.md").read_text()
+    found = re.search(rf"<!-- tested: {mark} -->\n```sh\n(.*?)```", text, re.DOTALL)
+    assert found is not None
+    names = site.namespaces
+    block = (
+        found[1].replace("runtime-stock", names.stock).replace("runtime-instance", names.instance)
+    )
+    return "".join(line for line in block.splitlines(True) if "controller-manager" not in line)
+
+
+@pytest.fixture
+def shell(installed: ControlPlane, tmp_path: Path) -> Any:
+    """Types commands as an administrator, in a folder of the test's own."""
+    (tmp_path / "kubectl").symlink_to(installed.layout.programs["kubectl"])
+    python = shutil.which("python3")
+    assert python is not None
+    environment = {
+        "KUBECONFIG": str(installed.layout.admin_kubeconfig),
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(tmp_path),
+    }
+
+    def run(commands: str) -> str:
+        done = subprocess.run(
+            ("/bin/sh", "-euc", commands),
+            cwd=tmp_path,
+            env=marked(environment),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+async def furnish(site: Site) -> None:
+    """A filled storage that a unit has mounted, a unit from stock, a pool and a function."""
+    await site.create("gpustorages", simulated("data"))
+    await site.create("gpuunits", a_users_unit("plain", storageMounts=MOUNT))
+    claimed = a_users_unit("claimed")
+    claimed["metadata"]["annotations"] = ADMITTED
+    await site.create("gpuunits", claimed)
+    pool = {**a_unit("warm"), "kind": "StockPool", "spec": POOL}
+    await site.create("stockpools", pool, namespace=site.namespaces.stock)
+    await site.create("functions", {**a_unit("echo"), "kind": "Function", "spec": FUNCTION})
+
+
+async def everything_runs(site: Site) -> None:
+    for name in ("plain", "claimed"):
+        await site.unit_with(name, "UnitReady")
+
+    async def available() -> int:
+        (pool,) = await site.list("stockpools", namespace=site.namespaces.stock)
+        count: int = pool.get("status", {}).get("available", 0)
+        return count
+
+    await eventually(available, lambda count: count == 2)
+
+
+async def lose_everything(site: Site) -> None:
+    """As if the definitions had been deleted: no finalizer holds, and children go with owners."""
+    stock = site.namespaces.stock
+    for kind, where in (("gpuunits", stock), ("stockpools", stock), *((k, "") for k in OURS)):
+        for each in await site.list(kind, namespace=where):
+            path = site.path(kind, each["metadata"]["name"], namespace=where)
+            await site.admin.patch(path, {"metadata": {"finalizers": None}})
+            await site.admin.delete(path)
+    await site.gone("persistentvolumeclaims", "data")
+    for name in ("plain", "claimed"):
+        await site.gone("deployments", f"unit-{name}")
+
+
+def uid_of(subject: Mapping[str, Any]) -> str:
+    return str(subject["metadata"]["uid"])
+
+
+async def volume_of(site: Site) -> str:
+    claim = await site.admin.get(site.path("persistentvolumeclaims", "data"))
+    return str(claim["spec"]["volumeName"])
+
+
+async def test_what_was_backed_up_is_there_again(site: Site, shell: Any) -> None:
+    async with controlled(site):
+        await furnish(site)
+        await everything_runs(site)
+    filled, volume = (await storage(site, "data"))["status"]["prepare"], await volume_of(site)
+    await site.admin.patch(f"/api/v1/persistentvolumes/{volume}", KEPT)
+    shell(told("backup", site))
+    await lose_everything(site)
+    said = shell(told("restore", site))
+    async with controlled(site):
+        await everything_runs(site)
+        mounted = await eventually(
+            lambda: storage(site, "data"), lambda found: found["status"].get("mountedBy")
+        )
+        events = await site.list("events")
+        claimed = await site.unit("claimed")
+        (function,) = await site.list("functions")
+
+    assert said.endswith("restored 5 objects\n")
+    assert await volume_of(site) == volume, "the files are the old ones"
+    assert mounted["status"]["prepare"] == filled
+    assert "Prepared" in {each["reason"] for each in events}, "it was filled once"
+    about = {each["reason"] for each in events if each["regarding"]["uid"] == uid_of(mounted)}
+    assert "Prepared" not in about, "it was not filled again"
+    assert mounted["status"]["mountedBy"] == "plain"
+    assert claimed["metadata"]["annotations"].items() >= ADMITTED.items()
+    assert function["spec"].items() >= FUNCTION.items()
+
+
+async def test_a_restore_brings_back_a_part_and_can_be_repeated(site: Site, shell: Any) -> None:
+    async with controlled(site):
+        await site.create("gpustorages", simulated("data"))
+        await storage_with(site, "data", "StorageReady")
+        await site.create("gpustorages", a_storage("other"))
+        other = await storage_with(site, "other", "StorageReady")
+    volume = await volume_of(site)
+    await site.admin.patch(f"/api/v1/persistentvolumes/{volume}", KEPT)
+    shell(told("backup", site))
+    await site.admin.delete(site.path("gpustorages", "data"))
+    await site.gone("persistentvolumeclaims", "data")
+    first = shell(told("restore", site))
+    again = shell(told("restore", site))
+    async with controlled(site):
+        found = await storage_with(site, "data", "StorageReady")
+
+    assert (first, again) == ("restored 1 objects\n", "restored 0 objects\n")
+    assert await volume_of(site) == volume, "the files are the old ones"
+    assert found["status"]["prepare"]["phase"] == "Succeeded"
+    assert uid_of(await storage(site, "other")) == uid_of(other)
+    await was_filled(site, "data", 1)
