@@ -2,7 +2,7 @@
 
 import sys
 
-from hack.cluster.binaries import find_all
+from hack.cluster.binaries.find import find_all
 from hack.cluster.errors import ClusterError
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import psutil
 
+from hack.cluster.atomic_files import write_whole
 from hack.cluster.errors import ClusterError
-from hack.cluster.files import write_whole
 
 HOME = "GPU_RUNTIME_HOME"
 NAME = "GPU_RUNTIME_PROCESS"

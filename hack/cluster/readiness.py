@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import aiohttp
 
-from hack.cluster.admin import RefusedError
+from hack.cluster.admin_client import RefusedError
 from hack.cluster.errors import ClusterError
 from hack.cluster.process import POLL_SECONDS, Process
 

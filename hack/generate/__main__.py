@@ -5,12 +5,12 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from hack.cluster.files import write_whole
-from hack.generate import configuration, crd, dashboard, openapi, rbac
+from hack.cluster.atomic_files import write_whole
+from hack.generate import configuration_doc, crd, dashboard, openapi, rbac
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FILES: Mapping[str, Callable[[], str]] = {
-    "docs/configuration.md": configuration.document,
+    "docs/configuration.md": configuration_doc.document,
     "docs/openapi.json": openapi.document,
     **crd.FILES,
     "manifests/rbac/activator.yaml": rbac.activator,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from hack.generate.panels import ROWS, Panel, Row
+from hack.generate.dashboard_panels import ROWS, Panel, Row
 
 WIDTH = 8
 HEIGHT = 7

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from hack.cluster.errors import ClusterError
-from hack.local import clusters, down, logs, ours, status, up
-from hack.local.home import ROOT, locked
-from hack.local.interruption import Interruption
+from hack.local import clusters, down, logs, product_processes, status, up
+from hack.local.interrupt import Interruption
+from hack.local.state_dir import ROOT, locked
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -24,7 +24,9 @@ def main() -> int:
         if arguments.command == "logs":
             return logs.follow(home, arguments.names)
         if arguments.command == "run":
-            ours.become(home, ours.NAMES[arguments.program], arguments.flags)
+            product_processes.become(
+                home, product_processes.NAMES[arguments.program], arguments.flags
+            )
         if arguments.command == "status":
             return 0 if asyncio.run(status.report(home)) else 1
         if arguments.command == "down":
@@ -49,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("status", help="tell what runs")
     commands.add_parser("logs", help="follow the logs").add_argument("names", nargs="*")
     running = commands.add_parser("run", help="become one more process of the system")
-    running.add_argument("program", choices=sorted(ours.NAMES))
+    running.add_argument("program", choices=sorted(product_processes.NAMES))
     running.add_argument("flags", nargs=argparse.REMAINDER, help="passed on to the program")
     return parser
 

@@ -6,13 +6,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from hack.cluster.binaries import Binary, find_all
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.atomic_files import write_private
+from hack.cluster.binaries.catalogue import PROGRAMS
+from hack.cluster.binaries.find import Binary, find_all
+from hack.cluster.control_plane import ControlPlane
 from hack.cluster.errors import ClusterError
-from hack.cluster.files import write_private
 from hack.cluster.layout import Layout
 from hack.cluster.process import Process
-from hack.cluster.programs import PROGRAMS
 from hack.local.command import output_of
 from hack.local.kubectl import Kubectl
 from hack.local.settings import Settings

@@ -7,13 +7,13 @@ from pathlib import Path
 import psutil
 
 from hack.cluster.process import NAME, POLL_SECONDS, mark, marked
-from hack.local import clusters, database, settings
-from hack.local.home import remove
+from hack.local import clusters, postgres, settings
+from hack.local.state_dir import remove
 
 CLUSTER_PARTS = frozenset(
     ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "nats-server")
 )
-SERVERS = CLUSTER_PARTS | {database.PROCESS}
+SERVERS = CLUSTER_PARTS | {postgres.PROCESS}
 CLEAN_STOP_SECONDS = 30.0
 REAP_SECONDS = 5.0
 
@@ -42,7 +42,7 @@ async def stop_processes(home: Path) -> list[str]:
         (parts if mark(process, NAME) in SERVERS else ours).append(process)
     names = sorted(mark(process, NAME) or str(process.pid) for process in [*ours, *parts])
     await end(ours, signal.SIGTERM)
-    await end([each for each in parts if mark(each, NAME) == database.PROCESS], database.STOP)
+    await end([each for each in parts if mark(each, NAME) == postgres.PROCESS], postgres.STOP)
     await end([*ours, *parts], signal.SIGKILL)
     await reaped([*ours, *parts])
     for name in names:

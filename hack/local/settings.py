@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from hack.cluster.files import write_whole
+from hack.cluster.atomic_files import write_whole
 from hack.cluster.nodes import Fleet
 from hack.cluster.ports import FreePorts, given_range, is_free
 

@@ -7,7 +7,7 @@ import aiohttp
 
 from hack.cluster.process import NAME, mark, marked
 from hack.cluster.readiness import answers
-from hack.local import ours, pods, results, screen, settings
+from hack.local import pod_runner, product_processes, result_store, settings, summary
 from hack.local.down import CLUSTER_PARTS
 from hack.local.settings import Settings
 
@@ -24,7 +24,7 @@ async def report(home: Path) -> bool:
     for name, answer in zip(expected, ready, strict=True):
         state = "stopped" if name not in running else answer
         pid = f"pid {running[name]}" if name in running else ""
-        print(f"  {name:<24}{state:<12}{screen.address(name, stored):<32}{pid}")
+        print(f"  {name:<24}{state:<12}{summary.address(name, stored):<32}{pid}")
     extra = sorted(str(name) for name in running.keys() - set(expected))
     print(f"  also running: {', '.join(extra)}" if extra else "", end="\n" if extra else "")
     healthy = all(name in running for name in expected) and "not ready" not in ready
@@ -34,17 +34,17 @@ async def report(home: Path) -> bool:
 
 def expected_names(home: Path, stored: Settings) -> list[str]:
     is_local = stored.cluster == "local"
-    parts = {*CLUSTER_PARTS, pods.NAME} if is_local else {"nats-server"}
-    names = {*parts, *results.expected(home)}
-    return [*(program.name for program in ours.PROGRAMS), *sorted(names)]
+    parts = {*CLUSTER_PARTS, pod_runner.NAME} if is_local else {"nats-server"}
+    names = {*parts, *result_store.expected(home)}
+    return [*(program.name for program in product_processes.PROGRAMS), *sorted(names)]
 
 
 async def is_ready(name: str, stored: Settings) -> str:
     """Our programs tell; a part of the cluster counts as ready while it runs."""
-    for program in (*ours.PROGRAMS, ours.RESULT_STORE):
+    for program in (*product_processes.PROGRAMS, product_processes.RESULT_STORE):
         if program.name == name:
             try:
-                ready = await answers(f"{ours.url(stored.ports, program)}/readyz")
+                ready = await answers(f"{product_processes.url(stored.ports, program)}/readyz")
             except (aiohttp.ClientError, OSError):
                 return "not ready"
             return "ready" if ready else "not ready"

@@ -6,21 +6,29 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from hack.cluster.binaries import Binary
+from hack.cluster.atomic_files import write_private
+from hack.cluster.binaries.find import Binary
 from hack.cluster.errors import ClusterError
-from hack.cluster.files import write_private
+from hack.cluster.nats_server import QueueServer
 from hack.cluster.nodes import Fleet
 from hack.cluster.ports import HOST
 from hack.cluster.process import NAME, Process, mark, marked
-from hack.cluster.queue import QueueServer
 from hack.cluster.readiness import answers, ensure, until
 from hack.generate.crd_resources import RESOURCES
-from hack.local import clusters, envfile, ours, pods, results, screen, settings
+from hack.local import (
+    clusters,
+    env_file,
+    pod_runner,
+    product_processes,
+    result_store,
+    settings,
+    summary,
+)
+from hack.local.account_kubeconfigs import write_identity
 from hack.local.clusters import Cluster
-from hack.local.home import ROOT
-from hack.local.identities import write_identity
 from hack.local.kubectl import Kubectl
 from hack.local.settings import Settings
+from hack.local.state_dir import ROOT
 from shared.v1alpha1.group import GROUP
 
 DEFINITIONS = [f"{each.plural}.{GROUP}" for each in RESOURCES]
@@ -52,16 +60,16 @@ async def bring_up(home: Path, wanted: Settings, binaries: dict[str, Binary]) ->
     await queue.ready()
     say("installing the manifests")
     await install(cluster.kubectl)
-    say(f"starting {', '.join(program.name for program in ours.PROGRAMS)}")
-    stored = await results.start_database(home, wanted)
+    say(f"starting {', '.join(program.name for program in product_processes.PROGRAMS)}")
+    stored = await result_store.start_database(home, wanted)
     processes = (*stored, *await start_ours(home, wanted, cluster, queue))
     if stored:
-        processes = (*processes, await results.start_store(home, wanted, queue))
+        processes = (*processes, await result_store.start_store(home, wanted, queue))
     if wanted.cluster == "local":
-        processes = (*processes, await pods.start(home, cluster.kubectl))
-    write_private(home / "env", envfile.render(environment(wanted, cluster, queue)))
+        processes = (*processes, await pod_runner.start(home, cluster.kubectl))
+    write_private(home / "env", env_file.render(environment(wanted, cluster, queue)))
     everything = (*cluster.processes, queue.process, *processes)
-    print(screen.render(home, wanted, cluster, everything, time.monotonic() - started))
+    print(summary.render(home, wanted, cluster, everything, time.monotonic() - started))
 
 
 async def install(kubectl: Kubectl) -> None:
@@ -76,7 +84,7 @@ async def install(kubectl: Kubectl) -> None:
 async def start_ours(
     home: Path, wanted: Settings, cluster: Cluster, queue: QueueServer
 ) -> tuple[Process, ...]:
-    accounts = [program.name for program in ours.PROGRAMS]
+    accounts = [program.name for program in product_processes.PROGRAMS]
     paths = await asyncio.gather(
         *(write_identity(cluster.kubectl, account, home) for account in accounts)
     )
@@ -88,8 +96,8 @@ async def start_ours(
     )
     for process in processes:
         await ensure(process)
-    for process, program in zip(processes, ours.PROGRAMS, strict=True):
-        readyz = f"{ours.url(wanted.ports, program)}/readyz"
+    for process, program in zip(processes, product_processes.PROGRAMS, strict=True):
+        readyz = f"{product_processes.url(wanted.ports, program)}/readyz"
         await until(lambda url=readyz: answers(url), process)  # type: ignore[misc]
     return processes
 
@@ -97,17 +105,17 @@ async def start_ours(
 def controller(home: Path, wanted: Settings, kubeconfig: str) -> Process:
     address = f"{HOST}:{wanted.ports['controller']}"
     changes = {"kubeconfig": kubeconfig, "probeAddr": address, "metricsAddr": address}
-    return ours.process(home, ours.CONTROLLER, changes)
+    return product_processes.process(home, product_processes.CONTROLLER, changes)
 
 
 def runtime_api(home: Path, wanted: Settings, kubeconfig: str, queue: QueueServer) -> Process:
     changes = {
         "kubeconfig": kubeconfig,
         "httpAddr": f"{HOST}:{wanted.ports['runtime-api']}",
-        "nats": ours.queue_access(queue, "runtime-api"),
-        **results.api_settings(home),
+        "nats": product_processes.queue_access(queue, "runtime-api"),
+        **result_store.api_settings(home),
     }
-    return ours.process(home, ours.RUNTIME_API, changes)
+    return product_processes.process(home, product_processes.RUNTIME_API, changes)
 
 
 def activator(home: Path, wanted: Settings, kubeconfig: str, queue: QueueServer) -> Process:
@@ -116,21 +124,21 @@ def activator(home: Path, wanted: Settings, kubeconfig: str, queue: QueueServer)
         "kubeconfig": kubeconfig,
         "probeAddr": address,
         "metricsAddr": address,
-        "runtimeApiURL": ours.url(wanted.ports, ours.RUNTIME_API),
-        "nats": ours.queue_access(queue, "activator"),
+        "runtimeApiURL": product_processes.url(wanted.ports, product_processes.RUNTIME_API),
+        "nats": product_processes.queue_access(queue, "activator"),
         "workerKeyFile": str(queue.worker_key_file),
         "calloutUser": "callout",
         "calloutPasswordFile": str(queue.password_file("callout")),
         "calloutSeedFile": str(queue.issuer_seed_file),
     }
-    return ours.process(home, ours.ACTIVATOR, changes)
+    return product_processes.process(home, product_processes.ACTIVATOR, changes)
 
 
 def environment(wanted: Settings, cluster: Cluster, queue: QueueServer) -> dict[str, str]:
     return {
-        "BASE_URL": ours.url(wanted.ports, ours.RUNTIME_API),
-        "CONTROLLER_URL": ours.url(wanted.ports, ours.CONTROLLER),
-        "ACTIVATOR_URL": ours.url(wanted.ports, ours.ACTIVATOR),
+        "BASE_URL": product_processes.url(wanted.ports, product_processes.RUNTIME_API),
+        "CONTROLLER_URL": product_processes.url(wanted.ports, product_processes.CONTROLLER),
+        "ACTIVATOR_URL": product_processes.url(wanted.ports, product_processes.ACTIVATOR),
         "KUBECONFIG": str(cluster.kubectl.kubeconfig),
         "KUBECTL": str(cluster.kubectl.program),
         "NATS_URL": queue.admin_url,

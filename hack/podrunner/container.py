@@ -10,8 +10,8 @@ from typing import Final
 from controller.runtime.clock import Clock
 from hack.podrunner.images import UnknownImageError
 from hack.podrunner.pod import Container, HTTPGet, Probe
-from hack.podrunner.probing import answers
-from hack.podrunner.status import Seen
+from hack.podrunner.pod_status import Seen
+from hack.podrunner.probes import answers
 from shared.k8s.conditions import timestamp
 
 FIRST_READY_SECONDS: Final = 0.2

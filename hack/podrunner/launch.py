@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hack.cluster.process import HOME, NAME
-from hack.local.home import ROOT
-from hack.podrunner import ports
-from hack.podrunner.folder import PodFolder
+from hack.local.state_dir import ROOT
+from hack.podrunner import pod_ports
 from hack.podrunner.images import command
 from hack.podrunner.pod import Container, EnvVar, Pod, Secret
+from hack.podrunner.pod_directory import PodFolder
 
 PASSED_ON = ("PATH", "LANG", "TZ")
 
@@ -54,7 +54,7 @@ def environment(
     """The variables of the container, with its paths and ports as they are here."""
     values = {variable.name: value(variable, secrets) for variable in container.env}
     return {
-        name: ports.mapped(folder.mapped(container, text), port_map)
+        name: pod_ports.mapped(folder.mapped(container, text), port_map)
         for name, text in values.items()
     }
 

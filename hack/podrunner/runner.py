@@ -19,8 +19,8 @@ from controller.runtime.clock import Clock, SystemClock
 from hack.cluster.ports import FreePorts
 from hack.cluster.process import NAME, mark, marked
 from hack.podrunner.images import is_ours
-from hack.podrunner.life import PodLife
 from hack.podrunner.pod import PODS, Pod
+from hack.podrunner.pod_lifecycle import PodLife
 
 log = logging.getLogger(__name__)
 

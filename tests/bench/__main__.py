@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 from tests.bench.benchmarks import ALONE, ON_WIDGETS, Bench, Sizes
 from tests.bench.connection import connected
 from tests.bench.control_plane import running_plane

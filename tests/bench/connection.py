@@ -7,8 +7,8 @@ from typing import Any
 
 import aiohttp
 
-from hack.cluster.admin import MERGE_PATCH, RefusedError
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.admin_client import MERGE_PATCH, RefusedError
+from hack.cluster.control_plane import ControlPlane
 from tests.bench.library.widget_crd import compact
 
 

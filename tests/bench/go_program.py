@@ -5,10 +5,10 @@ import platform
 import subprocess
 from pathlib import Path
 
-from hack.cluster.build import go_environment
-from hack.cluster.cache import cache_lock, cache_root
+from hack.cluster.binaries.build import go_environment
+from hack.cluster.binaries.cache import cache_lock, cache_root
+from hack.cluster.binaries.go_toolchain import find_go
 from hack.cluster.errors import ClusterError
-from hack.cluster.gotoolchain import find_go
 
 SOURCES = Path(__file__).parent
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from tests.support.queue.nats_server import new_queue
 
 

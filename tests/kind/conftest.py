@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hack import images
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 from shared.config.version import version
 
 CLUSTER = "gpu-runtime-tests"

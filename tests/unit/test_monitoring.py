@@ -9,7 +9,7 @@ import yaml
 
 from controller.gpuunit.resources.children import asked_for as asked_for_pod
 from controller.gpuunit.workload import Workload
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 from tests.support.builders.gpu_units import a_unit
 from tests.support.checks.monitoring_manifests import Asked, alerts, asked_for, shown
 from tests.unit.controller.gpuunit.resources.golden_deployments import shipped_settings

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 
 LABEL = "app.kubernetes.io/name"
 FOLDERS = (

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import aiohttp
 import psutil
 
-from hack.cluster.admin import RefusedError
-from hack.cluster.controlplane import ControlPlane
-from hack.local.ours import RUNTIME_API
+from hack.cluster.admin_client import RefusedError
+from hack.cluster.control_plane import ControlPlane
+from hack.local.product_processes import RUNTIME_API
 from tests.bench.connection import Connection, connected
 from tests.bench.control_plane import running_plane
 from tests.bench.controller.unit_load import UNITS, WORKERS

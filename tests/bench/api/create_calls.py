@@ -9,7 +9,7 @@ from apiserver.operations.store import new_record
 from apiserver.units.create import reference, succeeded
 from apiserver.units.manifest import unit_body
 from apiserver.units.schemas import CreateUnitSchema
-from hack.local.identities import NAMESPACE as SYSTEM
+from hack.local.account_kubeconfigs import NAMESPACE as SYSTEM
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import gpuunit, operation, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit

@@ -13,10 +13,10 @@ import aiohttp
 import psutil
 
 from apiserver.http.paths import FUNCTIONS, INVOCATIONS
+from hack.cluster.nats_server import QueueServer
 from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
-from hack.cluster.queue import QueueServer
-from hack.local.ours import RUNTIME_API
+from hack.local.product_processes import RUNTIME_API
 from tests.bench.api.api_cluster import ApiPlane, api_plane
 from tests.bench.table import Measure, measured
 from tests.bench.usage import cpu, resident

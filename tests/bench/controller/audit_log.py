@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import yaml
 
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from hack.cluster.process import Process
 
 WRITES = ("create", "update", "patch", "delete", "deletecollection")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from hack.local.ours import RUNTIME_API
+from hack.local.product_processes import RUNTIME_API
 from tests.bench.connection import Connection, connected
 from tests.bench.controller.audit_log import counted
 from tests.bench.controller.first_seen import Sightings, ready_unit, watching

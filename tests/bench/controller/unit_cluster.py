@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hack.cluster.admin import RefusedError
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.admin_client import RefusedError
+from hack.cluster.control_plane import ControlPlane
 from hack.cluster.nodes import Fleet
-from hack.local.identities import NAMESPACE
-from hack.local.ours import CONTROLLER
+from hack.local.account_kubeconfigs import NAMESPACE
+from hack.local.product_processes import CONTROLLER
 from tests.bench.controller.audit_log import with_audit
 from tests.bench.controller.unit_load import UNITS
 from tests.support.cluster import product_processes

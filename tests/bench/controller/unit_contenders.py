@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
 from hack.cluster.readiness import answers, until
-from hack.local.ours import CONTROLLER
+from hack.local.product_processes import CONTROLLER
 from tests.bench.controller.unit_cluster import UnitsPlane
 from tests.bench.go_program import go_program
 from tests.runner.ports import new_port

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from hack.cluster.admin import RefusedError
+from hack.cluster.admin_client import RefusedError
 from tests.bench.connection import Connection
 from tests.bench.library.widget_crd import collection, crd, namespace_of, namespaces, path
 from tests.bench.library.widget_manifest import a_widget

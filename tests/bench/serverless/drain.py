@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from random import Random
 
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from shared.invocation.limits import ACK_WAIT_SECONDS
 from tests.bench.table import Measure, measured
 from tests.support.checks.invocation_checks import is_over, violations

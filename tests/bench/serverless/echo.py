@@ -11,7 +11,7 @@ import nats.errors
 from nats.aio.msg import Msg
 
 from apiserver.http.paths import FUNCTIONS, INVOCATIONS
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from shared.invocation import record as codec
 from shared.invocation.queue_names import record_key
 from tests.bench.api.api_cluster import api_plane

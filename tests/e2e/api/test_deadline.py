@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver.http.paths import JOBS, UNITS
-from hack.local import ours
+from hack.local import product_processes
 from shared.v1alpha1 import names
 from tests.support.builders.quotas import effective_quota
 from tests.support.cluster.isolated_installation import Site, a_unit
@@ -21,7 +21,7 @@ from tests.support.wait.eventually import eventually
 async def hasty(site: Site, tmp_path: Path) -> AsyncIterator[Caller]:
     """A replica that answers soon, on a site without a controller."""
     settings = {**api_settings(site), "requestTimeout": "4s"}
-    async with running(ours.RUNTIME_API, tmp_path, settings) as product:
+    async with running(product_processes.RUNTIME_API, tmp_path, settings) as product:
         yield Caller(product.url)
 
 

@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 
 from apiserver.http.paths import FUNCTIONS, UNITS, function
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1.wellknown import ON_DELETE, QUEUE_FINALIZER
 from tests.support.cluster.isolated_installation import a_unit
 from tests.support.cluster.running_product import new_name

@@ -16,7 +16,7 @@ import pytest
 import pytest_asyncio
 
 from apiserver.http.paths import DEAD_LETTERS, FUNCTIONS, INVOCATIONS, invocation
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from shared.invocation import transition
 from shared.invocation.limits import INLINE_BYTES, LEAST_INLINE_BYTES
 from shared.invocation.queue_names import QueueNames

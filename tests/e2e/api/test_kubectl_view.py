@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from apiserver.http.paths import JOBS, POOLS, STOCK, UNITS
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from tests.support.cluster.product_processes import admin_kubectl
 from tests.support.cluster.running_product import Installation, an_order, new_name
 from tests.support.http.api_client import Answer, Caller

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from apiserver.http.paths import JOBS, POOLS, STOCK, UNITS
-from hack.local import ours
+from hack.local import product_processes
 from tests.support.cluster.product_processes import running
 from tests.support.cluster.running_product import Installation, an_order, api_settings, new_name
 from tests.support.http.api_client import Caller
@@ -169,7 +169,9 @@ async def test_what_a_killed_replica_has_accepted_is_finished_by_another(
 ) -> None:
     spec = new_name("spec")
     seed = {"operationID": new_name("seed"), "specName": spec, "memory": "64Mi", "replicas": 40}
-    async with running(ours.RUNTIME_API, tmp_path, api_settings(product.site)) as doomed:
+    async with running(
+        product_processes.RUNTIME_API, tmp_path, api_settings(product.site)
+    ) as doomed:
         accepted = await Caller(doomed.url).post(STOCK, seed)
         await doomed.process.kill()
 

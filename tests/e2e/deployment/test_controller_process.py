@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hack.cluster.controlplane import ControlPlane
-from hack.local import ours
+from hack.cluster.control_plane import ControlPlane
+from hack.local import product_processes
 from tests.support.cluster.product_processes import running
 from tests.support.http.get import get
 
@@ -63,7 +63,9 @@ async def test_a_signal_ends_the_process_cleanly(
     installed: ControlPlane, tmp_path: Path, number: signal.Signals
 ) -> None:
     kubeconfig = str(installed.layout.kubeconfig("controller"))
-    async with running(ours.CONTROLLER, tmp_path, {"kubeconfig": kubeconfig}) as controller:
+    async with running(
+        product_processes.CONTROLLER, tmp_path, {"kubeconfig": kubeconfig}
+    ) as controller:
         assert await controller.process.end(number) == 0
     assert "event=stopped" in controller.process.log_tail()
 
@@ -75,6 +77,6 @@ async def test_probes_and_metrics_may_have_an_address_each(
         "kubeconfig": str(installed.layout.kubeconfig("controller")),
         "metricsAddr": "127.0.0.1:0",
     }
-    async with running(ours.CONTROLLER, tmp_path, changes) as controller:
+    async with running(product_processes.CONTROLLER, tmp_path, changes) as controller:
         assert (await get(f"{controller.url}/healthz"))[0] == 200
         assert (await get(f"{controller.url}/metrics"))[0] == 404

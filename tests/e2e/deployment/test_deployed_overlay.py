@@ -15,12 +15,12 @@ import yaml
 from prometheus_client import CollectorRegistry, generate_latest
 
 from apiserver.http.paths import FUNCTIONS, INVOCATIONS, POOLS, STOCK, STORAGES, UNITS
-from hack.cluster.controlplane import ControlPlane
-from hack.cluster.files import write_private
-from hack.local import ours
+from hack.cluster.atomic_files import write_private
+from hack.cluster.control_plane import ControlPlane
+from hack.local import product_processes
+from hack.local.account_kubeconfigs import write_identity
 from hack.local.command import output_of
-from hack.local.home import ROOT
-from hack.local.identities import write_identity
+from hack.local.state_dir import ROOT
 from serverless.credentials.secret import USERS
 from serverless.worker.metrics import WorkerMetrics
 from tests.support.checks.monitoring_manifests import Asked, asked_for, expressions, shown
@@ -47,7 +47,7 @@ async def deployed(
         servers = await stack.enter_async_context(serving(objects, secret, home / "queue"))
         changes = {FOLDER: str(home / "users"), QUEUE: servers[0][0].url}
         found: dict[str, Running] = {}
-        for program in ours.PROGRAMS:
+        for program in product_processes.PROGRAMS:
             shipped = moved(shipped_settings(objects, program.name), changes)
             kubeconfig = str(installed.layout.kubeconfig(program.name))
             started = running(program, home / program.name, {**shipped, "kubeconfig": kubeconfig})

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from hack.cluster.ports import HOST
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 from shared.config.version import version
 from tests.runner.ports import new_port
 from tests.runner.run_directory import marked

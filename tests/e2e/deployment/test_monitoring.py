@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 from tests.support.checks.monitoring_manifests import rule_groups
 
 CASES = ROOT / "tests" / "e2e" / "alerts.yaml"

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.http.server import KEEPALIVE
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from tests.e2e.http.raw_http import JSON, PATIENCE, Answer, Wire
 from tests.support.checks import log_lines
 from tests.support.cluster.isolated_installation import new_site

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from apiserver.http.paths import JOBS, POOLS, SPECS, STOCK, UNITS
-from hack.cluster.controlplane import ControlPlane
-from hack.local import ours
+from hack.cluster.control_plane import ControlPlane
+from hack.local import product_processes
 from tests.support.cluster.isolated_installation import Site
 from tests.support.cluster.our_api import serving
 from tests.support.cluster.product_processes import running
@@ -118,7 +118,7 @@ async def test_when_kubernetes_is_back_requests_succeed_again(
 
 
 async def test_a_process_that_is_told_to_leave_kubernetes_alone_says_so(tmp_path: Path) -> None:
-    async with running(ours.RUNTIME_API, tmp_path, {"kubeMode": "off"}) as product:
+    async with running(product_processes.RUNTIME_API, tmp_path, {"kubeMode": "off"}) as product:
         api = Caller(product.url)
         answers = await everything(api)
         health = await health_of_an_outage(api)

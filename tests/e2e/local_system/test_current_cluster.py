@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from hack.cluster.errors import ClusterError
-from hack.local import database, results
+from hack.local import postgres, result_store
 from tests.support.cluster.local_system import LocalSystem
 from tests.support.cluster.product_processes import admin_kubectl
 from tests.support.http.get import get
@@ -18,7 +18,7 @@ OURS = {
     "controller",
     "nats-server",
     "runtime-api",
-    *(results.NAMES if database.programs() else ()),
+    *(result_store.NAMES if postgres.programs() else ()),
 }
 
 

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from hack.cluster.ports import HOST
-from hack.local import database, results
+from hack.local import postgres, result_store
 from hack.local.kubectl import Kubectl
 from tests.support.cluster.local_system import LocalSystem
 from tests.support.http.get import get
@@ -30,11 +30,11 @@ PROCESSES = {
     "nats-server",
     "pod-runner",
     "runtime-api",
-    *(results.NAMES if database.programs() else ()),
+    *(result_store.NAMES if postgres.programs() else ()),
 }
 
 
-STORED = results.NAMES if database.programs() else ()
+STORED = result_store.NAMES if postgres.programs() else ()
 # Killed together, since each costs a `make up`.
 GROUPS = [
     ("etcd",),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 from tests.support.checks.documented_commands import blocks, shell
 from tests.support.cluster.local_system import LocalSystem
 from tests.support.wait.eventually import eventually

@@ -14,7 +14,7 @@ import nats.errors
 import pytest
 
 from apiserver.http.paths import FUNCTIONS, INVOCATIONS
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 from tests.runner.seeds import seeds
 from tests.support.checks.documented_commands import blocks, shell
 from tests.support.checks.invocation_checks import is_over

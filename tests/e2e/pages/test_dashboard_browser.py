@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver.http.paths import STOCK, UNITS
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1.group import API_VERSION
 from tests.support.cluster.in_process_controller import controlled
 from tests.support.cluster.isolated_installation import Site

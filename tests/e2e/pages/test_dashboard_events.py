@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from apiserver.dashboard.broadcaster import MOST_VIEWERS
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from tests.support.cluster.isolated_installation import Site, a_unit
 from tests.support.cluster.our_api import serving
 from tests.support.cluster.product_processes import Running

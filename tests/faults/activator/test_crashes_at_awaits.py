@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from controller.runtime.clock import SystemClock
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from serverless.activator.queue_depths import Depths
 from serverless.activator.sweep.decision import QUIET_MS
 from serverless.activator.sweep.finalizer import LAST_PASS_MS, Ending

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from serverless.activator.config import Config
 from serverless.activator.sweep.decision import QUIET_MS
 from serverless.activator.sweep.finalizer import LAST_PASS_MS

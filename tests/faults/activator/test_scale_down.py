@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from hack.podrunner.runner import running_pods
 from shared.invocation.state import State
 from tests.support.cluster.in_process_activator import activated, configuration

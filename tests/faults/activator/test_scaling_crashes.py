@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from tests.support.cluster.in_process_activator import activated, configuration, doomed_activator
 from tests.support.cluster.in_process_controller import controlled
 from tests.support.cluster.isolated_installation import new_site

@@ -20,8 +20,8 @@ from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
 from controller.runtime.key import ObjectKey
 from hack.cluster import kubeconfig
-from hack.cluster.admin import Admin
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.admin_client import Admin
+from hack.cluster.control_plane import ControlPlane
 from tests.support.builders.config_maps import (
     CONFIG_MAPS,
     ConfigMap,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hack.cluster.admin import RefusedError
+from hack.cluster.admin_client import RefusedError
 from tests.support.builders.paused_pods import HELD, go_on
 from tests.support.builders.simulated_units import change, pods_of
 from tests.support.cluster.full_cluster import fill, nobody_was_harmed, nodes_of, users_units

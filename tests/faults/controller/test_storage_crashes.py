@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1.storage_lock import StorageLock
 from tests.support.builders.gpu_storages import (
     a_storage,

@@ -8,7 +8,7 @@ import aiohttp
 import psutil
 import pytest
 
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from hack.cluster.process import Process
 from tests.support.builders.pods import a_pod
 from tests.support.wait.eventually import eventually

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 from tests.runner.ports import BLOCK, BLOCKS, new_port, new_ports, take_block
 from tests.runner.run_directory import processes_of, runs_folder
 from tests.support.wait.eventually import eventually

@@ -22,7 +22,7 @@ from apiserver.nats.batches import BatchReader
 from apiserver.nats.errors import QueueError
 from apiserver.nats.jetstream import JetStream, queue_on
 from apiserver.nats.object_store import BodyBuckets
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from shared.invocation.message import call_of, decode_outcome
 from shared.invocation.queue_names import QueueNames, record_key
 from shared.invocation.record import Record

@@ -13,7 +13,7 @@ from apiserver.config import NATSConfig
 from apiserver.http.paths import FUNCTIONS, INVOCATIONS, function, invocation
 from apiserver.nats.errors import QueueError
 from apiserver.nats.port import Queue
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from shared.invocation.queue_names import record_key
 from shared.invocation.streams import StreamLimits
 from tests.support.cluster.isolated_installation import Site

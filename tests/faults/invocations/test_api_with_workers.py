@@ -15,7 +15,7 @@ from apiserver.http.paths import function, invocation
 from apiserver.invocations.commands import Invocation
 from apiserver.invocations.publish_outcome import Settlement
 from apiserver.nats.errors import QueueRefusedError
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from shared.invocation.message import call_of
 from shared.invocation.queue_names import consumer_of, ids_of, record_key
 from shared.invocation.state import State

@@ -10,10 +10,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from controller.runtime.leader.rules import ElectionSettings
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 from tests.faults.leader_election.candidate_process import SEES
 from tests.faults.leader_election.leaderships import Reign, overlaps, reigns
 from tests.support.faults.tcp_proxy import TCPProxy

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from controller.runtime.leader.rules import ElectionSettings
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from tests.faults.leader_election.election import Candidate, Candidates, electing
 from tests.faults.leader_election.leaderships import Reign, overlaps, reigns
 from tests.support.wait.eventually import eventually

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from nats.aio.client import Client
 
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from serverless.nats.cancellation import heeding_cancellation
 from tests.support.faults.tcp_proxy import TCPProxy
 from tests.support.queue.nats_users import DESKS

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from tests.support.queue.function_harness import new_world
 from tests.support.queue.nats_users import DESKS, Step
 from tests.support.wait.eventually import eventually

@@ -8,7 +8,7 @@ import nats
 from nats.js.api import StreamConfig
 from nats.js.errors import APIError, NoStreamResponseError
 
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from serverless.credentials.secret import missing
 from tests.support.cluster.overlays import rendered
 from tests.support.queue.overlay_nats import serving

@@ -8,7 +8,7 @@ from typing import Any
 import nats.errors
 import pytest
 
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits, consumer, streams
 from tests.support.queue.nats_connection import QueueUser, connected_as

@@ -13,7 +13,7 @@ from apiserver.clock import SystemClock as ApiClock
 from apiserver.config import NATSConfig
 from apiserver.nats.jetstream import JetStream as ApiQueue
 from controller.runtime.clock import SystemClock
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from serverless.activator.sweep.streams import Streams
 from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection

@@ -9,8 +9,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from hack.cluster.controlplane import ControlPlane
-from hack.local import ours
+from hack.cluster.control_plane import ControlPlane
+from hack.local import product_processes
 from tests.support.checks.operation_invariants import check, everybody_is_served
 from tests.support.checks.operations_snapshot import rest_of
 from tests.support.cluster.isolated_installation import Site
@@ -48,9 +48,9 @@ async def system(installed: ControlPlane, site: Site, tmp_path: Path) -> AsyncIt
     controller = changes(site) | {"kubeconfig": str(site.kubeconfig), "leaderElection": election}
     async with (
         gateway_of(site.api_kubeconfig, client=ObserverClient) as observer,
-        running(ours.CONTROLLER, tmp_path / "controller", controller) as controlling,
-        running(ours.RUNTIME_API, tmp_path / "one", api) as one,
-        running(ours.RUNTIME_API, tmp_path / "two", api) as two,
+        running(product_processes.CONTROLLER, tmp_path / "controller", controller) as controlling,
+        running(product_processes.RUNTIME_API, tmp_path / "one", api) as one,
+        running(product_processes.RUNTIME_API, tmp_path / "two", api) as two,
     ):
         callers = HttpCallers([one.url, two.url], SPEC)
         world = RealWorld(site, observer, observer)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from apiserver.http.paths import UNITS
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from hack.cluster.readiness import answers, until
-from hack.local import ours
+from hack.local import product_processes
 from tests.support.checks.operation_invariants import Answer, check, everybody_is_served
 from tests.support.checks.operations_snapshot import rest_of
 from tests.support.cluster.full_cluster import ready_units
@@ -71,26 +71,28 @@ async def system(installed: ControlPlane, site: Site, tmp_path: Path) -> AsyncIt
         AsyncExitStack() as processes,
     ):
 
-        async def start(program: ours.Program, name: str) -> Running:
+        async def start(program: product_processes.Program, name: str) -> Running:
             changes = shipped(objects, program, site)
             return await processes.enter_async_context(running(program, tmp_path / name, changes))
 
         leading, standby, one, two = await asyncio.gather(
-            start(ours.CONTROLLER, "controller-one"),
-            start(ours.CONTROLLER, "controller-two"),
-            start(ours.RUNTIME_API, "one"),
-            start(ours.RUNTIME_API, "two"),
+            start(product_processes.CONTROLLER, "controller-one"),
+            start(product_processes.CONTROLLER, "controller-two"),
+            start(product_processes.RUNTIME_API, "one"),
+            start(product_processes.RUNTIME_API, "two"),
         )
         world = RealWorld(site, observer, observer)
         rotation = await processes.enter_async_context(Rotation(one.url, two.url))
         yield System(site, world, (leading, standby), (one, two), rotation, [])
 
 
-def shipped(objects: list[dict[str, Any]], program: ours.Program, site: Site) -> dict[str, Any]:
+def shipped(
+    objects: list[dict[str, Any]], program: product_processes.Program, site: Site
+) -> dict[str, Any]:
     """The manifests' settings, in the namespaces of the test."""
     settings = shipped_settings(objects, program.name)
     kept = {key: value for key, value in settings.items() if key not in SEE_TO_ADDRESSES}
-    if program is ours.RUNTIME_API:
+    if program is product_processes.RUNTIME_API:
         return {**kept, "namespaces": namespaces(site), "kubeconfig": str(site.api_kubeconfig)}
     election = {**kept.get("leaderElection", {}), "namespace": site.namespaces.system}
     where = {"namespaces": namespaces(site), "kubeconfig": str(site.kubeconfig)}

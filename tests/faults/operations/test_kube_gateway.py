@@ -18,7 +18,7 @@ from apiserver.kube.port import (
     Selection,
 )
 from apiserver.kube.resources import GPU_UNITS
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from tests.support.clocks.virtual_clock import VirtualClock
 from tests.support.cluster.isolated_installation import Site, a_unit
 from tests.support.cluster.kube_gateway import gateway_of

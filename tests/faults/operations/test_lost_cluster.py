@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hack.cluster.controlplane import ControlPlane
-from hack.local import ours
+from hack.cluster.control_plane import ControlPlane
+from hack.local import product_processes
 from tests.support.cluster.product_processes import Running, running
 from tests.support.http.get import get
 from tests.support.wait.eventually import eventually
@@ -44,7 +44,9 @@ OUTAGES = pytest.mark.parametrize(
 @pytest.fixture
 async def api(installed: ControlPlane, tmp_path: Path) -> AsyncIterator[Running]:
     kubeconfig = str(installed.layout.kubeconfig("runtime-api"))
-    async with running(ours.RUNTIME_API, tmp_path, {"kubeconfig": kubeconfig}) as product:
+    async with running(
+        product_processes.RUNTIME_API, tmp_path, {"kubeconfig": kubeconfig}
+    ) as product:
         yield product
 
 
@@ -53,7 +55,7 @@ async def controller(installed: ControlPlane, tmp_path: Path) -> AsyncIterator[R
     """Without a lease, which a slow machine's outage may outlast: who loses it has to end."""
     kubeconfig = str(installed.layout.kubeconfig("controller"))
     changes = {"kubeconfig": kubeconfig, "leaderElection": {"enabled": False}}
-    async with running(ours.CONTROLLER, tmp_path, changes) as product:
+    async with running(product_processes.CONTROLLER, tmp_path, changes) as product:
         yield product
 
 

@@ -15,7 +15,7 @@ from nats.aio.client import Client
 from prometheus_client import CollectorRegistry
 
 from controller.runtime.clock import SystemClock
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection
 from serverless.nats.requests import JetStream

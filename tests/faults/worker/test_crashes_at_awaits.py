@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from serverless.worker.consume.puller import Puller
 from shared.invocation.state import State
 from tests.support.faults.crash_at_every_await import at_every_wait

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from shared.invocation.queue_names import QueueNames
 from tests.support.faults.faulty_worker_jetstream import FAULTS, Fault, FaultyQueue, Killed
 from tests.support.queue.function_harness import ACK_WAIT_SECONDS, UNHURRIED_SECONDS, new_world

@@ -10,8 +10,8 @@ from typing import Final, TypeVar
 
 import pytest
 
+from hack.cluster.nats_server import QueueServer
 from hack.cluster.ports import HOST
-from hack.cluster.queue import QueueServer
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.state import State
 from tests.runner.seeds import seeds

@@ -9,7 +9,7 @@ from typing import TypeVar
 import pytest
 from nats.js.api import DiscardPolicy
 
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from serverless.framework.server import application, serving
 from serverless.worker.jetstream import Queue
 from shared.invocation import transition

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from serverless.activator.auth.worker_credentials import WorkerUser
 from serverless.nats.credentials import Access
 from shared.invocation.state import State

@@ -12,8 +12,8 @@ from typing import TypeVar
 
 import pytest
 
+from hack.cluster.nats_server import QueueServer
 from hack.cluster.process import Process
-from hack.cluster.queue import QueueServer
 from shared.invocation.record import Body
 from shared.invocation.state import State
 from tests.runner.run_directory import marked

@@ -14,7 +14,7 @@ from nats.aio.subscription import Subscription
 
 from controller.runtime.clock import SystemClock
 from controller.runtime.process.manager import Background
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from serverless.activator.auth.auth_callout import Callout, Gate
 from serverless.activator.auth.jwt import Signer
 from serverless.activator.auth.worker_credentials import WorkerUser

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from shared.invocation import transition
 from shared.invocation.record import Result
 from shared.invocation.state import FailureClass, State

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver.http.paths import UNITS
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from tests.support.checks import event_notes
 from tests.support.cluster.in_process_activator import activated, configuration
 from tests.support.cluster.in_process_controller import controlled

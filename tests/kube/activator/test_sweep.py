@@ -15,8 +15,8 @@ from controller.runtime.cache.cache import Cache
 from controller.runtime.cache.informer import Informer
 from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.cache.reflector import Scope
-from hack.cluster.controlplane import ControlPlane
-from hack.cluster.queue import QueueServer
+from hack.cluster.control_plane import ControlPlane
+from hack.cluster.nats_server import QueueServer
 from serverless.activator.kinds import FUNCTIONS
 from serverless.activator.sweep.function_existence import Homes
 from serverless.activator.sweep.invocation_store import Records

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from hack.podrunner.runner import running_pods
 from serverless.activator.scaling.observed_worker import LOST_MS
 from shared.invocation.state import State

@@ -28,8 +28,8 @@ from apiserver.kube.port import (
     TakenError,
 )
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS, STOCK_POOLS, Resource
-from hack.cluster.admin import Admin
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.admin_client import Admin
+from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.support.cluster.isolated_installation import Site, a_unit
 from tests.support.cluster.kube_gateway import gateway_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from tests.model.call_script import Player, Step, script_of
 from tests.model.gateway import ModelClient
 from tests.model.scheduler import Turnstile

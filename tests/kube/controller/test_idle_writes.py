@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from hack.cluster.admin import Admin
+from hack.cluster.admin_client import Admin
 from tests.support.builders.gpu_storages import a_storage, create
 from tests.support.checks.deployment_status import is_at_rest
 from tests.support.cluster.in_process_controller import controlled

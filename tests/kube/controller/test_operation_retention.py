@@ -21,7 +21,7 @@ from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.loop_factory import Loops
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from shared.k8s.conditions import timestamp
 from shared.v1alpha1.names import label_hash
 from shared.v1alpha1.operation import Operation

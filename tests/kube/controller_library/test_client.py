@@ -16,7 +16,7 @@ from controller.runtime.errors import (
     VersionTooLargeError,
 )
 from controller.runtime.key import ObjectKey
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from tests.support.builders.config_maps import CONFIG_MAPS, ConfigMap, a_config_map, client_of
 
 MISSING_KIND = Kind("nowhere.example", "v1", "things", "Thing", ConfigMap)

@@ -19,7 +19,7 @@ from controller.runtime.loop.reconcile import Result
 from controller.runtime.loop.triggers import itself
 from controller.runtime.queue.ratelimit import ExponentialBackoff
 from controller.runtime.queue.workqueue import WorkQueue
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from tests.support.builders.config_maps import (
     CONFIG_MAPS,
     ConfigMap,

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from hack.cluster.admin import Admin, RefusedError
-from hack.cluster.controlplane import ControlPlane
-from hack.local.home import ROOT
+from hack.cluster.admin_client import Admin, RefusedError
+from hack.cluster.control_plane import ControlPlane
+from hack.local.state_dir import ROOT
 from tests.support.builders import config_maps, note_resource
 from tests.support.builders.note_resource import a_note
 from tests.support.wait.eventually import eventually

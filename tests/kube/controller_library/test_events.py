@@ -18,8 +18,8 @@ from controller.runtime.events.event import reference
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.events.series import Reference
 from controller.runtime.key import ObjectKey
-from hack.cluster.admin import Admin
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.admin_client import Admin
+from hack.cluster.control_plane import ControlPlane
 from tests.support.builders.config_maps import client_of
 from tests.support.wait.eventually import eventually
 

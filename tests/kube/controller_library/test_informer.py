@@ -18,8 +18,8 @@ from controller.runtime.clock import SystemClock
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.events.undecodable import by_event
 from controller.runtime.key import ObjectKey
-from hack.cluster.admin import Admin
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.admin_client import Admin
+from hack.cluster.control_plane import ControlPlane
 from tests.support.builders.config_maps import (
     CONFIG_MAPS,
     ConfigMap,

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from prometheus_client import CollectorRegistry
 
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from hack.cluster.errors import ClusterError
 from tests.support.builders.simulated_units import (
     IMAGE,

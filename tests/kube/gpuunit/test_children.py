@@ -14,7 +14,7 @@ from controller.kinds import DEPLOYMENTS, GPU_UNITS, NETWORK_POLICIES, SERVICES
 from controller.runtime.client.client import Client
 from controller.runtime.client.kind import Kind, key_of
 from controller.runtime.subset import covers
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.validation.mount_path import SHARED_MEMORY

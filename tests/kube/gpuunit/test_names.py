@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hack.cluster.admin import RefusedError
+from hack.cluster.admin_client import RefusedError
 from shared.v1alpha1 import names
 from tests.support.builders.simulated_units import PORTS, a_users_unit, pods_of
 from tests.support.cluster.in_process_controller import controlled

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from hack.cluster.admin import RefusedError
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.admin_client import RefusedError
+from hack.cluster.control_plane import ControlPlane
 from tests.support.builders.gpu_storages import a_storage, create
 from tests.support.builders.gpu_storages import simulated as simulated_storage
 from tests.support.builders.paused_pods import HELD, go_on

@@ -8,8 +8,8 @@ from controller.gpuunit.resources.deployment import deployment
 from controller.gpuunit.resources.service import service
 from controller.kinds import DEPLOYMENTS, SERVICES
 from controller.runtime.client.kind import Kind, key_of
-from hack.cluster.admin import Admin, RefusedError
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.admin_client import Admin, RefusedError
+from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.validation.mounts import mount_problems
 from shared.v1alpha1.validation.problem import Problem, cut

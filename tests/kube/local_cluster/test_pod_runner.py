@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hack.cluster.admin import Admin, RefusedError
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.admin_client import Admin, RefusedError
+from hack.cluster.control_plane import ControlPlane
 from hack.podrunner.runner import running_pods
 from tests.support.wait.eventually import eventually
 

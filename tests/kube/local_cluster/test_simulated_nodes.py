@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hack.cluster.admin import Admin
+from hack.cluster.admin_client import Admin
 from tests.support.builders.pods import is_ready
 from tests.support.wait.eventually import eventually
 

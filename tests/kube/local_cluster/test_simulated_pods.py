@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hack.cluster.admin import Admin, RefusedError
+from hack.cluster.admin_client import Admin, RefusedError
 from tests.support.builders.pods import (
     a_pod,
     condition,

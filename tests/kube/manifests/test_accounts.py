@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from hack.cluster.admin import Admin
-from hack.cluster.controlplane import ControlPlane
-from hack.local import ours
+from hack.cluster.admin_client import Admin
+from hack.cluster.control_plane import ControlPlane
+from hack.local import product_processes
 from shared.k8s.rbac import Rule
 from shared.v1alpha1.group import GROUP
 from tests.support.checks.access_review import is_allowed
@@ -144,7 +144,7 @@ async def test_an_account_may_do_nothing_else(installed: ControlPlane, account: 
 
 async def test_the_api_works_with_its_own_account(installed: ControlPlane, tmp_path: Path) -> None:
     kubeconfig = str(installed.layout.kubeconfig("runtime-api"))
-    async with running(ours.RUNTIME_API, tmp_path, {"kubeconfig": kubeconfig}) as api:
+    async with running(product_processes.RUNTIME_API, tmp_path, {"kubeconfig": kubeconfig}) as api:
 
         async def health() -> dict[str, Any]:
             _, body = await get(f"{api.url}/api/v1/health")
@@ -158,10 +158,12 @@ async def test_the_api_works_with_its_own_account(installed: ControlPlane, tmp_p
 
 # The activator needs a queue to start, and has its way to the cluster from the controller.
 @pytest.mark.parametrize(
-    "program", [ours.CONTROLLER, ours.RUNTIME_API], ids=lambda program: program.name
+    "program",
+    [product_processes.CONTROLLER, product_processes.RUNTIME_API],
+    ids=lambda program: program.name,
 )
 async def test_a_program_follows_its_renewed_token_without_a_restart(
-    installed: ControlPlane, tmp_path: Path, program: ours.Program
+    installed: ControlPlane, tmp_path: Path, program: product_processes.Program
 ) -> None:
     """The account is made anew, so the old token is refused and its file holds a new one."""
     kubeconfig = str(installed.layout.kubeconfig(program.name))

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 import yaml
 
-from hack.cluster.admin import Admin, RefusedError
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.admin_client import Admin, RefusedError
+from hack.cluster.control_plane import ControlPlane
 from hack.cluster.errors import ClusterError
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from hack.cluster.errors import ClusterError
 from tests.support.builders.gpu_storages import a_storage, create, fill_at_last, storage
 from tests.support.builders.paused_pods import HELD

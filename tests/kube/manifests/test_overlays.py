@@ -14,8 +14,8 @@ from apiserver.config import Config as APIConfig
 from apiserver.main import surroundings, tokens_of
 from controller.config import Config as ControllerConfig
 from controller.runtime.leader.factory import settings as election_settings
-from hack.cluster.controlplane import ControlPlane
-from hack.local.home import ROOT
+from hack.cluster.control_plane import ControlPlane
+from hack.local.state_dir import ROOT
 from serverless.activator.config import Config as ActivatorConfig
 from serverless.resultstore.config import Config as ResultStoreConfig
 from shared.config import loader

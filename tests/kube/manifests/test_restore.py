@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from hack.cluster.controlplane import ControlPlane
-from hack.local.home import ROOT
+from hack.cluster.control_plane import ControlPlane
+from hack.local.state_dir import ROOT
 from shared.v1alpha1 import wellknown
 from tests.runner.run_directory import marked
 from tests.support.builders.gpu_storages import (

@@ -7,7 +7,7 @@ import pytest
 
 from controller.kinds import STOCK_POOLS
 from controller.runtime.client.client import Client
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1.group import GROUP
 from tests.support.builders.config_maps import client_of
 from tests.support.builders.stock_pool import Stock

@@ -6,8 +6,8 @@ import pytest
 
 from controller.kinds import GPU_UNITS, STOCK_POOLS
 from controller.runtime.client.client import Client
-from hack.cluster.admin import Admin
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.admin_client import Admin
+from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1.group import API_VERSION, GROUP
 from shared.v1alpha1.wellknown import POOL_LABEL
 from tests.support.builders.config_maps import client_of

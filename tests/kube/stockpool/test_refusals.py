@@ -9,8 +9,8 @@ import pytest
 from controller.runtime.client.client import Client
 from controller.runtime.loop.reconcile import Result
 from controller.stockpool.permissions import RULES
-from hack.cluster.admin import Admin, RefusedError
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.admin_client import Admin, RefusedError
+from hack.cluster.control_plane import ControlPlane
 from hack.generate import rbac
 from shared.v1alpha1.group import API_VERSION, GROUP
 from tests.support.builders.config_maps import client_of

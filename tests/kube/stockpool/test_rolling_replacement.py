@@ -7,7 +7,7 @@ import pytest
 
 from controller.runtime.client.client import Client
 from controller.stockpool.stock import is_claimed
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from tests.support.builders.config_maps import client_of
 from tests.support.builders.stock_pool import Stock
 from tests.support.checks.unit_count_recorder import counting

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import nats
 
-from hack.cluster.controlplane import ControlPlane
-from hack.cluster.queue import QueueServer
+from hack.cluster.control_plane import ControlPlane
+from hack.cluster.nats_server import QueueServer
 from serverless.activator.sweep.decision import QUIET_MS
 from shared.invocation.message import call_of, decode_call
 from shared.invocation.record import Record

@@ -4,7 +4,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
 from hack.generate.crd_resources import RESOURCES
 from shared.v1alpha1.group import GROUP, VERSION
 from shared.v1alpha1.wellknown import UNIT_LABEL

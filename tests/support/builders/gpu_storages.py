@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hack.cluster.admin import RefusedError
+from hack.cluster.admin_client import RefusedError
 from shared.v1alpha1.storage_lock import StorageLock, lock_of
 from tests.support.builders.paused_pods import go_on
 from tests.support.cluster.isolated_installation import COLLECTION_SECONDS, OURS, Site, ready_of

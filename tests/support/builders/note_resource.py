@@ -6,7 +6,7 @@ import msgspec
 
 from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import ObjectMeta
-from hack.cluster.admin import Admin
+from hack.cluster.admin_client import Admin
 from tests.support.builders.pods import condition
 from tests.support.wait.eventually import eventually
 

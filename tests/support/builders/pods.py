@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hack.cluster.admin import Admin
+from hack.cluster.admin_client import Admin
 
 
 def a_pod(

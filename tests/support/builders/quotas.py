@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hack.cluster.admin import Admin, RefusedError
+from hack.cluster.admin_client import Admin, RefusedError
 from tests.support.wait.eventually import eventually
 
 COUNTED = "count/gpuunits.runtime.lokiwager.io"

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 from tests.support.cluster.isolated_installation import Site
 
 SAMPLES = sorted((ROOT / "manifests" / "samples").glob("*.yaml"))

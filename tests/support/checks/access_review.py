@@ -1,6 +1,6 @@
 """What the server would let our accounts do; it looks at roles through a cache."""
 
-from hack.cluster.admin import Admin
+from hack.cluster.admin_client import Admin
 from shared.k8s.rbac import Rule
 
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"

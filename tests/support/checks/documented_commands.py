@@ -4,7 +4,7 @@ import asyncio
 import re
 from pathlib import Path
 
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 from tests.support.cluster.local_system import LocalSystem
 
 BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)

@@ -1,6 +1,6 @@
 """Events as people see them."""
 
-from hack.cluster.admin import Admin
+from hack.cluster.admin_client import Admin
 
 
 async def told(admin: Admin, namespace: str, reason: str) -> list[str]:

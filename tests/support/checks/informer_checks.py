@@ -12,7 +12,7 @@ from controller.runtime.client.client import Client
 from controller.runtime.client.kind import key_of
 from controller.runtime.errors import ApiError
 from controller.runtime.events.recorder import EventRecorder
-from hack.cluster.admin import Admin
+from hack.cluster.admin_client import Admin
 from tests.support.builders.config_maps import CONFIG_MAPS, ConfigMap, a_config_map
 from tests.support.wait.eventually import eventually
 

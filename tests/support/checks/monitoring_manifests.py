@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 
 FOLDER = ROOT / "manifests" / "monitoring"
 NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"

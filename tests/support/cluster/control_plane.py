@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from hack.cluster.binaries import find_all
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.binaries.find import find_all
+from hack.cluster.control_plane import ControlPlane
 from hack.cluster.layout import PORTS, Layout
 from tests.runner.ports import new_port
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from hack.cluster.admin import Admin
+from hack.cluster.admin_client import Admin
 from tests.support.builders.pods import a_pod
 from tests.support.cluster.isolated_installation import LONGEST_WATCHLESS_SECONDS, Site, a_unit
 from tests.support.wait.eventually import eventually

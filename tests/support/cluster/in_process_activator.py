@@ -13,7 +13,7 @@ from controller.runtime.client.client import Client
 from controller.runtime.client.connect import connected
 from controller.runtime.client.rest import RestClient
 from controller.runtime.clock import Clock, SystemClock
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from serverless.activator.config import (
     ActivatorElectionConfig,
     Config,

@@ -12,8 +12,8 @@ from typing import Any
 from apiserver.rbac import RULES as API_RULES
 from controller.namespaces import Namespaces
 from controller.rbac import RULES as CONTROLLER_RULES
-from hack.cluster.admin import Admin, RefusedError
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.admin_client import Admin, RefusedError
+from hack.cluster.control_plane import ControlPlane
 from hack.generate import rbac
 from serverless.activator.rbac import RULES as ACTIVATOR_RULES
 from shared.k8s.rbac import Rule

@@ -13,9 +13,9 @@ import yaml
 
 from hack.cluster.ports import VARIABLE
 from hack.cluster.process import NAME, mark, marked
-from hack.local import ours
-from hack.local.home import ROOT
+from hack.local import product_processes
 from hack.local.settings import PREFERRED_PORTS
+from hack.local.state_dir import ROOT
 from tests.runner.ports import new_ports
 from tests.support.cluster.product_processes import Running, running
 from tests.support.wait.eventually import eventually
@@ -110,7 +110,7 @@ class LocalSystem:
 
     def another_api(self, home: Path) -> AbstractAsyncContextManager[Running]:
         """One more replica of the API for the length of the block; `down` does not know it."""
-        path = ours.configuration_path(self.home, ours.RUNTIME_API)
+        path = product_processes.configuration_path(self.home, product_processes.RUNTIME_API)
         settings = yaml.safe_load(path.read_text())
         del settings["httpAddr"]
-        return running(ours.RUNTIME_API, home, settings)
+        return running(product_processes.RUNTIME_API, home, settings)

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from hack.cluster.admin import Admin
+from hack.cluster.admin_client import Admin
 from tests.support.cluster.isolated_installation import ready_of
 from tests.support.wait.eventually import eventually
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import yaml
 
-from hack.cluster.controlplane import ControlPlane
-from hack.local.home import ROOT
+from hack.cluster.control_plane import ControlPlane
+from hack.local.state_dir import ROOT
 from tests.support.cluster.product_processes import admin_kubectl
 
 OVERLAYS = ("default", "dev", "ha")

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from hack.local.database import NOT_READY, DatabaseServer, programs
+from hack.local.postgres import NOT_READY, DatabaseServer, programs
 from tests.runner.ports import new_port
 
 __all__ = ["MISSING", "NOT_READY", "DatabaseServer", "new_postgres", "programs"]

@@ -6,14 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hack.cluster.admin import Admin, RefusedError
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.admin_client import Admin, RefusedError
+from hack.cluster.control_plane import ControlPlane
 from hack.cluster.ports import HOST
 from hack.cluster.process import Process
 from hack.cluster.readiness import answers, until
 from hack.generate.crd_resources import RESOURCES
-from hack.local import ours, up
-from hack.local.identities import write_identity
+from hack.local import product_processes, up
+from hack.local.account_kubeconfigs import write_identity
 from hack.local.kubectl import Kubectl
 from shared.v1alpha1.group import GROUP, VERSION
 from tests.runner.ports import new_port
@@ -27,7 +27,7 @@ async def install(plane: ControlPlane) -> None:
     await up.install(kubectl)
     await known_kinds(plane.admin)
     await install_roles(plane.admin)
-    for program in ours.PROGRAMS:
+    for program in product_processes.PROGRAMS:
         await write_identity(kubectl, program.name, plane.layout.home)
 
 
@@ -58,11 +58,11 @@ class Running:
 
 @asynccontextmanager
 async def running(
-    program: ours.Program, home: Path, changes: Mapping[str, Any]
+    program: product_processes.Program, home: Path, changes: Mapping[str, Any]
 ) -> AsyncIterator[Running]:
     """`program` with `changes` to its local configuration, ready, for the length of the block."""
     port = new_port()
-    process = ours.process(home, program, {**addresses(program, port), **changes})
+    process = product_processes.process(home, program, {**addresses(program, port), **changes})
     process.start()
     try:
         product = Running(process, f"http://{HOST}:{port}")
@@ -72,8 +72,8 @@ async def running(
         await process.stop()
 
 
-def addresses(program: ours.Program, port: int) -> dict[str, str]:
+def addresses(program: product_processes.Program, port: int) -> dict[str, str]:
     address = f"{HOST}:{port}"
-    if program is ours.RUNTIME_API:
+    if program is product_processes.RUNTIME_API:
         return {"httpAddr": address}
     return {"probeAddr": address, "metricsAddr": address}

@@ -9,7 +9,7 @@ from typing import Any, Final
 from apiserver.kube.port import Cluster
 from apiserver.specs.catalogue import Catalogue
 from apiserver.wiring import Surroundings
-from hack.cluster.admin import RefusedError
+from hack.cluster.admin_client import RefusedError
 from tests.support.checks.operations_snapshot import Snapshot, still
 from tests.support.clocks.fast_clock import HurriedClock
 from tests.support.cluster.in_process_controller import controlled

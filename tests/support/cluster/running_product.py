@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from apiserver.http.paths import STOCK, UNITS
-from hack.cluster.controlplane import ControlPlane
-from hack.local import ours
+from hack.cluster.control_plane import ControlPlane
+from hack.local import product_processes
 from tests.support.cluster.isolated_installation import LONGEST_WATCHLESS_SECONDS, Site, new_site
 from tests.support.cluster.product_processes import running
 from tests.support.http.api_client import Answer, Caller
@@ -85,9 +85,9 @@ async def new_installation(plane: ControlPlane, home: Path) -> AsyncIterator[Ins
     """Three processes with their accounts on a new site, for the length of the block."""
     async with new_site(plane) as site, AsyncExitStack() as processes:
         starts = (
-            running(ours.CONTROLLER, home / "controller", controller_settings(site)),
-            running(ours.RUNTIME_API, home / "one", api_settings(site)),
-            running(ours.RUNTIME_API, home / "two", api_settings(site)),
+            running(product_processes.CONTROLLER, home / "controller", controller_settings(site)),
+            running(product_processes.RUNTIME_API, home / "one", api_settings(site)),
+            running(product_processes.RUNTIME_API, home / "two", api_settings(site)),
         )
         _, one, two = await asyncio.gather(*map(processes.enter_async_context, starts))
         yield Installation(site, Caller(one.url), Caller(two.url))

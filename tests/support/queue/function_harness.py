@@ -15,7 +15,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from serverless.nats.cancellation import heeding_cancellation
 from serverless.worker.clock import Clock, SystemClock
 from shared.invocation import message, transition, worker_report

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from nats.aio.client import Client
 
 from controller.runtime.clock import SystemClock
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from serverless.activator import timestamps
 from shared.invocation import message, record, transition, worker_report
 from shared.invocation.queue_names import QueueNames, record_key, worker_key

@@ -13,10 +13,10 @@ from apiserver.config import NATSConfig
 from apiserver.http.paths import FUNCTIONS, INVOCATIONS
 from apiserver.nats.jetstream import JetStream
 from apiserver.nats.port import Queue
-from hack.cluster.controlplane import ControlPlane
+from hack.cluster.control_plane import ControlPlane
+from hack.cluster.nats_server import QueueServer
 from hack.cluster.process import Process
-from hack.cluster.queue import QueueServer
-from hack.local import ours
+from hack.local import product_processes
 from shared.invocation import transition
 from shared.invocation.queue_names import record_key
 from shared.invocation.record import Body, Record, Result
@@ -106,7 +106,9 @@ async def new_ingress(plane: ControlPlane, home: Path) -> AsyncIterator[Ingress]
         AsyncExitStack() as processes,
     ):
         settings = {**api_settings(site), "nats": nats_settings(server)}
-        starts = (running(ours.RUNTIME_API, home / each, settings) for each in ("one", "two"))
+        starts = (
+            running(product_processes.RUNTIME_API, home / each, settings) for each in ("one", "two")
+        )
         one, two = await asyncio.gather(*map(processes.enter_async_context, starts))
         callers = Caller(one.url), Caller(two.url)
         made = Ingress(site, server, jetstream.queue, *callers, two.process)

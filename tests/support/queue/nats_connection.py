@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import nats
 from nats.aio.client import Client
 
-from hack.cluster.queue import QueueServer
+from hack.cluster.nats_server import QueueServer
 from tests.support.wait.eventually import eventually
 
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from hack.cluster.queue import PORTS, QueueServer
+from hack.cluster.nats_server import PORTS, QueueServer
 from tests.runner.ports import new_port
 
 

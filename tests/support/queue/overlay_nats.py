@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hack.cluster.nats_server import nats_server
 from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
-from hack.cluster.queue import nats_server
 from hack.cluster.readiness import answers, until
 from tests.runner.ports import new_port
 from tests.support.cluster.overlays import named

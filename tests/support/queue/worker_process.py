@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from hack.cluster.nats_server import QueueServer
 from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
-from hack.cluster.queue import QueueServer
 from tests.runner.ports import new_port
 from tests.support.checks.invocation_checks import Execution
 from tests.support.http.get import get

@@ -9,7 +9,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 
 PIN = re.compile(r"^([a-z0-9.-]+)==", re.MULTILINE)
 

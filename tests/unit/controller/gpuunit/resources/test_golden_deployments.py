@@ -17,7 +17,7 @@ from controller.gpuunit.workload import Workload
 from controller.kinds import DEPLOYMENTS
 from controller.runtime.digest import digest
 from hack.images import tag
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 from shared.config.version import version
 from shared.k8s.deployment import Deployment
 from shared.k8s.meta import ObjectMeta

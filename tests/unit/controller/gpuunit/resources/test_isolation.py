@@ -9,7 +9,7 @@ import yaml
 from controller.gpuunit.resources.children import asked_for
 from controller.gpuunit.resources.network_policy import network_policy
 from controller.gpuunit.workload import Workload
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.support.builders.gpu_units import STOCK, a_unit
 from tests.unit.controller.gpuunit.resources.golden_deployments import shipped_settings

@@ -3,7 +3,7 @@ their version."""
 
 from dataclasses import dataclass
 
-from hack.cluster.versions import pinned
+from hack.cluster.binaries.versions import pinned
 
 KUBERNETES = pinned("kubernetes", "k8s.io/kubernetes")
 ETCD = pinned("etcd", "go.etcd.io/etcd/server/v3")

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from hack.cluster.build import build_one
-from hack.cluster.cache import cached_path
+from hack.cluster.binaries.build import build_one
+from hack.cluster.binaries.cache import cached_path
+from hack.cluster.binaries.catalogue import PROGRAMS
 from hack.cluster.errors import ClusterError
-from hack.cluster.programs import PROGRAMS
 
 ETCD = PROGRAMS[0]
 

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hack.cluster.cache import cache_root
+from hack.cluster.binaries.cache import cache_root
+from hack.cluster.binaries.versions import TOOLS
 from hack.cluster.errors import ClusterError
-from hack.cluster.versions import TOOLS
 
 OLDEST = (1, 26)
 WHEEL = TOOLS / "go" / "requirements.txt"

@@ -4,15 +4,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from hack.cluster.errors import ClusterError
+from hack.cluster.nats_server import QueueServer
 from hack.cluster.ports import HOST
 from hack.cluster.process import Process
-from hack.cluster.queue import QueueServer
 from hack.cluster.readiness import answers, ensure, until
-from hack.local import ours
-from hack.local.database import OWNER, PROCESS, READER, DatabaseServer, dsn_file, programs
+from hack.local import product_processes
+from hack.local.postgres import OWNER, PROCESS, READER, DatabaseServer, dsn_file, programs
 from hack.local.settings import Settings
 
-NAMES: Final = (PROCESS, ours.RESULT_STORE.name)
+NAMES: Final = (PROCESS, product_processes.RESULT_STORE.name)
 
 
 async def start_database(home: Path, wanted: Settings) -> tuple[Process, ...]:
@@ -38,21 +38,21 @@ async def start_store(home: Path, wanted: Settings, queue: QueueServer) -> Proce
     """The result store, ready."""
     store = process(home, wanted, queue)
     await ensure(store)
-    readyz = f"{ours.url(wanted.ports, ours.RESULT_STORE)}/readyz"
+    readyz = f"{product_processes.url(wanted.ports, product_processes.RESULT_STORE)}/readyz"
     await until(lambda: answers(readyz), store)
     return store
 
 
 def process(home: Path, wanted: Settings, queue: QueueServer) -> Process:
     """The result store on the local database."""
-    address = f"{HOST}:{wanted.ports[ours.RESULT_STORE.name]}"
+    address = f"{HOST}:{wanted.ports[product_processes.RESULT_STORE.name]}"
     changes = {
         "probeAddr": address,
         "metricsAddr": address,
-        "nats": ours.queue_access(queue, ours.RESULT_STORE.name),
+        "nats": product_processes.queue_access(queue, product_processes.RESULT_STORE.name),
         "dsnFile": str(dsn_file(home, OWNER)),
     }
-    return ours.process(home, ours.RESULT_STORE, changes)
+    return product_processes.process(home, product_processes.RESULT_STORE, changes)
 
 
 def api_settings(home: Path) -> dict[str, Any]:

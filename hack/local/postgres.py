@@ -12,7 +12,7 @@ from typing import Final
 import asyncpg
 import psutil
 
-from hack.cluster.files import write_private
+from hack.cluster.atomic_files import write_private
 from hack.cluster.ports import HOST
 from hack.cluster.process import POLL_SECONDS, Command, Process
 from hack.cluster.readiness import until

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterator
 
 import pytest
 
-from hack.local.interruption import Interruption
+from hack.local.interrupt import Interruption
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from typing import Final
 
 from hack.cluster.process import Command, Process
 from hack.cluster.readiness import ensure
-from hack.local import ours
-from hack.local.home import ROOT
+from hack.local import product_processes
 from hack.local.kubectl import Kubectl
+from hack.local.state_dir import ROOT
 
 NAME: Final = "pod-runner"
 PACKAGES: Final = ("controller", "hack", "shared")
@@ -33,7 +33,7 @@ def runner(home: Path, kubeconfig: Path) -> Process:
     command = Command(
         name=NAME,
         arguments=(sys.executable, "-m", "hack.podrunner", *where),
-        environment=ours.ENVIRONMENT,
-        inputs=(ours.code_digest(PACKAGES),),
+        environment=product_processes.ENVIRONMENT,
+        inputs=(product_processes.code_digest(PACKAGES),),
     )
     return Process(command, home)

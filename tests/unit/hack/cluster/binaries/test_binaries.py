@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from hack.cluster import binaries
-from hack.cluster.binaries import find
-from hack.cluster.cache import cached_path
-from hack.cluster.programs import Program
+from hack.cluster.binaries import find as binaries_find
+from hack.cluster.binaries.cache import cached_path
+from hack.cluster.binaries.catalogue import Program
+from hack.cluster.binaries.find import find
 
 PROGRAM = Program("kube-thing", "kubernetes", "example.org/thing", "v1.36.3")
 
@@ -33,13 +33,13 @@ def test_the_assets_come_before_path_and_the_cache(places: Path) -> None:
     assets = a_program(places / "assets", "Kubernetes v1.36.1")
     a_program(places / "path", "Kubernetes v1.36.2")
     a_program(cached_path(PROGRAM).parent, "Kubernetes v1.36.3")
-    assert find(PROGRAM) == binaries.Binary(assets, "v1.36.1", "KUBEBUILDER_ASSETS")
+    assert find(PROGRAM) == binaries_find.Binary(assets, "v1.36.1", "KUBEBUILDER_ASSETS")
 
 
 def test_path_comes_before_the_cache(places: Path) -> None:
     on_path = a_program(places / "path", "Kubernetes v1.36.2")
     a_program(cached_path(PROGRAM).parent, "Kubernetes v1.36.3")
-    assert find(PROGRAM) == binaries.Binary(on_path, "v1.36.2", "PATH")
+    assert find(PROGRAM) == binaries_find.Binary(on_path, "v1.36.2", "PATH")
 
 
 def test_a_wrong_version_is_named_and_the_cache_is_used(
@@ -47,7 +47,7 @@ def test_a_wrong_version_is_named_and_the_cache_is_used(
 ) -> None:
     a_program(places / "path", "Kubernetes v1.20.0")
     cached = a_program(cached_path(PROGRAM).parent, "Kubernetes v1.36.3")
-    assert find(PROGRAM) == binaries.Binary(cached, "v1.36.3", "cache")
+    assert find(PROGRAM) == binaries_find.Binary(cached, "v1.36.3", "cache")
     assert "v1.20.0" in capsys.readouterr().out
 
 

@@ -10,11 +10,11 @@ from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
-from hack.cluster.cache import cached_path
+from hack.cluster.binaries.cache import cached_path
+from hack.cluster.binaries.catalogue import Program
+from hack.cluster.binaries.go_toolchain import find_go
+from hack.cluster.binaries.versions import TOOLS
 from hack.cluster.errors import ClusterError
-from hack.cluster.gotoolchain import find_go
-from hack.cluster.programs import Program
-from hack.cluster.versions import TOOLS
 
 LINE_EVERY_SECONDS = 10.0
 

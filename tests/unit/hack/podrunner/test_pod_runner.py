@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from hack.podrunner import ports
-from hack.podrunner.folder import PodFolder
+from hack.podrunner import pod_ports
 from hack.podrunner.images import UnknownImageError, command, is_ours
 from hack.podrunner.launch import environment
 from hack.podrunner.pod import Container, Pod
-from hack.podrunner.status import Seen, is_ready, pod_status
+from hack.podrunner.pod_directory import PodFolder
+from hack.podrunner.pod_status import Seen, is_ready, pod_status
 
 RUNNING = Seen(started_at="now", is_ready=True)
 
@@ -85,7 +85,7 @@ def test_paths_in_volumes_are_those_of_the_pod_s_folder() -> None:
     ],
 )
 def test_only_what_listens_on_a_port_of_the_pod_is_moved(value: str, here: str) -> None:
-    assert ports.mapped(value, {9809: 20001}) == here
+    assert pod_ports.mapped(value, {9809: 20001}) == here
 
 
 def test_a_pod_is_ready_with_its_program_and_its_sidecar() -> None:

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from hack.local.envfile import render
+from hack.local.env_file import render
 
 
 def test_a_shell_gets_every_value_whole_and_exported(tmp_path: Path) -> None:

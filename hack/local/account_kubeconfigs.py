@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 
 from hack.cluster import kubeconfig
-from hack.cluster.files import write_private
+from hack.cluster.atomic_files import write_private
 from hack.local.kubectl import Kubectl
 
 NAMESPACE = "runtime-system"

@@ -12,7 +12,7 @@ from controller.runtime.client.rest import Call
 from controller.runtime.clock import Clock
 from controller.runtime.errors import ApiError, NotFoundError
 from hack.podrunner.pod import PODS, Pod
-from hack.podrunner.status import Seen, conditions, is_ready, pod_status
+from hack.podrunner.pod_status import Seen, conditions, is_ready, pod_status
 from shared.k8s.conditions import timestamp
 
 STRATEGIC: Final = "application/strategic-merge-patch+json"

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-TOOLS = Path(__file__).resolve().parent.parent / "tools"
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
 
 
 def pinned(product: str, module: str) -> str:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hack.cluster.programs import PROGRAMS
-from hack.cluster.versions import fits
+from hack.cluster.binaries.catalogue import PROGRAMS
+from hack.cluster.binaries.versions import fits
 
 
 @pytest.mark.parametrize("found", ["v1.36.3", "v1.36.0", "1.36.9-vendor"])

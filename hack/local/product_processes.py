@@ -10,12 +10,12 @@ from typing import Any, NoReturn
 
 import yaml
 
+from hack.cluster.atomic_files import write_whole
 from hack.cluster.errors import ClusterError
-from hack.cluster.files import write_whole
+from hack.cluster.nats_server import QueueServer
 from hack.cluster.ports import HOST
 from hack.cluster.process import HOME, NAME, Command, Process
-from hack.cluster.queue import QueueServer
-from hack.local.home import ROOT
+from hack.local.state_dir import ROOT
 
 
 @dataclass(frozen=True)

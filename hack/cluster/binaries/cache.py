@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from hack.cluster.binaries.catalogue import Program
 from hack.cluster.errors import ClusterError
-from hack.cluster.programs import Program
 
 
 def cache_root() -> Path:

@@ -15,11 +15,11 @@ from controller.runtime.clock import Clock
 from controller.runtime.errors import ApiError, NotFoundError
 from controller.runtime.key import ObjectKey
 from hack.cluster.ports import FreePorts
-from hack.podrunner import launch, ports
+from hack.podrunner import launch, pod_ports
 from hack.podrunner.container import RunningContainer
-from hack.podrunner.folder import PodFolder
 from hack.podrunner.pod import PODS, SECRETS, Container, Pod, Secret
-from hack.podrunner.report import StatusReport
+from hack.podrunner.pod_directory import PodFolder
+from hack.podrunner.status_writer import StatusReport
 
 RETRY_SECONDS: Final = 0.5
 LEAST_SIDECAR_SECONDS: Final = 2.0
@@ -91,7 +91,7 @@ class PodLife:
         return self._secrets[name]
 
     async def _launch(self, container: Container) -> Process:
-        self._ports.update(ports.chosen([container], self._free_ports))
+        self._ports.update(pod_ports.chosen([container], self._free_ports))
         for variable in container.env:
             if variable.value_from is not None and variable.value_from.secret_key_ref is not None:
                 await self._secret(variable.value_from.secret_key_ref.name)

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from hack.cluster.files import write_private
+from hack.cluster.atomic_files import write_private
 from hack.podrunner.pod import Container, Pod
 
 

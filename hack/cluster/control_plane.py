@@ -2,17 +2,17 @@
 
 import asyncio
 
-from hack.cluster import commands, kubeconfig
-from hack.cluster.admin import Admin
+from hack.cluster import command_lines, kubeconfig
+from hack.cluster.admin_client import Admin
+from hack.cluster.atomic_files import write_private
 from hack.cluster.certificates import Leaf, authority
-from hack.cluster.files import write_private
 from hack.cluster.layout import Layout
 from hack.cluster.nodes import Fleet
+from hack.cluster.nodes_and_classes import furnish
 from hack.cluster.ports import HOST
 from hack.cluster.process import Process
 from hack.cluster.readiness import answers, ensure, until
 from hack.cluster.simulation import kwok_configuration
-from hack.cluster.world import furnish
 
 LEAVES = (
     Leaf(
@@ -39,13 +39,13 @@ class ControlPlane:
         simulation = kwok_configuration(layout.home)
         layout.kwok_configuration.write_text(simulation)
         self.admin = Admin(layout.server_url, layout.pki)
-        self.etcd = Process(commands.etcd(layout), layout.home)
-        self.kube_apiserver = Process(commands.kube_apiserver(layout), layout.home)
+        self.etcd = Process(command_lines.etcd(layout), layout.home)
+        self.kube_apiserver = Process(command_lines.kube_apiserver(layout), layout.home)
         self.kube_controller_manager = Process(
-            commands.kube_controller_manager(layout), layout.home
+            command_lines.kube_controller_manager(layout), layout.home
         )
-        self.kube_scheduler = Process(commands.kube_scheduler(layout), layout.home)
-        self.kwok = Process(commands.kwok(layout, simulation), layout.home)
+        self.kube_scheduler = Process(command_lines.kube_scheduler(layout), layout.home)
+        self.kwok = Process(command_lines.kwok(layout, simulation), layout.home)
 
     @property
     def processes(self) -> tuple[Process, ...]:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from hack.cluster.ports import HOST
 from hack.cluster.process import Process
-from hack.local import ours
+from hack.local import product_processes
 from hack.local.clusters import Cluster
-from hack.local.home import ROOT
 from hack.local.settings import Settings
+from hack.local.state_dir import ROOT
 
 ADDRESSES = {
     "runtime-api": "http://{}:{}",
@@ -30,7 +30,7 @@ def render(
     processes: Sequence[Process],
     seconds: float,
 ) -> str:
-    api = ours.url(settings.ports, ours.RUNTIME_API)
+    api = product_processes.url(settings.ports, product_processes.RUNTIME_API)
     kubectl = f"{cluster.kubectl.program} --kubeconfig {quoted(shown(home / 'kubeconfigs/admin'))}"
     rows = [
         f"  {process.name:<24}{address(process.name, settings):<32}pid {process.pid}"

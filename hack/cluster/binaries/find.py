@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hack.cluster.build import build
-from hack.cluster.cache import cache_lock, cached_path
-from hack.cluster.programs import PROGRAMS, Program
-from hack.cluster.versions import fits
+from hack.cluster.binaries.build import build
+from hack.cluster.binaries.cache import cache_lock, cached_path
+from hack.cluster.binaries.catalogue import PROGRAMS, Program
+from hack.cluster.binaries.versions import fits
 
 VERSION_TIMEOUT_SECONDS = 20
 

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from hack.cluster.admin import Admin, RefusedError
+from hack.cluster.admin_client import Admin, RefusedError
 from hack.cluster.nodes import NAME_PREFIX, Fleet, node, node_names
 from hack.cluster.simulation import VOLUME_PROVISIONER
 

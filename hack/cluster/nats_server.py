@@ -8,8 +8,8 @@ from typing import Final
 
 import nkeys
 
+from hack.cluster.atomic_files import write_private
 from hack.cluster.errors import ClusterError
-from hack.cluster.files import write_private
 from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
 from hack.cluster.readiness import answers, until
