@@ -13,21 +13,7 @@ from apiserver.errors import (
     ServiceUnavailableError,
 )
 from apiserver.errors import ContinueExpiredError as ListExpiredError
-from apiserver.kube.port import (
-    AbsentError,
-    ClusterAnswerError,
-    ClusterBusyError,
-    ClusterError,
-    ClusterNotAskedError,
-    ClusterTimeoutError,
-    ClusterUnfitError,
-    ClusterUnreachableError,
-    ContinueExpiredError,
-    QuotaExceededError,
-    RejectedError,
-    StaleError,
-    TakenError,
-)
+from apiserver.kube import errors as kube_errors
 from apiserver.nats.errors import QueueError, QueueNotAskedError
 
 LONGEST_PAUSE: Final = 5
@@ -40,43 +26,51 @@ def queue_failure(error: QueueError) -> ServiceError:
     return ServiceUnavailableError("the queue cannot do this now; try again", retry_after=pause)
 
 
-def service_error(error: ClusterError) -> ServiceError:
+def service_error(error: kube_errors.ClusterError) -> ServiceError:
     """The same failure for somebody who knows nothing of our Kubernetes."""
     match error:
-        case ClusterTimeoutError():
+        case kube_errors.ClusterTimeoutError():
             return DeadlineError("Kubernetes did not answer in time; ask again")
-        case ClusterUnfitError():
+        case kube_errors.ClusterUnfitError():
             return _operator("Kubernetes is not set up for the runtime API")
-        case ClusterUnreachableError() | ClusterBusyError() | ClusterAnswerError():
+        case (
+            kube_errors.ClusterUnreachableError()
+            | kube_errors.ClusterBusyError()
+            | kube_errors.ClusterAnswerError()
+        ):
             return _unavailable(error)
         case _:
             return _refusal(error)
 
 
-def _unavailable(error: ClusterError) -> ServiceError:
-    asked = error.retry_after if isinstance(error, ClusterBusyError | ClusterNotAskedError) else 1
+def _unavailable(error: kube_errors.ClusterError) -> ServiceError:
+    asked = (
+        error.retry_after
+        if isinstance(error, kube_errors.ClusterBusyError | kube_errors.ClusterNotAskedError)
+        else 1
+    )
     pause = min(max(asked or 1, 1), LONGEST_PAUSE)
     return ServiceUnavailableError("Kubernetes cannot do this now; try again", retry_after=pause)
 
 
-def _refusal(error: ClusterError) -> ServiceError:
+def _refusal(error: kube_errors.ClusterError) -> ServiceError:
     match error:
-        case RejectedError():
+        case kube_errors.RejectedError():
             return InvalidRequestError(error.message)
-        case QuotaExceededError():
+        case kube_errors.QuotaExceededError():
             return ConflictError(error.message)
-        case AbsentError() | ContinueExpiredError():
+        case kube_errors.AbsentError() | kube_errors.ContinueExpiredError():
             return _gone(error)
-        case TakenError():
+        case kube_errors.TakenError():
             return AlreadyExistsError("the name is taken")
-        case StaleError():
+        case kube_errors.StaleError():
             return ConflictError("the object has changed meanwhile; read it and try again")
         case _:
             return _operator("the runtime API is not allowed to do this in Kubernetes")
 
 
-def _gone(error: AbsentError | ContinueExpiredError) -> ServiceError:
-    if isinstance(error, AbsentError):
+def _gone(error: kube_errors.AbsentError | kube_errors.ContinueExpiredError) -> ServiceError:
+    if isinstance(error, kube_errors.AbsentError):
         return NotFoundError("there is no such object")
     return ListExpiredError("the rest of this list is no longer to be had; read it from its start")
 

@@ -10,7 +10,7 @@ from apiserver.dashboard.frame import Beat, Edition, beat, seen, unseen
 from apiserver.dashboard.snapshot import Sighting
 from apiserver.dashboard.view import overview
 from apiserver.errors import ServiceUnavailableError
-from apiserver.kube.port import ClusterError
+from apiserver.kube import errors as kube_errors
 
 LOOK_INTERVAL: Final = 1.0
 LONGEST_PAUSE: Final = 10.0
@@ -82,7 +82,7 @@ class Feed:
         sighting = Sighting()
         try:
             sighting = await self._lookout.look()
-        except ClusterError as error:
+        except kube_errors.ClusterError as error:
             self._edition = unseen(self._edition, error)
         else:
             self._edition = seen(overview(sighting), self._clock.monotonic())

@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from apiserver.dashboard.view import Overview
-from apiserver.kube.port import ClusterError
+from apiserver.kube import errors as kube_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def seen(view: Overview, now: float) -> Edition:
     return Edition(body, hashlib.sha256(body).hexdigest()[:16], now)
 
 
-def unseen(edition: Edition, error: ClusterError) -> Edition:
+def unseen(edition: Edition, error: kube_errors.ClusterError) -> Edition:
     """A look that failed: the page stays, and grows old."""
     return replace(edition, trouble=str(error))
 

@@ -4,7 +4,8 @@ from typing import Final
 
 from apiserver.clock import Clock
 from apiserver.errors import ConflictError, NotFoundError
-from apiserver.kube.port import AbsentError, Objects, Selection
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Objects, Selection
 from apiserver.kube.resources import FUNCTIONS
 from apiserver.single_flight import SingleFlight
 from shared.v1alpha1.function import Function
@@ -32,7 +33,7 @@ class FunctionLookup:
 
         try:
             return await self._functions.get(request_id, fetch)
-        except AbsentError:
+        except kube_errors.AbsentError:
             raise NotFoundError(f"there is no function {request_id!r}") from None
 
     async def accepting(self, request_id: str) -> Function:

@@ -3,7 +3,8 @@
 from apiserver.errors import ConflictError, NotFoundError, PreconditionFailedError
 from apiserver.functions.patch import change_patch, changed_spec, function_spec
 from apiserver.functions.rules import require_valid
-from apiserver.kube.port import AbsentError, Objects, Page, Selection, StaleError
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Objects, Page, Selection
 from apiserver.kube.resources import FUNCTIONS
 from apiserver.kube.revision import revision_of
 from apiserver.nats.port import CallQueue
@@ -60,7 +61,7 @@ class FunctionService:
         """The function as it is now."""
         try:
             return await self._objects.get(FUNCTIONS, self._namespace, name)
-        except AbsentError:
+        except kube_errors.AbsentError:
             raise absent(name) from None
 
     async def change(self, command: ChangeFunction) -> Function:
@@ -75,9 +76,9 @@ class FunctionService:
             patch = change_patch(function, spec)
             try:
                 return await self._objects.patch(FUNCTIONS, self._namespace, command.name, patch)
-            except StaleError:
+            except kube_errors.StaleError:
                 continue  # a status was written in between, or another change: look again
-            except AbsentError:
+            except kube_errors.AbsentError:
                 raise absent(command.name) from None
 
     async def delete(self, command: DeleteFunction) -> Function | None:
@@ -101,9 +102,9 @@ class FunctionService:
         try:
             await self._objects.patch(FUNCTIONS, self._namespace, meta.name, {"metadata": intent})
             await self._objects.delete(FUNCTIONS, self._namespace, meta.name, uid=meta.uid)
-        except StaleError:
+        except kube_errors.StaleError:
             raise ConflictError("the function was made anew meanwhile; look at it") from None
-        except AbsentError:
+        except kube_errors.AbsentError:
             return  # by somebody else, or by its last finalizer
 
     async def _require_idle(self, function: Function) -> None:

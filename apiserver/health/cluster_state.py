@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from apiserver.health.unit_counts import UnitCounts
-from apiserver.kube.port import ClusterError, ClusterTooOldError
+from apiserver.kube import errors as kube_errors
 from shared.k8s.node import Node
 from shared.k8s.server_version import ServerVersion, unsupported
 
@@ -62,9 +62,9 @@ def answered(state: ClusterState, version: ServerVersion, now: float) -> Cluster
     )
 
 
-def lost(state: ClusterState, error: ClusterError, now: float) -> ClusterState:
+def lost(state: ClusterState, error: kube_errors.ClusterError, now: float) -> ClusterState:
     """The server cannot be used; what was counted stays, and its age shows how old it is."""
-    too_old = isinstance(error, ClusterTooOldError)
+    too_old = isinstance(error, kube_errors.ClusterTooOldError)
     return replace(state, connected=False, error=str(error), too_old=too_old, checked_at=now)
 
 
@@ -82,7 +82,7 @@ def counted(
     )
 
 
-def not_counted(state: ClusterState, error: ClusterError, now: float) -> ClusterState:
+def not_counted(state: ClusterState, error: kube_errors.ClusterError, now: float) -> ClusterState:
     """The nodes or units could not be listed."""
     return replace(state, inventory_error=str(error), count_tried_at=now)
 
@@ -102,7 +102,7 @@ def count_is_due(state: ClusterState, now: float) -> bool:
 def require_supported(version: ServerVersion, server: str) -> None:
     """Raise unless the server is new enough."""
     if not version.is_supported:
-        raise ClusterTooOldError(unsupported(server, version))
+        raise kube_errors.ClusterTooOldError(unsupported(server, version))
 
 
 def inventory_of(nodes: Iterable[Node]) -> Inventory:

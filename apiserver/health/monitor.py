@@ -16,7 +16,8 @@ from apiserver.health.cluster_state import (
     require_supported,
 )
 from apiserver.health.unit_counts import UnitCounts
-from apiserver.kube.port import ClusterError, Gateway
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Gateway
 
 # Together below the 5 s in which health must tell of an outage.
 PROBE_INTERVAL: Final = 2.0
@@ -56,7 +57,7 @@ class ClusterMonitor:
         try:
             version = await self._gateway.version(within=PROBE_TIMEOUT)
             require_supported(version, self._gateway.server)
-        except ClusterError as error:
+        except kube_errors.ClusterError as error:
             self._become(lost(self.state, error, self._clock.monotonic()))
         else:
             self._become(answered(self.state, version, self._clock.monotonic()))
@@ -66,7 +67,7 @@ class ClusterMonitor:
         try:
             inventory = inventory_of(await self._gateway.nodes())
             units = await self._counter.count()
-        except ClusterError as error:
+        except kube_errors.ClusterError as error:
             self._become(not_counted(self.state, error, self._clock.monotonic()))
         else:
             self._become(counted(self.state, inventory, units, self._clock.monotonic()))

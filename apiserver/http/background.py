@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
 from apiserver.errors import ServiceError
-from apiserver.kube.port import ClusterError
+from apiserver.kube import errors as kube_errors
 from apiserver.nats.errors import QueueError
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ async def _carry_out(work: Coroutine[Any, Any, T], result: asyncio.Future[T]) ->
         if not result.cancelled():
             result.set_exception(error)
         elif not isinstance(
-            error, ServiceError | ClusterError | QueueError
+            error, ServiceError | kube_errors.ClusterError | QueueError
         ):  # nobody waits who would log it
             log.exception("detached_work_failed")
     except asyncio.CancelledError:

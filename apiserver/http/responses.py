@@ -19,7 +19,7 @@ from apiserver.errors import (
     UnauthorizedError,
     UnsupportedMediaTypeError,
 )
-from apiserver.kube.port import ClusterError
+from apiserver.kube import errors as kube_errors
 from apiserver.nats.errors import QueueError
 
 _MESSAGES: Final[Mapping[type[ServiceError], str]] = {
@@ -93,7 +93,7 @@ async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamRe
         if error.ends_connection:
             await _end_connection(request, response)
         return response
-    except ClusterError as error:
+    except kube_errors.ClusterError as error:
         told = service_error(error)
         if told.status >= 500:  # what callers get wrong must not fill the log with warnings
             log.warning("cluster_call_failed", extra={"kubeError": str(error)})

@@ -28,7 +28,7 @@ from apiserver.invocations.submission import (
     require_kept,
     unknown,
 )
-from apiserver.kube.port import ClusterError
+from apiserver.kube import errors as kube_errors
 from apiserver.nats.errors import QueueError, QueueRefusedError, RecordStaleError
 from apiserver.nats.port import Kept, Queue
 from apiserver.timestamps import milliseconds
@@ -88,7 +88,13 @@ class Ingress:
         try:
             await self._functions.require_unchanged(submission.function)
             acceptance = await self._accept(submission)
-        except (ClusterError, ConflictError, NotFoundError, QueueFullError, QueueRefusedError):
+        except (
+            kube_errors.ClusterError,
+            ConflictError,
+            NotFoundError,
+            QueueFullError,
+            QueueRefusedError,
+        ):
             await self._discard(submission)
             raise
         if acceptance.is_new:

@@ -4,17 +4,8 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 from apiserver.circuit_breaker import Breaker, Outcome
-from apiserver.kube.port import (
-    Body,
-    Cluster,
-    ClusterError,
-    ClusterNotAskedError,
-    ClusterTimeoutError,
-    ClusterUnreachableError,
-    Page,
-    Selection,
-    T,
-)
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Body, Cluster, Page, Selection, T
 from apiserver.kube.request import NoSuchNameError, UnencodableError
 from apiserver.kube.resources import Resource
 from apiserver.kube.rest import CALL_TIMEOUT
@@ -112,22 +103,24 @@ class GuardedGateway:
         try:
             yield
             outcome = Outcome.ANSWERED
-        except ClusterError as error:
+        except kube_errors.ClusterError as error:
             outcome = outcome_of(error)
             self._trouble = str(error) if outcome is Outcome.FAILED else self._trouble
             raise
         finally:
             self._breaker.leave(entry, outcome)
 
-    def _not_asked(self) -> ClusterNotAskedError:
+    def _not_asked(self) -> kube_errors.ClusterNotAskedError:
         pause = self._breaker.retry_after
-        return ClusterNotAskedError(f"{self._trouble} Not asked again for {pause} s.", pause)
+        return kube_errors.ClusterNotAskedError(
+            f"{self._trouble} Not asked again for {pause} s.", pause
+        )
 
 
-def outcome_of(error: ClusterError) -> Outcome:
+def outcome_of(error: kube_errors.ClusterError) -> Outcome:
     """What a failed call shows of the server: only silence speaks against it."""
     match error:
-        case ClusterUnreachableError() | ClusterTimeoutError():
+        case kube_errors.ClusterUnreachableError() | kube_errors.ClusterTimeoutError():
             return Outcome.FAILED
         case NoSuchNameError() | UnencodableError():
             return Outcome.UNKNOWN

@@ -6,8 +6,9 @@ from typing import Final, TypeVar
 import msgspec
 
 from apiserver.kube import decoding, request, transport_errors
+from apiserver.kube import errors as kube_errors
 from apiserver.kube.decoding import UNDECODABLE, Event, Listing
-from apiserver.kube.port import Body, ContinueExpiredError, Page, Selection, T
+from apiserver.kube.port import Body, Page, Selection, T
 from apiserver.kube.request import Call
 from apiserver.kube.resources import Resource
 from apiserver.kube.rest import CALL_TIMEOUT, RestClient
@@ -91,7 +92,7 @@ class KubeGateway:
         asked = request.watch(resource, namespace, name, version)
         try:
             stream = await self._rest.stream(asked)
-        except ContinueExpiredError:
+        except kube_errors.ContinueExpiredError:
             return
         try:
             while (lines := await stream.lines()) is not None:

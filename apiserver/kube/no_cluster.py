@@ -3,7 +3,8 @@
 from collections.abc import AsyncGenerator
 from typing import NoReturn
 
-from apiserver.kube.port import Body, ClusterNotAskedError, Page, Selection, T
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Body, Page, Selection, T
 from apiserver.kube.resources import Resource
 from shared.k8s.node import Node
 from shared.k8s.server_version import ServerVersion
@@ -67,4 +68,4 @@ class AbsentGateway:
         self._fail()
 
     def _fail(self) -> NoReturn:
-        raise ClusterNotAskedError(self._reason)
+        raise kube_errors.ClusterNotAskedError(self._reason)

@@ -6,7 +6,8 @@ from typing import Final
 
 import msgspec
 
-from apiserver.kube.port import AbsentError, Body, RejectedError, Selection, T
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Body, Selection, T
 from apiserver.kube.resources import Resource
 from shared.k8s.name_syntax import is_subdomain
 from shared.v1alpha1.group import API_VERSION
@@ -17,11 +18,11 @@ WATCH_SECONDS: Final = 30
 MANAGED: Final = {"fieldManager": "gpu-runtime-api"}
 
 
-class NoSuchNameError(AbsentError):
+class NoSuchNameError(kube_errors.AbsentError):
     """No object can have this name, so the server was not asked for it."""
 
 
-class UnencodableError(RejectedError):
+class UnencodableError(kube_errors.RejectedError):
     """The body cannot be written as JSON, so it was not sent."""
 
 

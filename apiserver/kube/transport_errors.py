@@ -5,20 +5,20 @@ import ssl
 
 import aiohttp
 
-from apiserver.kube.port import ClusterTimeoutError, ClusterUnfitError, ClusterUnreachableError
+from apiserver.kube import errors as kube_errors
 from apiserver.kube.request import Call
 from apiserver.kube.wording import cut
 
 
-def timed_out(server: str, seconds: float) -> ClusterTimeoutError:
+def timed_out(server: str, seconds: float) -> kube_errors.ClusterTimeoutError:
     """The server said nothing, or not all of it, in time."""
-    return ClusterTimeoutError(
+    return kube_errors.ClusterTimeoutError(
         f"{server} did not answer within {seconds:g} s. "
         "Check the load of the API server and the network between."
     )
 
 
-def unreachable(server: str, error: Exception) -> ClusterUnreachableError:
+def unreachable(server: str, error: Exception) -> kube_errors.ClusterUnreachableError:
     """There is no connection to ask over."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
         what, check = (
@@ -32,12 +32,14 @@ def unreachable(server: str, error: Exception) -> ClusterUnreachableError:
         )
     else:
         what, check = "cannot be reached", "that the API server runs, and the address in kubeconfig"
-    return ClusterUnreachableError(f"{server} {what}: {cut(_reason(error))}. Check {check}.")
+    return kube_errors.ClusterUnreachableError(
+        f"{server} {what}: {cut(_reason(error))}. Check {check}."
+    )
 
 
-def unreadable(server: str, call: Call, error: Exception) -> ClusterUnfitError:
+def unreadable(server: str, call: Call, error: Exception) -> kube_errors.ClusterUnfitError:
     """The server answered with something that is not the object asked for."""
-    return ClusterUnfitError(
+    return kube_errors.ClusterUnfitError(
         f"{server} answered {call} with something else than Kubernetes objects "
         f"({cut(str(error))}). Check that the address in kubeconfig is an API server."
     )

@@ -4,14 +4,8 @@ from typing import Any, Generic, TypeVar
 
 from apiserver.error_mapping import service_error
 from apiserver.errors import AlreadyExistsError, ServiceError
-from apiserver.kube.port import (
-    AbsentError,
-    ClusterError,
-    Objects,
-    QuotaExceededError,
-    RejectedError,
-    TakenError,
-)
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Objects
 from apiserver.kube.resources import Object, Resource
 from apiserver.operations.failure_text import failure_text
 from apiserver.operations.idempotency import Requests
@@ -74,15 +68,19 @@ class ObjectCreation(Generic[T]):
             made = await self._patience.with_call(
                 lambda: self._objects.create(self._resource, self._namespace, body)
             )
-        except (TakenError, RejectedError, QuotaExceededError) as error:
+        except (
+            kube_errors.TakenError,
+            kube_errors.RejectedError,
+            kube_errors.QuotaExceededError,
+        ) as error:
             found = await self._found(self._namespace, name)
             if found is None or not is_made_by(found, record):
                 return failed(self._refusal(name, error))
             made = found  # by a call whose answer was lost: a quota is asked before the name
         return succeeded(self._resource, made)
 
-    def _refusal(self, name: str, error: ClusterError) -> ServiceError:
-        is_taken = isinstance(error, TakenError)
+    def _refusal(self, name: str, error: kube_errors.ClusterError) -> ServiceError:
+        is_taken = isinstance(error, kube_errors.TakenError)
         return name_taken(self._resource, name) if is_taken else service_error(error)
 
     async def _recorded(self, record: Operation) -> T | DeletedObject:
@@ -98,7 +96,7 @@ class ObjectCreation(Generic[T]):
             return await self._patience.with_call(
                 lambda: self._objects.get(self._resource, namespace, name)
             )
-        except AbsentError:
+        except kube_errors.AbsentError:
             return None
 
 

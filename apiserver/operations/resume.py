@@ -9,7 +9,8 @@ import msgspec
 from apiserver.clock import Clock
 from apiserver.commands import CreateUnit
 from apiserver.errors import ServiceUnavailableError
-from apiserver.kube.port import ClusterError, Objects, Selection
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Objects, Selection
 from apiserver.kube.resources import OPERATIONS
 from apiserver.operations.create_object import ObjectCreation
 from apiserver.operations.idempotency import Requests, Work
@@ -52,7 +53,7 @@ class Resumption:
         while True:
             try:
                 known = await self.resume(known)
-            except (ClusterError, ServiceUnavailableError) as error:
+            except (kube_errors.ClusterError, ServiceUnavailableError) as error:
                 log.warning("resumption_delayed", extra={"error": str(error)})
             await self._clock.sleep(EVERY_SECONDS * self._randomness.uniform(0.75, 1.25))
 

@@ -5,17 +5,15 @@ from random import Random
 from typing import Final, TypeVar
 
 from apiserver.clock import Clock
-from apiserver.kube.port import (
-    ClusterAnswerError,
-    ClusterBusyError,
-    ClusterError,
-    ClusterUnreachableError,
-    StaleError,
-)
+from apiserver.kube import errors as kube_errors
 
 T = TypeVar("T")
 
-PASSING: Final = (ClusterAnswerError, ClusterBusyError, ClusterUnreachableError)
+PASSING: Final = (
+    kube_errors.ClusterAnswerError,
+    kube_errors.ClusterBusyError,
+    kube_errors.ClusterUnreachableError,
+)
 PAUSES: Final = (0.05, 0.2, 0.5)
 
 
@@ -51,13 +49,15 @@ class Patience:
         while True:
             try:
                 return await call()
-            except ClusterError as error:
+            except kube_errors.ClusterError as error:
                 if not is_passing(error) or self._clock.monotonic() >= deadline:
                     raise
             await self._clock.sleep(pause * self._randomness.uniform(0.5, 1.0))
             pause = min(pause * 2, 5.0)
 
 
-def is_passing(error: ClusterError) -> bool:
+def is_passing(error: kube_errors.ClusterError) -> bool:
     """Whether trying again can help; a change without a condition may collide with others'."""
-    return error.is_uncertain or isinstance(error, ClusterBusyError | StaleError)
+    return error.is_uncertain or isinstance(
+        error, kube_errors.ClusterBusyError | kube_errors.StaleError
+    )

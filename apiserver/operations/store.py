@@ -8,14 +8,8 @@ import msgspec
 
 from apiserver.clock import Clock
 from apiserver.errors import ConflictError, OperationConflictError, ServiceError
-from apiserver.kube.port import (
-    AbsentError,
-    Objects,
-    QuotaExceededError,
-    RejectedError,
-    StaleError,
-    TakenError,
-)
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Objects
 from apiserver.kube.resources import OPERATIONS
 from apiserver.operations.request_hash import TYPES, Command, normalised, request_hash
 from apiserver.operations.retry import Patience
@@ -66,7 +60,7 @@ class Records:
                     OPERATIONS, self._namespace, names.operation(operation_id)
                 )
             )
-        except AbsentError:
+        except kube_errors.AbsentError:
             return None
 
     async def find_same(self, command: Command) -> Operation | None:
@@ -94,10 +88,14 @@ class Records:
                 record = await self._patience.with_call(
                     lambda: self._objects.create(OPERATIONS, self._namespace, body)
                 )
-            except (TakenError, RejectedError, QuotaExceededError) as error:
+            except (
+                kube_errors.TakenError,
+                kube_errors.RejectedError,
+                kube_errors.QuotaExceededError,
+            ) as error:
                 # It may be there although it is refused: a quota is asked before the name.
                 found = await self.find_same(command)
-                if found is None and isinstance(error, TakenError):
+                if found is None and isinstance(error, kube_errors.TakenError):
                     continue  # swept between the two calls
                 if found is None:
                     raise
@@ -166,7 +164,7 @@ class Records:
                     OPERATIONS, self._namespace, name, conditional, subresource
                 )
             )
-        except (StaleError, AbsentError):
+        except (kube_errors.StaleError, kube_errors.AbsentError):
             return None
 
     def _now(self) -> str:

@@ -4,7 +4,8 @@ import msgspec
 
 from apiserver.commands import CreatePool, PoolSettings
 from apiserver.errors import NotFoundError, PreconditionFailedError
-from apiserver.kube.port import AbsentError, Objects, Page, Selection, StaleError
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Objects, Page, Selection
 from apiserver.kube.resources import STOCK_POOLS
 from apiserver.kube.revision import Revision, revision_of
 from apiserver.operations.create_object import ObjectCreation
@@ -45,7 +46,7 @@ class PoolService:
         """The pool as it is now."""
         try:
             return await self._objects.get(STOCK_POOLS, self._namespace, name)
-        except AbsentError:
+        except kube_errors.AbsentError:
             raise absent(name) from None
 
     async def replace(
@@ -62,16 +63,16 @@ class PoolService:
             patch = {"metadata": condition, "spec": merge_patch.between(pool.spec, spec)}
             try:
                 return await self._objects.patch(STOCK_POOLS, self._namespace, name, patch)
-            except StaleError:
+            except kube_errors.StaleError:
                 continue
-            except AbsentError:
+            except kube_errors.AbsentError:
                 raise absent(name) from None
 
     async def delete(self, name: str) -> None:
         """Delete the pool; its unclaimed stock goes with it."""
         try:
             await self._objects.delete(STOCK_POOLS, self._namespace, name)
-        except AbsentError:
+        except kube_errors.AbsentError:
             raise absent(name) from None
 
     def _spec(self, spec_name: str, settings: PoolSettings) -> StockPoolSpec:

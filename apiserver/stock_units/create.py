@@ -5,14 +5,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from apiserver.clock import Clock
-from apiserver.kube.port import (
-    AbsentError,
-    ClusterError,
-    Objects,
-    QuotaExceededError,
-    RejectedError,
-    TakenError,
-)
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Objects
 from apiserver.kube.resources import GPU_UNITS
 from apiserver.operations.provenance import is_made_by
 from apiserver.operations.retry import Patience
@@ -43,7 +37,7 @@ class StockUnits:
         ClusterError where one cannot be made: refused, or failing for ten minutes.
         """
         turns, deadline = asyncio.Semaphore(AT_ONCE), self._clock.monotonic() + GIVE_UP_SECONDS
-        failures: list[ClusterError] = []
+        failures: list[kube_errors.ClusterError] = []
 
         async def one(ordinal: int) -> None:
             async with turns:
@@ -51,7 +45,7 @@ class StockUnits:
                     return
                 try:
                     made[ordinal] = await self._made(record, ordinal, envelope, deadline)
-                except ClusterError as failure:
+                except kube_errors.ClusterError as failure:
                     failures.append(failure)
 
         async with asyncio.TaskGroup() as group:
@@ -69,10 +63,14 @@ class StockUnits:
                 unit = await self._patience.until(
                     lambda: self._objects.create(GPU_UNITS, self.namespace, body), deadline
                 )
-            except (TakenError, RejectedError, QuotaExceededError) as error:
+            except (
+                kube_errors.TakenError,
+                kube_errors.RejectedError,
+                kube_errors.QuotaExceededError,
+            ) as error:
                 # The answer to the same call may have been lost: a quota is asked before the name.
                 found = await self._found(body["metadata"]["name"], record, deadline)
-                if found is None and isinstance(error, TakenError):
+                if found is None and isinstance(error, kube_errors.TakenError):
                     continue  # the controller took it for a stray of the attempt before
                 if found is None or not is_made_by(found, record):
                     raise
@@ -94,5 +92,5 @@ class StockUnits:
             return await self._patience.until(
                 lambda: self._objects.patch(GPU_UNITS, self.namespace, name, note), deadline
             )
-        except AbsentError:
+        except kube_errors.AbsentError:
             return None

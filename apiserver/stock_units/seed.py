@@ -8,13 +8,7 @@ from typing import Any, Final
 from apiserver.clock import Clock
 from apiserver.error_mapping import service_error
 from apiserver.errors import AlreadyExistsError, ConflictError, ServiceError
-from apiserver.kube.port import (
-    ClusterError,
-    ClusterRefusedError,
-    QuotaExceededError,
-    RejectedError,
-    TakenError,
-)
+from apiserver.kube import errors as kube_errors
 from apiserver.operations.failure_text import failure_text
 from apiserver.operations.store import Records, is_final
 from apiserver.stock_units.create import StockUnits
@@ -43,7 +37,7 @@ class Seeding:
             missing = [each for each in range(replicas) if each not in known(record, made)]
             try:
                 await self._stock.make(record, missing[:CHUNK], envelope, made)
-            except ClusterError as error:
+            except kube_errors.ClusterError as error:
                 return await self._fail(record, made, error)
             now = self._clock.monotonic()
             if len(missing) <= CHUNK or now - listed_at >= LISTING_SECONDS:
@@ -60,7 +54,7 @@ class Seeding:
         return updated or await self._records.reread(record)
 
     async def _fail(
-        self, record: Operation, made: dict[int, str], error: ClusterError
+        self, record: Operation, made: dict[int, str], error: kube_errors.ClusterError
     ) -> Operation:
         """What was made until then is listed: it is good stock."""
         status = {
@@ -100,14 +94,14 @@ def known(record: Operation, made: dict[int, str]) -> dict[int, str]:
     return {**made, **listed}
 
 
-def reason_of(error: ClusterError) -> ServiceError:
+def reason_of(error: kube_errors.ClusterError) -> ServiceError:
     """Why stock could not be made, in words that a caller may read."""
-    if isinstance(error, RejectedError | QuotaExceededError):
+    if isinstance(error, kube_errors.RejectedError | kube_errors.QuotaExceededError):
         return service_error(error)
-    if isinstance(error, TakenError):
+    if isinstance(error, kube_errors.TakenError):
         return AlreadyExistsError(
             "stock of an earlier request has the names of this operationID; use a new one"
         )
-    if isinstance(error, ClusterRefusedError):
+    if isinstance(error, kube_errors.ClusterRefusedError):
         return ConflictError(f"Kubernetes does not allow it: {error}")
     return ConflictError(f"Kubernetes did not do it for ten minutes: {error}")

@@ -4,7 +4,8 @@ import msgspec
 
 from apiserver.commands import ListUnits, SeedStock
 from apiserver.errors import ConflictError, NotFoundError
-from apiserver.kube.port import AbsentError, Objects, Page, Selection, StaleError
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Objects, Page, Selection
 from apiserver.kube.resources import GPU_UNITS
 from apiserver.operations.idempotency import Requests
 from apiserver.operations.result import Accepted, Outcome
@@ -78,9 +79,9 @@ class StockService:
                     uid=meta.uid,
                     resource_version=meta.resource_version,
                 )
-            except AbsentError:
+            except kube_errors.AbsentError:
                 raise NotFoundError(f"there is no stock unit {name!r}") from None
-            except StaleError:
+            except kube_errors.StaleError:
                 continue
 
     async def _everything(self) -> Page[GPUUnit]:

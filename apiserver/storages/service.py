@@ -7,7 +7,8 @@ import msgspec
 
 from apiserver.commands import ChangeStorage, CreateStorage, ListStorages
 from apiserver.errors import ConflictError, NotFoundError, PreconditionFailedError
-from apiserver.kube.port import AbsentError, Cluster, Page, Selection, StaleError, TakenError
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Cluster, Page, Selection
 from apiserver.kube.resources import GPU_STORAGES
 from apiserver.kube.revision import revision_of
 from apiserver.operations.create_object import ObjectCreation, name_taken
@@ -46,7 +47,7 @@ class StorageService:
         body = {"metadata": plain_metadata(command), "spec": msgspec.to_builtins(spec)}
         try:
             made = await self._cluster.create(GPU_STORAGES, self._namespace, body)
-        except TakenError:
+        except kube_errors.TakenError:
             raise name_taken(GPU_STORAGES, command.name) from None
         return Accepted(made, Outcome.NEW)
 
@@ -60,7 +61,7 @@ class StorageService:
         """The storage as it is now."""
         try:
             return await self._cluster.get(GPU_STORAGES, self._namespace, name)
-        except AbsentError:
+        except kube_errors.AbsentError:
             raise absent(name) from None
 
     async def change(self, command: ChangeStorage) -> GPUStorage:
@@ -96,18 +97,18 @@ class StorageService:
             condition = {"uid": meta.uid, "resource_version": meta.resource_version}
             try:
                 return await self._cluster.delete(GPU_STORAGES, self._namespace, name, **condition)
-            except StaleError:
+            except kube_errors.StaleError:
                 continue  # perhaps a lock: look again
-            except AbsentError:
+            except kube_errors.AbsentError:
                 raise absent(name) from None
 
     async def _patch(self, name: str, body: dict[str, Any]) -> GPUStorage | None:
         """The storage as it is now; None if it is not the version that the patch is for."""
         try:
             return await self._cluster.patch(GPU_STORAGES, self._namespace, name, body)
-        except StaleError:
+        except kube_errors.StaleError:
             return None
-        except AbsentError:
+        except kube_errors.AbsentError:
             raise absent(name) from None
 
     async def _require_expansion(self, storage: GPUStorage) -> None:

@@ -12,7 +12,7 @@ from apiserver.clock import Clock
 from apiserver.commands import CreateUnit
 from apiserver.error_mapping import service_error
 from apiserver.errors import AlreadyExistsError, ServiceError
-from apiserver.kube.port import QuotaExceededError, RejectedError, TakenError
+from apiserver.kube import errors as kube_errors
 from apiserver.operations.failure_text import failure_text
 from apiserver.operations.store import Begun, Records, has_failed, is_final
 from apiserver.units.manifest import is_made_by, source_uid, unit_body
@@ -161,9 +161,9 @@ class Creation:
     ) -> Operation:
         try:
             unit = await self._units.create(unit_body(command, claim.stock))
-        except TakenError:
+        except kube_errors.TakenError:
             return await self._records.reread(record)  # by us before, or by another: look again
-        except (RejectedError, QuotaExceededError) as error:
+        except (kube_errors.RejectedError, kube_errors.QuotaExceededError) as error:
             # The answer to the same call may have been lost: a quota is asked before the name.
             if await self._units.find(command.name) is not None:
                 return await self._records.reread(record)

@@ -13,7 +13,8 @@ from apiserver.errors import (
     NotFoundError,
     PreconditionFailedError,
 )
-from apiserver.kube.port import AbsentError, Objects, Page, Selection, StaleError
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Objects, Page, Selection
 from apiserver.kube.resources import GPU_UNITS
 from apiserver.kube.revision import Revision, revision_of
 from apiserver.operations.idempotency import Requests
@@ -72,7 +73,7 @@ class UnitService:
         """The unit as it is now."""
         try:
             return await self._objects.get(GPU_UNITS, self._namespace, name)
-        except AbsentError:
+        except kube_errors.AbsentError:
             raise absent(name) from None
 
     async def wait_ready(self, name: str, seconds: float) -> GPUUnit:
@@ -97,9 +98,9 @@ class UnitService:
             patch = change_patch(unit, command)
             try:
                 return await self._objects.patch(GPU_UNITS, self._namespace, command.name, patch)
-            except StaleError:
+            except kube_errors.StaleError:
                 continue  # a status was written in between, or another change: look again
-            except AbsentError:
+            except kube_errors.AbsentError:
                 raise absent(command.name) from None
 
     async def delete(self, name: str, if_match: tuple[Revision, ...] | None = None) -> None:
@@ -108,9 +109,9 @@ class UnitService:
             seen = {} if if_match is None else await self._seen(name, if_match)
             try:
                 return await self._objects.delete(GPU_UNITS, self._namespace, name, **seen)
-            except StaleError:
+            except kube_errors.StaleError:
                 continue  # a status was written in between, or another unit has the name
-            except AbsentError:
+            except kube_errors.AbsentError:
                 raise absent(name) from None
 
     async def _seen(self, name: str, if_match: tuple[Revision, ...]) -> dict[str, str]:
@@ -157,7 +158,7 @@ class UnitService:
             return at_hand
         try:
             unit = await self._objects.get(GPU_UNITS, made.namespace, made.name)
-        except AbsentError:
+        except kube_errors.AbsentError:
             unit = None
         if unit is not None and unit.metadata.uid == made.uid:
             return unit

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.clock import Clock
-from apiserver.kube.port import AbsentError, Objects, StaleError
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Objects
 from apiserver.kube.resources import GPU_UNITS
 from apiserver.operations.retry import Patience
 from apiserver.units.stock_selection import is_claimable
@@ -64,7 +65,7 @@ class Claims:
             return await self._patience.with_call(
                 lambda: self._objects.get(GPU_UNITS, self._namespace, name)
             )
-        except AbsentError:
+        except kube_errors.AbsentError:
             return None
 
     async def _patch(self, stock: GPUUnit, metadata: dict[str, Any]) -> GPUUnit | None:
@@ -75,7 +76,7 @@ class Claims:
             return await self._patience.with_call(
                 lambda: self._objects.patch(GPU_UNITS, self._namespace, meta.name, body)
             )
-        except (StaleError, AbsentError):
+        except (kube_errors.StaleError, kube_errors.AbsentError):
             return None
 
     def _mark(

@@ -9,7 +9,8 @@ from weakref import WeakValueDictionary
 
 from apiserver.clock import Clock
 from apiserver.errors import InsufficientCapacityError
-from apiserver.kube.port import AbsentError, Objects, Selection
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Objects, Selection
 from apiserver.kube.resources import GPU_UNITS, Object
 from apiserver.operations.retry import Patience
 from apiserver.units.shelf import Shelf
@@ -103,7 +104,7 @@ class StockChoice:
             unit = await self._patience.with_call(
                 lambda: self._objects.get(GPU_UNITS, self._namespace, name)
             )
-        except AbsentError:
+        except kube_errors.AbsentError:
             return None
         return unit if unit.spec.spec_name == spec_name and is_claimable(unit) else None
 

@@ -10,7 +10,8 @@ from enum import Enum, auto
 
 from apiserver.commands import CreateUnit
 from apiserver.errors import ConflictError
-from apiserver.kube.port import AbsentError, Body, Objects, StaleError
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Body, Objects
 from apiserver.kube.resources import GPU_STORAGES
 from apiserver.operations.retry import Patience
 from shared.v1alpha1.gpustorage import GPUStorage
@@ -101,7 +102,7 @@ class MountLocks:
             return await self._patience.with_call(
                 lambda: self._objects.get(GPU_STORAGES, self._namespace, name)
             )
-        except AbsentError:
+        except kube_errors.AbsentError:
             return None
 
     async def _patch(self, storage: GPUStorage, body: Body) -> GPUStorage | None:
@@ -110,7 +111,7 @@ class MountLocks:
             return await self._patience.with_call(
                 lambda: self._objects.patch(GPU_STORAGES, self._namespace, name, body)
             )
-        except (StaleError, AbsentError):
+        except (kube_errors.StaleError, kube_errors.AbsentError):
             return None
 
 

@@ -2,7 +2,8 @@
 
 from apiserver.commands import CreateUnit
 from apiserver.errors import ConflictError
-from apiserver.kube.port import AbsentError, Body, Objects, StaleError
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Body, Objects
 from apiserver.kube.resources import FUNCTIONS, GPU_UNITS
 from apiserver.operations.retry import Patience
 from apiserver.units.manifest import worker_of
@@ -24,7 +25,7 @@ class ActiveUnits:
             return await self._patience.with_call(
                 lambda: self._objects.get(GPU_UNITS, self.namespace, name)
             )
-        except AbsentError:
+        except kube_errors.AbsentError:
             return None
 
     async def create(self, body: Body) -> GPUUnit:
@@ -43,7 +44,7 @@ class ActiveUnits:
             found = await self._patience.with_call(
                 lambda: self._objects.get(FUNCTIONS, self.namespace, name)
             )
-        except AbsentError:
+        except kube_errors.AbsentError:
             return ConflictError(f"there is no function {name!r}")
         is_it = found.metadata.uid == uid
         return None if is_it else ConflictError(f"the function {name!r} has another uid by now")
@@ -61,6 +62,6 @@ class ActiveUnits:
                     GPU_UNITS, meta.namespace, meta.name, {"metadata": note}
                 )
             )
-        except (AbsentError, StaleError):
+        except (kube_errors.AbsentError, kube_errors.StaleError):
             return False
         return True

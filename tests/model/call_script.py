@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from apiserver.kube.port import ClusterError, Objects, Selection
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Objects, Selection
 from apiserver.kube.resources import GPU_UNITS
 from shared.v1alpha1.gpuunit import GPUUnit
 
@@ -107,7 +108,7 @@ class Player:
     async def _answer(self, step: Step) -> Any:
         try:
             return await self._call(step)
-        except ClusterError as error:
+        except kube_errors.ClusterError as error:
             return type(error).__name__
 
     async def _call(self, step: Step) -> Any:

@@ -2,7 +2,8 @@
 
 from random import Random
 
-from apiserver.kube.port import AbsentError, ClusterError, Objects, Selection, StaleError
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Objects, Selection
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS
 from controller.gpuunit.handoff import claim_validity, seed_listing
 from controller.gpuunit.handoff.handoff_check import (
@@ -45,12 +46,12 @@ class ModelController:
         for namespace, look in looks:
             try:
                 page = await self._client.list(GPU_UNITS, namespace, EVERYTHING)
-            except ClusterError:
+            except kube_errors.ClusterError:
                 continue
             for unit in page.items:
                 try:
                     await look(unit)
-                except ClusterError:
+                except kube_errors.ClusterError:
                     continue
         await self._storages.look_at_all()
 
@@ -99,7 +100,7 @@ class ModelController:
             try:
                 made = record.status.objects[0]
                 uid = (await self._client.get(GPU_UNITS, INSTANCE, made.name)).metadata.uid
-            except AbsentError:
+            except kube_errors.AbsentError:
                 uid = None
         if claim_validity.void(stock, record, uid) is not None:
             body = claim_validity.release_patch(stock, None)
@@ -108,13 +109,13 @@ class ModelController:
     async def _record(self, operation_id: str) -> Operation | None:
         try:
             return await self._client.get(OPERATIONS, SYSTEM, names.operation(operation_id))
-        except AbsentError:
+        except kube_errors.AbsentError:
             return None
 
     async def _get_stock(self, name: str) -> GPUUnit | None:
         try:
             return await self._client.get(GPU_UNITS, STOCK, name)
-        except AbsentError:
+        except kube_errors.AbsentError:
             return None
 
     async def _close(self, record: Operation, unit: GPUUnit) -> None:
@@ -147,5 +148,5 @@ class ModelController:
                 uid=meta.uid,
                 resource_version=meta.resource_version,
             )
-        except (AbsentError, StaleError):
+        except (kube_errors.AbsentError, kube_errors.StaleError):
             return

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from prometheus_client import CollectorRegistry
 
 from apiserver.errors import ServiceError
-from apiserver.kube.port import ClusterError
+from apiserver.kube import errors as kube_errors
 from apiserver.kube.resources import GPU_STORAGES, GPU_UNITS, Resource
 from apiserver.specs.catalogue import Catalogue
 from apiserver.wiring import Surroundings, UseCases
@@ -29,7 +29,7 @@ async def settle(work: Coroutine[Any, Any, T], outcome: "asyncio.Future[T]") -> 
     """Keep what came of `work`, a failure too."""
     try:
         outcome.set_result(await work)
-    except (ServiceError, ClusterError) as error:
+    except (ServiceError, kube_errors.ClusterError) as error:
         outcome.set_exception(error)
 
 

@@ -8,7 +8,8 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from apiserver.kube.port import AbsentError, Body, Selection, StaleError, TakenError
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Body, Selection
 from apiserver.kube.resources import Resource
 from tests.model.selectors import matches
 
@@ -41,7 +42,7 @@ class ModelServer:
     def get(self, resource: Resource[Any], namespace: str, name: str) -> Document:
         found = self.objects.get((resource.plural, namespace, name))
         if found is None:
-            raise AbsentError(f"{resource.plural} {name} not found")
+            raise kube_errors.AbsentError(f"{resource.plural} {name} not found")
         return found
 
     def list(self, resource: Resource[Any], namespace: str, selection: Selection) -> list[Document]:
@@ -54,7 +55,7 @@ class ModelServer:
         made = copy.deepcopy({name: part for name, part in body.items() if name != "status"})
         name = made["metadata"]["name"]
         if (resource.plural, namespace, name) in self.objects:
-            raise TakenError(f"{resource.plural} {name} already exists")
+            raise kube_errors.TakenError(f"{resource.plural} {name} already exists")
         self._uids += 1
         made["metadata"] = without_empties(made["metadata"]) | {
             "namespace": namespace,
@@ -111,7 +112,9 @@ def require(found: Document, condition: Mapping[str, Any]) -> None:
     """Refuse a write that was meant for another object, or for another version of it."""
     for name in ("uid", "resourceVersion"):
         if condition.get(name) and condition[name] != found["metadata"][name]:
-            raise StaleError(f"{name} is {found['metadata'][name]}, not {condition[name]}")
+            raise kube_errors.StaleError(
+                f"{name} is {found['metadata'][name]}, not {condition[name]}"
+            )
 
 
 def without_empties(metadata: Document) -> Document:

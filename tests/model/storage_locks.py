@@ -2,7 +2,8 @@
 
 import msgspec
 
-from apiserver.kube.port import AbsentError, ClusterError, Objects, Selection
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Objects, Selection
 from apiserver.kube.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS
 from controller.gpustorage.locks.validity import is_void_for_operation, is_void_for_unit, made_unit
 from controller.gpuunit.storage_lock_ownership import is_confirmed, is_lock_of, wanted_lock
@@ -40,12 +41,12 @@ class ModelLocks:
         """Once; whatever fails is looked at again."""
         try:
             page = await self._client.list(GPU_STORAGES, INSTANCE, Selection())
-        except ClusterError:
+        except kube_errors.ClusterError:
             return
         for storage in page.items:
             try:
                 await self._look(storage)
-            except ClusterError:
+            except kube_errors.ClusterError:
                 continue
 
     async def _look(self, storage: GPUStorage) -> None:
@@ -65,11 +66,11 @@ class ModelLocks:
     async def _record(self, operation_id: str) -> Operation | None:
         try:
             return await self._client.get(OPERATIONS, SYSTEM, names.operation(operation_id))
-        except AbsentError:
+        except kube_errors.AbsentError:
             return None
 
     async def _unit(self, name: str) -> GPUUnit | None:
         try:
             return await self._client.get(GPU_UNITS, INSTANCE, name)
-        except AbsentError:
+        except kube_errors.AbsentError:
             return None

@@ -19,7 +19,7 @@ from apiserver.invocations.accept import Ingress
 from apiserver.invocations.commands import Invoke
 from apiserver.invocations.metrics import InvocationMetrics
 from apiserver.invocations.submission import Acceptance
-from apiserver.kube.port import AbsentError
+from apiserver.kube import errors as kube_errors
 from apiserver.nats.errors import StreamAbsentError
 from apiserver.nats.port import Queue
 from shared.invocation.limits import INLINE_BYTES
@@ -48,7 +48,7 @@ class Cluster:
 
     async def get(self, *_: object) -> Function:
         if self.function is None:
-            raise AbsentError("there is no such function")
+            raise kube_errors.AbsentError("there is no such function")
         return self.function
 
 

@@ -9,14 +9,10 @@ from secrets import token_hex
 import pytest
 
 from apiserver.circuit_breaker import MOST_FAILURES, OPEN_SECONDS, Breaker
+from apiserver.kube import errors as kube_errors
 from apiserver.kube.circuit_breaker_client import GuardedGateway
 from apiserver.kube.client import KubeGateway
-from apiserver.kube.port import (
-    ClusterNotAskedError,
-    ClusterTimeoutError,
-    ClusterUnreachableError,
-    Selection,
-)
+from apiserver.kube.port import Selection
 from apiserver.kube.resources import GPU_UNITS
 from hack.cluster.control_plane import ControlPlane
 from tests.support.clocks.virtual_clock import VirtualClock
@@ -59,7 +55,7 @@ async def test_a_connection_that_is_cut_in_the_middle_of_an_answer_is_unreachabl
     assert await count(gateway, site) == 80
     for chunks in range(1, 6):
         proxy.cut_after(chunks)
-        with pytest.raises(ClusterUnreachableError):
+        with pytest.raises(kube_errors.ClusterUnreachableError):
             await count(gateway, site)
     proxy.heal()
     assert await count(gateway, site) == 80
@@ -78,8 +74,10 @@ async def test_a_write_whose_connection_is_cut_may_have_happened(
     assert write.result().is_uncertain
 
 
-async def failing_write(gateway: KubeGateway, namespace: str) -> ClusterUnreachableError:
-    with pytest.raises(ClusterUnreachableError) as failure:
+async def failing_write(
+    gateway: KubeGateway, namespace: str
+) -> kube_errors.ClusterUnreachableError:
+    with pytest.raises(kube_errors.ClusterUnreachableError) as failure:
         await gateway.create(GPU_UNITS, namespace, a_unit("one"))
     return failure.value
 
@@ -91,7 +89,7 @@ async def test_a_server_that_hangs_is_given_five_seconds(
     proxy.stall()
     started = time.monotonic()
     async with asyncio.timeout(PATIENCE):
-        with pytest.raises(ClusterTimeoutError, match="did not answer within 5 s"):
+        with pytest.raises(kube_errors.ClusterTimeoutError, match="did not answer within 5 s"):
             await count(gateway, site)
     assert time.monotonic() - started > 4.9
     proxy.heal()
@@ -105,7 +103,7 @@ async def test_a_watch_that_is_cut_is_unreachable(
     async with aclosing(gateway.watch(GPU_UNITS, site.namespaces.stock, "one", "")) as versions:
         assert await anext(versions) is not None
         proxy.cut()
-        with pytest.raises(ClusterUnreachableError):
+        with pytest.raises(kube_errors.ClusterUnreachableError):
             await anext(versions)
 
 
@@ -118,14 +116,14 @@ async def test_an_outage_is_noticed_after_five_failures_and_its_end_by_one_trial
     proxy.refuse()
     proxy.cut()
     for _ in range(MOST_FAILURES):
-        with pytest.raises(ClusterUnreachableError) as failure:
+        with pytest.raises(kube_errors.ClusterUnreachableError) as failure:
             await count(guarded, site)
-        assert type(failure.value) is ClusterUnreachableError
+        assert type(failure.value) is kube_errors.ClusterUnreachableError
     proxy.heal()
     asked = proxy.accepted
     for seconds in (0.0, OPEN_SECONDS - 0.1):
         await clock.advance(seconds)
-        with pytest.raises(ClusterNotAskedError):
+        with pytest.raises(kube_errors.ClusterNotAskedError):
             await count(guarded, site)
     assert proxy.accepted == asked
     await clock.advance(0.2)
@@ -141,9 +139,9 @@ async def test_a_hanging_server_costs_five_seconds_five_times_and_then_nothing(
     proxy.stall()
     calls = [count(guarded, site) for _ in range(MOST_FAILURES)]
     failures = await asyncio.gather(*calls, return_exceptions=True)
-    assert {type(failure) for failure in failures} == {ClusterTimeoutError}
+    assert {type(failure) for failure in failures} == {kube_errors.ClusterTimeoutError}
     sent = proxy.accepted
-    with pytest.raises(ClusterNotAskedError):
+    with pytest.raises(kube_errors.ClusterNotAskedError):
         await count(guarded, site)
     assert proxy.accepted == sent
     proxy.heal()

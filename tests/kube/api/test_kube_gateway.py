@@ -13,20 +13,9 @@ import aiohttp
 import pytest
 from prometheus_client import CollectorRegistry
 
+from apiserver.kube import errors as kube_errors
 from apiserver.kube.client import KubeGateway
-from apiserver.kube.port import (
-    AbsentError,
-    ClusterBusyError,
-    ClusterError,
-    ClusterRefusedError,
-    ClusterUnfitError,
-    ContinueExpiredError,
-    QuotaExceededError,
-    RejectedError,
-    Selection,
-    StaleError,
-    TakenError,
-)
+from apiserver.kube.port import Selection
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS, STOCK_POOLS, Resource
 from hack.cluster.admin_client import Admin
 from hack.cluster.control_plane import ControlPlane
@@ -119,7 +108,7 @@ async def test_what_was_deleted_is_gone(gateway: KubeGateway, here: str) -> None
     made = await make(gateway, here, "one")
     uid, version = made.metadata.uid, made.metadata.resource_version
     await gateway.delete(GPU_UNITS, here, "one", uid=uid, resource_version=version)
-    with pytest.raises(AbsentError, match=r'with 404: .*"one" not found\.$'):
+    with pytest.raises(kube_errors.AbsentError, match=r'with 404: .*"one" not found\.$'):
         await gateway.get(GPU_UNITS, here, "one")
 
 
@@ -143,17 +132,17 @@ async def test_every_call_is_counted_by_its_method(
 
 
 async def test_an_absent_object_is_told_by_every_verb(gateway: KubeGateway, here: str) -> None:
-    with pytest.raises(AbsentError):
+    with pytest.raises(kube_errors.AbsentError):
         await gateway.get(GPU_UNITS, here, "none")
-    with pytest.raises(AbsentError):
+    with pytest.raises(kube_errors.AbsentError):
         await gateway.patch(GPU_UNITS, here, "none", {"metadata": {"labels": {"a": "b"}}})
-    with pytest.raises(AbsentError):
+    with pytest.raises(kube_errors.AbsentError):
         await gateway.delete(GPU_UNITS, here, "none")
 
 
 async def test_a_name_can_be_taken_once(gateway: KubeGateway, here: str) -> None:
     await make(gateway, here, "one")
-    with pytest.raises(TakenError):
+    with pytest.raises(kube_errors.TakenError):
         await make(gateway, here, "one")
 
 
@@ -163,7 +152,7 @@ async def test_a_patch_of_another_version_is_stale(
 ) -> None:
     await make(gateway, here, "one")
     body = {"metadata": {condition: "1", "labels": {"a": "b"}}}
-    with pytest.raises(StaleError):
+    with pytest.raises(kube_errors.StaleError):
         await gateway.patch(GPU_UNITS, here, "one", body)
 
 
@@ -172,7 +161,7 @@ async def test_a_deletion_of_another_version_is_stale(
     gateway: KubeGateway, here: str, condition: str
 ) -> None:
     await make(gateway, here, "one")
-    with pytest.raises(StaleError):
+    with pytest.raises(kube_errors.StaleError):
         await gateway.delete(GPU_UNITS, here, "one", **{condition: "1"})
     assert (await gateway.get(GPU_UNITS, here, "one")).metadata.deletion_timestamp is None
 
@@ -180,7 +169,9 @@ async def test_a_deletion_of_another_version_is_stale(
 async def test_a_body_against_the_rules_is_rejected_in_the_servers_words(
     gateway: KubeGateway, here: str
 ) -> None:
-    with pytest.raises(RejectedError, match=r"with 422: Invalid spec\.gpu\.$") as refusal:
+    with pytest.raises(
+        kube_errors.RejectedError, match=r"with 422: Invalid spec\.gpu\.$"
+    ) as refusal:
         await make(gateway, here, "one", gpu=-7)
     assert "spec.gpu: Invalid value: -7" in refusal.value.message
 
@@ -188,17 +179,19 @@ async def test_a_body_against_the_rules_is_rejected_in_the_servers_words(
 async def test_a_body_that_is_no_unicode_is_rejected_unsent(
     gateway: KubeGateway, here: str
 ) -> None:
-    with pytest.raises(RejectedError, match="not sent"):
+    with pytest.raises(kube_errors.RejectedError, match="not sent"):
         await make(gateway, here, "one", image="\ud800")
 
 
 async def test_a_body_of_another_kind_is_rejected(gateway: KubeGateway, here: str) -> None:
-    with pytest.raises(RejectedError, match="with 422: Invalid kind"):
+    with pytest.raises(kube_errors.RejectedError, match="with 422: Invalid kind"):
         await gateway.create(STOCK_POOLS, here, a_unit("one"))
 
 
 async def test_a_place_that_is_not_ours_is_refused(gateway: KubeGateway) -> None:
-    with pytest.raises(ClusterRefusedError, match=r"with 403: .* Check that manifests/rbac"):
+    with pytest.raises(
+        kube_errors.ClusterRefusedError, match=r"with 403: .* Check that manifests/rbac"
+    ):
         await gateway.list(GPU_UNITS, "kube-system", Selection())
 
 
@@ -212,7 +205,7 @@ async def test_a_full_quota_is_told_by_its_text(
         await site.admin.patch(quota_status(site, here), counted(1, 1))
         try:
             await gateway.delete(GPU_UNITS, here, (await make(gateway, here, "one")).metadata.name)
-        except QuotaExceededError as error:
+        except kube_errors.QuotaExceededError as error:
             return error.message
         return ""
 
@@ -226,15 +219,15 @@ async def test_a_full_quota_is_told_before_a_taken_name(
     await make(gateway, here, "one")
     await site.create("resourcequotas", {"metadata": {"name": "few"}}, namespace=here)
 
-    async def refusal() -> type[ClusterError]:
+    async def refusal() -> type[kube_errors.ClusterError]:
         await site.admin.patch(quota_status(site, here), counted(1, 1))
         try:
             await make(gateway, here, "one")
-        except ClusterError as error:
+        except kube_errors.ClusterError as error:
             return type(error)
         raise AssertionError("made twice")
 
-    await eventually(refusal, lambda found: found is QuotaExceededError)
+    await eventually(refusal, lambda found: found is kube_errors.QuotaExceededError)
 
 
 async def test_creates_that_collide_over_a_quota_can_be_tried_again(
@@ -262,7 +255,7 @@ async def test_creates_that_collide_over_a_quota_can_be_tried_again(
         refusals = await eventually(crowd, seconds=120)
         enough.set()  # who is cancelled while it connects leaves a socket behind
 
-    assert refusals == {ClusterBusyError}
+    assert refusals == {kube_errors.ClusterBusyError}
 
 
 def quota_status(site: Site, namespace: str) -> str:
@@ -286,7 +279,7 @@ async def test_a_busy_server_is_asked_again_and_says_when_to_come_back(
 
     async with jailed(site.admin, here):
         failures = await eventually(crowd)
-    assert {type(failure) for failure in failures} == {ClusterBusyError}
+    assert {type(failure) for failure in failures} == {kube_errors.ClusterBusyError}
     assert all(getattr(failure, "retry_after", 0) >= 1 for failure in failures)
     refusals = registry.get_sample_value("rest_client_requests_total", labels) or 0
     assert refusals > len(failures)  # at first it asks for one second, and gets that
@@ -331,24 +324,24 @@ async def test_a_kind_that_is_not_installed_is_no_absent_object(
 ) -> None:
     gizmos = Resource("Gizmo", "gizmos", GPUUnit)
     async with gateway_of(installed.layout.admin_kubeconfig) as gateway:
-        with pytest.raises(ClusterUnfitError, match="Check that manifests are applied"):
+        with pytest.raises(kube_errors.ClusterUnfitError, match="Check that manifests are applied"):
             await gateway.get(gizmos, here, "one")
-        with pytest.raises(ClusterUnfitError, match='namespaces "nowhere" not found'):
+        with pytest.raises(kube_errors.ClusterUnfitError, match='namespaces "nowhere" not found'):
             await make(gateway, "nowhere", "one")
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)
 async def test_a_name_never_leads_elsewhere(gateway: KubeGateway, here: str, name: str) -> None:
     await make(gateway, here, "a")
-    with pytest.raises(AbsentError):
+    with pytest.raises(kube_errors.AbsentError):
         await gateway.get(GPU_UNITS, here, name)
-    with pytest.raises(AbsentError):
+    with pytest.raises(kube_errors.AbsentError):
         await gateway.patch(GPU_UNITS, here, name, {"metadata": {"labels": {"a": "b"}}})
-    with pytest.raises(AbsentError):
+    with pytest.raises(kube_errors.AbsentError):
         await gateway.delete(GPU_UNITS, here, name)
-    with pytest.raises(AbsentError):
+    with pytest.raises(kube_errors.AbsentError):
         await gateway.list(GPU_UNITS, name, Selection())
-    with pytest.raises(AbsentError):
+    with pytest.raises(kube_errors.AbsentError):
         await anext(gateway.watch(GPU_UNITS, here, name, ""))
     assert (await gateway.get(GPU_UNITS, here, "a")).metadata.labels == {}
 
@@ -395,7 +388,7 @@ async def test_a_cached_list_has_it_soon(gateway: KubeGateway, here: str) -> Non
 async def test_a_selection_that_is_none_is_rejected(
     gateway: KubeGateway, here: str, selection: Selection
 ) -> None:
-    with pytest.raises(RejectedError):
+    with pytest.raises(kube_errors.RejectedError):
         await gateway.list(GPU_UNITS, here, selection)
 
 
@@ -405,7 +398,7 @@ async def test_a_token_of_a_past_that_was_thrown_away_is_expired(
     made = [await make(gateway, here, name) for name in ("a", "b")]
     token = (await gateway.list(GPU_UNITS, here, Selection(limit=1))).token
     await forget_until(installed, made[-1].metadata.resource_version)
-    with pytest.raises(ContinueExpiredError):
+    with pytest.raises(kube_errors.ContinueExpiredError):
         await gateway.list(GPU_UNITS, here, Selection(limit=1, token=at_version_one(token)))
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from apiserver.commands import CreateUnit, SeedStock
 from apiserver.errors import ServiceError
-from apiserver.kube.port import ClusterError
+from apiserver.kube import errors as kube_errors
 from apiserver.operations.store import is_final
 from apiserver.wiring import UseCases
 from tests.support.checks.operation_invariants import Answer
@@ -88,7 +88,7 @@ class Struck:
 
     async def _end(self, process: UseCases, command: CreateUnit | SeedStock) -> None:
         """Wait until the work ends in one way or another."""
-        with suppress(ClusterError, ServiceError):
+        with suppress(kube_errors.ClusterError, ServiceError):
             await process.workshop.join(command.operation_id, nothing, within=30.0)
 
     async def _is_over(self, command: CreateUnit | SeedStock) -> bool:

@@ -4,19 +4,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from enum import Enum, auto
 from typing import TypeVar
 
-from apiserver.kube.port import (
-    Body,
-    Cluster,
-    ClusterAnswerError,
-    ClusterBusyError,
-    ClusterError,
-    ClusterTimeoutError,
-    ClusterUnreachableError,
-    Page,
-    QuotaExceededError,
-    Selection,
-    StaleError,
-)
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Body, Cluster, Page, Selection
 from apiserver.kube.resources import Object, Resource
 from shared.k8s.node import Node
 from shared.k8s.server_version import ServerVersion
@@ -85,7 +74,7 @@ class Faulty:
 
     async def create(self, resource: Resource[T], namespace: str, body: Body) -> T:
         return await self._call(
-            lambda: self._behind.create(resource, namespace, body), ClusterBusyError
+            lambda: self._behind.create(resource, namespace, body), kube_errors.ClusterBusyError
         )
 
     async def patch(
@@ -116,10 +105,12 @@ class Faulty:
         return self._behind.watch(resource, namespace, name, version)
 
     async def _write(self, call: Callable[[], Awaitable[R]]) -> R:
-        return await self._call(call, StaleError)
+        return await self._call(call, kube_errors.StaleError)
 
     async def _call(
-        self, call: Callable[[], Awaitable[R]], conflict: type[ClusterError] | None = None
+        self,
+        call: Callable[[], Awaitable[R]],
+        conflict: type[kube_errors.ClusterError] | None = None,
     ) -> R:
         """`conflict` is what a 409 means to it."""
         self._live(Fault.NONE)
@@ -132,27 +123,27 @@ class Faulty:
         finally:
             self._after(fault)
 
-    def _before(self, fault: Fault, conflict: type[ClusterError] | None) -> None:
+    def _before(self, fault: Fault, conflict: type[kube_errors.ClusterError] | None) -> None:
         match fault:
             case Fault.UNREACHABLE:
-                raise ClusterUnreachableError("nobody listens")
+                raise kube_errors.ClusterUnreachableError("nobody listens")
             case Fault.TIMEOUT:
-                raise ClusterTimeoutError("nobody answers")
+                raise kube_errors.ClusterTimeoutError("nobody answers")
             case Fault.BUSY:
-                raise ClusterBusyError("come back later", 1)
+                raise kube_errors.ClusterBusyError("come back later", 1)
             case Fault.CONFLICT if conflict is not None:
                 raise conflict("somebody else wrote something else")
-            case Fault.FULL if conflict is ClusterBusyError:
-                raise QuotaExceededError("403", "exceeded quota")
+            case Fault.FULL if conflict is kube_errors.ClusterBusyError:
+                raise kube_errors.QuotaExceededError("403", "exceeded quota")
             case Fault.KILLED_BEFORE:
                 self._live(fault)
 
     def _after(self, fault: Fault) -> None:
         match fault:
             case Fault.LOST_ANSWER:
-                raise ClusterTimeoutError("the answer was lost")
+                raise kube_errors.ClusterTimeoutError("the answer was lost")
             case Fault.SERVER_ERROR:
-                raise ClusterAnswerError("500")
+                raise kube_errors.ClusterAnswerError("500")
         self._live(fault)
 
     def _live(self, fault: Fault) -> None:

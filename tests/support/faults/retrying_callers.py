@@ -7,7 +7,7 @@ from apiserver.clock import Clock
 from apiserver.commands import CreateUnit, SeedStock
 from apiserver.error_mapping import service_error
 from apiserver.errors import DeadlineError, ServiceError, ServiceUnavailableError
-from apiserver.kube.port import ClusterError
+from apiserver.kube import errors as kube_errors
 from apiserver.operations.result import DeletedObject, Outcome
 from apiserver.operations.store import LostRecordError
 from apiserver.wiring import UseCases
@@ -54,7 +54,7 @@ async def ask(replica: UseCases, command: CreateUnit | SeedStock) -> Answer | No
         if task is not None and task.cancelling():
             raise
         return None  # the process that did the work is gone
-    except ClusterError as error:
+    except kube_errors.ClusterError as error:
         return refused(command, service_error(error))
     except ServiceError as error:
         return refused(command, error)

@@ -7,7 +7,8 @@ from random import Random
 from typing import Protocol
 
 from apiserver.clock import Clock
-from apiserver.kube.port import AbsentError, Cluster, StaleError
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Cluster
 from apiserver.kube.resources import GPU_STORAGES, GPU_UNITS
 from apiserver.wiring import Surroundings, UseCases
 from controller.gpuunit.handoff import claim_validity
@@ -163,7 +164,7 @@ class Schedule:
 
     async def _deleted(self, unit: GPUUnit, version: str) -> bool:
         meta = unit.metadata
-        with suppress(AbsentError, StaleError):
+        with suppress(kube_errors.AbsentError, kube_errors.StaleError):
             place = (GPU_UNITS, meta.namespace, meta.name)
             await self._objects.delete(*place, uid=meta.uid, resource_version=version)
             return True

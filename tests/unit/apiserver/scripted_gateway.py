@@ -1,14 +1,14 @@
 """A cluster that does what the test says."""
 
 from apiserver.health.unit_counts import UnitCounts
-from apiserver.kube.port import ClusterError, ClusterUnreachableError
+from apiserver.kube import errors as kube_errors
 from shared.k8s.meta import ObjectMeta
 from shared.k8s.node import Node, NodeCondition, NodeStatus
 from shared.k8s.server_version import ServerVersion
 
 V1_34 = ServerVersion(major="1", minor="34", git_version="v1.34.1")
 UNITS = UnitCounts({"Ready": 2}, {})
-DOWN = ClusterUnreachableError("https://k8s cannot be reached")
+DOWN = kube_errors.ClusterUnreachableError("https://k8s cannot be reached")
 
 
 def a_node(
@@ -29,10 +29,10 @@ class ScriptedGateway:
 
     server = "https://k8s"
 
-    def __init__(self, *script: ClusterError | ServerVersion) -> None:
+    def __init__(self, *script: kube_errors.ClusterError | ServerVersion) -> None:
         self.script = list(script)
-        self.answer: ClusterError | ServerVersion = V1_34
-        self.listing: ClusterError | tuple[Node, ...] = (a_node(),)
+        self.answer: kube_errors.ClusterError | ServerVersion = V1_34
+        self.listing: kube_errors.ClusterError | tuple[Node, ...] = (a_node(),)
         self.probes = 0
         self.lists = 0
 
@@ -40,13 +40,13 @@ class ScriptedGateway:
         self.probes += 1
         if self.script:
             self.answer = self.script.pop(0)
-        if isinstance(self.answer, ClusterError):
+        if isinstance(self.answer, kube_errors.ClusterError):
             raise self.answer
         return self.answer
 
     async def nodes(self, *, within: float = 5.0) -> tuple[Node, ...]:
         self.lists += 1
-        if isinstance(self.listing, ClusterError):
+        if isinstance(self.listing, kube_errors.ClusterError):
             raise self.listing
         return self.listing
 

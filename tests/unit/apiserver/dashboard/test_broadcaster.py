@@ -10,11 +10,11 @@ from apiserver.dashboard.broadcaster import Feed, Seat, pause
 from apiserver.dashboard.frame import Beat, Edition
 from apiserver.dashboard.snapshot import Sighting
 from apiserver.errors import ServiceUnavailableError
-from apiserver.kube.port import ClusterUnreachableError
+from apiserver.kube import errors as kube_errors
 from tests.support.clocks.virtual_clock import VirtualClock, settle
 from tests.unit.apiserver.dashboard.snapshot_objects import a_unit
 
-DOWN = ClusterUnreachableError("nobody is there")
+DOWN = kube_errors.ClusterUnreachableError("nobody is there")
 
 
 class ScriptedLookout:
@@ -24,13 +24,13 @@ class ScriptedLookout:
         self._clock = clock
         self.looks = 0
         self.seconds = 0.0
-        self.answer: Sighting | ClusterUnreachableError = Sighting()
+        self.answer: Sighting | kube_errors.ClusterUnreachableError = Sighting()
 
     async def look(self) -> Sighting:
         self.looks += 1
         if self.seconds:
             await self._clock.sleep(self.seconds)
-        if isinstance(self.answer, ClusterUnreachableError):
+        if isinstance(self.answer, kube_errors.ClusterUnreachableError):
             raise self.answer
         return self.answer
 

@@ -13,7 +13,7 @@ from apiserver.health.cluster_state import (
     not_counted,
     require_supported,
 )
-from apiserver.kube.port import ClusterTooOldError
+from apiserver.kube import errors as kube_errors
 from shared.k8s.meta import ObjectMeta
 from shared.k8s.node import Node
 from shared.k8s.server_version import ServerVersion
@@ -52,7 +52,7 @@ def test_a_server_of_1_33_or_newer_is_supported(major: str, minor: str) -> None:
 def test_an_older_server_is_refused_with_what_to_do(major: str, minor: str) -> None:
     version = ServerVersion(major=major, minor=minor, git_version="v1.32.9")
     with pytest.raises(
-        ClusterTooOldError, match=r"runs Kubernetes v1\.32\.9, and 1\.33 is the old"
+        kube_errors.ClusterTooOldError, match=r"runs Kubernetes v1\.32\.9, and 1\.33 is the old"
     ):
         require_supported(version, "https://k8s")
 

@@ -1,7 +1,7 @@
 """The monitor keeps the state fresh."""
 
 from apiserver.health.monitor import ClusterMonitor
-from apiserver.kube.port import ClusterRefusedError
+from apiserver.kube import errors as kube_errors
 from shared.k8s.server_version import ServerVersion
 from tests.support.clocks.auto_advance_clock import VirtualClock
 from tests.unit.apiserver.scripted_gateway import DOWN, V1_34, ScriptedGateway
@@ -30,7 +30,7 @@ async def test_a_return_is_known_at_the_next_probe_and_nodes_are_listed_at_once(
 
 async def test_a_cluster_that_refuses_the_list_is_connected_and_says_so() -> None:
     gateway, clock = ScriptedGateway(), VirtualClock(end=2)
-    gateway.listing = ClusterRefusedError("nodes is forbidden")
+    gateway.listing = kube_errors.ClusterRefusedError("nodes is forbidden")
     monitor = ClusterMonitor(gateway, gateway, clock)
     await clock.run_to_end(monitor.run())
     assert monitor.state.connected

@@ -9,7 +9,7 @@ from aiohttp.test_utils import make_mocked_request
 
 from apiserver.errors import Detail, InvalidRequestError, ServiceUnavailableError
 from apiserver.http.responses import errors_as_json, failure, http_failure
-from apiserver.kube.port import ClusterUnreachableError, RejectedError
+from apiserver.kube import errors as kube_errors
 
 
 def body(response: web.Response) -> object:
@@ -84,7 +84,7 @@ async def test_a_failure_of_kubernetes_is_told_in_the_callers_words_and_logged_i
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def down(_: web.Request) -> web.StreamResponse:
-        raise ClusterUnreachableError("https://10.0.0.1 cannot be reached")
+        raise kube_errors.ClusterUnreachableError("https://10.0.0.1 cannot be reached")
 
     response = await errors_as_json(make_mocked_request("GET", "/"), down)
     assert isinstance(response, web.Response)
@@ -97,7 +97,7 @@ async def test_what_a_caller_got_wrong_is_no_warning_in_our_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def rejected(_: web.Request) -> web.StreamResponse:
-        raise RejectedError("answered 400", "invalid continue token")
+        raise kube_errors.RejectedError("answered 400", "invalid continue token")
 
     response = await errors_as_json(make_mocked_request("GET", "/"), rejected)
     assert isinstance(response, web.Response)

@@ -7,17 +7,10 @@ import msgspec
 import pytest
 
 from apiserver.circuit_breaker import MOST_FAILURES, OPEN_SECONDS, Breaker
+from apiserver.kube import errors as kube_errors
 from apiserver.kube.circuit_breaker_client import GuardedGateway
 from apiserver.kube.no_cluster import AbsentGateway
-from apiserver.kube.port import (
-    AbsentError,
-    ClusterBusyError,
-    ClusterError,
-    ClusterNotAskedError,
-    ClusterTimeoutError,
-    ClusterUnreachableError,
-    T,
-)
+from apiserver.kube.port import T
 from apiserver.kube.request import NoSuchNameError
 from apiserver.kube.resources import GPU_UNITS, Resource
 from shared.k8s.meta import ObjectMeta
@@ -26,7 +19,7 @@ from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from tests.support.clocks.auto_advance_clock import VirtualClock
 from tests.unit.apiserver.scripted_gateway import V1_34
 
-DOWN = ClusterUnreachableError("https://k8s cannot be reached: Connection refused.")
+DOWN = kube_errors.ClusterUnreachableError("https://k8s cannot be reached: Connection refused.")
 UNIT = GPUUnit(metadata=ObjectMeta(name="one"), spec=GPUUnitSpec(spec_name="s", memory="1Gi"))
 
 
@@ -35,7 +28,7 @@ class MoodyGateway(AbsentGateway):
 
     def __init__(self) -> None:
         super().__init__("never")
-        self.mood: ClusterError | None = None
+        self.mood: kube_errors.ClusterError | None = None
         self.reads = 0
         self.hold: Callable[[], Awaitable[None]] | None = None
 
@@ -64,7 +57,7 @@ class Scene:
     async def read(self) -> GPUUnit:
         return await self.guarded.get(GPU_UNITS, "here", "one")
 
-    async def fail(self, times: int, error: ClusterError) -> None:
+    async def fail(self, times: int, error: kube_errors.ClusterError) -> None:
         self.behind.mood = error
         for _ in range(times):
             with pytest.raises(type(error)):
@@ -81,7 +74,7 @@ async def scene() -> Scene:
 
 async def test_a_silent_server_is_no_longer_asked(scene: Scene) -> None:
     await scene.lose()
-    with pytest.raises(ClusterNotAskedError) as failure:
+    with pytest.raises(kube_errors.ClusterNotAskedError) as failure:
         await scene.read()
     assert scene.behind.reads == MOST_FAILURES
     assert str(failure.value) == f"{DOWN} Not asked again for 5 s."
@@ -89,13 +82,17 @@ async def test_a_silent_server_is_no_longer_asked(scene: Scene) -> None:
 
 
 async def test_timeouts_count_too(scene: Scene) -> None:
-    await scene.fail(MOST_FAILURES, ClusterTimeoutError("slow."))
-    with pytest.raises(ClusterNotAskedError, match=r"^slow\. Not asked"):
+    await scene.fail(MOST_FAILURES, kube_errors.ClusterTimeoutError("slow."))
+    with pytest.raises(kube_errors.ClusterNotAskedError, match=r"^slow\. Not asked"):
         await scene.read()
 
 
-@pytest.mark.parametrize("error", [AbsentError("gone"), ClusterBusyError("busy")])
-async def test_a_server_that_refuses_is_there(scene: Scene, error: ClusterError) -> None:
+@pytest.mark.parametrize(
+    "error", [kube_errors.AbsentError("gone"), kube_errors.ClusterBusyError("busy")]
+)
+async def test_a_server_that_refuses_is_there(
+    scene: Scene, error: kube_errors.ClusterError
+) -> None:
     await scene.fail(MOST_FAILURES - 1, DOWN)
     await scene.fail(10, error)
     assert scene.behind.reads == MOST_FAILURES - 1 + 10
@@ -124,7 +121,7 @@ async def test_others_fail_at_once_while_the_trial_is_in_flight(scene: Scene) ->
         trial = group.create_task(scene.read())
         await asyncio.sleep(0)
         for _ in range(3):
-            with pytest.raises(ClusterNotAskedError):
+            with pytest.raises(kube_errors.ClusterNotAskedError):
                 await scene.read()
         answer.set()
     assert trial.result() == UNIT
@@ -150,16 +147,16 @@ async def test_a_name_that_is_none_says_nothing_of_the_server(scene: Scene) -> N
     scene.clock.advance(OPEN_SECONDS)
     await scene.fail(1, NoSuchNameError("no"))
     await scene.fail(1, DOWN)
-    with pytest.raises(ClusterNotAskedError):
+    with pytest.raises(kube_errors.ClusterNotAskedError):
         await scene.read()
 
 
 async def test_the_version_is_asked_in_any_case_and_brings_the_trial_forward(scene: Scene) -> None:
     await scene.lose()
-    with pytest.raises(ClusterUnreachableError, match=r"refused\.$"):
+    with pytest.raises(kube_errors.ClusterUnreachableError, match=r"refused\.$"):
         await scene.guarded.version()
     scene.behind.mood = None
-    with pytest.raises(ClusterNotAskedError):
+    with pytest.raises(kube_errors.ClusterNotAskedError):
         await scene.read()
     assert await scene.guarded.version() == V1_34
     assert await scene.read() == UNIT
@@ -171,11 +168,11 @@ async def test_a_version_alone_does_not_end_the_outage(scene: Scene) -> None:
     scene.behind.mood = None
     await scene.guarded.version()
     await scene.fail(1, DOWN)
-    with pytest.raises(ClusterNotAskedError):
+    with pytest.raises(kube_errors.ClusterNotAskedError):
         await scene.read()
 
 
 async def test_a_watch_is_not_begun_during_an_outage(scene: Scene) -> None:
     await scene.lose()
-    with pytest.raises(ClusterNotAskedError):
+    with pytest.raises(kube_errors.ClusterNotAskedError):
         scene.guarded.watch(GPU_UNITS, "here", "one", "")

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from apiserver.kube import errors as kube_errors
 from apiserver.kube import request
-from apiserver.kube.port import AbsentError, RejectedError, Selection
+from apiserver.kube.port import Selection
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS
 
 UNITS = "/apis/runtime.lokiwager.io/v1alpha1/namespaces/here/gpuunits"
@@ -77,10 +78,10 @@ MAKERS: list[Callable[[str], request.Call]] = [
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a%2fb", "a,b=c", "a\n", "\ud800"])
 def test_what_is_no_name_makes_no_call(make: Callable[[str], request.Call], name: str) -> None:
-    with pytest.raises(AbsentError, match="there is nothing named"):
+    with pytest.raises(kube_errors.AbsentError, match="there is nothing named"):
         make(name)
 
 
 def test_a_body_that_is_no_unicode_makes_no_call() -> None:
-    with pytest.raises(RejectedError, match="not Unicode"):
+    with pytest.raises(kube_errors.RejectedError, match="not Unicode"):
         request.create(GPU_UNITS, "here", {"a": "\ud800"})

@@ -3,19 +3,7 @@
 import msgspec
 import pytest
 
-from apiserver.kube.port import (
-    AbsentError,
-    ClusterAnswerError,
-    ClusterBusyError,
-    ClusterError,
-    ClusterRefusedError,
-    ClusterUnfitError,
-    ContinueExpiredError,
-    QuotaExceededError,
-    RejectedError,
-    StaleError,
-    TakenError,
-)
+from apiserver.kube import errors as kube_errors
 from apiserver.kube.request import Answer, Call
 from apiserver.kube.status_errors import refused
 
@@ -30,33 +18,33 @@ def a_status(message: str = "no", reason: str = "", **more: object) -> bytes:
 
 def refusal(
     status: int, body: bytes = b"", call: Call = GET, retry_after: int | None = None
-) -> ClusterError:
+) -> kube_errors.ClusterError:
     return refused(SERVER, call, Answer(status, body, retry_after))
 
 
 @pytest.mark.parametrize(
     ("status", "reason", "kind"),
     [
-        (400, "BadRequest", RejectedError),
-        (401, "Unauthorized", ClusterRefusedError),
-        (403, "Forbidden", ClusterRefusedError),
-        (404, "NotFound", AbsentError),
-        (404, "", ClusterUnfitError),
-        (405, "MethodNotAllowed", ClusterUnfitError),
-        (409, "AlreadyExists", TakenError),
-        (409, "Conflict", StaleError),
-        (410, "Expired", ContinueExpiredError),
-        (413, "RequestEntityTooLarge", RejectedError),
-        (422, "Invalid", RejectedError),
-        (429, "TooManyRequests", ClusterBusyError),
-        (500, "InternalError", ClusterAnswerError),
-        (503, "ServiceUnavailable", ClusterAnswerError),
-        (504, "Timeout", ClusterAnswerError),
-        (302, "", ClusterUnfitError),
+        (400, "BadRequest", kube_errors.RejectedError),
+        (401, "Unauthorized", kube_errors.ClusterRefusedError),
+        (403, "Forbidden", kube_errors.ClusterRefusedError),
+        (404, "NotFound", kube_errors.AbsentError),
+        (404, "", kube_errors.ClusterUnfitError),
+        (405, "MethodNotAllowed", kube_errors.ClusterUnfitError),
+        (409, "AlreadyExists", kube_errors.TakenError),
+        (409, "Conflict", kube_errors.StaleError),
+        (410, "Expired", kube_errors.ContinueExpiredError),
+        (413, "RequestEntityTooLarge", kube_errors.RejectedError),
+        (422, "Invalid", kube_errors.RejectedError),
+        (429, "TooManyRequests", kube_errors.ClusterBusyError),
+        (500, "InternalError", kube_errors.ClusterAnswerError),
+        (503, "ServiceUnavailable", kube_errors.ClusterAnswerError),
+        (504, "Timeout", kube_errors.ClusterAnswerError),
+        (302, "", kube_errors.ClusterUnfitError),
     ],
 )
 def test_a_refusal_is_known_by_its_code_and_reason(
-    status: int, reason: str, kind: type[ClusterError]
+    status: int, reason: str, kind: type[kube_errors.ClusterError]
 ) -> None:
     error = refusal(status, a_status(reason=reason))
     assert type(error) is kind
@@ -65,18 +53,18 @@ def test_a_refusal_is_known_by_its_code_and_reason(
 
 def test_what_is_missing_at_a_creation_is_its_namespace() -> None:
     error = refusal(404, a_status('namespaces "x" not found', "NotFound"), POST)
-    assert type(error) is ClusterUnfitError
+    assert type(error) is kube_errors.ClusterUnfitError
 
 
 def test_a_creation_that_collides_over_a_quota_can_be_tried_again() -> None:
     said = 'Operation cannot be fulfilled on resourcequotas "q": the object has been modified'
-    assert type(refusal(409, a_status(said, "Conflict"), POST)) is ClusterBusyError
+    assert type(refusal(409, a_status(said, "Conflict"), POST)) is kube_errors.ClusterBusyError
 
 
 def test_a_full_quota_keeps_what_the_server_said_of_it() -> None:
     said = 'units "x" is forbidden: exceeded quota: q, requested: a=1, used: a=5, limited: a=5'
     error = refusal(403, a_status(said, "Forbidden"))
-    assert isinstance(error, QuotaExceededError)
+    assert isinstance(error, kube_errors.QuotaExceededError)
     assert error.message == "exceeded quota: q, requested: a=1, used: a=5, limited: a=5"
 
 
@@ -84,7 +72,7 @@ def test_a_rejection_names_the_fields_in_the_log_and_their_values_to_the_sender_
     causes = [{"field": "spec.envs[0].value", "message": "Invalid value: hunter2"}, {"reason": "x"}]
     said = "spec.envs[0].value: Invalid value: hunter2"
     error = refusal(422, a_status(said, "Invalid", details={"causes": causes}), POST)
-    assert isinstance(error, RejectedError)
+    assert isinstance(error, kube_errors.RejectedError)
     assert error.message == said
     assert str(error) == f"{SERVER} answered {POST} with 422: Invalid spec.envs[0].value."
 
@@ -96,7 +84,7 @@ def test_query_and_body_of_a_call_are_in_no_message(status: int) -> None:
 
 def test_a_busy_server_says_when() -> None:
     error = refusal(429, a_status(), retry_after=7)
-    assert isinstance(error, ClusterBusyError)
+    assert isinstance(error, kube_errors.ClusterBusyError)
     assert error.retry_after == 7
 
 
@@ -122,7 +110,7 @@ def test_an_unknown_caller_is_told_to_check_the_credentials() -> None:
 )
 def test_a_body_that_is_no_status_is_shown_as_text(body: bytes, shown: str) -> None:
     error = refusal(502, body)
-    assert isinstance(error, ClusterAnswerError)
+    assert isinstance(error, kube_errors.ClusterAnswerError)
     assert f"with 502: {shown}" in str(error)
 
 

@@ -5,7 +5,7 @@ from typing import cast
 import aiohttp
 import pytest
 
-from apiserver.kube.port import ClusterUnreachableError
+from apiserver.kube import errors as kube_errors
 from apiserver.kube.stream import LineStream
 
 
@@ -55,5 +55,5 @@ async def test_lines_are_put_together(pieces: tuple[bytes, ...], lines: list[lis
 async def test_a_stream_that_breaks_is_unreachable(error: Exception) -> None:
     stream = a_stream(b"a\n", error)
     assert await stream.lines() == [b"a"]
-    with pytest.raises(ClusterUnreachableError):
+    with pytest.raises(kube_errors.ClusterUnreachableError):
         await stream.lines()

@@ -8,8 +8,8 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
 from apiserver.kube import decoding, transport_errors
+from apiserver.kube import errors as kube_errors
 from apiserver.kube.decoding import UNDECODABLE
-from apiserver.kube.port import ClusterUnfitError
 from apiserver.kube.request import Call
 from apiserver.kube.resources import GPU_UNITS
 
@@ -62,5 +62,5 @@ def test_an_answer_that_is_something_else_is_unfit(body: bytes) -> None:
     with pytest.raises(UNDECODABLE) as found:
         decoding.one(GPU_UNITS, body)
     error = transport_errors.unreadable(SERVER, Call("PATCH", "/apis/x"), found.value)
-    assert isinstance(error, ClusterUnfitError)
+    assert isinstance(error, kube_errors.ClusterUnfitError)
     assert "answered PATCH /apis/x with something else than Kubernetes objects" in str(error)

@@ -4,7 +4,8 @@ import pytest
 
 from apiserver.commands import CreatePool, CreateUnit, PoolSettings, SeedStock
 from apiserver.errors import ConflictError
-from apiserver.kube.port import Body, ClusterAnswerError, QuotaExceededError
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.port import Body
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS, Resource
 from apiserver.operations.result import Outcome
 from apiserver.wiring import UseCases
@@ -32,12 +33,12 @@ class Narrow:
         if resource.kind == OPERATIONS.kind:
             return await self._create(resource, namespace, body)
         if not self._room:
-            raise QuotaExceededError("403", "exceeded quota: few")
+            raise kube_errors.QuotaExceededError("403", "exceeded quota: few")
         self._room -= 1
         is_last = not self._room
         made = await self._create(resource, namespace, body)
         if is_last:
-            raise ClusterAnswerError("500")
+            raise kube_errors.ClusterAnswerError("500")
         return made
 
 

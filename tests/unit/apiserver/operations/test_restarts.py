@@ -10,7 +10,7 @@ import pytest
 
 from apiserver.commands import CreateUnit
 from apiserver.errors import InsufficientCapacityError
-from apiserver.kube.port import ClusterAnswerError
+from apiserver.kube import errors as kube_errors
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS
 from apiserver.operations.result import Accepted, Outcome
 from controller.gpuunit.handoff import claim_validity
@@ -142,7 +142,7 @@ def lose_the_first_answer(
             return answer
         if meanwhile is not None:
             await meanwhile()
-        raise ClusterAnswerError("500")
+        raise kube_errors.ClusterAnswerError("500")
 
     monkeypatch.setattr(client, verb, call)
 
