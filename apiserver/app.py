@@ -8,108 +8,119 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 
 from apiserver.clock import Clock
-from apiserver.dashboard.assets import ui_assets
-from apiserver.dashboard.broadcaster import Feed
-from apiserver.functions.port import Functions
+from apiserver.dashboard.assets import load_ui_assets
+from apiserver.dashboard.broadcaster import DashboardBroadcaster
+from apiserver.functions.port import FunctionServicePort
 from apiserver.health.readiness import Readiness
-from apiserver.health.service import Health
+from apiserver.health.service import HealthService
 from apiserver.http import keys
-from apiserver.http.access_log import AccessRecorder, access_records
-from apiserver.http.auth import authorisation
-from apiserver.http.background import detached_work
-from apiserver.http.byte_budget import InFlightBytes
-from apiserver.http.deadline import Allowance, deadlines
-from apiserver.http.long_poll import Waits
-from apiserver.http.openapi import document
-from apiserver.http.request_id import add_header, request_ids
-from apiserver.http.responses import errors_as_json
-from apiserver.http.static_files import swagger_assets
-from apiserver.http.tokens import Tokens
-from apiserver.invocations.port import InvocationIndex, Invocations
-from apiserver.limits import Limits
-from apiserver.operations.port import Jobs
-from apiserver.routes import routes
-from apiserver.specs.port import Specs
-from apiserver.stock_pools.port import Pools
-from apiserver.stock_units.port import Stock
-from apiserver.storages.port import Storages
-from apiserver.units.port import Units
+from apiserver.http.access_log import AccessLog, access_log_middleware
+from apiserver.http.auth import auth_middleware
+from apiserver.http.background import run_background_tasks
+from apiserver.http.byte_budget import ByteBudget
+from apiserver.http.deadline import RequestTimeLimits, deadline_middleware
+from apiserver.http.long_poll import LongPolls
+from apiserver.http.openapi import build_openapi
+from apiserver.http.request_id import add_request_id_header, request_id_middleware
+from apiserver.http.responses import error_responses_middleware
+from apiserver.http.static_files import load_swagger_assets
+from apiserver.http.tokens import TokenSet
+from apiserver.invocations.port import InvocationListsPort, InvocationServicePort
+from apiserver.limits import RequestLimits
+from apiserver.operations.port import JobServicePort
+from apiserver.routes import create_routes
+from apiserver.specs.port import SpecServicePort
+from apiserver.stock_pools.port import PoolServicePort
+from apiserver.stock_units.port import StockServicePort
+from apiserver.storages.port import StorageServicePort
+from apiserver.units.port import UnitServicePort
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class AppComponents:
     """What an application is made of; routes whose use cases are None answer 503.
 
     Without `tokens` nobody is asked for one.
     """
 
     version: str
-    health: Health
+    health: HealthService
     readiness: Readiness
     registry: CollectorRegistry
-    recorder: AccessRecorder
+    access_log: AccessLog
     make_id: Callable[[], str]
     clock: Clock
-    limits: Limits
-    allowance: Allowance
-    tokens: Callable[[], Tokens] | None = None
-    stock: Stock | None = None
-    pools: Pools | None = None
-    specs: Specs | None = None
-    jobs: Jobs | None = None
-    units: Units | None = None
-    storages: Storages | None = None
-    functions: Functions | None = None
-    invocations: Invocations | None = None
-    invocation_index: InvocationIndex | None = None
-    feed: Feed | None = None
+    request_limits: RequestLimits
+    time_limits: RequestTimeLimits
+    tokens: Callable[[], TokenSet] | None = None
+    stock: StockServicePort | None = None
+    pools: PoolServicePort | None = None
+    specs: SpecServicePort | None = None
+    jobs: JobServicePort | None = None
+    units: UnitServicePort | None = None
+    storages: StorageServicePort | None = None
+    functions: FunctionServicePort | None = None
+    invocations: InvocationServicePort | None = None
+    invocation_lists: InvocationListsPort | None = None
+    dashboard: DashboardBroadcaster | None = None
 
 
-def create_app(parts: Parts) -> web.Application:
+def create_app(components: AppComponents) -> web.Application:
     """Put an application together; it does nothing until a runner runs it."""
-    ids, records = request_ids(parts.make_id), access_records(parts.recorder, parts.clock)
-    guards = [authorisation(parts.tokens)] if parts.tokens else []
+    ids, records = (
+        request_id_middleware(components.make_id),
+        access_log_middleware(components.access_log, components.clock),
+    )
+    guards = [auth_middleware(components.tokens)] if components.tokens else []
     app = web.Application(
-        middlewares=[ids, records, errors_as_json, *guards, deadlines(parts.allowance)],
+        middlewares=[
+            ids,
+            records,
+            error_responses_middleware,
+            *guards,
+            deadline_middleware(components.time_limits),
+        ],
         client_max_size=0,  # every route has a limit of its own
     )
-    app.on_response_prepare.append(add_header)
-    app.on_shutdown.append(_end_waits)
-    app.cleanup_ctx.append(_detached)
-    surface = routes(parts.registry)
+    app.on_response_prepare.append(add_request_id_header)
+    app.on_shutdown.append(_stop_long_polls)
+    app.cleanup_ctx.append(_run_background_tasks)
+    surface = create_routes(components.registry)
     app.router.add_routes(surface)
-    app[keys.ASSETS] = swagger_assets()
-    app[keys.UI_ASSETS] = ui_assets()
+    app[keys.SWAGGER_ASSETS] = load_swagger_assets()
+    app[keys.UI_ASSETS] = load_ui_assets()
     # Making it takes 50 ms of a start, and most replicas are never asked for it.
-    made_once: Callable[[], Mapping[str, object]] = cache(partial(document, surface, parts.version))
-    app[keys.DOCUMENT] = made_once
-    _provide(app, parts)
+    made_once: Callable[[], Mapping[str, object]] = cache(
+        partial(build_openapi, surface, components.version)
+    )
+    app[keys.OPENAPI_DOCUMENT] = made_once
+    _set_app_keys(app, components)
     return app
 
 
-def _provide(app: web.Application, parts: Parts) -> None:
-    app[keys.HEALTH] = parts.health
-    app[keys.READINESS] = parts.readiness
-    app[keys.LIMITS] = parts.limits
-    app[keys.WAITS] = Waits()
-    app[keys.IN_FLIGHT] = InFlightBytes(parts.limits.max_in_flight_bytes)
-    app[keys.STOCK] = parts.stock
-    app[keys.POOLS] = parts.pools
-    app[keys.SPECS] = parts.specs
-    app[keys.JOBS] = parts.jobs
-    app[keys.UNITS] = parts.units
-    app[keys.STORAGES] = parts.storages
-    app[keys.FUNCTIONS] = parts.functions
-    app[keys.INVOCATIONS] = parts.invocations
-    app[keys.INVOCATION_INDEX] = parts.invocation_index
-    app[keys.FEED] = parts.feed
+def _set_app_keys(app: web.Application, components: AppComponents) -> None:
+    app[keys.HEALTH] = components.health
+    app[keys.READINESS] = components.readiness
+    app[keys.REQUEST_LIMITS] = components.request_limits
+    app[keys.LONG_POLLS] = LongPolls()
+    app[keys.BYTE_BUDGET] = ByteBudget(components.request_limits.max_in_flight_bytes)
+    app[keys.STOCK] = components.stock
+    app[keys.POOLS] = components.pools
+    app[keys.SPECS] = components.specs
+    app[keys.JOBS] = components.jobs
+    app[keys.UNITS] = components.units
+    app[keys.STORAGES] = components.storages
+    app[keys.FUNCTIONS] = components.functions
+    app[keys.INVOCATIONS] = components.invocations
+    app[keys.INVOCATION_LISTS] = components.invocation_lists
+    app[keys.DASHBOARD] = components.dashboard
 
 
-async def _end_waits(app: web.Application) -> None:
-    app[keys.WAITS].stop()
+async def _stop_long_polls(app: web.Application) -> None:
+    app[keys.LONG_POLLS].stop()
 
 
-async def _detached(app: web.Application) -> AsyncIterator[None]:
-    async with detached_work() as work:
-        app[keys.DETACHED] = work
+async def _run_background_tasks(app: web.Application) -> AsyncIterator[None]:
+    async with run_background_tasks() as work:
+        app[keys.BACKGROUND_TASKS] = work
         yield

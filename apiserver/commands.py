@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from apiserver.kube.revision import Revision
-from shared.v1alpha1.gpustorage import Accessor, Prepare
-from shared.v1alpha1.gpuunit import Access, Serverless
+from shared.v1alpha1.gpustorage import AccessorSpec, PrepareSpec
+from shared.v1alpha1.gpuunit import ServerlessSpec, UnitAccess
 from shared.v1alpha1.mount import StorageMount
-from shared.v1alpha1.template import Template
+from shared.v1alpha1.template import WorkloadTemplate
 from shared.v1alpha1.unit_resources import Toleration
 
 
@@ -40,12 +40,12 @@ class CreateUnit:
     spec_name: str
     image: str
     stock_name: str | None = None
-    template: Template | None = None
-    access: Access | None = None
+    template: WorkloadTemplate | None = None
+    access: UnitAccess | None = None
     storage_mounts: tuple[StorageMount, ...] = ()
     image_pull_secrets: tuple[str, ...] = ()
     labels: dict[str, str] = field(default_factory=dict)
-    serverless: Serverless | None = None
+    serverless: ServerlessSpec | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class ChangeUnit:
 
     name: str
     image: str | Unset = UNSET
-    template: Template | Unset | None = UNSET
-    access: Access | Unset | None = UNSET
+    template: WorkloadTemplate | Unset | None = UNSET
+    access: UnitAccess | Unset | None = UNSET
     storage_mounts: tuple[StorageMount, ...] | Unset | None = UNSET
     labels: dict[str, str] | Unset | None = UNSET
     if_match: tuple[Revision, ...] | None = None
@@ -97,8 +97,8 @@ class CreateStorage:
     name: str
     size: str
     storage_class_name: str | None = None
-    prepare: Prepare | None = None
-    accessor: Accessor | None = None
+    prepare: PrepareSpec | None = None
+    accessor: AccessorSpec | None = None
     labels: dict[str, str] = field(default_factory=dict)
 
 
@@ -111,7 +111,7 @@ class ChangeStorage:
 
     name: str
     size: str | Unset = UNSET
-    accessor: Accessor | Unset | None = UNSET
+    accessor: AccessorSpec | Unset | None = UNSET
     labels: dict[str, str] | Unset | None = UNSET
     if_match: tuple[Revision, ...] | None = None
 
@@ -123,7 +123,7 @@ class ListStorages:
     phase: str = ""
     label: str = ""
     limit: int = 100
-    token: str = ""
+    continue_token: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,4 +134,4 @@ class ListUnits:
     phase: str = ""
     label: str = ""
     limit: int = 100
-    token: str = ""
+    continue_token: str = ""

@@ -10,7 +10,7 @@ from shared.config.duration import Duration
 from shared.config.process_settings import Kubeconfig, LogLevel
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits
-from shared.v1alpha1.unit_resources import GPU_RESOURCE, Toleration
+from shared.v1alpha1.unit_resources import DEFAULT_GPU_RESOURCE, Toleration
 
 KubeMode = Literal["auto", "off", "required"]
 
@@ -80,7 +80,7 @@ class SpecConfig(
     memory: str
     cpu: str = ""
     gpu: int = 0
-    gpu_resource: str = GPU_RESOURCE
+    gpu_resource: str = DEFAULT_GPU_RESOURCE
     node_selector: dict[str, str] = {}
     tolerations: tuple[Toleration, ...] = ()
     shm_size: str = ""

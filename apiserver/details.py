@@ -2,16 +2,19 @@
 
 from collections.abc import Iterable
 
-from apiserver.errors import Detail
+from apiserver.errors import ErrorDetail
 from shared.v1alpha1.validation.problem import Problem
 
 
-def request_details(problems: Iterable[Problem]) -> tuple[Detail, ...]:
+def problem_details(problems: Iterable[Problem]) -> tuple[ErrorDetail, ...]:
     """The problems by field of a request, in which nothing stands under `spec`."""
-    return tuple(Detail(problem.path.removeprefix("spec."), words(problem)) for problem in problems)
+    return tuple(
+        ErrorDetail(problem.path.removeprefix("spec."), describe_problem(problem))
+        for problem in problems
+    )
 
 
-def words(problem: Problem) -> str:
+def describe_problem(problem: Problem) -> str:
     """What was given and what is wrong with it."""
     message = problem.message.replace("spec.template", "template")
     return Problem("", problem.value, message).text.removeprefix(": ")

@@ -5,75 +5,75 @@ from typing import Final
 from apiserver.errors import (
     AlreadyExistsError,
     ConflictError,
-    DeadlineError,
+    DeadlineExceededError,
     InvalidRequestError,
     NotFoundError,
-    OperatorNeededError,
+    OperatorActionRequiredError,
     ServiceError,
     ServiceUnavailableError,
 )
-from apiserver.errors import ContinueExpiredError as ListExpiredError
+from apiserver.errors import ContinueTokenExpiredError as ListExpiredError
 from apiserver.kube import errors as kube_errors
-from apiserver.nats.errors import QueueError, QueueNotAskedError
+from apiserver.nats.errors import QueueError, QueueNotSentError
 
-LONGEST_PAUSE: Final = 5
+MAX_RETRY_AFTER_SECONDS: Final = 5
 
 
-def queue_failure(error: QueueError) -> ServiceError:
+def service_error_from_queue(error: QueueError) -> ServiceError:
     """The failure of the queue for somebody who only wants to know when to come back."""
-    asked = error.retry_after if isinstance(error, QueueNotAskedError) else 1
-    pause = min(asked, LONGEST_PAUSE)
+    asked = error.retry_after if isinstance(error, QueueNotSentError) else 1
+    pause = min(asked, MAX_RETRY_AFTER_SECONDS)
     return ServiceUnavailableError("the queue cannot do this now; try again", retry_after=pause)
 
 
-def service_error(error: kube_errors.ClusterError) -> ServiceError:
+def service_error_from_kube(error: kube_errors.KubeError) -> ServiceError:
     """The same failure for somebody who knows nothing of our Kubernetes."""
     match error:
-        case kube_errors.ClusterTimeoutError():
-            return DeadlineError("Kubernetes did not answer in time; ask again")
-        case kube_errors.ClusterUnfitError():
-            return _operator("Kubernetes is not set up for the runtime API")
+        case kube_errors.RequestTimeoutError():
+            return DeadlineExceededError("Kubernetes did not answer in time; ask again")
+        case kube_errors.UnexpectedResponseError():
+            return _operator_action_error("Kubernetes is not set up for the runtime API")
         case (
-            kube_errors.ClusterUnreachableError()
-            | kube_errors.ClusterBusyError()
-            | kube_errors.ClusterAnswerError()
+            kube_errors.UnreachableError()
+            | kube_errors.ThrottledError()
+            | kube_errors.ServerError()
         ):
-            return _unavailable(error)
+            return _unavailable_error(error)
         case _:
-            return _refusal(error)
+            return _rejection_error(error)
 
 
-def _unavailable(error: kube_errors.ClusterError) -> ServiceError:
+def _unavailable_error(error: kube_errors.KubeError) -> ServiceError:
     asked = (
         error.retry_after
-        if isinstance(error, kube_errors.ClusterBusyError | kube_errors.ClusterNotAskedError)
+        if isinstance(error, kube_errors.ThrottledError | kube_errors.NotSentError)
         else 1
     )
-    pause = min(max(asked or 1, 1), LONGEST_PAUSE)
+    pause = min(max(asked or 1, 1), MAX_RETRY_AFTER_SECONDS)
     return ServiceUnavailableError("Kubernetes cannot do this now; try again", retry_after=pause)
 
 
-def _refusal(error: kube_errors.ClusterError) -> ServiceError:
+def _rejection_error(error: kube_errors.KubeError) -> ServiceError:
     match error:
-        case kube_errors.RejectedError():
+        case kube_errors.InvalidError():
             return InvalidRequestError(error.message)
         case kube_errors.QuotaExceededError():
             return ConflictError(error.message)
-        case kube_errors.AbsentError() | kube_errors.ContinueExpiredError():
-            return _gone(error)
-        case kube_errors.TakenError():
+        case kube_errors.NotFoundError() | kube_errors.ExpiredError():
+            return _gone_error(error)
+        case kube_errors.AlreadyExistsError():
             return AlreadyExistsError("the name is taken")
-        case kube_errors.StaleError():
+        case kube_errors.ConflictError():
             return ConflictError("the object has changed meanwhile; read it and try again")
         case _:
-            return _operator("the runtime API is not allowed to do this in Kubernetes")
+            return _operator_action_error("the runtime API is not allowed to do this in Kubernetes")
 
 
-def _gone(error: kube_errors.AbsentError | kube_errors.ContinueExpiredError) -> ServiceError:
-    if isinstance(error, kube_errors.AbsentError):
+def _gone_error(error: kube_errors.NotFoundError | kube_errors.ExpiredError) -> ServiceError:
+    if isinstance(error, kube_errors.NotFoundError):
         return NotFoundError("there is no such object")
     return ListExpiredError("the rest of this list is no longer to be had; read it from its start")
 
 
-def _operator(what: str) -> ServiceError:
-    return OperatorNeededError(f"{what}; an operator must look at this")
+def _operator_action_error(what: str) -> ServiceError:
+    return OperatorActionRequiredError(f"{what}; an operator must look at this")

@@ -3,7 +3,7 @@
 from typing import ClassVar, NamedTuple
 
 
-class Detail(NamedTuple):
+class ErrorDetail(NamedTuple):
     """One problem of a request, with the path of the field that has it."""
 
     field: str
@@ -15,10 +15,10 @@ class ServiceError(Exception):
 
     code: ClassVar[str] = "internal"
     status: ClassVar[int] = 500
-    ends_connection: ClassVar[bool] = False
+    closes_connection: ClassVar[bool] = False
 
     def __init__(
-        self, message: str, *, details: tuple[Detail, ...] = (), retry_after: int | None = None
+        self, message: str, *, details: tuple[ErrorDetail, ...] = (), retry_after: int | None = None
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -72,7 +72,7 @@ class MethodNotAllowedError(ServiceError):
     status = 405
 
 
-class SlowBodyError(ServiceError):
+class BodyTimeoutError(ServiceError):
     """The body did not come in time; the connection is closed."""
 
     code = "timeout"
@@ -108,7 +108,7 @@ class InsufficientCapacityError(ServiceError):
     status = 409
 
 
-class ContinueExpiredError(ServiceError):
+class ContinueTokenExpiredError(ServiceError):
     """The rest of the list is no longer to be had; begin again without `continue`."""
 
     code = "continue_expired"
@@ -122,14 +122,14 @@ class PreconditionFailedError(ServiceError):
     status = 412
 
 
-class TooLargeError(ServiceError):
+class BodyTooLargeError(ServiceError):
     """The body is larger than the route takes."""
 
     code = "too_large"
     status = 413
 
 
-class AddressTooLongError(ServiceError):
+class UriTooLongError(ServiceError):
     """The path with its query is longer than the server reads."""
 
     code = "too_large"
@@ -150,7 +150,7 @@ class QueueFullError(ServiceError):
     status = 429
 
 
-class HeaderTooLongError(ServiceError):
+class HeaderTooLargeError(ServiceError):
     """A header is longer than the server reads."""
 
     code = "too_large"
@@ -164,7 +164,7 @@ class InternalError(ServiceError):
         super().__init__("an internal error happened; the log has it under this request id")
 
 
-class OperatorNeededError(ServiceError):
+class OperatorActionRequiredError(ServiceError):
     """Neither waiting nor another request helps: an operator must mend something."""
 
 
@@ -175,7 +175,7 @@ class ServiceUnavailableError(ServiceError):
     status = 503
 
 
-class DeadlineError(ServiceError):
+class DeadlineExceededError(ServiceError):
     """Something that the request needs did not answer in time."""
 
     code = "timeout"

@@ -6,7 +6,7 @@ from apiserver.config import NamespacesConfig
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
     """Bounds that are checked with the form of a request."""
 
     namespaces: NamespacesConfig = field(default_factory=NamespacesConfig)

@@ -18,55 +18,55 @@ from prometheus_client import (
     ProcessCollector,
 )
 
-from apiserver.app import Parts, create_app
-from apiserver.circuit_breaker import Breaker
+from apiserver.app import AppComponents, create_app
+from apiserver.circuit_breaker import CircuitBreaker
 from apiserver.clock import Clock, SystemClock
 from apiserver.config import Config, SpecConfig
-from apiserver.health.cluster_state import OFF, ClusterState
+from apiserver.health.cluster_state import KUBERNETES_OFF, ClusterState
 from apiserver.health.monitor import ClusterMonitor
 from apiserver.health.readiness import Readiness
 from apiserver.health.schemas import HealthSchema
-from apiserver.health.service import Health
-from apiserver.health.startup import observe
+from apiserver.health.service import HealthService
+from apiserver.health.startup import monitor_cluster
 from apiserver.health.status_log import StatusReporter
 from apiserver.health.unit_counts import UnitCounter
-from apiserver.http.access_log import AccessRecorder
-from apiserver.http.deadline import Allowance
-from apiserver.http.protocol import Fallback
-from apiserver.http.server import HEAD_TIMEOUT, CannotListenError, listening
+from apiserver.http.access_log import AccessLog
+from apiserver.http.deadline import RequestTimeLimits
+from apiserver.http.protocol import FallbackResponder
+from apiserver.http.server import HEAD_TIMEOUT_SECONDS, CannotListenError, serve
 from apiserver.http.token_file import TokenFile
 from apiserver.kube import kubeconfig
-from apiserver.kube.circuit_breaker_client import GuardedGateway
-from apiserver.kube.client import KubeGateway
+from apiserver.kube.circuit_breaker_client import CircuitBreakerClient
+from apiserver.kube.client import RestKubeClient
 from apiserver.kube.credentials import Credentials
 from apiserver.kube.metrics import RestMetrics
-from apiserver.kube.no_cluster import AbsentGateway
-from apiserver.kube.port import Cluster
-from apiserver.kube.rest import RestClient, new_session
-from apiserver.limits import Limits
-from apiserver.nats.connection import require_password
+from apiserver.kube.no_cluster import NoClusterClient
+from apiserver.kube.port import KubeClient
+from apiserver.kube.rest import RestClient, create_session
+from apiserver.limits import RequestLimits
+from apiserver.nats.connection import require_readable_password
 from apiserver.nats.jetstream import JetStream
-from apiserver.postgres.archive import PostgresArchive, dsn
-from apiserver.process import Process, Work
-from apiserver.serverless_use_cases import ServerlessUseCases, World
+from apiserver.postgres.archive import PostgresArchive, read_dsn
+from apiserver.process import Process, TaskFactory
+from apiserver.serverless_use_cases import ServerlessDependencies, ServerlessServices
 from apiserver.specs.catalogue import Catalogue, CatalogueEntry
-from apiserver.wiring import Surroundings, UseCases
+from apiserver.wiring import KubeServices, ServiceSettings
 from shared.config import command_line, loader, logfmt
 from shared.config.exitcode import ExitCode
-from shared.config.gc_tuning import look_seldom
+from shared.config.gc_tuning import tune_gc
 from shared.config.loader import ConfigurationError
-from shared.config.version import version
-from shared.v1alpha1.unit_resources import Envelope
-from shared.v1alpha1.validation.resources import envelope_problems
+from shared.config.version import product_version
+from shared.v1alpha1.unit_resources import UnitResources
+from shared.v1alpha1.validation.resources import resource_problems
 
-PATIENCE: Final = 30.0
+CLUSTER_WAIT_SECONDS: Final = 30.0
 # What is left of a request's time for its answer, once an unfinished operation was waited for.
-ANSWER_SECONDS: Final = 3.0
-PROGRAM: Final = command_line.Program(
+RESPONSE_RESERVE_SECONDS: Final = 3.0
+PROGRAM: Final = command_line.ProgramDescription(
     name="apiserver",
-    purpose="Serves the REST API of GPU Runtime.",
-    config=Config,
-    overridable=("httpAddr", "kubeMode", "kubeconfig", "reportInterval", "logLevel"),
+    description="Serves the REST API of GPU Runtime.",
+    config_type=Config,
+    flag_keys=("httpAddr", "kubeMode", "kubeconfig", "reportInterval", "logLevel"),
 )
 
 log = logging.getLogger(__name__)
@@ -74,11 +74,11 @@ log = logging.getLogger(__name__)
 
 def main(arguments: Sequence[str]) -> ExitCode:
     """Run the API until it is told to stop."""
-    given = command_line.parse(PROGRAM, arguments)
+    given = command_line.parse_command_line(PROGRAM, arguments)
     try:
-        config = loader.load(Config, given.config, given.overrides)
-        logfmt.configure(config.log_level, sys.stderr)
-        look_seldom()
+        config = loader.load_config(Config, given.config_path, given.overrides)
+        logfmt.configure_logging(config.log_level, sys.stderr)
+        tune_gc()
         return asyncio.run(run(config))
     except ConfigurationError as error:
         sys.stderr.write(f"bad configuration:\n{error}\n")
@@ -96,42 +96,44 @@ async def run(config: Config) -> ExitCode:
     clock, registry = SystemClock(), CollectorRegistry()
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)
-    require_password(config.nats)
-    token_file = tokens_of(config, clock)
+    require_readable_password(config.nats)
+    token_file = open_token_file(config, clock)
     jetstream = JetStream(config.nats, clock, new_id)
-    archive = archive_of(config, clock)
-    async with cluster(config, registry, clock) as gateway:
+    archive = create_archive(config, clock)
+    async with connect_cluster(config, registry, clock) as gateway:
         where, use_cases, serverless = config.namespaces, None, None
         monitor = None
         if gateway:
             counter = UnitCounter(gateway, where.stock, where.instance)
             monitor = ClusterMonitor(gateway, counter, clock)
             randomness = Random()  # noqa: S311 - spreads retries and choices, keeps no secret
-            told = surroundings(config)
-            use_cases = UseCases(gateway, told, registry, clock, randomness, new_id)
-            serverless = ServerlessUseCases(
+            told = service_settings(config)
+            use_cases = KubeServices(gateway, told, registry, clock, randomness, new_id)
+            serverless = ServerlessServices(
                 gateway,
-                jetstream.queue,
+                jetstream.ports,
                 told,
                 use_cases.function_creation,
-                World(registry, clock, new_id, archive),
+                ServerlessDependencies(registry, clock, new_id, archive),
             )
 
         def seen() -> ClusterState:
-            return monitor.state if monitor else OFF
+            return monitor.state if monitor else KUBERNETES_OFF
 
-        health = Health(version(), clock, seen, lambda: jetstream.connection.link)
-        readiness, recorder = Readiness(seen), AccessRecorder(registry)
-        parts = Parts(
-            version=version(),
+        health = HealthService(product_version(), clock, seen, lambda: jetstream.connection.status)
+        readiness, recorder = Readiness(seen), AccessLog(registry)
+        parts = AppComponents(
+            version=product_version(),
             health=health,
             readiness=readiness,
             registry=registry,
-            recorder=recorder,
+            access_log=recorder,
             make_id=new_id,
             clock=clock,
-            limits=Limits(config.namespaces, config.max_seed_replicas, config.max_in_flight_bytes),
-            allowance=Allowance(config.request_timeout.seconds),
+            request_limits=RequestLimits(
+                config.namespaces, config.max_seed_replicas, config.max_in_flight_bytes
+            ),
+            time_limits=RequestTimeLimits(config.request_timeout.seconds),
             tokens=(lambda: token_file.tokens) if token_file else None,
             stock=use_cases.stock if use_cases else None,
             pools=use_cases.pools if use_cases else None,
@@ -141,22 +143,25 @@ async def run(config: Config) -> ExitCode:
             storages=use_cases.storages if use_cases else None,
             functions=serverless.functions if serverless else None,
             invocations=serverless.invocations if serverless else None,
-            invocation_index=serverless.index if serverless else None,
-            feed=use_cases.feed if use_cases else None,
+            invocation_lists=serverless.invocation_lists if serverless else None,
+            dashboard=use_cases.dashboard if use_cases else None,
         )
-        work = background(config, clock, health, monitor, jetstream)
+        work = background_tasks(config, clock, health, monitor, jetstream)
         if use_cases:
-            work |= {"operations": use_cases.workshop.run, "resume": use_cases.resumption.run}
-            work["overview"] = use_cases.feed.run
+            work |= {
+                "operations": use_cases.operation_tasks.run,
+                "resume": use_cases.resumption.run,
+            }
+            work["overview"] = use_cases.dashboard.run
         optional = (("archive", archive), ("tokens", token_file))
         work |= {name: part.run for name, part in optional if part}
         process = Process(readiness, work)
         process.stop_on_signals()
-        fallback = Fallback(recorder, new_id, HEAD_TIMEOUT)
-        return await process.run(listening(create_app(parts), config.http_addr, fallback))
+        fallback = FallbackResponder(recorder, new_id, HEAD_TIMEOUT_SECONDS)
+        return await process.run(serve(create_app(parts), config.http_addr, fallback))
 
 
-def tokens_of(config: Config, clock: Clock) -> TokenFile | None:
+def open_token_file(config: Config, clock: Clock) -> TokenFile | None:
     """The tokens that callers need; none on loopback, or where the configuration says so."""
     if config.auth.tokens_file:
         return TokenFile(config.auth.tokens_file, clock)
@@ -169,31 +174,31 @@ def tokens_of(config: Config, clock: Clock) -> TokenFile | None:
     return None
 
 
-def archive_of(config: Config, clock: Clock) -> PostgresArchive | None:
+def create_archive(config: Config, clock: Clock) -> PostgresArchive | None:
     """The result store where one is named; ConfigurationError if its address cannot be read."""
     path = config.result_store.dsn_file
-    return PostgresArchive(path, clock) if path and dsn(path) else None
+    return PostgresArchive(path, clock) if path and read_dsn(path) else None
 
 
-def surroundings(config: Config) -> Surroundings:
+def service_settings(config: Config) -> ServiceSettings:
     """What the use cases are told; a catalogue that Kubernetes would refuse is refused here."""
-    entries = {name: entry(name, spec) for name, spec in config.specs.items()}
+    entries = {name: catalogue_entry(name, spec) for name, spec in config.specs.items()}
     problems = [
         f"specs.{name}: {problem.text.removeprefix('spec.')}"
         for name, each in entries.items()
-        for problem in envelope_problems(each.envelope)
+        for problem in resource_problems(each.resources)
     ]
     if problems:
         raise ConfigurationError(*problems)
     where = config.namespaces
-    seconds = max(1.0, config.request_timeout.seconds - ANSWER_SECONDS)
+    seconds = max(1.0, config.request_timeout.seconds - RESPONSE_RESERVE_SECONDS)
     kept = config.nats.limits.record_retention.seconds
     catalogue = Catalogue(entries)
-    return Surroundings(where.stock, where.instance, where.system, catalogue, seconds, kept)
+    return ServiceSettings(where.stock, where.instance, where.system, catalogue, seconds, kept)
 
 
-def entry(name: str, spec: SpecConfig) -> CatalogueEntry:
-    envelope = Envelope(
+def catalogue_entry(name: str, spec: SpecConfig) -> CatalogueEntry:
+    envelope = UnitResources(
         spec_name=name,
         cpu=spec.cpu,
         memory=spec.memory,
@@ -206,46 +211,46 @@ def entry(name: str, spec: SpecConfig) -> CatalogueEntry:
     return CatalogueEntry(envelope, spec.description)
 
 
-def background(
+def background_tasks(
     config: Config,
     clock: Clock,
-    health: Health,
+    health: HealthService,
     monitor: ClusterMonitor | None,
     jetstream: JetStream,
-) -> dict[str, Work]:
+) -> dict[str, TaskFactory]:
     """What runs beside the server."""
     reporter = StatusReporter(health, HealthSchema().dump, clock, config.report_interval.seconds)
-    patience = PATIENCE if config.kube_mode == "required" else None
-    work: dict[str, Work] = {"report": reporter.run}
+    patience = CLUSTER_WAIT_SECONDS if config.kube_mode == "required" else None
+    work: dict[str, TaskFactory] = {"report": reporter.run}
     if monitor:
-        work = {"observe": lambda: observe(monitor, reporter, clock, patience)}
+        work = {"observe": lambda: monitor_cluster(monitor, reporter, clock, patience)}
     if config.nats.url:
         work["queue"] = jetstream.connection.run
-        work["queue layout"] = jetstream.layout.run
-        work["queue wakes"] = jetstream.wakes.run
+        work["queue layout"] = jetstream.stream_setup.run
+        work["queue wakes"] = jetstream.record_changes.run
     return work
 
 
 @asynccontextmanager
-async def cluster(
+async def connect_cluster(
     config: Config, registry: CollectorRegistry, clock: Clock
-) -> AsyncIterator[Cluster | None]:
+) -> AsyncIterator[KubeClient | None]:
     """The gateway to the configured cluster; none where Kubernetes is off."""
     metrics = RestMetrics(registry)
     if config.kube_mode == "off":
         yield None
         return
     try:
-        load = kubeconfig.source(config.kubeconfig, os.environ, Path.home())
+        load = kubeconfig.config_loader(config.kubeconfig, os.environ, Path.home())
         first = await load()
     except ConfigurationError as error:
         if config.kube_mode == "required" or config.kubeconfig:
             raise
-        yield AbsentGateway(str(error))
+        yield NoClusterClient(str(error))
         return
-    async with new_session(version()) as session:
+    async with create_session(product_version()) as session:
         rest = RestClient(session, Credentials(load, first, clock), metrics, clock)
-        yield GuardedGateway(KubeGateway(rest), Breaker(clock))
+        yield CircuitBreakerClient(RestKubeClient(rest), CircuitBreaker(clock))
 
 
 def new_id() -> str:

@@ -11,7 +11,7 @@ from apiserver.health.readiness import Readiness
 from apiserver.health.startup import ClusterNotReadyError
 from shared.config.exitcode import ExitCode
 
-Work = Callable[[], Coroutine[Any, Any, None]]
+TaskFactory = Callable[[], Coroutine[Any, Any, None]]
 
 log = logging.getLogger(__name__)
 
@@ -19,15 +19,15 @@ log = logging.getLogger(__name__)
 class Process:
     """Runs background work beside a server until something says to stop."""
 
-    def __init__(self, readiness: Readiness, background: dict[str, Work]) -> None:
+    def __init__(self, readiness: Readiness, background_tasks: dict[str, TaskFactory]) -> None:
         self._readiness = readiness
-        self._background = background
-        self._ending: asyncio.Future[ExitCode] = asyncio.get_running_loop().create_future()
+        self._background_tasks = background_tasks
+        self._exit_code: asyncio.Future[ExitCode] = asyncio.get_running_loop().create_future()
 
     def stop(self, code: ExitCode = ExitCode.CLEAN) -> None:
         """End the process with `code`; the first to ask wins."""
-        if not self._ending.done():
-            self._ending.set_result(code)
+        if not self._exit_code.done():
+            self._exit_code.set_result(code)
 
     def stop_on_signals(self) -> None:
         """Take SIGTERM and SIGINT as requests for a clean stop."""
@@ -40,9 +40,9 @@ class Process:
         async with AsyncExitStack() as listening:
             await listening.enter_async_context(server)
             async with asyncio.TaskGroup() as group:
-                work = self._background.items()
-                tasks = [group.create_task(self._run(each), name=name) for name, each in work]
-                code = await self._ending
+                work = self._background_tasks.items()
+                tasks = [group.create_task(self._run_task(each), name=name) for name, each in work]
+                code = await self._exit_code
                 log.info("stopping", extra={"exitCode": int(code)})
                 self._readiness.drain()
                 await listening.aclose()
@@ -51,9 +51,9 @@ class Process:
         log.info("stopped", extra={"exitCode": int(code)})
         return code
 
-    async def _run(self, work: Work) -> None:
+    async def _run_task(self, task_factory: TaskFactory) -> None:
         try:
-            await work()
+            await task_factory()
         except ClusterNotReadyError as error:
             log.error("cluster_not_ready", extra={"error": str(error)})  # noqa: TRY400 - no bug
             self.stop(ExitCode.FAILURE)

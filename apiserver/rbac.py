@@ -2,23 +2,25 @@
 
 from typing import Final
 
-from shared.k8s.rbac import Rule
+from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP
 
-STOCK: Final = "runtime-stock"
-INSTANCE: Final = "runtime-instance"
-SYSTEM: Final = "runtime-system"
+STOCK_NAMESPACE: Final = "runtime-stock"
+INSTANCE_NAMESPACE: Final = "runtime-instance"
+SYSTEM_NAMESPACE: Final = "runtime-system"
 
-KEEP: Final = ("create", "delete", "get", "list", "patch")
-FOLLOW: Final = (*KEEP, "watch")
+MANAGE_VERBS: Final = ("create", "delete", "get", "list", "patch")
+MANAGE_AND_WATCH_VERBS: Final = (*MANAGE_VERBS, "watch")
 
 RULES: Final = (
-    Rule("", ("nodes",), ("get", "list", "watch")),
-    Rule("storage.k8s.io", ("storageclasses",), ("list",)),
-    Rule(GROUP, ("gpuunits",), FOLLOW, STOCK),
-    Rule(GROUP, ("stockpools",), KEEP, STOCK),
-    Rule(GROUP, ("functions", "gpuunits", "gpustorages"), FOLLOW, INSTANCE),
+    PolicyRule("", ("nodes",), ("get", "list", "watch")),
+    PolicyRule("storage.k8s.io", ("storageclasses",), ("list",)),
+    PolicyRule(GROUP, ("gpuunits",), MANAGE_AND_WATCH_VERBS, STOCK_NAMESPACE),
+    PolicyRule(GROUP, ("stockpools",), MANAGE_VERBS, STOCK_NAMESPACE),
+    PolicyRule(
+        GROUP, ("functions", "gpuunits", "gpustorages"), MANAGE_AND_WATCH_VERBS, INSTANCE_NAMESPACE
+    ),
     # The controller's leader deletes records; the API never does.
-    Rule(GROUP, ("operations",), ("create", "get", "list", "patch"), SYSTEM),
-    Rule(GROUP, ("operations/status",), ("patch",), SYSTEM),
+    PolicyRule(GROUP, ("operations",), ("create", "get", "list", "patch"), SYSTEM_NAMESPACE),
+    PolicyRule(GROUP, ("operations/status",), ("patch",), SYSTEM_NAMESPACE),
 )

@@ -6,9 +6,9 @@ from typing import Any
 
 from apiserver.kube.revision import Revision
 from shared.v1alpha1 import wellknown
-from shared.v1alpha1.framework_endpoint import Framework
+from shared.v1alpha1.framework_endpoint import FrameworkEndpoint
 from shared.v1alpha1.mount import StorageMount
-from shared.v1alpha1.template import Template
+from shared.v1alpha1.template import WorkloadTemplate
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class CreateFunction:
     name: str
     spec_name: str
     image: str
-    template: Template | None = None
+    template: WorkloadTemplate | None = None
     storage_mounts: tuple[StorageMount, ...] = ()
     min_workers: int | None = None
     max_workers: int | None = None
@@ -30,7 +30,7 @@ class CreateFunction:
     ttl_seconds: int | None = None
     max_attempts: int | None = None
     max_queued: int | None = None
-    framework: Framework | None = None
+    framework: FrameworkEndpoint | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +41,15 @@ class ChangeFunction:
     """
 
     name: str
-    given: dict[str, Any]
+    changes: dict[str, Any]
     if_match: tuple[Revision, ...] | None = None
 
 
-class OnDelete(StrEnum):
+class QueuedWorkPolicy(StrEnum):
     """What becomes of the queued work of a function that is deleted."""
 
-    DRAIN = wellknown.DRAIN
-    PURGE = wellknown.PURGE
+    DRAIN = wellknown.ON_DELETE_DRAIN
+    PURGE = wellknown.ON_DELETE_PURGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class DeleteFunction:
     """Delete a function; without `on_delete` only while it has no work."""
 
     name: str
-    on_delete: OnDelete | None = None
+    on_delete: QueuedWorkPolicy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,4 +66,4 @@ class ListFunctions:
 
     phase: str = ""
     limit: int = 100
-    token: str = ""
+    continue_token: str = ""

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 from apiserver.clock import Clock
 
 
-def milliseconds(clock: Clock) -> int:
+def now_milliseconds(clock: Clock) -> int:
     """Now, in milliseconds since 1970."""
     return int(clock.now().timestamp() * 1000)
 
 
-def moment(milliseconds: int) -> str:
+def format_milliseconds(epoch_milliseconds: int) -> str:
     """A moment as RFC 3339 writes it; never is empty."""
-    if not milliseconds:
+    if not epoch_milliseconds:
         return ""
-    found = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    found = datetime.fromtimestamp(epoch_milliseconds / 1000, UTC)
     return found.isoformat(timespec="milliseconds").replace("+00:00", "Z")

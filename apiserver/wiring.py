@@ -7,83 +7,98 @@ from random import Random
 from prometheus_client import CollectorRegistry
 
 from apiserver.clock import Clock
-from apiserver.dashboard.broadcaster import Feed
-from apiserver.dashboard.collector import Lookout
-from apiserver.kube.port import Cluster
+from apiserver.dashboard.broadcaster import DashboardBroadcaster
+from apiserver.dashboard.collector import SnapshotCollector
+from apiserver.kube.port import KubeClient
 from apiserver.kube.resources import FUNCTIONS, GPU_STORAGES, STOCK_POOLS
-from apiserver.operations.create_object import ObjectCreation
-from apiserver.operations.idempotency import Requests
+from apiserver.operations.create_object import ObjectCreator
+from apiserver.operations.idempotency import IdempotentRunner
 from apiserver.operations.metrics import OperationMetrics
-from apiserver.operations.resume import Resumable, Resumption
-from apiserver.operations.retry import Patience
+from apiserver.operations.resume import OperationResumer, ResumableWork
+from apiserver.operations.retry import Retry
 from apiserver.operations.service import JobService
-from apiserver.operations.store import Records
-from apiserver.operations.task_registry import Workshop
+from apiserver.operations.store import OperationStore
+from apiserver.operations.task_registry import KeyedTasks
 from apiserver.specs.catalogue import Catalogue
 from apiserver.specs.service import SpecService
 from apiserver.stock_pools.service import PoolService
-from apiserver.stock_units.create import StockUnits
-from apiserver.stock_units.seed import Seeding
+from apiserver.stock_units.create import StockUnitCreator
+from apiserver.stock_units.seed import StockSeeder
 from apiserver.stock_units.service import StockService
 from apiserver.storages.service import StorageService
-from apiserver.units.create import Creation
+from apiserver.units.create import UnitCreator
 from apiserver.units.service import UnitService
-from apiserver.units.stock_claims import Claims
-from apiserver.units.stock_selection import StockChoice
-from apiserver.units.storage_locks import MountLocks
-from apiserver.units.store import ActiveUnits
+from apiserver.units.stock_claims import StockClaims
+from apiserver.units.stock_selection import StockSelector
+from apiserver.units.storage_locks import StorageLocks
+from apiserver.units.store import UnitStore
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ServiceSettings:
     """What the use cases are told about the world."""
 
-    stock: str
-    instance: str
-    system: str
+    stock_namespace: str
+    instance_namespace: str
+    system_namespace: str
     catalogue: Catalogue
-    create_seconds: float
-    record_seconds: float = 72 * 3600.0
+    create_timeout_seconds: float
+    record_retention_seconds: float = 72 * 3600.0
 
 
-class UseCases:
+class KubeServices:
     """Everything that handlers call, and the work that goes on behind them."""
 
     def __init__(
         self,
-        objects: Cluster,
-        where: Surroundings,
+        objects: KubeClient,
+        settings: ServiceSettings,
         registry: CollectorRegistry,
         clock: Clock,
-        randomness: Random,
+        random: Random,
         make_id: Callable[[], str],
     ) -> None:
-        patience = Patience(clock, randomness)
-        records = Records(objects, where.system, patience, clock, make_id)
-        choice = StockChoice(objects, where.stock, patience, clock, randomness)
-        claims = Claims(objects, where.stock, patience, clock)
-        active = ActiveUnits(objects, where.instance, patience)
-        locks = MountLocks(objects, where.instance, patience)
-        creation = Creation(active, records, choice, locks, claims, clock)
-        seeding = Seeding(StockUnits(objects, where.stock, patience, clock), records, clock)
-        self.workshop = Workshop()
-        metrics, seconds = OperationMetrics(registry), where.create_seconds
-        requests = Requests(records, self.workshop, metrics, clock, seconds)
-        pools = ObjectCreation(objects, STOCK_POOLS, where.stock, records, requests, patience)
-        storages = ObjectCreation(
-            objects, GPU_STORAGES, where.instance, records, requests, patience
+        patience = Retry(clock, random)
+        records = OperationStore(objects, settings.system_namespace, patience, clock, make_id)
+        choice = StockSelector(objects, settings.stock_namespace, patience, clock, random)
+        claims = StockClaims(objects, settings.stock_namespace, patience, clock)
+        active = UnitStore(objects, settings.instance_namespace, patience)
+        locks = StorageLocks(objects, settings.instance_namespace, patience)
+        creation = UnitCreator(active, records, choice, locks, claims, clock)
+        seeding = StockSeeder(
+            StockUnitCreator(objects, settings.stock_namespace, patience, clock), records, clock
         )
-        self.function_creation = ObjectCreation(
-            objects, FUNCTIONS, where.instance, records, requests, patience
+        self.operation_tasks = KeyedTasks()
+        metrics, seconds = OperationMetrics(registry), settings.create_timeout_seconds
+        requests = IdempotentRunner(records, self.operation_tasks, metrics, clock, seconds)
+        pools = ObjectCreator(
+            objects, STOCK_POOLS, settings.stock_namespace, records, requests, patience
         )
-        catalogue = where.catalogue
-        self.units = UnitService(objects, where.instance, creation, locks, requests, clock)
-        self.stock = StockService(objects, where.stock, catalogue, records, seeding, requests)
-        self.pools = PoolService(objects, where.stock, catalogue, pools)
-        self.storages = StorageService(objects, where.instance, storages, make_id)
-        self.specs = SpecService(objects, where.stock, catalogue)
-        self.jobs = JobService(objects, where.system, records)
-        lookout = Lookout(objects, where.stock, where.instance, where.system)
-        self.feed = Feed(lookout, clock)
-        resumable = Resumable(creation, self.stock, pools, storages, self.function_creation)
-        self.resumption = Resumption(objects, where.system, requests, resumable, clock, randomness)
+        storages = ObjectCreator(
+            objects, GPU_STORAGES, settings.instance_namespace, records, requests, patience
+        )
+        self.function_creation = ObjectCreator(
+            objects, FUNCTIONS, settings.instance_namespace, records, requests, patience
+        )
+        catalogue = settings.catalogue
+        self.units = UnitService(
+            objects, settings.instance_namespace, creation, locks, requests, clock
+        )
+        self.stock = StockService(
+            objects, settings.stock_namespace, catalogue, records, seeding, requests
+        )
+        self.pools = PoolService(objects, settings.stock_namespace, catalogue, pools)
+        self.storages = StorageService(objects, settings.instance_namespace, storages, make_id)
+        self.specs = SpecService(objects, settings.stock_namespace, catalogue)
+        self.jobs = JobService(objects, settings.system_namespace, records)
+        lookout = SnapshotCollector(
+            objects,
+            settings.stock_namespace,
+            settings.instance_namespace,
+            settings.system_namespace,
+        )
+        self.dashboard = DashboardBroadcaster(lookout, clock)
+        resumable = ResumableWork(creation, self.stock, pools, storages, self.function_creation)
+        self.resumption = OperationResumer(
+            objects, settings.system_namespace, requests, resumable, clock, random
+        )

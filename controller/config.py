@@ -10,7 +10,7 @@ from shared.config.duration import Duration
 from shared.config.leader_election import LeaderElectionConfig
 from shared.config.metrics_tls import MetricsTLSConfig
 from shared.config.process_settings import Kubeconfig, LogLevel, MetricsAddr, ProbeAddr
-from shared.config.version import version
+from shared.config.version import product_version
 from shared.invocation.queue_names import QueueNames
 
 
@@ -84,7 +84,7 @@ class SidecarConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             "something else restarts them.",
             min_length=1,
         ),
-    ] = f"gpu-runtime/worker:{version()}"
+    ] = f"gpu-runtime/worker:{product_version()}"
     cpu: Annotated[str, Meta(description="CPU that a worker has, besides what its unit has.")] = (
         "100m"
     )

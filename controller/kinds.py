@@ -8,7 +8,7 @@ from shared.k8s.job import Job
 from shared.k8s.network import NetworkPolicy
 from shared.k8s.node import Node
 from shared.k8s.pod import Pod
-from shared.k8s.pvc import VolumeClaim
+from shared.k8s.pvc import PersistentVolumeClaim
 from shared.k8s.service import Service
 from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1 import function, gpustorage, gpuunit, operation, stockpool
@@ -33,8 +33,8 @@ SERVICES: Final = Kind("", "v1", "services", "Service", Service)
 NETWORK_POLICIES: Final = Kind(
     "networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", NetworkPolicy
 )
-VOLUME_CLAIMS: Final = Kind(
-    "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", VolumeClaim
+PERSISTENT_VOLUME_CLAIMS: Final = Kind(
+    "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", PersistentVolumeClaim
 )
 STORAGE_CLASSES: Final = Kind(
     "storage.k8s.io", "v1", "storageclasses", "StorageClass", StorageClass, namespaced=False

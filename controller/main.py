@@ -7,41 +7,46 @@ from collections.abc import Sequence
 from typing import Final
 
 from controller.config import Config
-from controller.runtime.client.connect import connected
-from controller.runtime.client.connection_monitor import NoClusterError
+from controller.runtime.client.connect import open_client
+from controller.runtime.client.connection_monitor import ClusterUnavailableError
 from controller.runtime.clock import SystemClock
-from controller.runtime.errors import AccessError, CannotListenError
+from controller.runtime.errors import CannotListenError, KubeconfigError
 from controller.runtime.leader.rules import ElectionSettingsError, LeadershipLostError
 from controller.runtime.process.manager import StopTimeoutError
-from controller.runtime.process.process import first, new_registry, stop_event
-from controller.wiring import NAME, Assembly
+from controller.runtime.process.process import first_error, install_stop_signals, new_registry
+from controller.wiring import CONTROLLER_NAME, ManagerBuilder
 from shared.config import command_line, loader, logfmt
 from shared.config.exitcode import ExitCode
-from shared.config.gc_tuning import look_seldom
+from shared.config.gc_tuning import tune_gc
 from shared.config.loader import ConfigurationError
-from shared.config.version import version
+from shared.config.version import product_version
 
-PROGRAM: Final = command_line.Program(
+PROGRAM: Final = command_line.ProgramDescription(
     name="controller",
-    purpose="Makes the cluster match the custom resources of GPU Runtime.",
-    config=Config,
-    overridable=("kubeconfig", "probeAddr", "metricsAddr", "logLevel"),
+    description="Makes the cluster match the custom resources of GPU Runtime.",
+    config_type=Config,
+    flag_keys=("kubeconfig", "probeAddr", "metricsAddr", "logLevel"),
 )
 
-EXPECTED: Final = (CannotListenError, LeadershipLostError, NoClusterError, StopTimeoutError)
+EXPECTED_ERRORS: Final = (
+    CannotListenError,
+    LeadershipLostError,
+    ClusterUnavailableError,
+    StopTimeoutError,
+)
 
 log = logging.getLogger(__name__)
 
 
 def main(arguments: Sequence[str]) -> ExitCode:
     """Run the controller until it is told to stop."""
-    given = command_line.parse(PROGRAM, arguments)
+    given = command_line.parse_command_line(PROGRAM, arguments)
     try:
-        config = loader.load(Config, given.config, given.overrides)
-        logfmt.configure(config.log_level, sys.stderr)
-        look_seldom()
+        config = loader.load_config(Config, given.config_path, given.overrides)
+        logfmt.configure_logging(config.log_level, sys.stderr)
+        tune_gc()
         return asyncio.run(run(config))
-    except (ConfigurationError, ElectionSettingsError, AccessError) as error:
+    except (ConfigurationError, ElectionSettingsError, KubeconfigError) as error:
         sys.stderr.write(f"bad configuration:\n{error}\n")
         return ExitCode.BAD_CONFIGURATION
     except Exception:
@@ -52,13 +57,15 @@ def main(arguments: Sequence[str]) -> ExitCode:
 async def run(config: Config) -> ExitCode:
     """Build everything that `config` asks for, and run it until a signal or a failure."""
     clock, registry, code = SystemClock(), new_registry(), ExitCode.CLEAN
-    async with connected(config.kubeconfig, f"{NAME}/{version()}", registry, clock) as client:
-        manager = Assembly(client, registry, clock).manager(config)
-        log.info("starting", extra={"probes": config.probe_addr.url, "version": version()})
+    async with open_client(
+        config.kubeconfig, f"{CONTROLLER_NAME}/{product_version()}", registry, clock
+    ) as client:
+        manager = ManagerBuilder(client, registry, clock).build(config)
+        log.info("starting", extra={"probes": config.probe_addr.url, "version": product_version()})
         try:
-            await manager.run(stop_event())
-        except* EXPECTED as failures:
-            log.error("failed", extra={"error": str(first(failures))})  # noqa: TRY400 - no bug
+            await manager.run(install_stop_signals())
+        except* EXPECTED_ERRORS as failures:
+            log.error("failed", extra={"error": str(first_error(failures))})  # noqa: TRY400 - no bug
             code = ExitCode.FAILURE
     log.info("stopped", extra={"exitCode": int(code)})
     return code

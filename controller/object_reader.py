@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from controller.caches import BY_OPERATION, Caches
-from controller.kinds import GPU_STORAGES, GPU_UNITS, JOBS, OPERATIONS, PODS, VOLUME_CLAIMS
+from controller.kinds import (
+    GPU_STORAGES,
+    GPU_UNITS,
+    JOBS,
+    OPERATIONS,
+    PERSISTENT_VOLUME_CLAIMS,
+    PODS,
+)
 from controller.namespaces import Namespaces
 from controller.runtime.client.client import Client
 from controller.runtime.client.kind import Kind
@@ -13,7 +20,7 @@ from controller.runtime.errors import NotFoundError
 from controller.runtime.key import ObjectKey
 from shared.k8s.job import Job
 from shared.k8s.pod import Pod
-from shared.k8s.pvc import VolumeClaim
+from shared.k8s.pvc import PersistentVolumeClaim
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
@@ -23,7 +30,7 @@ from shared.v1alpha1.wellknown import OPERATION_LABEL
 T = TypeVar("T", bound=Object)
 
 
-class Lookup:
+class ObjectReader:
     """Finds records, units and storages: in the cache, or at the server."""
 
     def __init__(self, caches: Caches, client: Client, namespaces: Namespaces) -> None:
@@ -31,16 +38,16 @@ class Lookup:
         self._client = client
         self._namespaces = namespaces
 
-    def record(self, operation_id: str) -> Operation | None:
-        return self._caches.operations.get(self._record_key(operation_id))
+    def cached_operation(self, operation_id: str) -> Operation | None:
+        return self._caches.operations.get(self._operation_key(operation_id))
 
-    def stock(self, name: str) -> GPUUnit | None:
+    def cached_stock(self, name: str) -> GPUUnit | None:
         return self._caches.units.get(self.stock_key(name))
 
     def stock_key(self, name: str) -> ObjectKey:
         return ObjectKey(self._namespaces.stock, name)
 
-    def units_of(self, operation_id: str) -> list[GPUUnit]:
+    def cached_units_of(self, operation_id: str) -> list[GPUUnit]:
         """The units that the operation made, and the stock that it claims."""
         return [
             unit
@@ -48,44 +55,46 @@ class Lookup:
             for unit in self._caches.units.by_index(namespace, BY_OPERATION, operation_id)
         ]
 
-    async def live_record(self, operation_id: str) -> Operation | None:
-        return await self._live(OPERATIONS, self._record_key(operation_id))
+    async def live_operation(self, operation_id: str) -> Operation | None:
+        return await self._get_live(OPERATIONS, self._operation_key(operation_id))
 
     async def live_stock(self, name: str) -> GPUUnit | None:
-        return await self._live(GPU_UNITS, self.stock_key(name))
+        return await self._get_live(GPU_UNITS, self.stock_key(name))
 
     async def live_unit(self, name: str) -> GPUUnit | None:
         """A user's unit; None where there is none of that name."""
-        return await self._live(GPU_UNITS, ObjectKey(self._namespaces.instance, name))
+        return await self._get_live(GPU_UNITS, ObjectKey(self._namespaces.instance, name))
 
-    async def live_units_of(self, record: Operation) -> list[GPUUnit]:
+    async def live_units_of(self, operation: Operation) -> list[GPUUnit]:
         """The stock that it seeded; or the stock that it claims, and the units that it made."""
-        if record.spec.type == OperationType.SEED_STOCK_UNITS:
-            label = f"{OPERATION_LABEL}={names.label_hash(record.spec.operation_id)}"
+        if operation.spec.type == OperationType.SEED_STOCK_UNITS:
+            label = f"{OPERATION_LABEL}={names.label_hash(operation.spec.operation_id)}"
             query = {"labelSelector": label}
             return (await self._client.list(GPU_UNITS, self._namespaces.stock, query)).items
-        if record.spec.stock is None:
+        if operation.spec.stock is None:
             return []
-        found = [await self.live_stock(record.spec.stock.name)]
-        found += [await self.live_unit(made.name) for made in record.status.objects]
+        found = [await self.live_stock(operation.spec.stock.name)]
+        found += [await self.live_unit(made.name) for made in operation.status.objects]
         return [unit for unit in found if unit is not None]
 
     async def live_storage(self, name: str) -> GPUStorage | None:
         """None where there is none of that name."""
-        return await self._live(GPU_STORAGES, ObjectKey(self._namespaces.instance, name))
+        return await self._get_live(GPU_STORAGES, ObjectKey(self._namespaces.instance, name))
 
-    async def live_prepare_job(self, storage: str) -> Job | None:
+    async def live_prepare_job(self, storage_name: str) -> Job | None:
         """The Job that fills the storage of that name."""
-        key = ObjectKey(self._namespaces.instance, names.prepare_job(storage))
-        return await self._live(JOBS, key)
+        key = ObjectKey(self._namespaces.instance, names.prepare_job_name(storage_name))
+        return await self._get_live(JOBS, key)
 
-    async def live_claim(self, storage: str) -> VolumeClaim | None:
+    async def live_pvc(self, storage_name: str) -> PersistentVolumeClaim | None:
         """The claim of the storage of that name."""
-        return await self._live(VOLUME_CLAIMS, ObjectKey(self._namespaces.instance, storage))
+        return await self._get_live(
+            PERSISTENT_VOLUME_CLAIMS, ObjectKey(self._namespaces.instance, storage_name)
+        )
 
-    async def live_pods(self, labels: str) -> Sequence[Pod]:
+    async def live_pods(self, label_selector: str) -> Sequence[Pod]:
         """Users' pods with these labels; all of them where there are none."""
-        query = {"labelSelector": labels} if labels else {}
+        query = {"labelSelector": label_selector} if label_selector else {}
         return (await self._client.list(PODS, self._namespaces.instance, query)).items
 
     async def live_unit_uid(self, name: str) -> str | None:
@@ -93,10 +102,10 @@ class Lookup:
         unit = await self.live_unit(name)
         return None if unit is None else unit.metadata.uid
 
-    def _record_key(self, operation_id: str) -> ObjectKey:
-        return ObjectKey(self._namespaces.system, names.operation(operation_id))
+    def _operation_key(self, operation_id: str) -> ObjectKey:
+        return ObjectKey(self._namespaces.system, names.operation_name(operation_id))
 
-    async def _live(self, kind: Kind[T], key: ObjectKey) -> T | None:
+    async def _get_live(self, kind: Kind[T], key: ObjectKey) -> T | None:
         if not key.name:
             return None
         try:

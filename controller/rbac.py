@@ -6,13 +6,13 @@ from controller.gpustorage.permissions import RULES as GPU_STORAGE_RULES
 from controller.gpuunit.permissions import RULES as GPU_UNIT_RULES
 from controller.operation.permissions import RULES as OPERATION_RULES
 from controller.stockpool.permissions import RULES as STOCK_POOL_RULES
-from shared.k8s.rbac import Rule
+from shared.k8s.rbac import PolicyRule
 
-SYSTEM: Final = "runtime-system"
+SYSTEM_NAMESPACE: Final = "runtime-system"
 
 RULES: Final = (
-    Rule("coordination.k8s.io", ("leases",), ("create", "get", "patch"), SYSTEM),
-    Rule("events.k8s.io", ("events",), ("create", "patch"), SYSTEM),
+    PolicyRule("coordination.k8s.io", ("leases",), ("create", "get", "patch"), SYSTEM_NAMESPACE),
+    PolicyRule("events.k8s.io", ("events",), ("create", "patch"), SYSTEM_NAMESPACE),
     *GPU_UNIT_RULES,
     *GPU_STORAGE_RULES,
     *STOCK_POOL_RULES,

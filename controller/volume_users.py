@@ -3,38 +3,38 @@
 from collections.abc import Iterable
 from typing import Final
 
-from controller.caches import BY_CLAIM, Caches
+from controller.caches import BY_PVC, Caches
 from controller.runtime.key import ObjectKey
 from shared.k8s.meta import ObjectMeta
 from shared.k8s.pod import Pod
 from shared.v1alpha1 import wellknown
 
-BROWSER: Final = "gpu-storage-accessor"
-FINISHED: Final = ("Succeeded", "Failed")
+ACCESSOR_APP_NAME: Final = "gpu-storage-accessor"
+FINISHED_PHASES: Final = ("Succeeded", "Failed")
 
 
-def pods_using(caches: Caches, claim: ObjectKey) -> list[Pod]:
+def pods_using_pvc(caches: Caches, pvc_key: ObjectKey) -> list[Pod]:
     """The pods that have or want the volume."""
-    found = caches.pods.by_index(claim.namespace, BY_CLAIM, claim.name)
-    return [pod for pod in found if claim.name in used_claims(pod)]
+    found = caches.pods.by_index(pvc_key.namespace, BY_PVC, pvc_key.name)
+    return [pod for pod in found if pvc_key.name in used_pvc_names(pod)]
 
 
-def users_of(caches: Caches, claim: ObjectKey) -> list[ObjectMeta]:
+def pvc_users(caches: Caches, pvc_key: ObjectKey) -> list[ObjectMeta]:
     """Those pods, and who may make one at any moment."""
     makers = [
         found.metadata
         for cache in (caches.deployments, caches.replica_sets)
-        for found in cache.by_index(claim.namespace, BY_CLAIM, claim.name)
+        for found in cache.by_index(pvc_key.namespace, BY_PVC, pvc_key.name)
     ]
-    pods = [pod.metadata for pod in pods_using(caches, claim)]
-    return [*pods, *(maker for maker in makers if not is_browser(maker))]
+    pods = [pod.metadata for pod in pods_using_pvc(caches, pvc_key)]
+    return [*pods, *(maker for maker in makers if not is_accessor(maker))]
 
 
-def used_claims(pod: Pod) -> Iterable[str]:
+def used_pvc_names(pod: Pod) -> Iterable[str]:
     """None of a pod that has finished, or only browses."""
-    is_over = pod.status.phase in FINISHED or is_browser(pod.metadata)
-    return () if is_over else pod.spec.claims
+    is_over = pod.status.phase in FINISHED_PHASES or is_accessor(pod.metadata)
+    return () if is_over else pod.spec.pvc_names
 
 
-def is_browser(meta: ObjectMeta) -> bool:
-    return meta.labels.get(wellknown.APP_NAME_LABEL) == BROWSER
+def is_accessor(metadata: ObjectMeta) -> bool:
+    return metadata.labels.get(wellknown.APP_NAME_LABEL) == ACCESSOR_APP_NAME

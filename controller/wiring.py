@@ -17,108 +17,121 @@ from controller.config import (
 from controller.gpustorage import setup as gpustorage
 from controller.gpustorage.settings import StorageSettings
 from controller.gpuunit import setup as gpuunit
-from controller.gpuunit.metrics import Census
-from controller.gpuunit.settings import QueueTarget, SidecarSettings, UnitSettings
+from controller.gpuunit.metrics import UnitCountCollector
+from controller.gpuunit.settings import QueuePeer, SidecarSettings, UnitSettings
 from controller.namespaces import Namespaces
-from controller.object_reader import Lookup
+from controller.object_reader import ObjectReader
 from controller.operation import setup as operation
-from controller.operation.metrics import Stalls
+from controller.operation.metrics import StalledOperationsCollector
 from controller.operation.reconciler import OperationReconciler
 from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.client import Client
-from controller.runtime.client.connection_monitor import Connection
+from controller.runtime.client.connection_monitor import ConnectionMonitor
 from controller.runtime.clock import Clock
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.leader import factory
 from controller.runtime.leader.elector import LeaderElector
-from controller.runtime.leader.factory import Candidacy
+from controller.runtime.leader.factory import ElectorDependencies
 from controller.runtime.loop.control_loop import ControlLoop
-from controller.runtime.loop.loop_factory import Loops
-from controller.runtime.process.manager import Cache, Manager, Parts
-from controller.runtime.process.probes import Probes
+from controller.runtime.loop.loop_factory import LoopFactory
+from controller.runtime.process.manager import Manager, ManagerComponents, SyncedRunnable
+from controller.runtime.process.probes import ProbeServer
 from controller.stockpool import setup as stockpool
 from controller.stockpool.reconciler import StockPoolReconciler
 from shared.config.address import Address
 from shared.config.loader import ConfigurationError
-from shared.config.metrics_tls import metrics_tls
+from shared.config.metrics_tls import metrics_ssl_context
 from shared.invocation.queue_names import QueueNames
 from shared.k8s import server_version
-from shared.k8s.quantity import ACCEPTED, Quantity
+from shared.k8s.quantity import ACCEPTED_FORMAT, Quantity
 
-NAME = "gpu-runtime-controller"
+CONTROLLER_NAME = "gpu-runtime-controller"
 
 
-class Assembly:
+class ManagerBuilder:
     """What the parts have in common while they are made."""
 
     def __init__(self, client: Client, registry: CollectorRegistry, clock: Clock) -> None:
         self._client = client
         self._registry = registry
         self._clock = clock
-        self._randomness = Random()  # noqa: S311 - spreads retries, keeps no secret
+        self._rng = Random()  # noqa: S311 - spreads retries, keeps no secret
         self._identity = f"{socket.gethostname()}_{uuid.uuid4()}"
-        self._recorder = EventRecorder(client, clock, self._randomness, NAME, self._identity[-128:])
+        self._recorder = EventRecorder(
+            client, clock, self._rng, CONTROLLER_NAME, self._identity[-128:]
+        )
 
-    def manager(self, config: Config) -> Manager:
+    def build(self, config: Config) -> Manager:
         """Everything that `config` asks for, not yet started."""
-        connection = Connection(self._client.rest, self._clock, server_version.refusal)
-        elector = factory.elector(config.leader_election, self._candidacy())
-        where = namespaces(config.namespaces)
+        connection = ConnectionMonitor(
+            self._client.rest, self._clock, server_version.check_server_version
+        )
+        elector = factory.new_elector(config.leader_election, self._elector_dependencies())
+        where = validated_namespaces(config.namespaces)
         metrics = InformerMetrics(self._registry)
-        caches = Caches(self._client, where, metrics, self._clock, self._randomness)
-        needed: list[Cache] = [connection, *caches.informers]
-        tls = metrics_tls(config.metrics_tls, config.probe_addr, config.metrics_addr)
-        probes = Probes(
+        caches = Caches(self._client, where, metrics, self._clock, self._rng)
+        needed: list[SyncedRunnable] = [connection, *caches.informers]
+        tls = metrics_ssl_context(config.metrics_tls, config.probe_addr, config.metrics_addr)
+        probes = ProbeServer(
             self._registry, lambda: [why for each in needed for why in each.not_ready()]
         )
-        parts = Parts(
-            probes=probes.serving(pair(config.probe_addr), pair(config.metrics_addr), tls),
+        parts = ManagerComponents(
+            probes=probes.serve(
+                host_and_port(config.probe_addr), host_and_port(config.metrics_addr), tls
+            ),
             caches=needed,
-            background=[self._recorder],
+            runnables=[self._recorder],
             elector=elector,
-            loops=self._loops(config, caches, where, elector),
+            loops=self._control_loops(config, caches, where, elector),
         )
         is_leader = elector.is_leader if elector else lambda: True
-        self._registry.register(Census(caches.units, where, is_leader))
-        self._registry.register(Stalls(caches.operations, self._clock, is_leader))
+        self._registry.register(UnitCountCollector(caches.units, where, is_leader))
+        self._registry.register(
+            StalledOperationsCollector(caches.operations, self._clock, is_leader)
+        )
         return Manager(parts, self._clock)
 
-    def _candidacy(self) -> Candidacy:
-        return Candidacy(
+    def _elector_dependencies(self) -> ElectorDependencies:
+        return ElectorDependencies(
             self._client,
             self._recorder,
             self._registry,
             self._clock,
-            self._randomness,
+            self._rng,
             self._identity,
         )
 
-    def _loops(
-        self, config: Config, caches: Caches, where: Namespaces, elector: LeaderElector | None
+    def _control_loops(
+        self, config: Config, caches: Caches, namespaces: Namespaces, elector: LeaderElector | None
     ) -> list[ControlLoop]:
         fence = elector.fence if elector else lambda: None
         writer = Writer(self._client, caches.informers, fence)
-        loops = Loops(self._registry, self._clock, self._randomness)
+        loops = LoopFactory(self._registry, self._clock, self._rng)
         recorder, clock = self._recorder, self._clock
-        settings = unit_settings(config, where)
-        units = gpuunit.reconciler(caches, self._client, writer, recorder, settings, clock)
+        settings = unit_settings(config, namespaces)
+        units = gpuunit.create_reconciler(caches, self._client, writer, recorder, settings, clock)
         lent = storage_settings(config.storage, settings)
-        storages = gpustorage.reconciler(caches, self._client, writer, recorder, lent, clock)
+        storages = gpustorage.create_reconciler(caches, self._client, writer, recorder, lent, clock)
         pools = StockPoolReconciler(caches, self._client, writer, recorder, clock)
-        lookup, retention = Lookup(caches, self._client, where), config.operation_retention.seconds
+        lookup, retention = (
+            ObjectReader(caches, self._client, namespaces),
+            config.operation_retention.seconds,
+        )
         records = OperationReconciler(caches, lookup, writer, clock, retention)
         return [
-            gpuunit.control_loop(units, caches, recorder, where, loops, config.units.workers),
-            gpustorage.control_loop(
-                storages, caches, recorder, where, loops, config.storage.workers
+            gpuunit.create_control_loop(
+                units, caches, recorder, namespaces, loops, config.units.workers
             ),
-            stockpool.control_loop(pools, caches, where, loops),
-            operation.control_loop(records, caches, loops),
+            gpustorage.create_control_loop(
+                storages, caches, recorder, namespaces, loops, config.storage.workers
+            ),
+            stockpool.create_control_loop(pools, caches, namespaces, loops),
+            operation.create_control_loop(records, caches, loops),
         ]
 
 
-def namespaces(config: NamespacesConfig) -> Namespaces:
+def validated_namespaces(config: NamespacesConfig) -> Namespaces:
     """The three namespaces, which must be three."""
     given = (config.stock, config.instance, config.system)
     if len(set(given)) < len(given):
@@ -126,7 +139,7 @@ def namespaces(config: NamespacesConfig) -> Namespaces:
     return Namespaces(*given)
 
 
-def unit_settings(config: Config, where: Namespaces) -> UnitSettings:
+def unit_settings(config: Config, namespaces: Namespaces) -> UnitSettings:
     """What all units share; a range that is none is refused here and not by the API server."""
     units = config.units
     for index, text in enumerate(units.private_ranges):
@@ -135,12 +148,12 @@ def unit_settings(config: Config, where: Namespaces) -> UnitSettings:
         except ValueError as error:
             raise ConfigurationError(f"units.privateRanges[{index}]: {error}") from error
     return UnitSettings(
-        where,
+        namespaces,
         units.pause_image,
         units.cluster_domain,
         units.private_ranges,
         sidecar_settings(config.sidecar, config.nats.names),
-        QueueTarget(config.nats.namespace, config.nats.app_name, config.nats.port),
+        QueuePeer(config.nats.namespace, config.nats.app_name, config.nats.port),
     )
 
 
@@ -150,7 +163,9 @@ def sidecar_settings(config: SidecarConfig, queue_names: QueueNames) -> SidecarS
         try:
             Quantity.parse(text)
         except ValueError as error:
-            raise ConfigurationError(f"sidecar.{name}: {text!r} is not {ACCEPTED}") from error
+            raise ConfigurationError(
+                f"sidecar.{name}: {text!r} is not {ACCEPTED_FORMAT}"
+            ) from error
     return SidecarSettings(config.image, config.cpu, config.memory, queue_names)
 
 
@@ -170,5 +185,5 @@ def storage_settings(config: StorageConfig, units: UnitSettings) -> StorageSetti
     )
 
 
-def pair(address: Address) -> tuple[str, int]:
+def host_and_port(address: Address) -> tuple[str, int]:
     return address.host, address.port

@@ -6,10 +6,10 @@ from typing import Any, Final
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.phases import PreparePhase
 
-Object = Mapping[str, Any]
+Manifest = Mapping[str, Any]
 
 # Those that others refer to come first.
-KINDS: Final = {
+PLURALS: Final = {
     "StockPool": "stockpools",
     "GPUStorage": "gpustorages",
     "Function": "functions",
@@ -18,44 +18,44 @@ KINDS: Final = {
 # A lock names the uid of its unit, which is another one after the restore; what was to be filled
 # again then may hold the files of users since; and a claim that passes for bound is taken for lost
 # where its volume does not know it by its uid.
-FORGOTTEN: Final = (
-    wellknown.MOUNTED_BY,
-    wellknown.RECOVER,
+DROPPED_ANNOTATIONS: Final = (
+    wellknown.MOUNTED_BY_ANNOTATION,
+    wellknown.RECOVER_ANNOTATION,
     "kubectl.kubernetes.io/last-applied-configuration",
     "pv.kubernetes.io/bind-completed",
     "pv.kubernetes.io/bound-by-controller",
 )
-ENDED: Final = (PreparePhase.SUCCEEDED, PreparePhase.FAILED)
-UNKNOWN: Final = (
+FINAL_PREPARE_PHASES: Final = (PreparePhase.SUCCEEDED, PreparePhase.FAILED)
+UNFINISHED_PREPARE_MESSAGE: Final = (
     "the filling had not ended when the backup was made, and the volume may hold files of users "
     "since: look at it, and recover only if it is to be filled"
 )
 
 
-def restorable(backup: Iterable[Object]) -> list[dict[str, Any]]:
+def restorable_objects(backup: Iterable[Manifest]) -> list[dict[str, Any]]:
     """What people asked for, without what a server had added to it."""
-    kept = [each for each in backup if each["kind"] in KINDS and not has_owner(each)]
-    ordered = sorted(kept, key=lambda each: list(KINDS).index(each["kind"]))
-    return [bare(each, each["spec"]) for each in ordered]
+    kept = [each for each in backup if each["kind"] in PLURALS and not has_owner(each)]
+    ordered = sorted(kept, key=lambda each: list(PLURALS).index(each["kind"]))
+    return [create_body(each, each["spec"]) for each in ordered]
 
 
-def has_owner(subject: Object) -> bool:
-    return bool(subject["metadata"].get("ownerReferences"))
+def has_owner(manifest: Manifest) -> bool:
+    return bool(manifest["metadata"].get("ownerReferences"))
 
 
-def identity(subject: Object) -> tuple[str, str, str]:
+def object_identity(manifest: Manifest) -> tuple[str, str, str]:
     """What tells it from all others."""
-    meta = subject["metadata"]
-    return subject["kind"], meta["namespace"], meta["name"]
+    meta = manifest["metadata"]
+    return manifest["kind"], meta["namespace"], meta["name"]
 
 
-def bare(subject: Object, spec: Object) -> dict[str, Any]:
+def create_body(manifest: Manifest, spec: Manifest) -> dict[str, Any]:
     """The object as it is created."""
-    meta = subject["metadata"]
-    notes = {k: v for k, v in meta.get("annotations", {}).items() if k not in FORGOTTEN}
+    meta = manifest["metadata"]
+    notes = {k: v for k, v in meta.get("annotations", {}).items() if k not in DROPPED_ANNOTATIONS}
     return {
-        "apiVersion": subject["apiVersion"],
-        "kind": subject["kind"],
+        "apiVersion": manifest["apiVersion"],
+        "kind": manifest["kind"],
         "metadata": {
             "name": meta["name"],
             "namespace": meta["namespace"],
@@ -66,7 +66,7 @@ def bare(subject: Object, spec: Object) -> dict[str, Any]:
     }
 
 
-def claims_of(backup: Iterable[Object]) -> dict[str, Object]:
+def bound_pvcs(backup: Iterable[Manifest]) -> dict[str, Manifest]:
     """The bound claims of storages, by the name of their storage."""
     return {
         each["metadata"]["name"]: each
@@ -79,10 +79,10 @@ def claims_of(backup: Iterable[Object]) -> dict[str, Object]:
     }
 
 
-def owned(claim: Object, storage: Object) -> dict[str, Any]:
+def owned_pvc(pvc: Manifest, storage: Manifest) -> dict[str, Any]:
     """The claim of an old volume for a storage as it is now."""
     kept = ("accessModes", "resources", "storageClassName", "volumeMode", "volumeName")
-    body = bare(claim, {key: claim["spec"][key] for key in kept if key in claim["spec"]})
+    body = create_body(pvc, {key: pvc["spec"][key] for key in kept if key in pvc["spec"]})
     body["metadata"]["ownerReferences"] = [
         {
             "apiVersion": storage["apiVersion"],
@@ -96,43 +96,50 @@ def owned(claim: Object, storage: Object) -> dict[str, Any]:
     return body
 
 
-def reserved(claim: Object) -> dict[str, Any]:
+def claim_ref_patch(pvc: Manifest) -> dict[str, Any]:
     """The patch that keeps a volume for a claim of that name, and for nobody else's."""
-    meta = claim["metadata"]
+    meta = pvc["metadata"]
     named = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"} | {
         key: meta[key] for key in ("name", "namespace")
     }
     return {"spec": {"claimRef": {**named, "uid": None, "resourceVersion": None}}}
 
 
-def is_free_for(volume: Object, claim: Object) -> bool:
+def is_volume_free_for(volume: Manifest, pvc: Manifest) -> bool:
     """Whether nobody else has the volume, or had it last."""
-    reference, meta = volume["spec"].get("claimRef"), claim["metadata"]
+    reference, meta = volume["spec"].get("claimRef"), pvc["metadata"]
     if reference is None:
         return True
     return (reference["namespace"], reference["name"]) == (meta["namespace"], meta["name"])
 
 
-def status_of(backup: Iterable[Object], storage: Object) -> dict[str, Any]:
+def restored_status(backup: Iterable[Manifest], storage: Manifest) -> dict[str, Any]:
     """What is to be known of a storage with its old volume: that there is one, and its filling."""
     status = {"claimName": storage["metadata"]["name"]}
-    if "prepare" not in storage["spec"] or has_ended(filling_of(storage)):
+    if "prepare" not in storage["spec"] or is_prepare_final(prepare_status(storage)):
         return status
-    before = filling_of(next(each for each in backup if identity(each) == identity(storage)))
-    return {**status, "prepare": before if has_ended(before) else given_up(before)}
+    before = prepare_status(
+        next(each for each in backup if object_identity(each) == object_identity(storage))
+    )
+    return {**status, "prepare": before if is_prepare_final(before) else abandoned_prepare(before)}
 
 
-def filling_of(storage: Object) -> Object:
+def prepare_status(storage: Manifest) -> Manifest:
     """How far along its filling is; empty where nobody has said."""
-    prepare: Object = storage.get("status", {}).get("prepare", {})
+    prepare: Manifest = storage.get("status", {}).get("prepare", {})
     return prepare
 
 
-def has_ended(prepare: Object) -> bool:
-    return prepare.get("phase") in ENDED
+def is_prepare_final(prepare: Manifest) -> bool:
+    return prepare.get("phase") in FINAL_PREPARE_PHASES
 
 
-def given_up(prepare: Object) -> dict[str, Any]:
+def abandoned_prepare(prepare: Manifest) -> dict[str, Any]:
     """A filling that may have gone on after the backup: it is never begun again by itself."""
     recovery = {"recoveryPhase": PreparePhase.FAILED.value} if prepare.get("recoveredBy") else {}
-    return {**prepare, "phase": PreparePhase.FAILED.value, "message": UNKNOWN, **recovery}
+    return {
+        **prepare,
+        "phase": PreparePhase.FAILED.value,
+        "message": UNFINISHED_PREPARE_MESSAGE,
+        **recovery,
+    }

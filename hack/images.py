@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from shared.config.version import version
+from shared.config.version import product_version
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILDERS = ("docker", "podman", "buildah")
@@ -18,9 +18,9 @@ class NoBuilderError(Exception):
     """There is nothing to build images with."""
 
 
-def builder(works: Callable[[str], bool]) -> str:
+def choose_builder(is_usable: Callable[[str], bool]) -> str:
     """The first builder that works; NoBuilderError with what to install where none does."""
-    found = next(filter(works, BUILDERS), None)
+    found = next(filter(is_usable, BUILDERS), None)
     if found is None:
         raise NoBuilderError(
             f"no image can be built: none of {', '.join(BUILDERS)} works here. Install one of them "
@@ -29,27 +29,28 @@ def builder(works: Callable[[str], bool]) -> str:
     return found
 
 
-def commands(program: str, names: Sequence[str], release: str) -> list[list[str]]:
+def build_commands(program: str, names: Sequence[str], release: str) -> list[list[str]]:
     """One build for each image; run in the project's folder."""
     # Only docker keeps health checks unless it is told to.
     form = [] if program == "docker" else ["--format", "docker"]
     build = [program, "build", *form]
     return [
-        [*build, "--file", f"Dockerfile.{name}", "--tag", tag(name, release), "."] for name in names
+        [*build, "--file", f"Dockerfile.{name}", "--tag", image_tag(name, release), "."]
+        for name in names
     ]
 
 
-def tag(name: str, release: str) -> str:
+def image_tag(name: str, release: str) -> str:
     """What an image is called in the manifests."""
     return f"{REPOSITORY}/{name}:{release}"
 
 
-def names() -> list[str]:
+def image_names() -> list[str]:
     """The images that there are Dockerfiles for."""
     return sorted(path.suffix[1:] for path in ROOT.glob("Dockerfile.*"))
 
 
-def works(program: str) -> bool:
+def is_builder_usable(program: str) -> bool:
     """Whether the builder is installed and answers."""
     if shutil.which(program) is None:
         return False
@@ -65,12 +66,12 @@ def last_commit_time() -> str:
 
 def main() -> int:
     try:
-        program = builder(works)
+        program = choose_builder(is_builder_usable)
     except NoBuilderError as error:
         print(error, file=sys.stderr)
         return 1
     environment = {**os.environ, "SOURCE_DATE_EPOCH": last_commit_time()}
-    for command in commands(program, names(), version()):
+    for command in build_commands(program, image_names(), product_version()):
         print(" ".join(command), flush=True)
         built = subprocess.run(command, cwd=ROOT, env=environment, check=False)
         if built.returncode != 0:

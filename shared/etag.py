@@ -3,6 +3,6 @@
 from shared.k8s.meta import ObjectMeta
 
 
-def etag(metadata: ObjectMeta) -> str:
+def make_etag(metadata: ObjectMeta) -> str:
     """The tag of an object; a change of its status does not change it."""
     return f'"{metadata.uid}.{metadata.generation}"'

@@ -6,120 +6,123 @@ from contextlib import contextmanager
 from typing import Final, Protocol
 
 from apiserver.clock import Clock
-from apiserver.dashboard.frame import Beat, Edition, beat, seen, unseen
-from apiserver.dashboard.snapshot import Sighting
-from apiserver.dashboard.view import overview
+from apiserver.dashboard.frame import DashboardFrame, Heartbeat, heartbeat, new_frame, stale_frame
+from apiserver.dashboard.snapshot import ClusterSnapshot
+from apiserver.dashboard.view import dashboard_view
 from apiserver.errors import ServiceUnavailableError
 from apiserver.kube import errors as kube_errors
 
-LOOK_INTERVAL: Final = 1.0
-LONGEST_PAUSE: Final = 10.0
-BEAT_INTERVAL: Final = 5.0
-MOST_VIEWERS: Final = 50
+MIN_REFRESH_SECONDS: Final = 1.0
+MAX_REFRESH_SECONDS: Final = 10.0
+HEARTBEAT_SECONDS: Final = 5.0
+MAX_VIEWERS: Final = 50
 # A look costs the API server what it must write: larger clusters are looked at less often.
-OBJECTS_A_SECOND: Final = 1000
-RETRY_SECONDS: Final = 10
+OBJECTS_PER_SECOND: Final = 1000
+RETRY_AFTER_SECONDS: Final = 10
 
 
-class Looking(Protocol):
+class SnapshotSource(Protocol):
     """Somebody who can look at the cluster."""
 
-    async def look(self) -> Sighting: ...
+    async def collect(self) -> ClusterSnapshot: ...
 
 
-class Feed:
+class DashboardBroadcaster:
     """Keeps one edition for all viewers of this process; without viewers it does nothing."""
 
-    def __init__(self, lookout: Looking, clock: Clock, most: int = MOST_VIEWERS) -> None:
-        self._lookout = lookout
+    def __init__(
+        self, source: SnapshotSource, clock: Clock, max_viewers: int = MAX_VIEWERS
+    ) -> None:
+        self._source = source
         self._clock = clock
-        self._most = most
+        self._max_viewers = max_viewers
         self._viewers = 0
-        self._wanted = asyncio.Event()
-        self._edition = Edition()
-        self._number = 0
-        self._told = asyncio.Event()
+        self._has_viewers = asyncio.Event()
+        self._frame = DashboardFrame()
+        self._sequence = 0
+        self._updated = asyncio.Event()
 
     async def run(self) -> None:
         """Look and give signs of life for ever, while there are viewers."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._keep_looking(), name="look")
-            group.create_task(self._keep_beating(), name="beat")
+            group.create_task(self._refresh_loop(), name="look")
+            group.create_task(self._heartbeat_loop(), name="beat")
 
     @contextmanager
-    def seat(self) -> Iterator["Seat"]:
+    def subscribe(self) -> Iterator["Subscriber"]:
         """A place for one viewer; ServiceUnavailableError when all are taken.
 
         The first viewer waits for a look: what is left from the last one is of any age.
         """
-        if self._viewers >= self._most:
+        if self._viewers >= self._max_viewers:
             raise ServiceUnavailableError(
-                f"{self._most} viewers look at this replica already; close a page, or try later",
-                retry_after=RETRY_SECONDS,
+                f"{self._max_viewers} viewers look at this replica already; "
+                "close a page, or try later",
+                retry_after=RETRY_AFTER_SECONDS,
             )
-        known = self._number if self._viewers == 0 else self._number - 1
+        known = self._sequence if self._viewers == 0 else self._sequence - 1
         self._viewers += 1
-        self._wanted.set()
+        self._has_viewers.set()
         try:
-            yield Seat(self, known)
+            yield Subscriber(self, known)
         finally:
             self._viewers -= 1
             if self._viewers == 0:
-                self._wanted.clear()
+                self._has_viewers.clear()
 
-    async def after(self, number: int) -> int:
+    async def wait_after(self, sequence: int) -> int:
         """The number of the newest thing to tell, once it is not `number` any more."""
-        while self._number == number:
-            await self._told.wait()
-        return self._number
+        while self._sequence == sequence:
+            await self._updated.wait()
+        return self._sequence
 
-    def news(self) -> tuple[Edition, Beat]:
+    def latest(self) -> tuple[DashboardFrame, Heartbeat]:
         """The edition, and how old it is by now."""
-        return self._edition, beat(self._edition, self._clock.now(), self._clock.monotonic())
+        return self._frame, heartbeat(self._frame, self._clock.now(), self._clock.monotonic())
 
-    async def look(self) -> int:
+    async def refresh(self) -> int:
         """Look once, and tell what came of it; how many objects were read for that."""
-        sighting = Sighting()
+        sighting = ClusterSnapshot()
         try:
-            sighting = await self._lookout.look()
-        except kube_errors.ClusterError as error:
-            self._edition = unseen(self._edition, error)
+            sighting = await self._source.collect()
+        except kube_errors.KubeError as error:
+            self._frame = stale_frame(self._frame, error)
         else:
-            self._edition = seen(overview(sighting), self._clock.monotonic())
-        self._tell()
-        return sighting.size
+            self._frame = new_frame(dashboard_view(sighting), self._clock.monotonic())
+        self._notify()
+        return sighting.object_count
 
-    async def _keep_looking(self) -> None:
+    async def _refresh_loop(self) -> None:
         while True:
-            await self._wanted.wait()
-            await self._clock.sleep(pause(await self.look()))
+            await self._has_viewers.wait()
+            await self._clock.sleep(refresh_seconds(await self.refresh()))
 
-    async def _keep_beating(self) -> None:
+    async def _heartbeat_loop(self) -> None:
         """A look may hang; viewers must not take that for a broken connection."""
         while True:
-            await self._wanted.wait()
-            await self._clock.sleep(BEAT_INTERVAL)
-            self._tell()
+            await self._has_viewers.wait()
+            await self._clock.sleep(HEARTBEAT_SECONDS)
+            self._notify()
 
-    def _tell(self) -> None:
-        self._number += 1
-        told, self._told = self._told, asyncio.Event()
+    def _notify(self) -> None:
+        self._sequence += 1
+        told, self._updated = self._updated, asyncio.Event()
         told.set()
 
 
-class Seat:
+class Subscriber:
     """One viewer, who is told the newest and misses what is older: nothing waits for the slow."""
 
-    def __init__(self, feed: Feed, known: int) -> None:
-        self._feed = feed
-        self._known = known
+    def __init__(self, broadcaster: DashboardBroadcaster, sequence: int) -> None:
+        self._broadcaster = broadcaster
+        self._sequence = sequence
 
-    async def news(self) -> tuple[Edition, Beat]:
+    async def receive(self) -> tuple[DashboardFrame, Heartbeat]:
         """What there is to tell, as soon as there is anything new."""
-        self._known = await self._feed.after(self._known)
-        return self._feed.news()
+        self._sequence = await self._broadcaster.wait_after(self._sequence)
+        return self._broadcaster.latest()
 
 
-def pause(size: int) -> float:
+def refresh_seconds(object_count: int) -> float:
     """How long to rest after a look at so many objects."""
-    return min(max(LOOK_INTERVAL, size / OBJECTS_A_SECOND), LONGEST_PAUSE)
+    return min(max(MIN_REFRESH_SECONDS, object_count / OBJECTS_PER_SECOND), MAX_REFRESH_SECONDS)

@@ -6,24 +6,24 @@ from datetime import datetime
 
 import msgspec
 
-from apiserver.dashboard.view import Overview
+from apiserver.dashboard.view import DashboardView
 from apiserver.kube import errors as kube_errors
 
 
 @dataclass(frozen=True, slots=True)
-class Edition:
+class DashboardFrame:
     """The page in JSON, when it was seen (monotonic seconds), and why it is not seen now.
 
     `mark` tells pages apart by what they say, so that it means the same on every replica.
     """
 
     body: bytes = b""
-    mark: str = ""
-    seen_at: float | None = None
-    trouble: str = ""
+    digest: str = ""
+    collected_at: float | None = None
+    error: str = ""
 
 
-class Beat(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A sign of life, with what a page cannot know by itself."""
 
     now: str
@@ -31,19 +31,19 @@ class Beat(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     trouble: str = ""
 
 
-def seen(view: Overview, now: float) -> Edition:
+def new_frame(view: DashboardView, now: float) -> DashboardFrame:
     """A fresh look."""
     body = msgspec.json.encode(view)
-    return Edition(body, hashlib.sha256(body).hexdigest()[:16], now)
+    return DashboardFrame(body, hashlib.sha256(body).hexdigest()[:16], now)
 
 
-def unseen(edition: Edition, error: kube_errors.ClusterError) -> Edition:
+def stale_frame(frame: DashboardFrame, error: kube_errors.KubeError) -> DashboardFrame:
     """A look that failed: the page stays, and grows old."""
-    return replace(edition, trouble=str(error))
+    return replace(frame, error=str(error))
 
 
-def beat(edition: Edition, now: datetime, monotonic: float) -> Beat:
+def heartbeat(frame: DashboardFrame, now: datetime, monotonic: float) -> Heartbeat:
     """What to say of an edition at this moment."""
-    age = None if edition.seen_at is None else round(monotonic - edition.seen_at, 1)
+    age = None if frame.collected_at is None else round(monotonic - frame.collected_at, 1)
     written = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return Beat(now=written, age_seconds=age, trouble=edition.trouble)
+    return Heartbeat(now=written, age_seconds=age, trouble=frame.error)

@@ -5,7 +5,13 @@ from typing import Final
 
 import msgspec
 
-from apiserver.dashboard.top_rows import Row, Shortlist, by_name, explained, shortlist
+from apiserver.dashboard.top_rows import (
+    DashboardRow,
+    TopRows,
+    ready_reason_and_message,
+    sorted_by_name,
+    top_rows,
+)
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.phases import FunctionPhase
 
@@ -17,7 +23,7 @@ _RANKS: Final = {
 _OTHER_RANK: Final = 1
 
 
-class FunctionRow(Row, frozen=True, kw_only=True):
+class FunctionRow(DashboardRow, frozen=True, kw_only=True):
     """One function: its workers and its queue."""
 
     name: str
@@ -39,7 +45,7 @@ class FunctionsView(msgspec.Struct, frozen=True, kw_only=True):
     workers: int
     queued: int
     running: int
-    listed: Shortlist[FunctionRow]
+    listed: TopRows[FunctionRow]
 
 
 def functions_view(functions: Sequence[Function]) -> FunctionsView:
@@ -50,8 +56,8 @@ def functions_view(functions: Sequence[Function]) -> FunctionsView:
         workers=sum(status.ready_workers for status in statuses),
         queued=sum(status.queued for status in statuses),
         running=sum(status.running for status in statuses),
-        listed=shortlist(
-            by_name(functions),
+        listed=top_rows(
+            sorted_by_name(functions),
             lambda each: _RANKS.get(function_state(each), _OTHER_RANK),
             function_row,
         ),
@@ -61,7 +67,7 @@ def functions_view(functions: Sequence[Function]) -> FunctionsView:
 def function_row(function: Function) -> FunctionRow:
     """What there is to know of one function."""
     status = function.status
-    reason, message = explained(status.conditions)
+    reason, message = ready_reason_and_message(status.conditions)
     return FunctionRow(
         name=function.metadata.name,
         state=function_state(function),

@@ -6,50 +6,55 @@ from typing import Final
 import msgspec
 from aiohttp import hdrs, web
 
-from apiserver.dashboard.assets import INDEX, POLICY
-from apiserver.dashboard.broadcaster import Seat
+from apiserver.dashboard.assets import UI_CSP, UI_INDEX_FILE
+from apiserver.dashboard.broadcaster import Subscriber
 from apiserver.http import keys
-from apiserver.http.access_log import RECORDING
-from apiserver.http.asset import file
+from apiserver.http.access_log import ACCESS_LOG_TIMER
+from apiserver.http.asset import asset_response
 from apiserver.http.deadline import DEADLINE
-from apiserver.http.sse import LAST_EVENT_ID, MEDIA_TYPE, event, retry
+from apiserver.http.sse import (
+    EVENT_STREAM_MEDIA_TYPE,
+    LAST_EVENT_ID_HEADER,
+    encode_event,
+    encode_retry,
+)
 
-RETRY_MILLISECONDS: Final = 2000
+RECONNECT_MILLISECONDS: Final = 2000
 # A viewer whose connection takes nothing for this long comes back when it can.
-WRITE_SECONDS: Final = 10.0
+WRITE_TIMEOUT_SECONDS: Final = 10.0
 
-_STREAM: Final = {
-    hdrs.CONTENT_TYPE: MEDIA_TYPE,
+_STREAM_HEADERS: Final = {
+    hdrs.CONTENT_TYPE: EVENT_STREAM_MEDIA_TYPE,
     hdrs.CACHE_CONTROL: "no-store",
     "X-Accel-Buffering": "no",  # a proxy that gathers events shows them late
     "X-Content-Type-Options": "nosniff",
 }
 
 
-async def page(request: web.Request) -> web.Response:
+async def get_page(request: web.Request) -> web.Response:
     """Serve the page."""
-    response = file(request, request.app[keys.UI_ASSETS], INDEX)
-    response.headers["Content-Security-Policy"] = POLICY
+    response = asset_response(request, request.app[keys.UI_ASSETS], UI_INDEX_FILE)
+    response.headers["Content-Security-Policy"] = UI_CSP
     response.headers["Referrer-Policy"] = "no-referrer"
     return response
 
 
-async def static(request: web.Request) -> web.Response:
+async def get_asset(request: web.Request) -> web.Response:
     """Serve a file of the page."""
-    return file(request, request.app[keys.UI_ASSETS], request.match_info["name"])
+    return asset_response(request, request.app[keys.UI_ASSETS], request.match_info["name"])
 
 
-async def events(request: web.Request) -> web.StreamResponse:
+async def stream_events(request: web.Request) -> web.StreamResponse:
     """Tell what is to be seen until the viewer goes, is too slow, or the process stops."""
-    with keys.service(request, keys.FEED).seat() as seat:
-        response = web.StreamResponse(headers=_STREAM)
+    with keys.required_service(request, keys.DASHBOARD).subscribe() as seat:
+        response = web.StreamResponse(headers=_STREAM_HEADERS)
         response.force_close()  # no request follows on this connection: a stop waits for none
-        request[DEADLINE].lift()
+        request[DEADLINE].disable()
         await response.prepare(request)
-        request[RECORDING].answered(response.status)
-        known = request.headers.get(LAST_EVENT_ID, "")
+        request[ACCESS_LOG_TIMER].log_answered(response.status)
+        known = request.headers.get(LAST_EVENT_ID_HEADER, "")
         try:
-            await request.app[keys.WAITS].until_stop(_tell(response, seat, known))
+            await request.app[keys.LONG_POLLS].run_until_stop(_send_updates(response, seat, known))
         except TimeoutError:
             if request.transport is not None:
                 request.transport.abort()
@@ -58,14 +63,16 @@ async def events(request: web.Request) -> web.StreamResponse:
     return response
 
 
-async def _tell(response: web.StreamResponse, seat: Seat, known: str) -> None:
+async def _send_updates(
+    response: web.StreamResponse, subscriber: Subscriber, last_digest: str
+) -> None:
     """Send the page where it is not the one that the viewer has, and always a sign of life."""
-    await response.write(retry(RETRY_MILLISECONDS))
+    await response.write(encode_retry(RECONNECT_MILLISECONDS))
     while True:
-        edition, beat = await seat.news()
-        sent = event("beat", msgspec.json.encode(beat))
-        if edition.body and edition.mark != known:
-            known = edition.mark
-            sent = event("view", edition.body, edition.mark) + sent
-        async with asyncio.timeout(WRITE_SECONDS):
+        edition, beat = await subscriber.receive()
+        sent = encode_event("beat", msgspec.json.encode(beat))
+        if edition.body and edition.digest != last_digest:
+            last_digest = edition.digest
+            sent = encode_event("view", edition.body, edition.digest) + sent
+        async with asyncio.timeout(WRITE_TIMEOUT_SECONDS):
             await response.write(sent)

@@ -6,9 +6,9 @@ from typing import Final
 
 import msgspec
 
-from apiserver.dashboard.snapshot import SightedUnit
-from apiserver.dashboard.top_rows import Row, Shortlist, by_name, shortlist
-from apiserver.health.cluster_state import gpu_allocatable, gpu_capacity, gpu_product, is_ready
+from apiserver.dashboard.snapshot import DashboardUnit
+from apiserver.dashboard.top_rows import DashboardRow, TopRows, sorted_by_name, top_rows
+from apiserver.health.cluster_state import gpu_allocatable, gpu_capacity, gpu_product, is_node_ready
 from shared.k8s.node import Node
 
 READY: Final = "Ready"
@@ -16,7 +16,7 @@ NOT_READY: Final = "NotReady"
 CORDONED: Final = "Cordoned"
 
 
-class NodeRow(Row, frozen=True, kw_only=True):
+class NodeRow(DashboardRow, frozen=True, kw_only=True):
     """The GPUs of one node by who has them; nobody can have those that are `out` of service."""
 
     name: str
@@ -37,11 +37,11 @@ class NodesView(msgspec.Struct, frozen=True, kw_only=True):
     stock: int
     free: int
     out: int
-    listed: Shortlist[NodeRow]
+    listed: TopRows[NodeRow]
 
 
 def nodes_view(
-    nodes: Sequence[Node], stock: Iterable[SightedUnit], units: Iterable[SightedUnit]
+    nodes: Sequence[Node], stock: Iterable[DashboardUnit], units: Iterable[DashboardUnit]
 ) -> NodesView:
     """Nodes that cannot be used first."""
     held, used = gpus_by_node(stock), gpus_by_node(units)
@@ -50,19 +50,19 @@ def nodes_view(
         return node_row(node, held[node.metadata.name], used[node.metadata.name])
 
     rows = tuple(map(row, nodes))
-    with_gpus = by_name(filter(gpu_capacity, nodes))
+    with_gpus = sorted_by_name(filter(gpu_capacity, nodes))
     return NodesView(
         nodes=len(nodes),
-        ready=sum(map(is_ready, nodes)),
+        ready=sum(map(is_node_ready, nodes)),
         active=sum(each.active for each in rows),
         stock=sum(each.stock for each in rows),
         free=sum(each.free for each in rows),
         out=sum(each.out for each in rows),
-        listed=shortlist(with_gpus, lambda node: node_state(node) == READY, row),
+        listed=top_rows(with_gpus, lambda node: node_state(node) == READY, row),
     )
 
 
-def gpus_by_node(units: Iterable[SightedUnit]) -> Counter[str]:
+def gpus_by_node(units: Iterable[DashboardUnit]) -> Counter[str]:
     """How many GPUs units hold on each node."""
     held: Counter[str] = Counter()
     for unit in units:
@@ -91,6 +91,6 @@ def node_row(node: Node, stock: int, active: int) -> NodeRow:
 
 def node_state(node: Node) -> str:
     """Whether pods run there, and whether more may come."""
-    if not is_ready(node):
+    if not is_node_ready(node):
         return NOT_READY
     return CORDONED if node.spec.unschedulable else READY

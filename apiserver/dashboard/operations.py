@@ -5,13 +5,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from apiserver.dashboard.top_rows import Row, Shortlist, bounded, newest_first, shortlist
+from apiserver.dashboard.top_rows import (
+    DashboardRow,
+    TopRows,
+    newest_first,
+    top_rows,
+    truncate_message,
+)
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.phases import OperationPhase
-from shared.v1alpha1.requested import requested
+from shared.v1alpha1.requested import requested_count
 
 
-class OperationRow(Row, frozen=True, kw_only=True):
+class OperationRow(DashboardRow, frozen=True, kw_only=True):
     """One operation and how far along it is."""
 
     operation_id: str = msgspec.field(name="operationID")
@@ -27,14 +33,14 @@ class OperationsView(msgspec.Struct, frozen=True, kw_only=True):
     """How many operations there are in each state, and those that have not succeeded."""
 
     states: dict[str, int]
-    listed: Shortlist[OperationRow]
+    listed: TopRows[OperationRow]
 
 
 def operations_view(operations: Sequence[Operation], succeeded: int) -> OperationsView:
     """Those under way first, then those that failed."""
     states = Counter(operation.status.phase for operation in operations)
     states[OperationPhase.SUCCEEDED.value] += succeeded
-    listed = shortlist(newest_first(operations), has_failed, operation_row)
+    listed = top_rows(newest_first(operations), has_failed, operation_row)
     return OperationsView(states=dict(sorted((+states).items())), listed=listed)
 
 
@@ -45,8 +51,8 @@ def operation_row(operation: Operation) -> OperationRow:
         type=operation.spec.type,
         state=operation.status.phase,
         created=operation.status.created,
-        requested=requested(operation),
-        message=bounded(operation.status.message),
+        requested=requested_count(operation),
+        message=truncate_message(operation.status.message),
         created_at=operation.metadata.creation_timestamp,
     )
 

@@ -14,14 +14,14 @@ from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.stockpool import StockPool
 
 
-class SightedSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class DashboardUnitSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What a unit takes."""
 
     spec_name: str = ""
     gpu: int = 0
 
 
-class SightedStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class DashboardUnitStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """How a unit is, and where."""
 
     phase: str = ""
@@ -29,31 +29,31 @@ class SightedStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     conditions: tuple[Condition, ...] = ()
 
 
-class SightedUnit(msgspec.Struct, frozen=True, kw_only=True):
+class DashboardUnit(msgspec.Struct, frozen=True, kw_only=True):
     """A unit; of thousands the rest would take twice as long to decode."""
 
     metadata: ObjectMeta
-    spec: SightedSpec = SightedSpec()
-    status: SightedStatus = SightedStatus()
+    spec: DashboardUnitSpec = DashboardUnitSpec()
+    status: DashboardUnitStatus = DashboardUnitStatus()
 
 
-SIGHTED_UNITS: Final = Resource(gpuunit.KIND, gpuunit.PLURAL, SightedUnit)
+DASHBOARD_UNITS: Final = Resource(gpuunit.KIND, gpuunit.PLURAL, DashboardUnit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class ClusterSnapshot:
     """Everything that the page is made of; `succeeded` operations are only counted."""
 
     nodes: tuple[Node, ...] = ()
-    stock: tuple[SightedUnit, ...] = ()
-    units: tuple[SightedUnit, ...] = ()
+    stock: tuple[DashboardUnit, ...] = ()
+    units: tuple[DashboardUnit, ...] = ()
     pools: tuple[StockPool, ...] = ()
     operations: tuple[Operation, ...] = ()
-    succeeded: int = 0
+    succeeded_operations: int = 0
     functions: tuple[Function, ...] = ()
 
     @property
-    def size(self) -> int:
+    def object_count(self) -> int:
         """How many objects were read."""
         parts = (self.nodes, self.stock, self.units, self.pools, self.operations, self.functions)
         return sum(map(len, parts))

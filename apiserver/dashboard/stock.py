@@ -4,19 +4,25 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from apiserver.dashboard.snapshot import SightedUnit
-from apiserver.dashboard.top_rows import Row, Shortlist, by_name, explained, shortlist
-from apiserver.dashboard.units import state_of
+from apiserver.dashboard.snapshot import DashboardUnit
+from apiserver.dashboard.top_rows import (
+    DashboardRow,
+    TopRows,
+    ready_reason_and_message,
+    sorted_by_name,
+    top_rows,
+)
+from apiserver.dashboard.units import unit_state
 from apiserver.units.stock_selection import is_claimed
 from shared.v1alpha1.phases import PoolPhase
 from shared.v1alpha1.stockpool import StockPool
 
 CLAIMED: Final = "Claimed"
 
-_CALM: Final = frozenset({PoolPhase.READY.value, PoolPhase.SCALED_TO_ZERO.value})
+_HEALTHY_PHASES: Final = frozenset({PoolPhase.READY.value, PoolPhase.SCALED_TO_ZERO.value})
 
 
-class SpecRow(Row, frozen=True, kw_only=True):
+class SpecRow(DashboardRow, frozen=True, kw_only=True):
     """The stock of one spec by state; `gpu` is of one unit."""
 
     spec_name: str
@@ -24,7 +30,7 @@ class SpecRow(Row, frozen=True, kw_only=True):
     states: dict[str, int]
 
 
-class PoolRow(Row, frozen=True, kw_only=True):
+class PoolRow(DashboardRow, frozen=True, kw_only=True):
     """One pool, and how far it is from what is wanted of it."""
 
     name: str
@@ -37,11 +43,13 @@ class PoolRow(Row, frozen=True, kw_only=True):
     message: str = ""
 
 
-def spec_rows(stock: Iterable[SightedUnit], pools: Iterable[StockPool]) -> tuple[SpecRow, ...]:
+def spec_rows(
+    stock_units: Iterable[DashboardUnit], pools: Iterable[StockPool]
+) -> tuple[SpecRow, ...]:
     """Every spec that has stock or should have, by name."""
     sizes = {pool.spec.spec_name: pool.spec.gpu for pool in pools}
     states: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for unit in stock:
+    for unit in stock_units:
         states[unit.spec.spec_name][stock_state(unit)] += 1
         sizes.setdefault(unit.spec.spec_name, unit.spec.gpu)
     return tuple(
@@ -50,19 +58,21 @@ def spec_rows(stock: Iterable[SightedUnit], pools: Iterable[StockPool]) -> tuple
     )
 
 
-def stock_state(unit: SightedUnit) -> str:
+def stock_state(unit: DashboardUnit) -> str:
     """The state of a unit, unless somebody is about to take it."""
-    return CLAIMED if is_claimed(unit) else state_of(unit)
+    return CLAIMED if is_claimed(unit) else unit_state(unit)
 
 
-def pool_rows(pools: Iterable[StockPool]) -> Shortlist[PoolRow]:
+def pool_rows(pools: Iterable[StockPool]) -> TopRows[PoolRow]:
     """Pools that lack something first."""
-    return shortlist(by_name(pools), lambda pool: pool_state(pool) in _CALM, pool_row)
+    return top_rows(
+        sorted_by_name(pools), lambda pool: pool_state(pool) in _HEALTHY_PHASES, pool_row
+    )
 
 
 def pool_row(pool: StockPool) -> PoolRow:
     """What there is to know of one pool."""
-    reason, message = explained(pool.status.conditions)
+    reason, message = ready_reason_and_message(pool.status.conditions)
     return PoolRow(
         name=pool.metadata.name,
         spec_name=pool.spec.spec_name,

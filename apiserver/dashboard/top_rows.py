@@ -5,39 +5,39 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from apiserver.kube.resources import Object
+from apiserver.kube.resources import KubeObject
 from shared.k8s.meta import Condition
 from shared.v1alpha1.reasons import ConditionType
 
-LONGEST: Final = 200
-LONGEST_MESSAGE: Final = 240
+MAX_ROWS: Final = 200
+MAX_MESSAGE_LENGTH: Final = 240
 
 
-T = TypeVar("T", bound=Object)
+T = TypeVar("T", bound=KubeObject)
 R = TypeVar("R")
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class DashboardRow(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One line of the page; what is empty is left out."""
 
 
-class Shortlist(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
+class TopRows(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     """Lines, and how many there are besides."""
 
     rows: tuple[R, ...] = ()
     more: int = 0
 
 
-def shortlist(
+def top_rows(
     objects: Iterable[T],
     rank: Callable[[T], int],
-    row: Callable[[T], R],
-    longest: int = LONGEST,
-) -> Shortlist[R]:
+    to_row: Callable[[T], R],
+    limit: int = MAX_ROWS,
+) -> TopRows[R]:
     """Those of the lowest rank first, else in the order given; only they become rows."""
     ranked = sorted(objects, key=rank)
-    rows = tuple(map(row, ranked[:longest]))
-    return Shortlist(rows=rows, more=len(ranked) - len(rows))
+    rows = tuple(map(to_row, ranked[:limit]))
+    return TopRows(rows=rows, more=len(ranked) - len(rows))
 
 
 def newest_first(objects: Iterable[T]) -> list[T]:
@@ -47,19 +47,19 @@ def newest_first(objects: Iterable[T]) -> list[T]:
     ]
 
 
-def by_name(objects: Iterable[T]) -> list[T]:
+def sorted_by_name(objects: Iterable[T]) -> list[T]:
     """For what is looked for rather than noticed."""
     return sorted(objects, key=lambda each: each.metadata.name)
 
 
-def explained(conditions: Iterable[Condition]) -> tuple[str, str]:
+def ready_reason_and_message(conditions: Iterable[Condition]) -> tuple[str, str]:
     """The reason and the message of readiness, both empty where nobody has said anything."""
     ready = next((each for each in conditions if each.type == ConditionType.READY), None)
-    return (ready.reason, bounded(ready.message)) if ready else ("", "")
+    return (ready.reason, truncate_message(ready.message)) if ready else ("", "")
 
 
-def bounded(message: str) -> str:
+def truncate_message(message: str) -> str:
     """As much of a message as fits a line or two."""
-    if len(message) <= LONGEST_MESSAGE:
+    if len(message) <= MAX_MESSAGE_LENGTH:
         return message
-    return f"{message[: LONGEST_MESSAGE - 1]}…"
+    return f"{message[: MAX_MESSAGE_LENGTH - 1]}…"

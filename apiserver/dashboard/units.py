@@ -6,8 +6,14 @@ from typing import Final
 
 import msgspec
 
-from apiserver.dashboard.snapshot import SightedUnit
-from apiserver.dashboard.top_rows import Row, Shortlist, explained, newest_first, shortlist
+from apiserver.dashboard.snapshot import DashboardUnit
+from apiserver.dashboard.top_rows import (
+    DashboardRow,
+    TopRows,
+    newest_first,
+    ready_reason_and_message,
+    top_rows,
+)
 from shared.v1alpha1.phases import UnitPhase
 
 DELETING: Final = "Deleting"
@@ -16,7 +22,7 @@ _RANKS: Final = {UnitPhase.FAILED.value: 0, UnitPhase.READY.value: 2}
 _OTHER_RANK: Final = 1
 
 
-class UnitRow(Row, frozen=True, kw_only=True):
+class UnitRow(DashboardRow, frozen=True, kw_only=True):
     """One unit."""
 
     name: str
@@ -33,24 +39,24 @@ class UnitsView(msgspec.Struct, frozen=True, kw_only=True):
     """How many units there are in each state, and the ones to look at."""
 
     states: dict[str, int]
-    listed: Shortlist[UnitRow]
+    listed: TopRows[UnitRow]
 
 
-def units_view(units: Sequence[SightedUnit]) -> UnitsView:
+def units_view(units: Sequence[DashboardUnit]) -> UnitsView:
     """Failed units first, ready ones last."""
-    states = Counter(map(state_of, units))
-    listed = shortlist(
-        newest_first(units), lambda unit: _RANKS.get(state_of(unit), _OTHER_RANK), unit_row
+    states = Counter(map(unit_state, units))
+    listed = top_rows(
+        newest_first(units), lambda unit: _RANKS.get(unit_state(unit), _OTHER_RANK), unit_row
     )
     return UnitsView(states=dict(sorted(states.items())), listed=listed)
 
 
-def unit_row(unit: SightedUnit) -> UnitRow:
+def unit_row(unit: DashboardUnit) -> UnitRow:
     """What there is to know of one unit."""
-    reason, message = explained(unit.status.conditions)
+    reason, message = ready_reason_and_message(unit.status.conditions)
     return UnitRow(
         name=unit.metadata.name,
-        state=state_of(unit),
+        state=unit_state(unit),
         spec_name=unit.spec.spec_name,
         gpu=unit.spec.gpu,
         reason=reason,
@@ -60,7 +66,7 @@ def unit_row(unit: SightedUnit) -> UnitRow:
     )
 
 
-def state_of(unit: SightedUnit) -> str:
+def unit_state(unit: DashboardUnit) -> str:
     """The phase; a unit that nobody has seen yet is on its way, and one on its way out says so."""
     if unit.metadata.deletion_timestamp is not None:
         return DELETING

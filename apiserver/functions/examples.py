@@ -4,7 +4,7 @@ from typing import Final
 
 from apiserver.errors import ConflictError
 from apiserver.functions.schemas import FunctionViewSchema
-from apiserver.http.openapi import failed
+from apiserver.http.openapi import error_doc
 from apiserver.operations import examples
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import wellknown
@@ -18,7 +18,7 @@ _MODEL: Final = Function(
         namespace="runtime-instance",
         uid="9e0c6a1e-52d4-4c0b-9a77-0d3b5f0f7a14",
         generation=1,
-        annotations={wellknown.OPERATION_ID: "echo-1"},
+        annotations={wellknown.OPERATION_ID_ANNOTATION: "echo-1"},
         creation_timestamp="2026-11-16T04:39:00Z",
     ),
     spec=FunctionSpec(
@@ -38,8 +38,10 @@ _MODEL: Final = Function(
 )
 FUNCTION: Final = {"data": FunctionViewSchema().dump(_MODEL)}
 FUNCTIONS: Final = {"data": [FUNCTION["data"]], "meta": {}}
-JOB: Final = examples.answered(examples.accepted("echo-1", OperationType.CREATE_FUNCTION))
-HAS_WORK: Final = failed(
+JOB: Final = examples.job_response(
+    examples.pending_operation("echo-1", OperationType.CREATE_FUNCTION)
+)
+FUNCTION_BUSY: Final = error_doc(
     ConflictError(
         "the function 'echo' has 3 queued or running invocations; "
         "give drain=true to finish them, or purge=true to cancel them"

@@ -15,130 +15,136 @@ from apiserver.functions.schemas import (
 )
 from apiserver.http import failure_examples, keys, paths
 from apiserver.http import responses as http_responses
-from apiserver.http.body import read_body
-from apiserver.http.etag import if_match
-from apiserver.http.openapi import Answer, Body, documented
-from apiserver.http.path_parameters import named, path_name
-from apiserver.http.query import read_query, require_known
+from apiserver.http.body import read_json_body
+from apiserver.http.etag import parse_if_match
+from apiserver.http.openapi import JsonBodyDoc, ResponseDoc, documented
+from apiserver.http.path_parameters import name_parameter, path_name
+from apiserver.http.query import read_query, require_no_query
 from apiserver.invocations.invocation_queries import DeleteFunctionQuerySchema
 from apiserver.operations import responses as operations_responses
 from apiserver.operations.schemas import JobAnswerSchema
 from apiserver.schemas.queries import FunctionsQuerySchema
 from apiserver.schemas.response import PageMetaSchema
-from shared.etag import etag
+from shared.etag import make_etag
 from shared.v1alpha1.function import Function
 
 _TAG: Final = "functions"
-_NAME: Final = named("function", "echo")
-_VIEW: Final = FunctionViewSchema()
-_CREATE: Final = CreateFunctionSchema()
-_CHANGE: Final = ChangeFunctionSchema()
-_LIST: Final = FunctionsQuerySchema()
-_DELETE: Final = DeleteFunctionQuerySchema()
+_NAME_PARAMETER: Final = name_parameter("function", "echo")
+_VIEW_SCHEMA: Final = FunctionViewSchema()
+_CREATE_SCHEMA: Final = CreateFunctionSchema()
+_CHANGE_SCHEMA: Final = ChangeFunctionSchema()
+_LIST_QUERY: Final = FunctionsQuerySchema()
+_DELETE_QUERY: Final = DeleteFunctionQuerySchema()
 
 
 @documented(
     _TAG,
     "Make a function, whose workers follow its queue",
-    Answer(201, "Made.", FunctionAnswerSchema, examples.FUNCTION, (hdrs.LOCATION,)),
-    Answer(
+    ResponseDoc(201, "Made.", FunctionAnswerSchema, examples.FUNCTION, (hdrs.LOCATION,)),
+    ResponseDoc(
         200,
         "The operation was done before; `deleted` where its function is gone since.",
         FunctionAnswerSchema,
         examples.FUNCTION,
         (hdrs.LOCATION,),
     ),
-    Answer(202, "Not finished yet: see the job.", JobAnswerSchema, examples.JOB, (hdrs.LOCATION,)),
-    *failure_examples.BODY,
+    ResponseDoc(
+        202, "Not finished yet: see the job.", JobAnswerSchema, examples.JOB, (hdrs.LOCATION,)
+    ),
+    *failure_examples.BODY_FAILURES,
     failure_examples.OPERATION_CONFLICT,
     failure_examples.ALREADY_EXISTS,
     failure_examples.CONFLICT,
-    *failure_examples.CLUSTER,
-    body=Body(_CREATE, examples.CREATE),
+    *failure_examples.CLUSTER_FAILURES,
+    body=JsonBodyDoc(_CREATE_SCHEMA, examples.CREATE),
 )
-async def create(request: web.Request) -> web.Response:
+async def create_function(request: web.Request) -> web.Response:
     """Make a function."""
-    service = keys.service(request, keys.FUNCTIONS)
-    command = await read_body(request, _CREATE)
-    accepted = await request.app[keys.DETACHED].finish(service.create(command))
-    return operations_responses.made(accepted, _VIEW, paths.function(command.name))
+    service = keys.required_service(request, keys.FUNCTIONS)
+    command = await read_json_body(request, _CREATE_SCHEMA)
+    accepted = await request.app[keys.BACKGROUND_TASKS].finish(service.create(command))
+    return operations_responses.created(accepted, _VIEW_SCHEMA, paths.function_path(command.name))
 
 
 @documented(
     _TAG,
     "List functions",
-    Answer(200, "A part of the list.", FunctionListAnswerSchema, examples.FUNCTIONS),
+    ResponseDoc(200, "A part of the list.", FunctionListAnswerSchema, examples.FUNCTIONS),
     failure_examples.BAD_QUERY,
     failure_examples.CONTINUE_EXPIRED,
-    *failure_examples.CLUSTER,
-    query=_LIST,
+    *failure_examples.CLUSTER_FAILURES,
+    query=_LIST_QUERY,
 )
-async def index(request: web.Request) -> web.Response:
+async def list_functions(request: web.Request) -> web.Response:
     """Show a part of the functions."""
-    service = keys.service(request, keys.FUNCTIONS)
-    page = await service.list(read_query(request, _LIST))
-    return http_responses.page(_VIEW.dump(page.items, many=True), PageMetaSchema().dump(page))
+    service = keys.required_service(request, keys.FUNCTIONS)
+    page = await service.list(read_query(request, _LIST_QUERY))
+    return http_responses.page(
+        _VIEW_SCHEMA.dump(page.items, many=True), PageMetaSchema().dump(page)
+    )
 
 
 @documented(
     _TAG,
     "Show one function",
-    Answer(200, "The function.", FunctionAnswerSchema, examples.FUNCTION, (hdrs.ETAG,)),
+    ResponseDoc(200, "The function.", FunctionAnswerSchema, examples.FUNCTION, (hdrs.ETAG,)),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
-    *failure_examples.CLUSTER,
-    path=_NAME,
+    *failure_examples.CLUSTER_FAILURES,
+    path=_NAME_PARAMETER,
 )
-async def show(request: web.Request) -> web.Response:
+async def get_function(request: web.Request) -> web.Response:
     """Show a function."""
-    service, name = keys.service(request, keys.FUNCTIONS), path_name(request)
-    require_known(request)
-    return _function(await service.get(name))
+    service, name = keys.required_service(request, keys.FUNCTIONS), path_name(request)
+    require_no_query(request)
+    return _function_response(await service.get(name))
 
 
 @documented(
     _TAG,
     "Change a function",
-    Answer(
+    ResponseDoc(
         200, "The function as it is now.", FunctionAnswerSchema, examples.FUNCTION, (hdrs.ETAG,)
     ),
-    *failure_examples.BODY,
+    *failure_examples.BODY_FAILURES,
     failure_examples.NOT_FOUND,
     failure_examples.CONFLICT,
     failure_examples.PRECONDITION_FAILED,
-    *failure_examples.CLUSTER,
-    path=_NAME,
-    body=Body(_CHANGE, examples.CHANGE),
+    *failure_examples.CLUSTER_FAILURES,
+    path=_NAME_PARAMETER,
+    body=JsonBodyDoc(_CHANGE_SCHEMA, examples.CHANGE),
     conditional=True,
 )
-async def change(request: web.Request) -> web.Response:
+async def change_function(request: web.Request) -> web.Response:
     """Change what the request names of a function."""
-    service, name = keys.service(request, keys.FUNCTIONS), path_name(request)
-    given = await read_body(request, _CHANGE)
-    command = replace(given, name=name, if_match=if_match(request))
-    return _function(await request.app[keys.DETACHED].finish(service.change(command)))
+    service, name = keys.required_service(request, keys.FUNCTIONS), path_name(request)
+    given = await read_json_body(request, _CHANGE_SCHEMA)
+    command = replace(given, name=name, if_match=parse_if_match(request))
+    return _function_response(
+        await request.app[keys.BACKGROUND_TASKS].finish(service.change(command))
+    )
 
 
 @documented(
     _TAG,
     "Delete a function; its queued work is finished (drain) or cancelled (purge) first",
-    Answer(204, "It is gone."),
-    Answer(202, "Its work is being settled.", FunctionAnswerSchema, examples.FUNCTION),
+    ResponseDoc(204, "It is gone."),
+    ResponseDoc(202, "Its work is being settled.", FunctionAnswerSchema, examples.FUNCTION),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
-    examples.HAS_WORK,
-    *failure_examples.CLUSTER,
-    path=_NAME,
-    query=_DELETE,
+    examples.FUNCTION_BUSY,
+    *failure_examples.CLUSTER_FAILURES,
+    path=_NAME_PARAMETER,
+    query=_DELETE_QUERY,
 )
-async def delete(request: web.Request) -> web.Response:
+async def delete_function(request: web.Request) -> web.Response:
     """Delete a function."""
-    service, name = keys.service(request, keys.FUNCTIONS), path_name(request)
-    command = replace(read_query(request, _DELETE), name=name)
-    left = await request.app[keys.DETACHED].finish(service.delete(command))
-    return http_responses.nothing() if left is None else _function(left, 202)
+    service, name = keys.required_service(request, keys.FUNCTIONS), path_name(request)
+    command = replace(read_query(request, _DELETE_QUERY), name=name)
+    left = await request.app[keys.BACKGROUND_TASKS].finish(service.delete(command))
+    return http_responses.no_content() if left is None else _function_response(left, 202)
 
 
-def _function(function: Function, status: int = 200) -> web.Response:
-    headers = {hdrs.ETAG: etag(function.metadata)}
-    return http_responses.success(_VIEW.dump(function), status=status, headers=headers)
+def _function_response(function: Function, status: int = 200) -> web.Response:
+    headers = {hdrs.ETAG: make_etag(function.metadata)}
+    return http_responses.success(_VIEW_SCHEMA.dump(function), status=status, headers=headers)

@@ -24,7 +24,7 @@ def changed_spec(function: Function, command: ChangeFunction) -> FunctionSpec:
     """The spec as it will be; None brings back the default."""
     defaults = {field.name: field.default for field in msgspec.structs.fields(FunctionSpec)}
     given = {
-        name: defaults[name] if value is None else value for name, value in command.given.items()
+        name: defaults[name] if value is None else value for name, value in command.changes.items()
     }
     return msgspec.structs.replace(function.spec, **given)
 
@@ -33,4 +33,4 @@ def change_patch(function: Function, spec: FunctionSpec) -> dict[str, Any]:
     """A merge patch for the function as it was read."""
     meta = function.metadata
     condition = {"uid": meta.uid, "resourceVersion": meta.resource_version}
-    return {"metadata": condition, "spec": merge_patch.between(function.spec, spec)}
+    return {"metadata": condition, "spec": merge_patch.create_merge_patch(function.spec, spec)}

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from apiserver.kube.port import Page
-from apiserver.operations.result import Accepted, DeletedObject
+from apiserver.operations.result import DeletedObject, OperationResult
 from apiserver.serverless_commands import (
     ChangeFunction,
     CreateFunction,
@@ -14,12 +14,12 @@ from shared.v1alpha1.function import Function
 from shared.v1alpha1.operation import Operation
 
 
-class Functions(Protocol):
+class FunctionServicePort(Protocol):
     """User code that answers invocations."""
 
     async def create(
         self, command: CreateFunction
-    ) -> Accepted[Function | DeletedObject | Operation]:
+    ) -> OperationResult[Function | DeletedObject | Operation]:
         """Make a function; OperationConflictError, AlreadyExistsError, InvalidRequestError."""
         ...
 

@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator
 
-from apiserver.details import request_details
+from apiserver.details import problem_details
 from apiserver.errors import InvalidRequestError
 from shared.v1alpha1.function import FunctionSpec
-from shared.v1alpha1.gpuunit import GPUUnitSpec, Serverless
+from shared.v1alpha1.gpuunit import GPUUnitSpec, ServerlessSpec
 from shared.v1alpha1.validation.problem import Problem
 from shared.v1alpha1.validation.serverless import serverless_problems
 
 
-def require_valid(name: str, spec: FunctionSpec, retention_seconds: float) -> None:
+def require_valid_function(name: str, spec: FunctionSpec, retention_seconds: float) -> None:
     """Refuse what could not be kept; `retention_seconds` is how long a record is."""
     problems = [*function_problems(spec, retention_seconds), *worker_problems(name, spec)]
     if problems:
-        details = request_details(problems)
+        details = problem_details(problems)
         raise InvalidRequestError("the function would be invalid", details=details)
 
 
@@ -39,7 +39,7 @@ def worker_problems(name: str, spec: FunctionSpec) -> Iterator[Problem]:
         image=spec.image,
         template=spec.template,
         storage_mounts=spec.storage_mounts,
-        serverless=Serverless(request_id=name, framework=spec.framework),
+        serverless=ServerlessSpec(function_name=name, framework=spec.framework),
     )
     for problem in serverless_problems(unit):
         path = problem.path.replace("spec.serverless.", "spec.")

@@ -5,26 +5,32 @@ from typing import Any, ClassVar, Final
 
 from marshmallow import Schema, fields, validate
 
-from apiserver.schemas.fields import Part, Whole
-from apiserver.schemas.images import Image
-from apiserver.schemas.mounts import StorageMounts, StorageMountSchema
+from apiserver.schemas.fields import StrictInteger, StrictNested
+from apiserver.schemas.images import ImageField
+from apiserver.schemas.mounts import StorageMountSchema, StorageMountsField
 from apiserver.schemas.names import OperationID, SpecName
 from apiserver.schemas.request import C, RequestSchema
-from apiserver.schemas.resources import MOST
+from apiserver.schemas.resources import MAX_INT32
 from apiserver.schemas.response import ObjectViewSchema, PageMetaSchema
-from apiserver.schemas.serverless import FrameworkSchema, RequestID
+from apiserver.schemas.serverless import FrameworkSchema, FunctionName
 from apiserver.schemas.template import TemplateSchema
-from apiserver.schemas.view_fields import Annotation, Deleted, Observed, ReadyCondition, Time
+from apiserver.schemas.view_fields import (
+    AnnotationValue,
+    DeletedFlag,
+    ObservedGeneration,
+    ReadyConditionField,
+    Timestamp,
+)
 from apiserver.serverless_commands import ChangeFunction, CreateFunction
 from shared.v1alpha1 import wellknown
 
-MOST_WORKERS: Final = 1000
-LONGEST_RUN: Final = 3570
+MAX_WORKERS: Final = 1000
+MAX_TIMEOUT_SECONDS: Final = 3570
 
 
-def _between(least: int, most: int, description: str, **options: Any) -> Whole:
-    return Whole(
-        validate=validate.Range(least, most, error="must be from {min} to {max}"),
+def _bounded_integer(minimum: int, maximum: int, description: str, **options: Any) -> StrictInteger:
+    return StrictInteger(
+        validate=validate.Range(minimum, maximum, error="must be from {min} to {max}"),
         metadata={"description": description},
         **options,
     )
@@ -33,40 +39,50 @@ def _between(least: int, most: int, description: str, **options: Any) -> Whole:
 class _FunctionSchema(RequestSchema[C]):
     """`may_clear`: whether null brings back the default."""
 
-    may_clear: ClassVar[bool] = False
+    is_nullable: ClassVar[bool] = False
 
-    template = Part(TemplateSchema)
-    storage_mounts = StorageMounts()
-    min_workers = _between(0, MOST_WORKERS, "Workers that are kept without need; default 0.")
-    max_workers = _between(1, MOST_WORKERS, "Workers that there are at most; default 1.")
-    concurrency = _between(1, 1000, "Invocations that a worker runs at once; default 1.")
-    target_backlog = _between(
-        1, MOST, "Queued and running a slot before another worker starts; default 1."
+    template = StrictNested(TemplateSchema)
+    storage_mounts = StorageMountsField()
+    min_workers = _bounded_integer(0, MAX_WORKERS, "Workers that are kept without need; default 0.")
+    max_workers = _bounded_integer(1, MAX_WORKERS, "Workers that there are at most; default 1.")
+    concurrency = _bounded_integer(1, 1000, "Invocations that a worker runs at once; default 1.")
+    target_backlog = _bounded_integer(
+        1, MAX_INT32, "Queued and running a slot before another worker starts; default 1."
     )
-    idle_timeout_seconds = _between(0, MOST, "How long a worker stays without need; default 300.")
-    timeout_seconds = _between(1, LONGEST_RUN, "How long one run may take; default 300.")
-    ttl_seconds = _between(
-        1, MOST, "From accepted to final at most, below the retention of records; default 3600."
+    idle_timeout_seconds = _bounded_integer(
+        0, MAX_INT32, "How long a worker stays without need; default 300."
     )
-    max_attempts = _between(1, MOST, "How often an invocation is tried at most; default 3.")
-    max_queued = _between(1, MOST, "How many invocations may be queued; default 10000.")
-    framework = Part(FrameworkSchema)
+    timeout_seconds = _bounded_integer(
+        1, MAX_TIMEOUT_SECONDS, "How long one run may take; default 300."
+    )
+    ttl_seconds = _bounded_integer(
+        1,
+        MAX_INT32,
+        "From accepted to final at most, below the retention of records; default 3600.",
+    )
+    max_attempts = _bounded_integer(
+        1, MAX_INT32, "How often an invocation is tried at most; default 3."
+    )
+    max_queued = _bounded_integer(
+        1, MAX_INT32, "How many invocations may be queued; default 10000."
+    )
+    framework = StrictNested(FrameworkSchema)
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         for name, field in self.fields.items():
-            field.allow_none = self.may_clear and name != "image"
+            field.allow_none = self.is_nullable and name != "image"
 
 
 class CreateFunctionSchema(_FunctionSchema[CreateFunction]):
     """Make a function, whose workers follow its queue."""
 
     operation_id = OperationID(required=True)
-    name = RequestID(required=True)
+    name = FunctionName(required=True)
     spec_name = SpecName(required=True)
-    image = Image(required=True)
+    image = ImageField(required=True)
 
-    def make(self, data: dict[str, Any]) -> CreateFunction:
+    def build(self, data: dict[str, Any]) -> CreateFunction:
         """The command."""
         return CreateFunction(**data)
 
@@ -74,15 +90,15 @@ class CreateFunctionSchema(_FunctionSchema[CreateFunction]):
 class ChangeFunctionSchema(_FunctionSchema[ChangeFunction]):
     """What is left out stays; an object replaces the stored one as a whole; null is the default."""
 
-    may_clear = True
-    refusals: ClassVar[Mapping[str, str]] = {
+    is_nullable = True
+    unsupported_fields: ClassVar[Mapping[str, str]] = {
         "name": "cannot be changed: make another function",
         "specName": "cannot be changed: make another function",
     }
 
-    image = Image()
+    image = ImageField()
 
-    def make(self, data: dict[str, Any]) -> ChangeFunction:
+    def build(self, data: dict[str, Any]) -> ChangeFunction:
         """The command, which lacks the name of the function."""
         return ChangeFunction("", data)
 
@@ -116,14 +132,14 @@ class FunctionViewSchema(ObjectViewSchema):
     )
     running = fields.Integer(attribute="status.running")
     worker_counter = fields.Integer(attribute="status.worker_counter")
-    last_activity_time = Time("status.last_activity_time")
-    observed_generation = Observed()
-    reason = ReadyCondition("reason")
-    message = ReadyCondition("message")
-    operation_id = Annotation(wellknown.OPERATION_ID, data_key="operationID")
-    created_at = Time("metadata.creation_timestamp")
-    deleting_since = Time("metadata.deletion_timestamp")
-    deleted = Deleted()
+    last_activity_time = Timestamp("status.last_activity_time")
+    observed_generation = ObservedGeneration()
+    reason = ReadyConditionField("reason")
+    message = ReadyConditionField("message")
+    operation_id = AnnotationValue(wellknown.OPERATION_ID_ANNOTATION, data_key="operationID")
+    created_at = Timestamp("metadata.creation_timestamp")
+    deleting_since = Timestamp("metadata.deletion_timestamp")
+    deleted = DeletedFlag()
 
 
 class FunctionAnswerSchema(Schema):

@@ -4,14 +4,14 @@ from typing import Final
 
 from aiohttp import web
 
-from apiserver.errors import Detail, InternalError, InvalidRequestError
+from apiserver.errors import ErrorDetail, InternalError, InvalidRequestError
 from apiserver.health.schemas import HealthAnswerSchema, HealthSchema
 from apiserver.http import keys, responses
-from apiserver.http.openapi import Answer, documented, failed
-from apiserver.http.query import require_known
+from apiserver.http.openapi import ResponseDoc, documented, error_doc
+from apiserver.http.query import require_no_query
 
-_VIEW: Final = HealthSchema()
-_EXAMPLE: Final = {
+_HEALTH_SCHEMA: Final = HealthSchema()
+_HEALTH_EXAMPLE: Final = {
     "data": {
         "startedAt": "2026-11-16T04:40:20Z",
         "uptimeSeconds": 3600,
@@ -31,19 +31,24 @@ _EXAMPLE: Final = {
 }
 _UNKNOWN_PARAMETER: Final = InvalidRequestError(
     "the query has unknown parameters",
-    details=(Detail("query.verbose", "there is no such parameter"),),
+    details=(ErrorDetail("query.verbose", "there is no such parameter"),),
 )
 
 
 @documented(
     "health",
     "What is connected, and what the cluster holds",
-    Answer(200, "Answered from memory, also while Kubernetes hangs.", HealthAnswerSchema, _EXAMPLE),
-    failed(_UNKNOWN_PARAMETER),
-    failed(InternalError()),
+    ResponseDoc(
+        200,
+        "Answered from memory, also while Kubernetes hangs.",
+        HealthAnswerSchema,
+        _HEALTH_EXAMPLE,
+    ),
+    error_doc(_UNKNOWN_PARAMETER),
+    error_doc(InternalError()),
 )
-async def health(request: web.Request) -> web.Response:
+async def get_health(request: web.Request) -> web.Response:
     """Answer with the health of this process and of what it depends on."""
-    require_known(request)
+    require_no_query(request)
     report = request.app[keys.HEALTH].report()
-    return responses.success(_VIEW.dump(report))
+    return responses.success(_HEALTH_SCHEMA.dump(report))

@@ -7,26 +7,26 @@ from typing import Final, Protocol
 from apiserver.clock import Clock
 from apiserver.health.cluster_state import (
     ClusterState,
-    answered,
-    count_is_due,
-    counted,
+    count_failed,
+    count_succeeded,
     inventory_of,
-    lost,
-    not_counted,
-    require_supported,
+    is_count_due,
+    probe_failed,
+    probe_succeeded,
+    require_supported_version,
 )
 from apiserver.health.unit_counts import UnitCounts
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.port import Gateway
+from apiserver.kube.port import ClusterReader
 
 # Together below the 5 s in which health must tell of an outage.
-PROBE_INTERVAL: Final = 2.0
-PROBE_TIMEOUT: Final = 2.0
+PROBE_INTERVAL_SECONDS: Final = 2.0
+PROBE_TIMEOUT_SECONDS: Final = 2.0
 
 log = logging.getLogger(__name__)
 
 
-class Counts(Protocol):
+class UnitCountSource(Protocol):
     """Somebody who can count units."""
 
     async def count(self) -> UnitCounts: ...
@@ -35,7 +35,7 @@ class Counts(Protocol):
 class ClusterMonitor:
     """Keeps `state` fresh, so that nobody who reads it waits for Kubernetes."""
 
-    def __init__(self, gateway: Gateway, counter: Counts, clock: Clock) -> None:
+    def __init__(self, gateway: ClusterReader, counter: UnitCountSource, clock: Clock) -> None:
         self._gateway = gateway
         self._counter = counter
         self._clock = clock
@@ -48,33 +48,33 @@ class ClusterMonitor:
             while True:
                 await self.probe()
                 idle = counting is None or counting.done()
-                if idle and count_is_due(self.state, self._clock.monotonic()):
+                if idle and is_count_due(self.state, self._clock.monotonic()):
                     counting = group.create_task(self.count(), name="count")
-                await self._clock.sleep(PROBE_INTERVAL)
+                await self._clock.sleep(PROBE_INTERVAL_SECONDS)
 
     async def probe(self) -> None:
         """Ask the server once whether it is there."""
         try:
-            version = await self._gateway.version(within=PROBE_TIMEOUT)
-            require_supported(version, self._gateway.server)
-        except kube_errors.ClusterError as error:
-            self._become(lost(self.state, error, self._clock.monotonic()))
+            version = await self._gateway.server_version(timeout_seconds=PROBE_TIMEOUT_SECONDS)
+            require_supported_version(version, self._gateway.server)
+        except kube_errors.KubeError as error:
+            self._set_state(probe_failed(self.state, error, self._clock.monotonic()))
         else:
-            self._become(answered(self.state, version, self._clock.monotonic()))
+            self._set_state(probe_succeeded(self.state, version, self._clock.monotonic()))
 
     async def count(self) -> None:
         """List the nodes and the units once."""
         try:
-            inventory = inventory_of(await self._gateway.nodes())
+            inventory = inventory_of(await self._gateway.list_nodes())
             units = await self._counter.count()
-        except kube_errors.ClusterError as error:
-            self._become(not_counted(self.state, error, self._clock.monotonic()))
+        except kube_errors.KubeError as error:
+            self._set_state(count_failed(self.state, error, self._clock.monotonic()))
         else:
-            self._become(counted(self.state, inventory, units, self._clock.monotonic()))
+            self._set_state(count_succeeded(self.state, inventory, units, self._clock.monotonic()))
 
-    def _become(self, state: ClusterState) -> None:
+    def _set_state(self, state: ClusterState) -> None:
         was, self.state = self.state, state
-        if state.connected and not was.connected:
+        if state.is_connected and not was.is_connected:
             log.info("cluster_connected", extra={"server": self._gateway.server})
-        if was.connected and not state.connected:
+        if was.is_connected and not state.is_connected:
             log.warning("cluster_lost", extra={"kubeError": state.error})

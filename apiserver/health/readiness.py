@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from apiserver.health.cluster_state import OFF, ClusterState, first_count_is_awaited
+from apiserver.health.cluster_state import KUBERNETES_OFF, ClusterState, is_first_count_pending
 
 
 class Readiness:
@@ -14,24 +14,24 @@ class Readiness:
 
     def __init__(self, cluster: Callable[[], ClusterState]) -> None:
         self._cluster = cluster
-        self._draining = False
+        self._is_draining = False
 
     def drain(self) -> None:
         """Say from now on that this process is stopping."""
-        self._draining = True
+        self._is_draining = True
 
-    def reasons(self) -> tuple[str, ...]:
+    def not_ready_reasons(self) -> tuple[str, ...]:
         """Why not to send requests here; none when ready."""
-        return reasons(self._cluster(), draining=self._draining)
+        return not_ready_reasons(self._cluster(), is_draining=self._is_draining)
 
 
-def reasons(cluster: ClusterState, *, draining: bool) -> tuple[str, ...]:
+def not_ready_reasons(cluster: ClusterState, *, is_draining: bool) -> tuple[str, ...]:
     """Every reason, as a sentence each."""
-    stopping = ("the process is stopping",) if draining else ()
-    if cluster == OFF:
+    stopping = ("the process is stopping",) if is_draining else ()
+    if cluster == KUBERNETES_OFF:
         return stopping
-    if not cluster.connected:
+    if not cluster.is_connected:
         return (*stopping, f"Kubernetes is not connected: {cluster.error}")
-    if first_count_is_awaited(cluster):
+    if is_first_count_pending(cluster):
         return (*stopping, "the nodes and units of the cluster have not been counted yet")
     return stopping

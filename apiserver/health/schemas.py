@@ -8,7 +8,7 @@ from marshmallow import Schema, fields
 from apiserver.schemas.response import ViewSchema
 
 
-class _Moment(fields.String):
+class _Timestamp(fields.String):
     def _serialize(self, value: Any, *_: Any, **__: Any) -> str:
         moment: datetime = value
         return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -17,7 +17,7 @@ class _Moment(fields.String):
 class HealthSchema(ViewSchema):
     """What is connected, and what the cluster holds; what is not known is left out."""
 
-    started_at = _Moment(data_key="startedAt", required=True, metadata={"format": "date-time"})
+    started_at = _Timestamp(data_key="startedAt", required=True, metadata={"format": "date-time"})
     uptime_seconds = fields.Integer(data_key="uptimeSeconds", required=True)
     version = fields.String(required=True)
     kubernetes_connected = fields.Boolean(data_key="kubernetesConnected", required=True)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from apiserver.clock import Clock
 from apiserver.health.cluster_state import ClusterState
-from apiserver.kube.port import Link
+from apiserver.kube.port import ConnectionStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class HealthReport:
     age_seconds: float | None
 
 
-class Health:
+class HealthService:
     """Answers from memory: nothing here waits for anything."""
 
     def __init__(
@@ -39,14 +39,14 @@ class Health:
         version: str,
         clock: Clock,
         cluster: Callable[[], ClusterState],
-        queue: Callable[[], Link],
+        queue: Callable[[], ConnectionStatus],
     ) -> None:
         self._version = version
         self._clock = clock
         self._cluster = cluster
         self._queue = queue
         self._started_at = clock.now()
-        self._started = clock.monotonic()
+        self._started_monotonic = clock.monotonic()
 
     def report(self) -> HealthReport:
         """The state of this process and of what it depends on."""
@@ -54,25 +54,25 @@ class Health:
         held = cluster.inventory
         return HealthReport(
             started_at=self._started_at,
-            uptime_seconds=int(now - self._started),
+            uptime_seconds=int(now - self._started_monotonic),
             version=self._version,
-            kubernetes_connected=cluster.connected,
+            kubernetes_connected=cluster.is_connected,
             kube_error=cluster.error or cluster.inventory_error,
             kubernetes_version=cluster.version,
             node_count=held.nodes if held else None,
-            ready_node_count=held.ready if held else None,
+            ready_node_count=held.ready_nodes if held else None,
             total_gpu_capacity=held.gpu_capacity if held else None,
             total_gpu_allocatable=held.gpu_allocatable if held else None,
-            gpu_products=held.products if held else None,
+            gpu_products=held.gpu_products if held else None,
             stock_unit_count=cluster.units.stock if cluster.units else None,
             active_unit_count=cluster.units.active if cluster.units else None,
             queue_connected=queue.connected,
             queue_error=queue.error,
-            age_seconds=age_of(cluster, now),
+            age_seconds=data_age_seconds(cluster, now),
         )
 
 
-def age_of(cluster: ClusterState, now: float) -> float | None:
+def data_age_seconds(cluster: ClusterState, now: float) -> float | None:
     """How old the oldest figure of the cluster is; nothing seen has no age."""
     seen = [moment for moment in (cluster.checked_at, cluster.counted_at) if moment is not None]
     return round(now - min(seen), 1) if seen else None

@@ -9,8 +9,8 @@ from apiserver.health.cluster_state import ClusterState
 from apiserver.health.monitor import ClusterMonitor
 from apiserver.health.status_log import StatusReporter
 
-RETRY_INTERVAL: Final = 1.0
-LOG_INTERVAL: Final = 5.0
+RETRY_INTERVAL_SECONDS: Final = 1.0
+LOG_INTERVAL_SECONDS: Final = 5.0
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ class ClusterNotReadyError(Exception):
     """The cluster cannot be used, and waiting longer will not help."""
 
 
-class Probe(Protocol):
+class ClusterProbe(Protocol):
     """Something that can ask the cluster whether it is there."""
 
     state: ClusterState
@@ -29,34 +29,36 @@ class Probe(Protocol):
         ...
 
 
-async def observe(
-    monitor: ClusterMonitor, reporter: StatusReporter, clock: Clock, patience: float | None
+async def monitor_cluster(
+    monitor: ClusterMonitor, reporter: StatusReporter, clock: Clock, timeout_seconds: float | None
 ) -> None:
     """Watch the cluster and report for ever; with `patience`, only if the cluster is there."""
-    if patience is None:
+    if timeout_seconds is None:
         await monitor.probe()
     else:
-        await wait_for_cluster(monitor, clock, patience)
-    if monitor.state.connected:
+        await wait_for_cluster(monitor, clock, timeout_seconds)
+    if monitor.state.is_connected:
         await monitor.count()  # so that the first report has figures
     async with asyncio.TaskGroup() as group:
         group.create_task(monitor.run(), name="monitor")
         group.create_task(reporter.run(), name="report")
 
 
-async def wait_for_cluster(monitor: Probe, clock: Clock, patience: float) -> None:
+async def wait_for_cluster(monitor: ClusterProbe, clock: Clock, timeout_seconds: float) -> None:
     """Return when the cluster answers; give up after `patience` seconds."""
     started = clock.monotonic()
     logged: float | None = None
     await monitor.probe()
-    while not monitor.state.connected:
-        if monitor.state.too_old:  # an upgrade takes longer than anybody's patience
+    while not monitor.state.is_connected:
+        if monitor.state.is_too_old:  # an upgrade takes longer than anybody's patience
             raise ClusterNotReadyError(monitor.state.error)
         now = clock.monotonic()
-        if now - started >= patience:
-            raise ClusterNotReadyError(f"gave up after {patience:g} s: {monitor.state.error}")
-        if logged is None or now - logged >= LOG_INTERVAL:
+        if now - started >= timeout_seconds:
+            raise ClusterNotReadyError(
+                f"gave up after {timeout_seconds:g} s: {monitor.state.error}"
+            )
+        if logged is None or now - logged >= LOG_INTERVAL_SECONDS:
             log.warning("waiting_for_cluster", extra={"kubeError": monitor.state.error})
             logged = now
-        await clock.sleep(min(RETRY_INTERVAL, started + patience - now))
+        await clock.sleep(min(RETRY_INTERVAL_SECONDS, started + timeout_seconds - now))
         await monitor.probe()

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Mapping
 
 from apiserver.clock import Clock
-from apiserver.health.service import Health, HealthReport
+from apiserver.health.service import HealthReport, HealthService
 
 log = logging.getLogger(__name__)
 
@@ -14,18 +14,18 @@ class StatusReporter:
 
     def __init__(
         self,
-        health: Health,
-        describe: Callable[[HealthReport], Mapping[str, object]],
+        health: HealthService,
+        to_log_fields: Callable[[HealthReport], Mapping[str, object]],
         clock: Clock,
-        interval: float,
+        interval_seconds: float,
     ) -> None:
         self._health = health
-        self._describe = describe
+        self._to_log_fields = to_log_fields
         self._clock = clock
-        self._interval = interval
+        self._interval_seconds = interval_seconds
 
     async def run(self) -> None:
         """Report for ever."""
         while True:
-            log.info("runtime_status", extra=dict(self._describe(self._health.report())))
-            await self._clock.sleep(self._interval)
+            log.info("runtime_status", extra=dict(self._to_log_fields(self._health.report())))
+            await self._clock.sleep(self._interval_seconds)

@@ -6,14 +6,14 @@ from typing import Final
 
 import msgspec
 
-from apiserver.kube.port import Objects, Selection
+from apiserver.kube.port import ListOptions, ObjectClient
 from apiserver.kube.resources import Resource
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import gpuunit
 from shared.v1alpha1.phases import UnitPhase
 
 
-class PhaseOnly(msgspec.Struct, frozen=True):
+class PhaseStatus(msgspec.Struct, frozen=True):
     """The one field that is counted."""
 
     phase: str = ""
@@ -23,7 +23,7 @@ class CountedUnit(msgspec.Struct, frozen=True):
     """As little of a unit as counting takes: there may be thousands."""
 
     metadata: ObjectMeta = ObjectMeta()
-    status: PhaseOnly = PhaseOnly()
+    status: PhaseStatus = PhaseStatus()
 
 
 COUNTED_UNITS: Final = Resource(gpuunit.KIND, gpuunit.PLURAL, CountedUnit)
@@ -40,16 +40,21 @@ class UnitCounts:
 class UnitCounter:
     """Counts what the server has at hand."""
 
-    def __init__(self, objects: Objects, stock: str, instance: str) -> None:
+    def __init__(
+        self, objects: ObjectClient, stock_namespace: str, instance_namespace: str
+    ) -> None:
         self._objects = objects
-        self._stock = stock
-        self._instance = instance
+        self._stock_namespace = stock_namespace
+        self._instance_namespace = instance_namespace
 
     async def count(self) -> UnitCounts:
         """Both roles, one list each."""
-        return UnitCounts(await self._in(self._stock), await self._in(self._instance))
+        return UnitCounts(
+            await self._count_in(self._stock_namespace),
+            await self._count_in(self._instance_namespace),
+        )
 
-    async def _in(self, namespace: str) -> dict[str, int]:
-        page = await self._objects.list(COUNTED_UNITS, namespace, Selection(cached=True))
+    async def _count_in(self, namespace: str) -> dict[str, int]:
+        page = await self._objects.list(COUNTED_UNITS, namespace, ListOptions(from_cache=True))
         phases = Counter(unit.status.phase or UnitPhase.PROGRESSING.value for unit in page.items)
         return dict(sorted(phases.items()))

@@ -10,18 +10,18 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from apiserver.clock import Clock
 
-UNMATCHED: Final = "unmatched"
+UNMATCHED_ROUTE: Final = "unmatched"
 
-_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-_QUIET: Final = frozenset({"/healthz", "/readyz", "/metrics"})
-_LONGEST_PATH: Final = 256
-_LABELS: Final = ("route", "method", "status")
+_KNOWN_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_QUIET_ROUTES: Final = frozenset({"/healthz", "/readyz", "/metrics"})
+_MAX_LOGGED_PATH_LENGTH: Final = 256
+_METRIC_LABELS: Final = ("route", "method", "status")
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class AccessLogEntry:
     """One request and how it was answered."""
 
     method: str
@@ -32,102 +32,102 @@ class Exchange:
     remote: str | None
 
 
-class AccessRecorder:
+class AccessLog:
     """Counts and logs requests; its labels are bounded whatever clients send."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         name = "gpuruntime_http"
         self._requests = Counter(
-            f"{name}_requests", "Requests answered.", _LABELS, registry=registry
+            f"{name}_requests", "Requests answered.", _METRIC_LABELS, registry=registry
         )
         self._seconds = Histogram(
-            f"{name}_request_duration_seconds", "Time to answer.", _LABELS, registry=registry
+            f"{name}_request_duration_seconds", "Time to answer.", _METRIC_LABELS, registry=registry
         )
         self._in_flight = Gauge(f"{name}_in_flight", "Requests being answered.", registry=registry)
 
-    def begin(self) -> None:
+    def request_started(self) -> None:
         """Count a request as being answered."""
         self._in_flight.inc()
 
-    def end(self) -> None:
+    def request_ended(self) -> None:
         """Count it no longer."""
         self._in_flight.dec()
 
-    def record(self, exchange: Exchange) -> None:
+    def log_request(self, entry: AccessLogEntry) -> None:
         """Count and log one answered request; probes only at debug level."""
-        method = exchange.method if exchange.method in _METHODS else "OTHER"
-        labels = (exchange.route, method, str(exchange.status))
+        method = entry.method if entry.method in _KNOWN_METHODS else "OTHER"
+        labels = (entry.route, method, str(entry.status))
         self._requests.labels(*labels).inc()
-        self._seconds.labels(*labels).observe(exchange.seconds)
-        level = logging.DEBUG if exchange.route in _QUIET else logging.INFO
-        log.log(level, "http_request", extra=_fields(exchange))
+        self._seconds.labels(*labels).observe(entry.seconds)
+        level = logging.DEBUG if entry.route in _QUIET_ROUTES else logging.INFO
+        log.log(level, "http_request", extra=_log_fields(entry))
 
 
-class Recording:
+class AccessLogTimer:
     """One request in flight, until it is answered."""
 
-    def __init__(self, recorder: AccessRecorder, clock: Clock, request: web.Request) -> None:
+    def __init__(self, access_log: AccessLog, clock: Clock, request: web.Request) -> None:
         # The request holds this: if this held the request, both would wait for the collector.
-        self._method, self._route = request.method, route_of(request)
+        self._method, self._route = request.method, route_template(request)
         self._path, self._remote = request.path, request.remote
-        self._recorder = recorder
+        self._access_log = access_log
         self._clock = clock
-        self._started = clock.monotonic()
+        self._started_at = clock.monotonic()
         self._is_in_flight = False
 
-    def __enter__(self) -> "Recording":
-        self._recorder.begin()
+    def __enter__(self) -> "AccessLogTimer":
+        self._access_log.request_started()
         self._is_in_flight = True
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._land()
+        self._end()
 
-    def answered(self, status: int) -> None:
+    def log_answered(self, status: int) -> None:
         """Record it, once: a stream is answered when it begins, however long it goes on."""
         if not self._is_in_flight:
             return
-        self._land()
-        seconds = self._clock.monotonic() - self._started
-        self._recorder.record(
-            Exchange(self._method, self._route, self._path, status, seconds, self._remote)
+        self._end()
+        seconds = self._clock.monotonic() - self._started_at
+        self._access_log.log_request(
+            AccessLogEntry(self._method, self._route, self._path, status, seconds, self._remote)
         )
 
-    def _land(self) -> None:
+    def _end(self) -> None:
         if self._is_in_flight:
             self._is_in_flight = False
-            self._recorder.end()
+            self._access_log.request_ended()
 
 
-RECORDING: Final = web.RequestKey("recording", Recording)
+ACCESS_LOG_TIMER: Final = web.RequestKey("recording", AccessLogTimer)
 
 
-def access_records(recorder: AccessRecorder, clock: Clock) -> Middleware:
+def access_log_middleware(access_log: AccessLog, clock: Clock) -> Middleware:
     """Record every request that reaches the application."""
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        with Recording(recorder, clock, request) as recording:
-            request[RECORDING] = recording
+        with AccessLogTimer(access_log, clock, request) as recording:
+            request[ACCESS_LOG_TIMER] = recording
             response = await handler(request)
-            recording.answered(response.status)
+            recording.log_answered(response.status)
         return response
 
     return middleware
 
 
-def route_of(request: web.Request) -> str:
+def route_template(request: web.Request) -> str:
     """The template of the route, never the path: paths are without number."""
     resource = request.match_info.route.resource
-    return resource.canonical if resource else UNMATCHED
+    return resource.canonical if resource else UNMATCHED_ROUTE
 
 
-def _fields(exchange: Exchange) -> dict[str, object]:
+def _log_fields(entry: AccessLogEntry) -> dict[str, object]:
     return {
-        "method": exchange.method,
-        "route": exchange.route,
-        "path": exchange.path[:_LONGEST_PATH],
-        "status": exchange.status,
-        "durationMilliseconds": round(exchange.seconds * 1000, 3),
-        "remote": exchange.remote,
+        "method": entry.method,
+        "route": entry.route,
+        "path": entry.path[:_MAX_LOGGED_PATH_LENGTH],
+        "status": entry.status,
+        "durationMilliseconds": round(entry.seconds * 1000, 3),
+        "remote": entry.remote,
     }

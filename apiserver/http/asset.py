@@ -8,7 +8,7 @@ from apiserver.errors import NotFoundError
 from apiserver.http.static_files import Asset
 
 
-def file(request: web.Request, assets: Mapping[str, Asset], name: str) -> web.Response:
+def asset_response(request: web.Request, assets: Mapping[str, Asset], name: str) -> web.Response:
     """The file of that name; a browser that has it is told so."""
     asset = assets.get(name)
     if asset is None:

@@ -8,98 +8,100 @@ from aiohttp import web
 from marshmallow import ValidationError
 
 from apiserver.errors import (
-    Detail,
+    BodyTimeoutError,
+    BodyTooLargeError,
+    ErrorDetail,
     InvalidRequestError,
-    SlowBodyError,
-    TooLargeError,
     UnsupportedMediaTypeError,
 )
 from apiserver.http.deadline import DEADLINE
-from apiserver.http.json_body import decoded
-from apiserver.http.query import require_known
-from apiserver.schemas.request import C, RequestSchema, details_of
+from apiserver.http.json_body import decode_json_object
+from apiserver.http.query import require_no_query
+from apiserver.schemas.request import C, RequestSchema, error_details
 
-LARGEST: Final = 128 * 1024
-MOST_DETAILS: Final = 1000
+MAX_JSON_BODY_BYTES: Final = 128 * 1024
+MAX_DETAILS: Final = 1000
 
-_CHARSETS: Final = ("utf-8", "utf8", "us-ascii")
+_UTF8_CHARSETS: Final = ("utf-8", "utf8", "us-ascii")
 
 
-async def read_body(request: web.Request, schema: RequestSchema[C], largest: int = LARGEST) -> C:
+async def read_json_body(
+    request: web.Request, schema: RequestSchema[C], max_bytes: int = MAX_JSON_BODY_BYTES
+) -> C:
     """What the body asks for, with every problem of it listed by field."""
-    require_known(request)
+    require_no_query(request)
     require_json(request)
-    given = decoded(await received(request, largest))
+    given = decode_json_object(await read_bytes(request, max_bytes))
     try:
-        return schema.read(given)
+        return schema.parse(given)
     except ValidationError as error:
-        raise _refused(details_of(error)) from None
+        raise _invalid_body_error(error_details(error)) from None
 
 
 def require_json(request: web.Request) -> None:
     """Refuse a body of another type: it would be read as something that it is not."""
     if request.content_type != "application/json":
         raise UnsupportedMediaTypeError("the request needs a body of type application/json")
-    if (request.charset or "utf-8").lower() not in _CHARSETS:
+    if (request.charset or "utf-8").lower() not in _UTF8_CHARSETS:
         raise UnsupportedMediaTypeError("the body must be UTF-8")
 
 
-async def received(request: web.Request, largest: int) -> bytes:
+async def read_bytes(request: web.Request, max_bytes: int) -> bytes:
     """The whole body; it has a time of its own, apart from that for the answer."""
     if request.content.is_eof():  # it came with the headers: there is nothing to wait for
-        return _arrived(request, largest)
-    async with receiving(request):
-        return b"".join([chunk async for chunk in chunks(request, largest)])
+        return _read_buffered(request, max_bytes)
+    async with body_time_limit(request):
+        return b"".join([chunk async for chunk in iter_chunks(request, max_bytes)])
 
 
-def _arrived(request: web.Request, largest: int) -> bytes:
-    _require_small(request.content_length or 0, largest)
-    with _told_as_broken():
+def _read_buffered(request: web.Request, max_bytes: int) -> bytes:
+    _require_max_size(request.content_length or 0, max_bytes)
+    with _translate_read_errors():
         body = request.content.read_nowait()
-    _require_small(len(body), largest)
+    _require_max_size(len(body), max_bytes)
     return body
 
 
 @asynccontextmanager
-async def receiving(request: web.Request) -> AsyncIterator[None]:
+async def body_time_limit(request: web.Request) -> AsyncIterator[None]:
     """Count the length of the block as the time of the body; SlowBodyError when it is up."""
     try:
-        async with request[DEADLINE].receiving():
+        async with request[DEADLINE].body_time_limit():
             yield
     except TimeoutError:
-        raise SlowBodyError("the body did not come in time") from None
+        raise BodyTimeoutError("the body did not come in time") from None
 
 
-async def chunks(request: web.Request, largest: int) -> AsyncIterator[bytes]:
+async def iter_chunks(request: web.Request, max_bytes: int) -> AsyncIterator[bytes]:
     """The body piece by piece."""
-    _require_small(request.content_length or 0, largest)
+    _require_max_size(request.content_length or 0, max_bytes)
     size = 0
-    with _told_as_broken():
+    with _translate_read_errors():
         async for chunk in request.content.iter_any():
             size += len(chunk)
-            _require_small(size, largest)
+            _require_max_size(size, max_bytes)
             yield chunk
 
 
 @contextmanager
-def _told_as_broken() -> Iterator[None]:
+def _translate_read_errors() -> Iterator[None]:
     try:
         yield
     except (web.RequestPayloadError, ConnectionError):
         raise InvalidRequestError("the body broke off or is not encoded as it says") from None
 
 
-def _require_small(size: int, largest: int) -> None:
-    if size > largest:
-        raise too_large(largest)
+def _require_max_size(size: int, max_bytes: int) -> None:
+    if size > max_bytes:
+        raise body_too_large_error(max_bytes)
 
 
-def _refused(details: tuple[Detail, ...]) -> InvalidRequestError:
+def _invalid_body_error(details: tuple[ErrorDetail, ...]) -> InvalidRequestError:
     message = "the body cannot be used; see the details"
-    if len(details) > MOST_DETAILS:
-        message += f", which are the first {MOST_DETAILS} of {len(details)}"
-    return InvalidRequestError(message, details=details[:MOST_DETAILS])
+    if len(details) > MAX_DETAILS:
+        message += f", which are the first {MAX_DETAILS} of {len(details)}"
+    return InvalidRequestError(message, details=details[:MAX_DETAILS])
 
 
-def too_large(largest: int) -> TooLargeError:
-    return TooLargeError(f"the body is larger than {largest // 1024} KiB")
+def body_too_large_error(max_bytes: int) -> BodyTooLargeError:
+    return BodyTooLargeError(f"the body is larger than {max_bytes // 1024} KiB")

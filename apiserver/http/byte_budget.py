@@ -6,22 +6,22 @@ from contextlib import contextmanager
 from apiserver.errors import ServiceUnavailableError
 
 
-class InFlightBytes:
+class ByteBudget:
     """A bounded number of bytes, which requests reserve before they send them."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._taken = 0
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._reserved_bytes = 0
 
     @contextmanager
-    def reserved(self, size: int) -> Iterator[None]:
+    def reserve(self, size: int) -> Iterator[None]:
         """Reserve so many for the length of the block; one request always fits."""
-        if self._taken and self._taken + size > self._most:
+        if self._reserved_bytes and self._reserved_bytes + size > self._max_bytes:
             raise ServiceUnavailableError(
                 "other callers send large payloads at the moment; try again", retry_after=1
             )
-        self._taken += size
+        self._reserved_bytes += size
         try:
             yield
         finally:
-            self._taken -= size
+            self._reserved_bytes -= size

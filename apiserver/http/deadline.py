@@ -9,60 +9,62 @@ from typing import Final
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from apiserver.errors import DeadlineError
+from apiserver.errors import DeadlineExceededError
 
-BODY_TIMEOUT: Final = 30.0
+BODY_TIMEOUT_SECONDS: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class RequestTimeLimits:
     """How many seconds a request has for its body and for its answer."""
 
-    answer: float
-    body: float = BODY_TIMEOUT
+    answer_seconds: float
+    body_seconds: float = BODY_TIMEOUT_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
     """When the answer of a request is due."""
 
-    allowance: Allowance
-    scope: asyncio.Timeout
+    limits: RequestTimeLimits
+    timeout: asyncio.Timeout
 
-    def allow(self, more: float = 0.0) -> None:
+    def restart(self, extra_seconds: float = 0.0) -> None:
         """Count from now, with `more` seconds than usual."""
-        self.scope.reschedule(asyncio.get_running_loop().time() + self.allowance.answer + more)
+        self.timeout.reschedule(
+            asyncio.get_running_loop().time() + self.limits.answer_seconds + extra_seconds
+        )
 
-    def lift(self) -> None:
+    def disable(self) -> None:
         """Let the answer go on for as long as somebody reads it."""
-        self.scope.reschedule(None)
+        self.timeout.reschedule(None)
 
     @asynccontextmanager
-    async def receiving(self) -> AsyncIterator[None]:
+    async def body_time_limit(self) -> AsyncIterator[None]:
         """Count the length of the block as the body's time; TimeoutError when it is up."""
-        self.scope.reschedule(None)
-        async with asyncio.timeout(self.allowance.body):
+        self.timeout.reschedule(None)
+        async with asyncio.timeout(self.limits.body_seconds):
             yield
-        self.allow()
+        self.restart()
 
 
 DEADLINE: Final = web.RequestKey("deadline", Deadline)
 
 
-def deadlines(allowance: Allowance) -> Middleware:
+def deadline_middleware(limits: RequestTimeLimits) -> Middleware:
     """Answer every request in time, also where what it started goes on."""
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        scope = asyncio.timeout(allowance.answer)
-        request[DEADLINE] = Deadline(allowance, scope)
+        scope = asyncio.timeout(limits.answer_seconds)
+        request[DEADLINE] = Deadline(limits, scope)
         try:
             async with scope:
                 return await handler(request)
         except TimeoutError as error:
             if not scope.expired():
                 raise
-            raise DeadlineError(
+            raise DeadlineExceededError(
                 "the request was not finished in time; what it asked for may still happen",
                 retry_after=1,
             ) from error

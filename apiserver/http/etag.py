@@ -5,25 +5,25 @@ from typing import Final
 
 from aiohttp import hdrs, web
 
-from apiserver.errors import Detail, InvalidRequestError
+from apiserver.errors import ErrorDetail, InvalidRequestError
 from apiserver.kube.revision import Revision
 
 _TAG: Final = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
-_TAGS: Final = re.compile(rf"{_TAG}(?:[ \t]*,[ \t]*{_TAG})*")
-_EACH: Final = re.compile(_TAG)
-_OURS: Final = re.compile(r'"([^."]+)\.([0-9]{1,18})"', re.ASCII)
+_TAG_LIST: Final = re.compile(rf"{_TAG}(?:[ \t]*,[ \t]*{_TAG})*")
+_TAG_PATTERN: Final = re.compile(_TAG)
+_OWN_TAG: Final = re.compile(r'"([^."]+)\.([0-9]{1,18})"', re.ASCII)
 
 
-def if_match(request: web.Request) -> tuple[Revision, ...] | None:
+def parse_if_match(request: web.Request) -> tuple[Revision, ...] | None:
     """The revisions that a change is meant for; None is any, and none that is ours is never."""
     given = ",".join(request.headers.getall(hdrs.IF_MATCH, ())).strip()
     if given in ("", "*"):
         return None
-    if not _TAGS.fullmatch(given):
+    if not _TAG_LIST.fullmatch(given):
         raise InvalidRequestError(
             "If-Match cannot be read",
-            details=(Detail("header.If-Match", 'is neither * nor tags such as "a.1", "a.2"'),),
+            details=(ErrorDetail("header.If-Match", 'is neither * nor tags such as "a.1", "a.2"'),),
         )
     # A weak tag never matches here (RFC 9110, 13.1.1), and a foreign one is not of our objects.
-    ours = filter(None, map(_OURS.fullmatch, _EACH.findall(given)))
+    ours = filter(None, map(_OWN_TAG.fullmatch, _TAG_PATTERN.findall(given)))
     return tuple(Revision(match[1], int(match[2])) for match in ours)

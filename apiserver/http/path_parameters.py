@@ -5,11 +5,11 @@ from typing import Final
 from aiohttp import web
 
 from apiserver.errors import NotFoundError
-from apiserver.http.openapi import InPath
+from apiserver.http.openapi import PathParameter
 from apiserver.schemas.names import NAME_RULES, OPERATION_ID_RULES, is_operation_id
-from shared.k8s.name_syntax import is_label
+from shared.k8s.name_syntax import is_dns_label
 
-OPERATION_ID: Final = InPath(
+OPERATION_ID_PARAMETER: Final = PathParameter(
     "operationID",
     "What the caller named the operation; a / in it is written %2F.",
     "order-4711",
@@ -17,15 +17,15 @@ OPERATION_ID: Final = InPath(
 )
 
 
-def named(what: str, example: str) -> InPath:
+def name_parameter(object_kind: str, example: str) -> PathParameter:
     """The documentation of a name in the path."""
-    return InPath("name", f"The name of the {what}.", example, NAME_RULES)
+    return PathParameter("name", f"The name of the {object_kind}.", example, NAME_RULES)
 
 
 def path_name(request: web.Request) -> str:
     """The name in the path; one that nothing can have is not found, whoever is asked."""
     name = request.match_info["name"]
-    if not is_label(name):
+    if not is_dns_label(name):
         raise NotFoundError("there is nothing of this name, and nothing can have it")
     return name
 

@@ -5,42 +5,42 @@ from urllib.parse import quote
 
 UNITS: Final = "/api/v1/gpu-units"
 STORAGES: Final = "/api/v1/gpu-storages"
-OPERATOR: Final = "/api/v1/operator/"
-STOCK: Final = f"{OPERATOR}stock-units"
-POOLS: Final = f"{OPERATOR}stock-pools"
-SPECS: Final = f"{OPERATOR}specs"
-JOBS: Final = f"{OPERATOR}jobs"
+OPERATOR_PREFIX: Final = "/api/v1/operator/"
+STOCK: Final = f"{OPERATOR_PREFIX}stock-units"
+POOLS: Final = f"{OPERATOR_PREFIX}stock-pools"
+SPECS: Final = f"{OPERATOR_PREFIX}specs"
+JOBS: Final = f"{OPERATOR_PREFIX}jobs"
 FUNCTIONS: Final = "/api/v1/serverless/functions"
 INVOCATIONS: Final = "/api/v1/serverless/invocations"
 DEAD_LETTERS: Final = "/api/v1/serverless/dead-letters"
 
 
-def unit(name: str) -> str:
+def unit_path(name: str) -> str:
     """The place of a user's unit."""
     return f"{UNITS}/{name}"
 
 
-def storage(name: str) -> str:
+def storage_path(name: str) -> str:
     """The place of a storage."""
     return f"{STORAGES}/{name}"
 
 
-def pool(name: str) -> str:
+def pool_path(name: str) -> str:
     """The place of a stock pool."""
     return f"{POOLS}/{name}"
 
 
-def function(name: str) -> str:
+def function_path(name: str) -> str:
     """The place of a function."""
     return f"{FUNCTIONS}/{name}"
 
 
-def invocation(request_id: str, invocation_id: str) -> str:
+def invocation_path(function_name: str, invocation_id: str) -> str:
     """The place of an invocation."""
-    return f"{INVOCATIONS}/{request_id}/{invocation_id}"
+    return f"{INVOCATIONS}/{function_name}/{invocation_id}"
 
 
-def job(operation_id: str) -> str:
+def job_path(operation_id: str) -> str:
     """The place of a job; an id of dots alone would lead to another place."""
     quoted = quote(operation_id, safe="")
     return f"{JOBS}/{quoted.replace('.', '%2E') if not quoted.strip('.') else quoted}"

@@ -15,88 +15,92 @@ from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 from aiohttp.typedefs import Handler
 
 from apiserver.errors import (
-    AddressTooLongError,
-    DeadlineError,
-    HeaderTooLongError,
+    DeadlineExceededError,
+    HeaderTooLargeError,
     InternalError,
     InvalidRequestError,
     ServiceError,
+    UriTooLongError,
 )
-from apiserver.http.access_log import UNMATCHED, AccessRecorder, Exchange
-from apiserver.http.request_id import HEADER
+from apiserver.http.access_log import UNMATCHED_ROUTE, AccessLog, AccessLogEntry
+from apiserver.http.request_id import REQUEST_ID_HEADER
 from apiserver.http.responses import failure
-from shared.config.logfmt import bound
+from shared.config.logfmt import log_context
 from shared.invocation.limits import MAX_ATTRIBUTE_BYTES, MAX_HEADER_BYTES
 
-LONGEST_HEADER: Final = 8190
+MAX_HEADER_LINE_BYTES: Final = 8190
 # What a raw invocation may carry in its query: percent-encoded JSON has at most four times the
 # bytes of what it says, and the names, the signs between headers and the path come on top.
-LONGEST_ADDRESS: Final = 4 * (MAX_HEADER_BYTES + MAX_ATTRIBUTE_BYTES) + LONGEST_HEADER
+MAX_REQUEST_LINE_BYTES: Final = 4 * (MAX_HEADER_BYTES + MAX_ATTRIBUTE_BYTES) + MAX_HEADER_LINE_BYTES
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Fallback:
+class FallbackResponder:
     """What it takes to answer without an application."""
 
-    recorder: AccessRecorder
+    access_log: AccessLog
     make_id: Callable[[], str]
-    head_timeout: float  # seconds until a connection must have sent the headers of a request
+    head_timeout_seconds: (
+        float  # seconds until a connection must have sent the headers of a request
+    )
 
-    def answer(self, request: web.BaseRequest, error: ServiceError) -> web.Response:
+    def respond(self, request: web.BaseRequest, error: ServiceError) -> web.Response:
         """Answer and record a request of which next to nothing is known."""
         response = failure(error)
-        response.headers[HEADER] = self.make_id()
-        with bound(requestID=response.headers[HEADER]):
-            self.recorder.record(
-                Exchange("UNKNOWN", UNMATCHED, "", error.status, 0.0, request.remote)
+        response.headers[REQUEST_ID_HEADER] = self.make_id()
+        with log_context(requestID=response.headers[REQUEST_ID_HEADER]):
+            self.access_log.log_request(
+                AccessLogEntry("UNKNOWN", UNMATCHED_ROUTE, "", error.status, 0.0, request.remote)
             )
         response.force_close()
         return response
 
 
-class _Protocol(web.RequestHandler):
+class _HttpProtocol(web.RequestHandler):
     """One connection; `expects_request` says that a request may be on its way.
 
     Either none has come yet, or the answer to the last one has said that the connection is kept.
     """
 
-    __slots__ = ("_fallback", "_head_timer", "expects_request")
+    __slots__ = ("_fallback", "_head_timer", "is_request_expected")
 
-    def __init__(self, manager: web.Server, fallback: Fallback, **options: Any) -> None:
+    def __init__(self, manager: web.Server, fallback: FallbackResponder, **options: Any) -> None:
         super().__init__(manager, **options)
-        self.expects_request = True
+        self.is_request_expected = True
         self._fallback = fallback
         self._head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for headers."""
         super().connection_made(transport)
-        self._await_head()
+        self._start_head_timer()
 
     def data_received(self, data: bytes) -> None:
         """Wait for the rest of the headers where they have begun; an idle connection may idle."""
         super().data_received(data)
         if self._messages:
-            self._stop_timer()
+            self._stop_head_timer()
         elif self._head_timer is None and self.is_between_requests():
-            self._await_head()
+            self._start_head_timer()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Wait for nothing more."""
-        self._stop_timer()
+        self._stop_head_timer()
         super().connection_lost(exc)
 
-    def _await_head(self) -> None:
-        self._head_timer = self._loop.call_later(self._fallback.head_timeout, self._give_up)
+    def _start_head_timer(self) -> None:
+        self._head_timer = self._loop.call_later(
+            self._fallback.head_timeout_seconds, self._on_head_timeout
+        )
 
-    def _stop_timer(self) -> None:
+    def _stop_head_timer(self) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
 
-    def _give_up(self) -> None:
+    def _on_head_timeout(self) -> None:
         self._head_timer = None
         if self.is_between_requests():
             self.force_close()
@@ -117,72 +121,76 @@ class _Protocol(web.RequestHandler):
             raise ConnectionError("the response has begun; it cannot be replaced")
         if status >= 500:
             log.error("request_failed", exc_info=exc)
-        return self._fallback.answer(request, reason(status, exc))
+        return self._fallback.respond(request, protocol_service_error(status, exc))
 
 
-class _Server(web.Server):
-    def __init__(self, fallback: Fallback, *arguments: Any, **options: Any) -> None:
+class _HttpServer(web.Server):
+    def __init__(self, fallback: FallbackResponder, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._fallback = fallback
 
     def __call__(self) -> web.RequestHandler:
-        return _Protocol(self, self._fallback, loop=self._loop, **self._kwargs)
+        return _HttpProtocol(self, self._fallback, loop=self._loop, **self._kwargs)
 
 
-class EnvelopeRunner(web.AppRunner):
+class JsonAppRunner(web.AppRunner):
     """Runs an application whose every answer is in the envelope."""
 
-    def __init__(self, app: web.Application, fallback: Fallback, **options: Any) -> None:
+    def __init__(self, app: web.Application, fallback: FallbackResponder, **options: Any) -> None:
         super().__init__(app, **options)
         self._fallback = fallback
 
-    def expects_requests(self) -> bool:
+    def has_expected_requests(self) -> bool:
         """Tell whether a caller has a connection on which a request may be on its way."""
         connections = self.server.connections if self.server else []
-        return any(each.expects_request for each in connections if isinstance(each, _Protocol))
+        return any(
+            each.is_request_expected for each in connections if isinstance(each, _HttpProtocol)
+        )
 
     async def _make_server(self) -> web.Server:
         plain = await super()._make_server()
-        return _Server(
+        return _HttpServer(
             self._fallback,
-            _covered(plain.request_handler, self._fallback),
+            _with_expect_fallback(plain.request_handler, self._fallback),
             request_factory=plain.request_factory,
             **plain._kwargs,  # noqa: SLF001 - what the application itself chose
         )
 
 
-def _covered(handler: Handler, fallback: Fallback) -> Handler:
+def _with_expect_fallback(handler: Handler, fallback: FallbackResponder) -> Handler:
     """An Expect header is judged before any middleware, and refused by an exception."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
-        expect_request(request, expected=False)
+        set_request_expected(request, is_expected=False)
         try:
             return await handler(request)
         except web.HTTPExpectationFailed:
-            return fallback.answer(request, InvalidRequestError("only 100-continue is expected"))
+            return fallback.respond(request, InvalidRequestError("only 100-continue is expected"))
 
     return answer
 
 
-def expect_request(request: web.Request, *, expected: bool) -> None:
+def set_request_expected(request: web.Request, *, is_expected: bool) -> None:
     """Note whether another request may follow this one on its connection."""
-    if isinstance(request.protocol, _Protocol):
-        request.protocol.expects_request = expected
+    if isinstance(request.protocol, _HttpProtocol):
+        request.protocol.is_request_expected = is_expected
 
 
-def reason(status: int, error: BaseException | None) -> ServiceError:
+def protocol_service_error(status: int, error: BaseException | None) -> ServiceError:
     """Say what is wrong with a request without repeating what it sent."""
     if isinstance(error, LineTooLong):
-        return too_long(error)
+        return too_long_error(error)
     if isinstance(error, HttpProcessingError):
         return InvalidRequestError(f"malformed HTTP: {type(error).__name__}")
     if status == 504:
-        return DeadlineError("the request took too long")
+        return DeadlineExceededError("the request took too long")
     return InternalError()
 
 
-def too_long(error: LineTooLong) -> ServiceError:
+def too_long_error(error: LineTooLong) -> ServiceError:
     """The parser tells only by its limit what it was reading."""
-    if LONGEST_ADDRESS in error.args:
-        return AddressTooLongError(f"the path with its query has more than {LONGEST_ADDRESS} bytes")
-    return HeaderTooLongError(f"a header has more than {LONGEST_HEADER} bytes")
+    if MAX_REQUEST_LINE_BYTES in error.args:
+        return UriTooLongError(
+            f"the path with its query has more than {MAX_REQUEST_LINE_BYTES} bytes"
+        )
+    return HeaderTooLargeError(f"a header has more than {MAX_HEADER_LINE_BYTES} bytes")

@@ -7,32 +7,32 @@ from typing import Final
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from shared.config.logfmt import bound
+from shared.config.logfmt import log_context
 
-HEADER: Final = "X-Request-ID"
-REQUEST_ID: Final = web.RequestKey("request_id", str)
+REQUEST_ID_HEADER: Final = "X-Request-ID"
+REQUEST_ID_KEY: Final = web.RequestKey("request_id", str)
 
-_ACCEPTABLE: Final = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
+_VALID_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
 
 
-def chosen(given: str | None, make: Callable[[], str]) -> str:
+def choose_request_id(given: str | None, make_id: Callable[[], str]) -> str:
     """The caller's id where it is fit for a header and a log line, otherwise a made one."""
-    return given if given is not None and _ACCEPTABLE.fullmatch(given) else make()
+    return given if given is not None and _VALID_REQUEST_ID.fullmatch(given) else make_id()
 
 
-def request_ids(make: Callable[[], str]) -> Middleware:
+def request_id_middleware(make_id: Callable[[], str]) -> Middleware:
     """Give each request an id, which is in its log lines and in its response."""
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        request[REQUEST_ID] = chosen(request.headers.get(HEADER), make)
-        with bound(requestID=request[REQUEST_ID]):
+        request[REQUEST_ID_KEY] = choose_request_id(request.headers.get(REQUEST_ID_HEADER), make_id)
+        with log_context(requestID=request[REQUEST_ID_KEY]):
             return await handler(request)
 
     return middleware
 
 
-async def add_header(request: web.Request, response: web.StreamResponse) -> None:
+async def add_request_id_header(request: web.Request, response: web.StreamResponse) -> None:
     """Send the id back; a signal, because a stream sends its headers before it returns."""
-    if REQUEST_ID in request:
-        response.headers[HEADER] = request[REQUEST_ID]
+    if REQUEST_ID_KEY in request:
+        response.headers[REQUEST_ID_HEADER] = request[REQUEST_ID_KEY]

@@ -8,27 +8,27 @@ import msgspec
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, LooseHeaders
 
-from apiserver.error_mapping import queue_failure, service_error
+from apiserver.error_mapping import service_error_from_kube, service_error_from_queue
 from apiserver.errors import (
+    BodyTooLargeError,
     InternalError,
     InvalidRequestError,
     MethodNotAllowedError,
     NotFoundError,
     ServiceError,
-    TooLargeError,
     UnauthorizedError,
     UnsupportedMediaTypeError,
 )
 from apiserver.kube import errors as kube_errors
 from apiserver.nats.errors import QueueError
 
-_MESSAGES: Final[Mapping[type[ServiceError], str]] = {
+_MESSAGE_BY_ERROR: Final[Mapping[type[ServiceError], str]] = {
     NotFoundError: "there is nothing at this path",
     MethodNotAllowedError: "this path takes other methods only; the Allow header has them",
-    TooLargeError: "the request body is too large",
+    BodyTooLargeError: "the request body is too large",
     UnsupportedMediaTypeError: "the request body must be application/json",
 }
-_BY_STATUS: Final = {kind.status: kind for kind in _MESSAGES}
+_ERROR_BY_STATUS: Final = {kind.status: kind for kind in _MESSAGE_BY_ERROR}
 
 log = logging.getLogger(__name__)
 
@@ -37,15 +37,17 @@ def success(
     data: object, *, status: int = 200, headers: LooseHeaders | None = None
 ) -> web.Response:
     """Answer with `data`."""
-    return _json({"data": data}, status, headers)
+    return _json_response({"data": data}, status, headers)
 
 
 def page(data: object, meta: object) -> web.Response:
     """Answer with a part of a list and what there is to know of the rest."""
-    return _json({"data": data, "meta": meta})
+    return _json_response({"data": data, "meta": meta})
 
 
-def _json(value: object, status: int = 200, headers: LooseHeaders | None = None) -> web.Response:
+def _json_response(
+    value: object, status: int = 200, headers: LooseHeaders | None = None
+) -> web.Response:
     """aiohttp would encode with `json`, which takes three times as long."""
     body = msgspec.json.encode(value)
     return web.Response(
@@ -53,7 +55,7 @@ def _json(value: object, status: int = 200, headers: LooseHeaders | None = None)
     )
 
 
-def nothing() -> web.Response:
+def no_content() -> web.Response:
     """Answer that it is done and there is no more to say."""
     return web.Response(status=204)
 
@@ -68,7 +70,7 @@ def failure(error: ServiceError) -> web.Response:
     return response
 
 
-def http_failure(error: web.HTTPException) -> web.Response:
+def http_exception_failure(error: web.HTTPException) -> web.Response:
     """Put a failure that aiohttp raised into the envelope."""
     response = failure(_service_error(error))
     if hdrs.ALLOW in error.headers:
@@ -79,36 +81,36 @@ def http_failure(error: web.HTTPException) -> web.Response:
 def _service_error(error: web.HTTPException) -> ServiceError:
     if error.status >= 500:
         return InternalError()
-    kind = _BY_STATUS.get(error.status, InvalidRequestError)
-    return kind(_MESSAGES.get(kind, error.reason))
+    kind = _ERROR_BY_STATUS.get(error.status, InvalidRequestError)
+    return kind(_MESSAGE_BY_ERROR.get(kind, error.reason))
 
 
 @web.middleware
-async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamResponse:
+async def error_responses_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Turn whatever a handler raises into the envelope."""
     try:
         return await handler(request)
     except ServiceError as error:
         response = failure(error)
-        if error.ends_connection:
-            await _end_connection(request, response)
+        if error.closes_connection:
+            await _close_connection(request, response)
         return response
-    except kube_errors.ClusterError as error:
-        told = service_error(error)
+    except kube_errors.KubeError as error:
+        told = service_error_from_kube(error)
         if told.status >= 500:  # what callers get wrong must not fill the log with warnings
             log.warning("cluster_call_failed", extra={"kubeError": str(error)})
         return failure(told)
     except QueueError as error:
         log.warning("queue_call_failed", extra={"queueError": str(error)})
-        return failure(queue_failure(error))
+        return failure(service_error_from_queue(error))
     except web.HTTPException as error:
-        return http_failure(error)
+        return http_exception_failure(error)
     except Exception:  # the last line of defence: the trace goes to the log, never to the caller
         log.exception("request_failed")
         return failure(InternalError())
 
 
-async def _end_connection(request: web.Request, response: web.Response) -> None:
+async def _close_connection(request: web.Request, response: web.Response) -> None:
     """Answer and hang up; aiohttp would go on listening to the body for a while."""
     response.force_close()
     await response.prepare(request)

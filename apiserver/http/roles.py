@@ -14,15 +14,15 @@ class Role(StrEnum):
 
 
 # What probes, Prometheus and readers of the document need before anybody has given them a token.
-OPEN: Final = frozenset({"/healthz", "/readyz", "/metrics", "/api/v1/health"})
-PAGE: Final = "/ui"
+OPEN_ROUTES: Final = frozenset({"/healthz", "/readyz", "/metrics", "/api/v1/health"})
+UI_PREFIX: Final = "/ui"
 
-_OPEN_BELOW: Final = "/swagger"
+_OPEN_PREFIX: Final = "/swagger"
 
 
-def role_for(route: str) -> Role | None:
+def required_role(route: str) -> Role | None:
     """The role that a route asks for, None for everybody; a route not named here is guarded."""
-    if route in OPEN or route.startswith(_OPEN_BELOW):
+    if route in OPEN_ROUTES or route.startswith(_OPEN_PREFIX):
         return None
-    is_operators = route.startswith((paths.OPERATOR, PAGE))
+    is_operators = route.startswith((paths.OPERATOR_PREFIX, UI_PREFIX))
     return Role.OPERATOR if is_operators else Role.TENANT_CONTROL_PLANE

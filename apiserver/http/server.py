@@ -9,22 +9,22 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from apiserver.http.protocol import (
-    LONGEST_ADDRESS,
-    LONGEST_HEADER,
-    EnvelopeRunner,
-    Fallback,
-    expect_request,
+    MAX_HEADER_LINE_BYTES,
+    MAX_REQUEST_LINE_BYTES,
+    FallbackResponder,
+    JsonAppRunner,
+    set_request_expected,
 )
 from shared.config.address import Address
 
 # aiohttp waits this long twice, for the handler and then for its connection, and rounds up:
 # together 25 s, after those of the parting.
-DRAIN: Final = 12.0
+SHUTDOWN_TIMEOUT_SECONDS: Final = 12.0
 # Whoever keeps a connection and asks on it within this time learns to open another one.
-PARTING: Final = 5.0
-PARTING_LOOK: Final = 0.05
-KEEPALIVE: Final = 75.0
-HEAD_TIMEOUT: Final = 5.0
+DRAIN_SECONDS: Final = 5.0
+DRAIN_POLL_SECONDS: Final = 0.05
+KEEPALIVE_SECONDS: Final = 75.0
+HEAD_TIMEOUT_SECONDS: Final = 5.0
 # Clients of a burst beyond this are made to wait a whole second by the kernel.
 BACKLOG: Final = 1024
 
@@ -36,55 +36,55 @@ class CannotListenError(Exception):
 
 
 @asynccontextmanager
-async def listening(
-    app: web.Application, address: Address, fallback: Fallback
+async def serve(
+    app: web.Application, address: Address, fallback: FallbackResponder
 ) -> AsyncIterator[None]:
     """Serve `app` for the length of the block, then part with the callers.
 
     A connection that is closed while a request is on its way loses it, so first every answer says
     that it is the last on its connection; then the requests in flight are finished.
     """
-    parting = Parting()
-    app.on_response_prepare.append(parting.tell)
-    runner = EnvelopeRunner(
+    parting = ConnectionDrain()
+    app.on_response_prepare.append(parting.mark_response)
+    runner = JsonAppRunner(
         app,
         fallback,
         access_log=None,
-        keepalive_timeout=KEEPALIVE,
-        shutdown_timeout=DRAIN,
-        max_line_size=LONGEST_ADDRESS,
-        max_field_size=LONGEST_HEADER,
+        keepalive_timeout=KEEPALIVE_SECONDS,
+        shutdown_timeout=SHUTDOWN_TIMEOUT_SECONDS,
+        max_line_size=MAX_REQUEST_LINE_BYTES,
+        max_field_size=MAX_HEADER_LINE_BYTES,
     )
     await runner.setup()
     try:
         await _listen(runner, address)
         yield
     finally:
-        parting.has_begun = True
-        await _part(runner)
+        parting.is_draining = True
+        await _drain_idle_connections(runner)
         await runner.cleanup()
 
 
-class Parting:
+class ConnectionDrain:
     """Whether answers are the last on their connections."""
 
     def __init__(self) -> None:
-        self.has_begun = False
+        self.is_draining = False
 
-    async def tell(self, request: web.Request, response: web.StreamResponse) -> None:
+    async def mark_response(self, request: web.Request, response: web.StreamResponse) -> None:
         """Say so in `response`, whose own header was decided before."""
-        if self.has_begun:
+        if self.is_draining:
             response.force_close()
             response.headers[hdrs.CONNECTION] = "close"
         elif response.keep_alive:
-            expect_request(request, expected=True)
+            set_request_expected(request, is_expected=True)
 
 
-async def _part(runner: EnvelopeRunner) -> None:
+async def _drain_idle_connections(runner: JsonAppRunner) -> None:
     with suppress(TimeoutError):
-        async with asyncio.timeout(PARTING):
-            while runner.expects_requests():  # noqa: ASYNC110 - aiohttp has no event for it
-                await asyncio.sleep(PARTING_LOOK)
+        async with asyncio.timeout(DRAIN_SECONDS):
+            while runner.has_expected_requests():  # noqa: ASYNC110 - aiohttp has no event for it
+                await asyncio.sleep(DRAIN_POLL_SECONDS)
 
 
 async def _listen(runner: web.AppRunner, address: Address) -> None:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Final
 
-POLICY: Final = (
+SWAGGER_CSP: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
 
-INDEX: Final = """<!DOCTYPE html>
+SWAGGER_INDEX_HTML: Final = """<!DOCTYPE html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
@@ -30,7 +30,7 @@ INDEX: Final = """<!DOCTYPE html>
 """
 
 # The bundled swagger-ui takes ?url= and ?configUrl= from the query, so the query goes first.
-_START: Final = """history.replaceState(null, "", location.pathname + location.hash);
+_SWAGGER_START_SCRIPT: Final = """history.replaceState(null, "", location.pathname + location.hash);
 window.ui = SwaggerUIBundle({
   url: "/swagger/doc.json",
   dom_id: "#swagger-ui",
@@ -40,7 +40,7 @@ window.ui = SwaggerUIBundle({
   layout: "BaseLayout",
 });
 """
-_BUNDLED: Final = ("swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png")
+_BUNDLED_FILES: Final = ("swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +52,17 @@ class Asset:
     etag: str
 
 
-def swagger_assets() -> Mapping[str, Asset]:
+def load_swagger_assets() -> Mapping[str, Asset]:
     """Our start script and what aiohttp-apispec bundles of swagger-ui, by file name."""
     bundle = resources.files("aiohttp_apispec") / "static"
-    bodies = {name: (bundle / name).read_bytes() for name in _BUNDLED}
+    bodies = {name: (bundle / name).read_bytes() for name in _BUNDLED_FILES}
     return {
-        name: asset(name, body) for name, body in {**bodies, "start.js": _START.encode()}.items()
+        name: create_asset(name, body)
+        for name, body in {**bodies, "start.js": _SWAGGER_START_SCRIPT.encode()}.items()
     }
 
 
-def asset(name: str, body: bytes) -> Asset:
+def create_asset(name: str, body: bytes) -> Asset:
     """The file of that name, whose ending tells its type."""
     media_type, _ = mimetypes.guess_type(name)
     return Asset(

@@ -9,19 +9,19 @@ from typing import Final
 
 from apiserver.http.roles import Role
 
-SHORTEST: Final = 16
+MIN_TOKEN_LENGTH: Final = 16
 
 # What may follow Bearer (RFC 6750, 2.1).
-_TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)
-_ACCEPTED: Final = "a line is a role, a blank and a token; roles are " + ", ".join(Role)
+_TOKEN_PATTERN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)
+_ACCEPTED_FORMAT: Final = "a line is a role, a blank and a token; roles are " + ", ".join(Role)
 
 
-class UnfitTokensError(ValueError):
+class InvalidTokensError(ValueError):
     """A text that no tokens can be taken from; it says which line is wrong, never what is in it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class TokenEntry:
     """A role, and the digest of a token that gives it: tokens themselves are not kept."""
 
     role: Role
@@ -29,43 +29,44 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenSet:
     """All tokens that are good now."""
 
-    known: tuple[Token, ...]
+    entries: tuple[TokenEntry, ...]
 
     @classmethod
-    def parse(cls, text: str) -> "Tokens":
+    def parse(cls, text: str) -> "TokenSet":
         """Read a line for each role of a token; empty lines and those of # say nothing."""
-        known = tuple(_read(text))
+        known = tuple(_parse_lines(text))
         if not known:
-            raise UnfitTokensError(f"there is no token in it; {_ACCEPTED}")
+            raise InvalidTokensError(f"there is no token in it; {_ACCEPTED_FORMAT}")
         return cls(known)
 
-    def roles(self, given: str) -> frozenset[Role]:
+    def roles_of(self, token: str) -> frozenset[Role]:
         """What `given` is good for; it takes as long for a near miss as for any other."""
-        digest = _digest(given)
-        matches = [(each.role, compare_digest(each.digest, digest)) for each in self.known]
+        digest = _token_digest(token)
+        matches = [(each.role, compare_digest(each.digest, digest)) for each in self.entries]
         return frozenset(role for role, is_same in matches if is_same)
 
 
-def _read(text: str) -> Iterator[Token]:
+def _parse_lines(text: str) -> Iterator[TokenEntry]:
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split()
         if words and not words[0].startswith("#"):
-            yield _token(words, number)
+            yield _parse_entry(words, number)
 
 
-def _token(words: list[str], number: int) -> Token:
+def _parse_entry(words: list[str], line_number: int) -> TokenEntry:
     if len(words) != 2 or words[0] not in set(Role):
-        raise UnfitTokensError(f"line {number} cannot be read; {_ACCEPTED}")
+        raise InvalidTokensError(f"line {line_number} cannot be read; {_ACCEPTED_FORMAT}")
     role, token = words
-    if len(token) < SHORTEST or not _TOKEN.fullmatch(token):
-        raise UnfitTokensError(
-            f"the token of line {number} is not of at least {SHORTEST} letters, digits and ._~+/-"
+    if len(token) < MIN_TOKEN_LENGTH or not _TOKEN_PATTERN.fullmatch(token):
+        raise InvalidTokensError(
+            f"the token of line {line_number} is not of at least {MIN_TOKEN_LENGTH} letters, "
+            "digits and ._~+/-"
         )
-    return Token(Role(role), _digest(token))
+    return TokenEntry(Role(role), _token_digest(token))
 
 
-def _digest(token: str) -> bytes:
+def _token_digest(token: str) -> bytes:
     return sha256(token.encode("utf-8", "surrogateescape")).digest()

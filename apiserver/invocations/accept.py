@@ -9,76 +9,78 @@ from msgspec.structs import replace
 from apiserver.clock import Clock
 from apiserver.errors import ConflictError, NotFoundError, QueueFullError
 from apiserver.functions.lookup import FunctionLookup
-from apiserver.invocations.backpressure import RecordRoom, crowded
+from apiserver.invocations.backpressure import RecordSpace, records_full_error
 from apiserver.invocations.commands import Invoke
 from apiserver.invocations.metrics import InvocationMetrics
-from apiserver.invocations.payload_upload import Intake
-from apiserver.invocations.publish_outcome import Settlement
-from apiserver.invocations.queue_depth import QueueDepth, full
+from apiserver.invocations.payload_upload import PayloadUploader
+from apiserver.invocations.publish_outcome import OutcomePublisher
+from apiserver.invocations.queue_depth import QueueDepth, queue_full_error
 from apiserver.invocations.submission import (
     Acceptance,
     Submission,
-    failure_of,
-    first_record,
+    acceptance_unknown_error,
     invocation_of,
-    is_of,
-    orphaned,
-    replayed,
-    require_keeping,
-    require_kept,
-    unknown,
+    is_record_of,
+    new_record,
+    orphaned_record,
+    replay_acceptance,
+    require_function_ttl_within_retention,
+    require_ttl_within_retention,
+    submission_error,
 )
 from apiserver.kube import errors as kube_errors
-from apiserver.nats.errors import QueueError, QueueRefusedError, RecordStaleError
-from apiserver.nats.port import Kept, Queue
-from apiserver.timestamps import milliseconds
-from shared.invocation.message import call_of
-from shared.invocation.queue_names import record_key, request_object
-from shared.invocation.record import Record, Request
+from apiserver.nats.errors import QueueError, QueueRejectedError, RecordConflictError
+from apiserver.nats.port import QueuePorts, StoredRecord
+from apiserver.timestamps import now_milliseconds
+from shared.invocation.message import call_message
+from shared.invocation.queue_names import record_key, request_object_name
+from shared.invocation.record import InvocationRecord, InvocationRequest
 from shared.v1alpha1.function import Function
 
 log = logging.getLogger(__name__)
 
 
-class Ingress:
+class InvocationAcceptor:
     """Accepts invocations, each once, on any replica."""
 
     def __init__(
         self,
-        queue: Queue,
-        functions: FunctionLookup,
+        queue: QueuePorts,
+        function_lookup: FunctionLookup,
         metrics: InvocationMetrics,
         clock: Clock,
         make_id: Callable[[], str],
         retention_seconds: float,
     ) -> None:
         self._queue = queue
-        self._functions = functions
+        self._function_lookup = function_lookup
         self._metrics = metrics
         self._clock = clock
         self._make_id = make_id
         self._retention_seconds = retention_seconds
-        self._depth = QueueDepth(queue.calls, clock)
-        self._room = RecordRoom(queue, clock)
-        self._intake = Intake(queue.bodies, make_id)
-        self._settlement = Settlement(queue)
+        self._queue_depth = QueueDepth(queue.calls, clock)
+        self._record_space = RecordSpace(queue, clock)
+        self._payload_uploader = PayloadUploader(queue.bodies, make_id)
+        self._outcome_publisher = OutcomePublisher(queue)
 
-    async def receive(self, command: Invoke, chunks: AsyncIterator[bytes]) -> Submission:
+    async def receive_payload(self, command: Invoke, chunks: AsyncIterator[bytes]) -> Submission:
         """Take in the payload where there is room; nothing of it is visible to anybody yet."""
-        require_kept(command, self._retention_seconds)
-        function = await self._functions.accepting(command.request_id)
-        require_keeping(command, function.spec, self._retention_seconds)
+        require_ttl_within_retention(command, self._retention_seconds)
+        function = await self._function_lookup.get_accepting(command.function_name)
+        require_function_ttl_within_retention(command, function.spec, self._retention_seconds)
         invocation_id = command.invocation_id or self._make_id()
-        await self._require_room(function, command)
-        inline_bytes = await self._room.share()
-        name = request_object(function.metadata.uid, invocation_id)
-        still_there = partial(self._functions.require_unchanged, function)
-        payload = await self._intake.receive(command.request_id, name, chunks, still_there)
+        await self._require_capacity(function, command)
+        inline_bytes = await self._record_space.reserve_inline_bytes()
+        name = request_object_name(function.metadata.uid, invocation_id)
+        still_there = partial(self._function_lookup.require_unchanged, function)
+        payload = await self._payload_uploader.receive(
+            command.function_name, name, chunks, still_there
+        )
         return Submission(function, invocation_id, command, payload, inline_bytes)
 
-    async def within_room(self, request: Request) -> Request:
+    async def with_inline_limit(self, request: InvocationRequest) -> InvocationRequest:
         """The request with the share of the room that its next run may take."""
-        return replace(request, inline_bytes=await self._room.share())
+        return replace(request, inline_bytes=await self._record_space.reserve_inline_bytes())
 
     async def accept(self, submission: Submission) -> Acceptance:
         """Record and queue the invocation, or find the one that is there.
@@ -86,110 +88,120 @@ class Ingress:
         NotFoundError, ConflictError, QueueFullError, UnknownOutcomeError, QueueError, ClusterError.
         """
         try:
-            await self._functions.require_unchanged(submission.function)
+            await self._function_lookup.require_unchanged(submission.function)
             acceptance = await self._accept(submission)
         except (
-            kube_errors.ClusterError,
+            kube_errors.KubeError,
             ConflictError,
             NotFoundError,
             QueueFullError,
-            QueueRefusedError,
+            QueueRejectedError,
         ):
-            await self._discard(submission)
+            await self._discard_payload(submission)
             raise
         if acceptance.is_new:
-            self._metrics.accepted(submission.command.request_id)
+            self._metrics.count_accepted(submission.command.function_name)
         else:
-            await self._discard(submission)
+            await self._discard_payload(submission)
         return acceptance
 
     async def _accept(self, submission: Submission) -> Acceptance:
-        record = first_record(submission, milliseconds(self._clock))
+        record = new_record(submission, now_milliseconds(self._clock))
         try:
-            placed = await self._place(submission, record)
-            if isinstance(placed, Kept):
-                return replayed(submission, placed, record.hash)
-            await self._publish(submission, record, placed)
+            placed = await self._write_record(submission, record)
+            if isinstance(placed, StoredRecord):
+                return replay_acceptance(submission, placed, record.hash)
+            await self._publish_call(submission, record, placed)
         except QueueError as error:
-            raise failure_of(submission, error) from error
+            raise submission_error(submission, error) from error
         return Acceptance(invocation_of(submission, record), is_new=True)
 
-    async def _place(self, submission: Submission, record: Record) -> int | Kept:
+    async def _write_record(
+        self, submission: Submission, record: InvocationRecord
+    ) -> int | StoredRecord:
         """The revision of the new record, or the record that has its place."""
         revision = 0
         while True:
             try:
-                return await self._queue.records.write(submission.key, record, revision)
-            except RecordStaleError:
+                return await self._queue.records.put(submission.key, record, revision)
+            except RecordConflictError:
                 kept = await self._queue.records.find(submission.key)
-            if kept is not None and is_of(kept, submission.function):
+            if kept is not None and is_record_of(kept, submission.function):
                 return kept
-            revision = 0 if kept is None else await self._cleared(submission, kept)
+            revision = 0 if kept is None else await self._finish_orphaned_record(submission, kept)
 
-    async def _cleared(self, submission: Submission, kept: Kept) -> int:
+    async def _finish_orphaned_record(
+        self, submission: Submission, stored_record: StoredRecord
+    ) -> int:
         """The revision of a place that a deleted function has left, with its outcome told."""
-        record = kept.record
+        record = stored_record.record
         if record is None:
-            return kept.revision
+            return stored_record.revision
         try:
             if not record.is_final:
-                record = orphaned(record, milliseconds(self._clock))
-                revision = await self._queue.records.write(submission.key, record, kept.revision)
-                self._metrics.finished(submission.command.request_id, record.state)
-                kept = Kept(record, revision)
-            settled = await self._settlement.settle(
-                invocation_of(submission, record), kept.revision
+                record = orphaned_record(record, now_milliseconds(self._clock))
+                revision = await self._queue.records.put(
+                    submission.key, record, stored_record.revision
+                )
+                self._metrics.count_finished(submission.command.function_name, record.state)
+                stored_record = StoredRecord(record, revision)
+            settled = await self._outcome_publisher.publish(
+                invocation_of(submission, record), stored_record.revision
             )
-        except RecordStaleError:
+        except RecordConflictError:
             return 0  # somebody else is at it: look again
         return settled.revision
 
-    async def _publish(self, submission: Submission, record: Record, revision: int) -> None:
+    async def _publish_call(
+        self, submission: Submission, record: InvocationRecord, revision: int
+    ) -> None:
         """Queue the call; where there is no room for it, take the record back."""
-        call = call_of(submission.command.request_id, submission.invocation_id, record)
+        call = call_message(submission.command.function_name, submission.invocation_id, record)
         try:
             await self._queue.calls.publish(call)
-        except QueueRefusedError as refusal:
-            await self._take_back(submission, revision, refusal)
+        except QueueRejectedError as refusal:
+            await self._retract_record(submission, revision, refusal)
         except QueueError as error:
-            raise unknown(submission.invocation_id) from error  # recorded: the sweep goes on
+            raise acceptance_unknown_error(
+                submission.invocation_id
+            ) from error  # recorded: the sweep goes on
 
-    async def _take_back(
-        self, submission: Submission, revision: int, refusal: QueueRefusedError
+    async def _retract_record(
+        self, submission: Submission, revision: int, queue_error: QueueRejectedError
     ) -> None:
         """Raise the refusal, unless somebody has gone on with the record: then it is accepted."""
         try:
-            await self._queue.records.take_back(submission.key, revision)
-        except RecordStaleError:
+            await self._queue.records.delete(submission.key, revision)
+        except RecordConflictError:
             return
         except QueueError as error:
-            raise unknown(submission.invocation_id) from error
-        raise refusal
+            raise acceptance_unknown_error(submission.invocation_id) from error
+        raise queue_error
 
-    async def _require_room(self, function: Function, command: Invoke) -> None:
+    async def _require_capacity(self, function: Function, command: Invoke) -> None:
         """Refuse more than there is room for; what is there already may be repeated."""
-        refusal = await self._refusal(function)
+        refusal = await self._capacity_error(function)
         if refusal is None:
             return
         kept = None
         if command.invocation_id is not None:
-            key = record_key(command.request_id, command.invocation_id)
+            key = record_key(command.function_name, command.invocation_id)
             kept = await self._queue.records.find(key)
-        if kept is None or not is_of(kept, function):
+        if kept is None or not is_record_of(kept, function):
             raise refusal
 
-    async def _refusal(self, function: Function) -> QueueFullError | None:
+    async def _capacity_error(self, function: Function) -> QueueFullError | None:
         """Why the function may have no more queued now."""
-        if not await self._depth.has_room(function):
-            return full(function)
-        return None if await self._room.is_left() else crowded()
+        if not await self._queue_depth.has_room(function):
+            return queue_full_error(function)
+        return None if await self._record_space.has_space() else records_full_error()
 
-    async def _discard(self, submission: Submission) -> None:
+    async def _discard_payload(self, submission: Submission) -> None:
         """Remove a payload that is in no record; what stays is removed by its age."""
         name = submission.payload.body.object_name
         if not name:
             return
         try:
-            await self._queue.bodies.delete(submission.command.request_id, name)
+            await self._queue.bodies.delete(submission.command.function_name, name)
         except QueueError as error:
             log.warning("payload_left", extra={"object": name, "queueError": str(error)})

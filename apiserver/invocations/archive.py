@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from shared.invocation.record import Record
+from shared.invocation.record import InvocationRecord
 
 
 class ArchiveError(Exception):
@@ -12,7 +12,7 @@ class ArchiveError(Exception):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class ArchivePlace:
+class ArchiveCursor:
     """Where in the archive an outcome stands: by its end, then by what makes it unique."""
 
     finished_at: int
@@ -22,26 +22,28 @@ class ArchivePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Archived:
+class ArchivedOutcome:
     """One outcome, as the record that it was once in."""
 
-    request_id: str
+    function_name: str
     invocation_id: str
-    record: Record
+    record: InvocationRecord
 
     @property
-    def place(self) -> ArchivePlace:
+    def cursor(self) -> ArchiveCursor:
         """Where it stands."""
         record = self.record
-        return ArchivePlace(record.finished_at, record.function_uid, self.invocation_id, record.run)
+        return ArchiveCursor(
+            record.finished_at, record.function_uid, self.invocation_id, record.run
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveQuery:
     """Which outcomes, from the newest below a place on; empty and None is any."""
 
-    below: ArchivePlace
-    request_id: str = ""
+    before: ArchiveCursor
+    function_name: str = ""
     state: str = ""
     since: datetime | None = None
     limit: int = 100
@@ -50,10 +52,10 @@ class ArchiveQuery:
 class Archive(Protocol):
     """The outcomes of all runs; every method raises ArchiveError and nothing else."""
 
-    async def find(self, function_uid: str, invocation_id: str) -> Archived | None:
+    async def find(self, function_uid: str, invocation_id: str) -> ArchivedOutcome | None:
         """The outcome of the last run of an invocation."""
         ...
 
-    async def list(self, query: ArchiveQuery) -> tuple[Archived, ...]:
+    async def list(self, query: ArchiveQuery) -> tuple[ArchivedOutcome, ...]:
         """Outcomes by their end, newest first."""
         ...

@@ -5,82 +5,88 @@ from typing import Final
 
 from apiserver.clock import Clock
 from apiserver.errors import QueueFullError
-from apiserver.nats.port import Queue
-from apiserver.single_flight import SingleFlight
-from shared.invocation.limits import INLINE_BYTES, LEAST_INLINE_BYTES
+from apiserver.nats.port import QueuePorts
+from apiserver.single_flight import SingleFlightCache
+from shared.invocation.limits import DEFAULT_INLINE_BYTES, MIN_INLINE_BYTES
 
-SECONDS: Final = 1.0
+RECORDS_CACHE_SECONDS: Final = 1.0
 # A record grows until it is final. In a full bucket nothing could be run, ended or cancelled any
 # more, so the rest is kept for those that were accepted.
-FULLEST: Final = 0.8
+MAX_FILL_RATIO: Final = 0.8
 # By how much, with a result of LEAST_INLINE_BYTES and the headers of an answer.
-GROWTH_BYTES: Final = 8 * 1024
+RECORD_GROWTH_BYTES: Final = 8 * 1024
 # Who comes early gets a larger share than those after it, 1/1 + 1/2 + 1/3 ... parts together; with
 # so many parts all that may ever be accepted have room, also if each takes its whole share.
-PARTS: Final = 24
+SHARE_DIVISOR: Final = 24
 
-_ALL: Final = ""
-_BASE64: Final = 4 / 3
+_ALL_RECORDS_KEY: Final = ""
+_BASE64_RATIO: Final = 4 / 3
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class RecordCapacity:
     """The bytes that records take and may take (0 is no limit), and how many are not final."""
 
-    taken: int
-    most: int
-    open: int
+    used_bytes: int
+    max_bytes: int
+    open_records: int
 
     @property
-    def left(self) -> float:
+    def free_bytes(self) -> float:
         """What nobody has taken and nobody counts on."""
-        return FULLEST * self.most - self.taken - self.open * GROWTH_BYTES
+        return (
+            MAX_FILL_RATIO * self.max_bytes
+            - self.used_bytes
+            - self.open_records * RECORD_GROWTH_BYTES
+        )
 
 
-def is_left(room: Room) -> bool:
+def has_space(capacity: RecordCapacity) -> bool:
     """Whether one more may be accepted."""
-    return not room.most or room.left > 0
+    return not capacity.max_bytes or capacity.free_bytes > 0
 
 
-def inline_bytes(room: Room) -> int:
+def max_inline_bytes(capacity: RecordCapacity) -> int:
     """How large a result the record of the next one may hold, if all hold as much as they may."""
-    if not room.most:
-        return INLINE_BYTES
-    share = room.left / (room.open + 1) / PARTS / _BASE64
-    return int(min(INLINE_BYTES, max(LEAST_INLINE_BYTES, share)))
+    if not capacity.max_bytes:
+        return DEFAULT_INLINE_BYTES
+    share = capacity.free_bytes / (capacity.open_records + 1) / SHARE_DIVISOR / _BASE64_RATIO
+    return int(min(DEFAULT_INLINE_BYTES, max(MIN_INLINE_BYTES, share)))
 
 
-class RecordRoom:
+class RecordSpace:
     """Asks how much room there is, once for all who ask within a second."""
 
-    def __init__(self, queue: Queue, clock: Clock) -> None:
+    def __init__(self, queue: QueuePorts, clock: Clock) -> None:
         self._queue = queue
-        self._rooms = SingleFlight[Room](clock, SECONDS)
-        self._shared = 0
+        self._capacities = SingleFlightCache[RecordCapacity](clock, RECORDS_CACHE_SECONDS)
+        self._reservations = 0
 
-    async def is_left(self) -> bool:
+    async def has_space(self) -> bool:
         """Whether one more may be accepted."""
-        return is_left(await self._room())
+        return has_space(await self._current_capacity())
 
-    async def share(self) -> int:
+    async def reserve_inline_bytes(self) -> int:
         """How large a result the record of one more may hold."""
-        share = inline_bytes(await self._room())
-        self._shared += 1
+        share = max_inline_bytes(await self._current_capacity())
+        self._reservations += 1
         return share
 
-    async def _room(self) -> Room:
+    async def _current_capacity(self) -> RecordCapacity:
         """The room as it was seen last, less what was given since."""
-        seen = await self._rooms.get(_ALL, self._seen)
-        return Room(seen.taken, seen.most, seen.open + self._shared)
+        seen = await self._capacities.get(_ALL_RECORDS_KEY, self._read_capacity)
+        return RecordCapacity(
+            seen.used_bytes, seen.max_bytes, seen.open_records + self._reservations
+        )
 
-    async def _seen(self) -> Room:
-        extent = await self._queue.records.extent()
-        held = await self._queue.calls.held_by_all()
-        self._shared = 0
-        return Room(extent.taken, extent.most, held)
+    async def _read_capacity(self) -> RecordCapacity:
+        extent = await self._queue.records.storage_usage()
+        held = await self._queue.calls.count_all_unfinished()
+        self._reservations = 0
+        return RecordCapacity(extent.used_bytes, extent.max_bytes, held)
 
 
-def crowded() -> QueueFullError:
+def records_full_error() -> QueueFullError:
     """What a caller is told whose record has no room."""
     return QueueFullError(
         "the records of invocations have no room for more; they are kept for "

@@ -8,16 +8,20 @@ from aiohttp import hdrs, web
 
 from apiserver.http import failure_examples, keys
 from apiserver.http.deadline import DEADLINE
-from apiserver.http.openapi import Answer, documented
-from apiserver.http.query import require_known
+from apiserver.http.openapi import ResponseDoc, documented
+from apiserver.http.query import require_no_query
 from apiserver.invocations.fields import is_content_type
-from apiserver.invocations.invocation_path import INVOCATION_ID, REQUEST_ID, path_ids
-from apiserver.invocations.schemas import BINARY
+from apiserver.invocations.invocation_path import (
+    FUNCTION_PARAMETER,
+    INVOCATION_PARAMETER,
+    path_function_and_invocation,
+)
+from apiserver.invocations.schemas import BINARY_CONTENT_TYPE
 from apiserver.nats.errors import QueueError
 
-STREAM_SECONDS: Final = 300.0
+MAX_STREAM_SECONDS: Final = 300.0
 # What a function answers is of a stranger: no browser may take it for a page of ours.
-HARMLESS: Final = {
+SANDBOX_HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     hdrs.CONTENT_DISPOSITION: "attachment",
     "Content-Security-Policy": "sandbox",
@@ -29,29 +33,32 @@ log = logging.getLogger(__name__)
 @documented(
     "invocations",
     "The body of a result as the function gave it, however large",
-    Answer(200, "The body.", example="hello", media_type=BINARY),
+    ResponseDoc(200, "The body.", example="hello", media_type=BINARY_CONTENT_TYPE),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
-    *failure_examples.CLUSTER,
-    path=(REQUEST_ID, INVOCATION_ID),
+    *failure_examples.CLUSTER_FAILURES,
+    path=(FUNCTION_PARAMETER, INVOCATION_PARAMETER),
 )
-async def body(request: web.Request) -> web.StreamResponse:
+async def get_result_body(request: web.Request) -> web.StreamResponse:
     """Stream the body of a result."""
-    service, ids = keys.service(request, keys.INVOCATIONS), path_ids(request)
-    require_known(request)
-    found = await service.body(*ids)
+    service, ids = (
+        keys.required_service(request, keys.INVOCATIONS),
+        path_function_and_invocation(request),
+    )
+    require_no_query(request)
+    found = await service.get_body(*ids)
     first = await anext(found.chunks, b"")  # what fails before it can still be told
-    kind = found.content_type if is_content_type(found.content_type) else BINARY
-    response = web.StreamResponse(headers={**HARMLESS, hdrs.CONTENT_TYPE: kind})
+    kind = found.content_type if is_content_type(found.content_type) else BINARY_CONTENT_TYPE
+    response = web.StreamResponse(headers={**SANDBOX_HEADERS, hdrs.CONTENT_TYPE: kind})
     response.content_length = found.size
-    request[DEADLINE].allow(STREAM_SECONDS)
+    request[DEADLINE].restart(MAX_STREAM_SECONDS)
     await response.prepare(request)
     await response.write(first)
-    await _stream(request, response, found.chunks)
+    await _stream_chunks(request, response, found.chunks)
     return response
 
 
-async def _stream(
+async def _stream_chunks(
     request: web.Request, response: web.StreamResponse, chunks: AsyncIterator[bytes]
 ) -> None:
     """The rest; a body that breaks off is cut off, so that nobody takes it for whole."""

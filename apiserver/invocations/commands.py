@@ -4,15 +4,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from shared.invocation.record import Record
-from shared.invocation.state import State
+from shared.invocation.record import InvocationRecord
+from shared.invocation.state import InvocationState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invoke:
     """Call a function; without an id it gets one, without `wait_seconds` nobody waits."""
 
-    request_id: str
+    function_name: str
     invocation_id: str | None = None
     content_type: str = "application/octet-stream"
     headers: dict[str, str] = field(default_factory=dict)
@@ -25,27 +25,27 @@ class Invoke:
 class Invocation:
     """One invocation as it is now."""
 
-    request_id: str
+    function_name: str
     invocation_id: str
-    record: Record
+    record: InvocationRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListInvocations:
     """Which invocations, and how many at a time; times are for the result store only."""
 
-    request_id: str = ""
-    state: State | None = None
+    function_name: str = ""
+    state: InvocationState | None = None
     since: datetime | None = None
     until: datetime | None = None
     limit: int = 100
-    token: str = ""
+    continue_token: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListDeadLetters:
     """Which dead letters, and how many at a time."""
 
-    request_id: str = ""
+    function_name: str = ""
     limit: int = 100
-    token: str = ""
+    continue_token: str = ""

@@ -8,31 +8,31 @@ from typing import Any, Final
 import msgspec
 from marshmallow import ValidationError, fields, validate
 
-from apiserver.invocations.json_text import object_in
-from apiserver.schemas.fields import AnyMap, Text, matching
-from shared.invocation.ids import INVOCATION_PATTERN, is_invocation_id
+from apiserver.invocations.json_text import parse_json_object
+from apiserver.schemas.fields import StrictDict, StrictString, predicate_validator
+from shared.invocation.ids import INVOCATION_ID_PATTERN, is_invocation_id
 from shared.invocation.limits import MAX_ATTRIBUTE_BYTES
 
-LONGEST_WAIT: Final = 300
-LONGEST_CONTENT_TYPE: Final = 256
+MAX_WAIT_SECONDS: Final = 300
+MAX_CONTENT_TYPE_LENGTH: Final = 256
 MODES: Final = ("async", "sync")
-INVOCATION_ID_RULES: Final = {"pattern": INVOCATION_PATTERN, "maxLength": 64}
-WAIT: Final = validate.Range(1, LONGEST_WAIT, error="must be from {min} to {max}")
+INVOCATION_ID_RULES: Final = {"pattern": INVOCATION_ID_PATTERN, "maxLength": 64}
+WAIT_RANGE: Final = validate.Range(1, MAX_WAIT_SECONDS, error="must be from {min} to {max}")
 
-_WORD: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_CONTENT_TYPE: Final = re.compile(
-    rf'{_WORD}/{_WORD}( ?; ?{_WORD}=({_WORD}|"[ !#-\[\]-~]*"))*', re.ASCII
+_TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105
+_CONTENT_TYPE_PATTERN: Final = re.compile(
+    rf'{_TOKEN}/{_TOKEN}( ?; ?{_TOKEN}=({_TOKEN}|"[ !#-\[\]-~]*"))*', re.ASCII
 )
 
 
-class InvocationID(Text):
+class InvocationID(StrictString):
     """The caller's name for one invocation, which is unique in its function."""
 
     def __init__(self) -> None:
         words = "is not an invocationID: letters, digits, - and _, at most 64"
         super().__init__(
             data_key="invocationID",
-            validate=matching(is_invocation_id, words),
+            validate=predicate_validator(is_invocation_id, words),
             metadata={
                 "description": "Your name for this invocation; repeat it, and it happens once.",
                 **INVOCATION_ID_RULES,
@@ -40,7 +40,7 @@ class InvocationID(Text):
         )
 
 
-class Mode(Text):
+class InvocationMode(StrictString):
     """Whether the answer waits for the outcome."""
 
     def __init__(self) -> None:
@@ -49,29 +49,31 @@ class Mode(Text):
         )
 
 
-class ContentType(Text):
+class ContentType(StrictString):
     """The media type of a payload."""
 
     def __init__(self) -> None:
         words = "is not a media type such as application/json"
         super().__init__(
-            validate=matching(is_content_type, words),
+            validate=predicate_validator(is_content_type, words),
             metadata={"description": "Of the payload.", "example": "application/json"},
         )
 
 
 def is_content_type(text: str) -> bool:
     """Whether `text` can stand in a Content-Type header."""
-    return len(text) <= LONGEST_CONTENT_TYPE and _CONTENT_TYPE.fullmatch(text) is not None
+    return (
+        len(text) <= MAX_CONTENT_TYPE_LENGTH and _CONTENT_TYPE_PATTERN.fullmatch(text) is not None
+    )
 
 
-class Attributes(AnyMap):
+class Attributes(StrictDict):
     """Any JSON object that is small; it goes along with the payload."""
 
     def __init__(self) -> None:
         super().__init__(
             keys=fields.String(),
-            validate=small,
+            validate=check_attributes_size,
             metadata={
                 "description": "Any values for the function, "
                 f"at most {MAX_ATTRIBUTE_BYTES} bytes as JSON.",
@@ -80,12 +82,12 @@ class Attributes(AnyMap):
         )
 
 
-class AttributesText(Text):
+class AttributesParameter(StrictString):
     """Attributes in a query, where everything is text: as JSON."""
 
     def __init__(self) -> None:
         super().__init__(
-            validate=small,
+            validate=check_attributes_size,
             metadata={
                 "description": "Any values for the function: a JSON object as text, "
                 f"at most {MAX_ATTRIBUTE_BYTES} bytes.",
@@ -94,16 +96,16 @@ class AttributesText(Text):
         )
 
     def _deserialize(self, value: Any, *rest: Any, **more: Any) -> Any:
-        return object_in(super()._deserialize(value, *rest, **more))
+        return parse_json_object(super()._deserialize(value, *rest, **more))
 
 
-def small(attributes: dict[str, Any]) -> None:
+def check_attributes_size(attributes: dict[str, Any]) -> None:
     """Refuse attributes that would not fit into a header."""
     if len(msgspec.json.encode(attributes)) > MAX_ATTRIBUTE_BYTES:
         raise ValidationError(f"is larger than {MAX_ATTRIBUTE_BYTES} bytes as JSON")
 
 
-class Base64(Text):
+class Base64Bytes(StrictString):
     """Bytes as base64 writes them, with its padding."""
 
     def __init__(self) -> None:

@@ -6,18 +6,18 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from apiserver.http import failure_examples, keys, paths, responses
-from apiserver.http.body import chunks, read_body, receiving
+from apiserver.http.body import body_time_limit, iter_chunks, read_json_body
 from apiserver.http.deadline import DEADLINE
-from apiserver.http.openapi import Answer, Body, RawBody, documented
-from apiserver.http.query import read_query, require_known
+from apiserver.http.openapi import JsonBodyDoc, RawBodyDoc, ResponseDoc, documented
+from apiserver.http.query import read_query, require_no_query
 from apiserver.invocations import examples
 from apiserver.invocations.commands import Invocation
 from apiserver.invocations.fields import is_content_type
 from apiserver.invocations.invocation_path import (
-    INVOCATION_ID,
-    REQUEST_ID,
-    path_ids,
-    path_request_id,
+    FUNCTION_PARAMETER,
+    INVOCATION_PARAMETER,
+    path_function_and_invocation,
+    path_function_name,
 )
 from apiserver.invocations.invocation_queries import (
     DeadLettersQuerySchema,
@@ -25,9 +25,9 @@ from apiserver.invocations.invocation_queries import (
     InvokeQuerySchema,
     WaitFinalQuerySchema,
 )
-from apiserver.invocations.port import Invocations
-from apiserver.invocations.schemas import BINARY, InvokeSchema
-from apiserver.invocations.service import once
+from apiserver.invocations.port import InvocationServicePort
+from apiserver.invocations.schemas import BINARY_CONTENT_TYPE, InvokeSchema
+from apiserver.invocations.service import stream_bytes
 from apiserver.invocations.submission import Submission
 from apiserver.invocations.views import (
     DeadLetterListAnswerSchema,
@@ -39,18 +39,18 @@ from apiserver.invocations.views import (
 from apiserver.schemas.response import PageMetaSchema
 from shared.invocation.limits import MAX_PAYLOAD_BYTES
 
-LARGEST: Final = 1024 * 1024
+MAX_BODY_BYTES: Final = 1024 * 1024
 
 _TAG: Final = "invocations"
-_INVOKE: Final = InvokeSchema()
-_RAW: Final = InvokeQuerySchema()
-_LIST: Final = InvocationsQuerySchema()
-_LETTERS: Final = DeadLettersQuerySchema()
-_WAIT: Final = WaitFinalQuerySchema()
-_META: Final = PageMetaSchema()
-_ACCEPTED: Final = (
-    Answer(202, "Accepted.", InvocationAnswerSchema, examples.QUEUED, (hdrs.LOCATION,)),
-    Answer(
+_INVOKE_SCHEMA: Final = InvokeSchema()
+_INVOKE_RAW_QUERY: Final = InvokeQuerySchema()
+_LIST_QUERY: Final = InvocationsQuerySchema()
+_DEAD_LETTERS_QUERY: Final = DeadLettersQuerySchema()
+_WAIT_QUERY: Final = WaitFinalQuerySchema()
+_META_SCHEMA: Final = PageMetaSchema()
+_ACCEPT_RESPONSES: Final = (
+    ResponseDoc(202, "Accepted.", InvocationAnswerSchema, examples.QUEUED, (hdrs.LOCATION,)),
+    ResponseDoc(
         200,
         "The outcome of a sync call, or how far an invocation is that was accepted before.",
         InvocationAnswerSchema,
@@ -63,73 +63,83 @@ _ACCEPTED: Final = (
 @documented(
     _TAG,
     "Call a function, now (sync) or whenever it has a worker (async)",
-    *_ACCEPTED,
-    *failure_examples.BODY,
+    *_ACCEPT_RESPONSES,
+    *failure_examples.BODY_FAILURES,
     failure_examples.NOT_FOUND,
-    examples.OTHER_PAYLOAD,
+    examples.INVOCATION_CONFLICT,
     examples.QUEUE_FULL,
-    *failure_examples.CLUSTER,
-    body=Body(_INVOKE, examples.INVOKE),
+    *failure_examples.CLUSTER_FAILURES,
+    body=JsonBodyDoc(_INVOKE_SCHEMA, examples.INVOKE),
 )
-async def invoke(request: web.Request) -> web.Response:
+async def invoke_function(request: web.Request) -> web.Response:
     """Accept an invocation whose payload is in the body."""
-    service = keys.service(request, keys.INVOCATIONS)
-    given = await read_body(request, _INVOKE, LARGEST)
-    submission = await service.receive(given.command, once(given.payload))
-    return await _accepted(request, service, submission)
+    service = keys.required_service(request, keys.INVOCATIONS)
+    given = await read_json_body(request, _INVOKE_SCHEMA, MAX_BODY_BYTES)
+    submission = await service.receive_payload(given.command, stream_bytes(given.payload))
+    return await _accept(request, service, submission)
 
 
 @documented(
     _TAG,
     "Call a function with the body as it is, of any type and up to 64 MiB",
-    *_ACCEPTED,
-    *failure_examples.RAW_BODY,
+    *_ACCEPT_RESPONSES,
+    *failure_examples.RAW_BODY_FAILURES,
     failure_examples.NOT_FOUND,
-    examples.OTHER_PAYLOAD,
+    examples.INVOCATION_CONFLICT,
     examples.QUEUE_FULL,
-    *failure_examples.CLUSTER,
-    query=_RAW,
-    path=(REQUEST_ID,),
-    body=RawBody((BINARY, "application/json", "text/plain")),
+    *failure_examples.CLUSTER_FAILURES,
+    query=_INVOKE_RAW_QUERY,
+    path=(FUNCTION_PARAMETER,),
+    body=RawBodyDoc((BINARY_CONTENT_TYPE, "application/json", "text/plain")),
 )
-async def invoke_raw(request: web.Request) -> web.Response:
+async def invoke_function_raw(request: web.Request) -> web.Response:
     """Accept an invocation whose payload is the body itself."""
-    service, request_id = keys.service(request, keys.INVOCATIONS), path_request_id(request)
-    given = read_query(request, _RAW)
-    command = replace(given, request_id=request_id, content_type=_content_type(request))
+    service, function_name = (
+        keys.required_service(request, keys.INVOCATIONS),
+        path_function_name(request),
+    )
+    given = read_query(request, _INVOKE_RAW_QUERY)
+    command = replace(
+        given, function_name=function_name, content_type=_payload_content_type(request)
+    )
     size = request.content_length
-    with request.app[keys.IN_FLIGHT].reserved(MAX_PAYLOAD_BYTES if size is None else size):
-        async with receiving(request):
-            payload = chunks(request, MAX_PAYLOAD_BYTES)
-            submission = await service.receive(command, payload)
-    return await _accepted(request, service, submission)
+    with request.app[keys.BYTE_BUDGET].reserve(MAX_PAYLOAD_BYTES if size is None else size):
+        async with body_time_limit(request):
+            payload = iter_chunks(request, MAX_PAYLOAD_BYTES)
+            submission = await service.receive_payload(command, payload)
+    return await _accept(request, service, submission)
 
 
 @documented(
     _TAG,
     "Show one invocation, if wanted only once it is final",
-    Answer(200, "The invocation.", InvocationAnswerSchema, examples.SUCCEEDED),
+    ResponseDoc(200, "The invocation.", InvocationAnswerSchema, examples.SUCCEEDED),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
-    *failure_examples.CLUSTER,
-    query=_WAIT,
-    path=(REQUEST_ID, INVOCATION_ID),
+    *failure_examples.CLUSTER_FAILURES,
+    query=_WAIT_QUERY,
+    path=(FUNCTION_PARAMETER, INVOCATION_PARAMETER),
 )
-async def show(request: web.Request) -> web.Response:
+async def get_invocation(request: web.Request) -> web.Response:
     """Show an invocation, at once or when it is final."""
-    service, ids = keys.service(request, keys.INVOCATIONS), path_ids(request)
-    seconds = read_query(request, _WAIT)
+    service, ids = (
+        keys.required_service(request, keys.INVOCATIONS),
+        path_function_and_invocation(request),
+    )
+    seconds = read_query(request, _WAIT_QUERY)
     found = await service.get(*ids)
     if seconds is not None and not found.record.is_final:
-        found = await _waited(request, service, found, seconds)
+        found = await _wait_final(request, service, found, seconds)
     return responses.success(invocation_view(found))
 
 
 @documented(
     _TAG,
     "Cancel an invocation",
-    Answer(200, "It was queued, and is cancelled.", InvocationAnswerSchema, examples.CANCELLED),
-    Answer(
+    ResponseDoc(
+        200, "It was queued, and is cancelled.", InvocationAnswerSchema, examples.CANCELLED
+    ),
+    ResponseDoc(
         202,
         "It runs; its worker is told, and its result is not wanted.",
         InvocationAnswerSchema,
@@ -138,14 +148,17 @@ async def show(request: web.Request) -> web.Response:
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
     examples.ALREADY_FINAL,
-    *failure_examples.CLUSTER,
-    path=(REQUEST_ID, INVOCATION_ID),
+    *failure_examples.CLUSTER_FAILURES,
+    path=(FUNCTION_PARAMETER, INVOCATION_PARAMETER),
 )
-async def cancel(request: web.Request) -> web.Response:
+async def cancel_invocation(request: web.Request) -> web.Response:
     """Cancel an invocation."""
-    service, ids = keys.service(request, keys.INVOCATIONS), path_ids(request)
-    require_known(request)
-    found = await request.app[keys.DETACHED].finish(service.cancel(*ids))
+    service, ids = (
+        keys.required_service(request, keys.INVOCATIONS),
+        path_function_and_invocation(request),
+    )
+    require_no_query(request)
+    found = await request.app[keys.BACKGROUND_TASKS].finish(service.cancel(*ids))
     status = 200 if found.record.is_final else 202
     return responses.success(invocation_view(found), status=status)
 
@@ -153,80 +166,83 @@ async def cancel(request: web.Request) -> web.Response:
 @documented(
     _TAG,
     "Send a final invocation again, with new attempts",
-    Answer(202, "A new run is queued.", InvocationAnswerSchema, examples.REDRIVEN),
+    ResponseDoc(202, "A new run is queued.", InvocationAnswerSchema, examples.REDRIVEN),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
     examples.NOT_FINAL,
-    *failure_examples.CLUSTER,
-    path=(REQUEST_ID, INVOCATION_ID),
+    *failure_examples.CLUSTER_FAILURES,
+    path=(FUNCTION_PARAMETER, INVOCATION_PARAMETER),
 )
-async def redrive(request: web.Request) -> web.Response:
+async def redrive_invocation(request: web.Request) -> web.Response:
     """Begin a new run."""
-    service, ids = keys.service(request, keys.INVOCATIONS), path_ids(request)
-    require_known(request)
-    found = await request.app[keys.DETACHED].finish(service.redrive(*ids))
+    service, ids = (
+        keys.required_service(request, keys.INVOCATIONS),
+        path_function_and_invocation(request),
+    )
+    require_no_query(request)
+    found = await request.app[keys.BACKGROUND_TASKS].finish(service.redrive(*ids))
     return responses.success(invocation_view(found), status=202)
 
 
 @documented(
     _TAG,
     "List invocations by their last change, newest first",
-    Answer(
+    ResponseDoc(
         200,
         "A part of the list; it may be short, or empty, and still have a next one.",
         InvocationListAnswerSchema,
         examples.INVOCATIONS,
     ),
     failure_examples.BAD_QUERY,
-    *failure_examples.CLUSTER,
-    query=_LIST,
+    *failure_examples.CLUSTER_FAILURES,
+    query=_LIST_QUERY,
 )
-async def index(request: web.Request) -> web.Response:
+async def list_invocations(request: web.Request) -> web.Response:
     """Show a part of the invocations."""
-    service = keys.service(request, keys.INVOCATION_INDEX)
-    page = await service.invocations(read_query(request, _LIST))
-    return responses.page([invocation_view(each) for each in page.items], _META.dump(page))
+    service = keys.required_service(request, keys.INVOCATION_LISTS)
+    page = await service.list_invocations(read_query(request, _LIST_QUERY))
+    return responses.page([invocation_view(each) for each in page.items], _META_SCHEMA.dump(page))
 
 
 @documented(
     _TAG,
     "List dead letters, newest first",
-    Answer(200, "A part of the list.", DeadLetterListAnswerSchema, examples.DEAD_LETTERS),
+    ResponseDoc(200, "A part of the list.", DeadLetterListAnswerSchema, examples.DEAD_LETTERS),
     failure_examples.BAD_QUERY,
-    *failure_examples.CLUSTER,
-    query=_LETTERS,
+    *failure_examples.CLUSTER_FAILURES,
+    query=_DEAD_LETTERS_QUERY,
 )
-async def dead_letters(request: web.Request) -> web.Response:
+async def list_dead_letters(request: web.Request) -> web.Response:
     """Show a part of the dead letters."""
-    service = keys.service(request, keys.INVOCATION_INDEX)
-    page = await service.dead_letters(read_query(request, _LETTERS))
-    return responses.page([dead_letter_view(each) for each in page.items], _META.dump(page))
+    service = keys.required_service(request, keys.INVOCATION_LISTS)
+    page = await service.list_dead_letters(read_query(request, _DEAD_LETTERS_QUERY))
+    return responses.page([dead_letter_view(each) for each in page.items], _META_SCHEMA.dump(page))
 
 
-async def _accepted(
-    request: web.Request, service: Invocations, submission: Submission
+async def _accept(
+    request: web.Request, service: InvocationServicePort, submission: Submission
 ) -> web.Response:
     """Accepted is accepted, also where the caller has gone; only the waiting ends with it."""
-    acceptance = await request.app[keys.DETACHED].finish(service.accept(submission))
+    acceptance = await request.app[keys.BACKGROUND_TASKS].finish(service.accept(submission))
     found, seconds = acceptance.invocation, submission.command.wait_seconds
     status = 202 if acceptance.is_new else 200
     if seconds is not None:
-        found = await _waited(request, service, found, seconds)
+        found = await _wait_final(request, service, found, seconds)
         status = 200 if found.record.is_final else 202
-    place = paths.invocation(found.request_id, found.invocation_id)
+    place = paths.invocation_path(found.function_name, found.invocation_id)
     return responses.success(invocation_view(found), status=status, headers={hdrs.LOCATION: place})
 
 
-async def _waited(
-    request: web.Request, service: Invocations, invocation: Invocation, seconds: int
+async def _wait_final(
+    request: web.Request, service: InvocationServicePort, invocation: Invocation, seconds: int
 ) -> Invocation:
     """The invocation once it is final, or as it is when time is up or the process stops."""
-    request[DEADLINE].allow(seconds)
+    request[DEADLINE].restart(seconds)
     waiting = service.wait_final(invocation, seconds)
-    return await request.app[keys.WAITS].until_stop(waiting) or invocation
+    return await request.app[keys.LONG_POLLS].run_until_stop(waiting) or invocation
 
 
-def _content_type(request: web.Request) -> str:
+def _payload_content_type(request: web.Request) -> str:
     """What the caller says the body is; a type that cannot be is not passed on."""
     given = request.headers.get(hdrs.CONTENT_TYPE, "")
-    return given if is_content_type(given) else BINARY
+    return given if is_content_type(given) else BINARY_CONTENT_TYPE

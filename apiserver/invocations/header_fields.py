@@ -6,14 +6,14 @@ from typing import Any, Final
 
 from marshmallow import ValidationError
 
-from apiserver.errors import Detail
-from apiserver.invocations.json_text import object_in
-from apiserver.schemas.fields import Text, TextMap
+from apiserver.errors import ErrorDetail
+from apiserver.invocations.json_text import parse_json_object
+from apiserver.schemas.fields import StrictString, StringDict
 from shared.invocation import framework_protocol
 from shared.invocation.limits import MAX_HEADER_BYTES, MAX_HEADERS
-from shared.v1alpha1.validation.problem import cut
+from shared.v1alpha1.validation.problem import truncate
 
-OURS: Final = frozenset(
+RESERVED_HEADERS: Final = frozenset(
     name.lower()
     for name in (
         framework_protocol.INVOCATION_HEADER,
@@ -25,7 +25,7 @@ OURS: Final = frozenset(
         framework_protocol.RETRYABLE_HEADER,
     )
 )
-OF_THE_MESSAGE: Final = frozenset(
+MESSAGE_HEADERS: Final = frozenset(
     {
         "connection",
         "content-encoding",
@@ -48,12 +48,12 @@ _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE: Final = re.compile(r"([!-~]([ -~]*[!-~])?)?")
 
 
-class CallerHeaders(TextMap):
+class CallerHeaders(StringDict):
     """Headers for the function; their names are lower case from here on."""
 
     def __init__(self) -> None:
         super().__init__(
-            validate=check,
+            validate=check_headers,
             metadata={
                 "description": "Headers for the function: names are tokens, values printable "
                 f"ASCII, at most {MAX_HEADERS} and {MAX_HEADER_BYTES} bytes together."
@@ -68,7 +68,7 @@ class CallerHeaders(TextMap):
         return lower
 
 
-class HeadersText(Text):
+class CallerHeadersParameter(StrictString):
     """The same in a query, where everything is text: as JSON."""
 
     def __init__(self) -> None:
@@ -80,12 +80,14 @@ class HeadersText(Text):
         )
 
     def _deserialize(self, value: Any, *rest: Any, **more: Any) -> Any:
-        return _HEADERS.deserialize(object_in(super()._deserialize(value, *rest, **more)))
+        return _CALLER_HEADERS.deserialize(
+            parse_json_object(super()._deserialize(value, *rest, **more))
+        )
 
 
-def check(headers: dict[str, str]) -> None:
+def check_headers(headers: dict[str, str]) -> None:
     """Refuse what would be read as something else on its way."""
-    problems: list[Any] = list(_problems(headers))
+    problems: list[Any] = list(_header_problems(headers))
     if len(headers) > MAX_HEADERS:
         problems.append(f"has more than {MAX_HEADERS} headers")
     if sum(len(name) + len(value) for name, value in headers.items()) > MAX_HEADER_BYTES:
@@ -94,17 +96,19 @@ def check(headers: dict[str, str]) -> None:
         raise ValidationError(problems)
 
 
-_HEADERS: Final = CallerHeaders()
+_CALLER_HEADERS: Final = CallerHeaders()
 
 
-def _problems(headers: dict[str, str]) -> Iterator[Detail]:
+def _header_problems(headers: dict[str, str]) -> Iterator[ErrorDetail]:
     for name, value in headers.items():
-        place = f"[{cut(name)!r}]"
+        place = f"[{truncate(name)!r}]"
         if not _NAME.fullmatch(name):
-            yield Detail(place, "is not the name of a header")
-        elif name in OURS:
-            yield Detail(place, "is a header that only this service sets")
-        elif name in OF_THE_MESSAGE:
-            yield Detail(place, "is a header of the connection or of the body")
+            yield ErrorDetail(place, "is not the name of a header")
+        elif name in RESERVED_HEADERS:
+            yield ErrorDetail(place, "is a header that only this service sets")
+        elif name in MESSAGE_HEADERS:
+            yield ErrorDetail(place, "is a header of the connection or of the body")
         if not _VALUE.fullmatch(value):
-            yield Detail(place, "has a value that is not printable ASCII without blanks around it")
+            yield ErrorDetail(
+                place, "has a value that is not printable ASCII without blanks around it"
+            )

@@ -4,14 +4,14 @@ from typing import Any
 
 from marshmallow import ValidationError
 
-from apiserver.schemas.strict_json import UnreadableError, value_of
+from apiserver.schemas.strict_json import InvalidJsonError, parse_strict_json
 
 
-def object_in(text: str) -> dict[str, Any]:
+def parse_json_object(text: str) -> dict[str, Any]:
     """The object that the text is; ValidationError."""
     try:
-        found = value_of(text)
-    except UnreadableError as error:
+        found = parse_strict_json(text)
+    except InvalidJsonError as error:
         raise ValidationError(f"is not JSON that can be read: {error}") from None
     if not isinstance(found, dict):
         raise ValidationError("is not an object")

@@ -5,126 +5,132 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final, Protocol, TypeVar
 
-from apiserver.errors import Detail, InvalidRequestError
+from apiserver.errors import ErrorDetail, InvalidRequestError
 from apiserver.functions.lookup import FunctionLookup
-from apiserver.invocations.archive_reader import ArchiveLists, is_of_archive
+from apiserver.invocations.archive_reader import ArchiveReader, is_archive_token
 from apiserver.invocations.commands import Invocation, ListDeadLetters, ListInvocations
 from apiserver.kube.port import Page
-from apiserver.nats.port import Entry, History, Letter, Stretch
+from apiserver.nats.port import HistoryPage, InvocationHistory, ListedDeadLetter, ListedRecord
 
-MOST_LOOKED_AT: Final = 2000
-FEWEST: Final = 50
+MAX_SCANNED: Final = 2000
+MIN_BATCH_SIZE: Final = 50
 
-_PLACE: Final = re.compile(r"v1\.([0-9]{1,18})", re.ASCII)
+_TOKEN_PATTERN: Final = re.compile(r"v1\.([0-9]{1,18})", re.ASCII)
 
 
-class Placed(Protocol):
+class Sequenced(Protocol):
     """Something with a place in its list."""
 
     @property
-    def place(self) -> int: ...
+    def sequence(self) -> int: ...
 
 
-P = TypeVar("P", bound=Placed)
-Read = Callable[[int | None, int], Awaitable[Stretch[P]]]
+P = TypeVar("P", bound=Sequenced)
+ReadBatch = Callable[[int | None, int], Awaitable[HistoryPage[P]]]
 
 
 class InvocationLists:
     """Reads lists from the queue's own history; a page may be short and still have a next one."""
 
     def __init__(
-        self, history: History, functions: FunctionLookup, archive: ArchiveLists | None
+        self,
+        history: InvocationHistory,
+        function_lookup: FunctionLookup,
+        archive: ArchiveReader | None,
     ) -> None:
         self._history = history
-        self._functions = functions
+        self._function_lookup = function_lookup
         self._archive = archive
 
-    async def invocations(self, query: ListInvocations) -> Page[Invocation]:
+    async def list_invocations(self, query: ListInvocations) -> Page[Invocation]:
         """Invocations by their last change, then what only the archive has."""
-        if query.since or query.until or is_of_archive(query.token):
-            return await self._archived(query)
-        found = await self._recent(query)
+        if query.since or query.until or is_archive_token(query.continue_token):
+            return await self._list_archived(query)
+        found = await self._list_recent(query)
         items = tuple(
-            Invocation(each.request_id, each.invocation_id, each.record) for each in found.items
+            Invocation(each.function_name, each.invocation_id, each.record) for each in found.items
         )
-        if found.token or self._archive is None:
-            return Page(items, found.token)
+        if found.continue_token or self._archive is None:
+            return Page(items, found.continue_token)
         return Page(items, self._archive.first_token(query))
 
-    async def _recent(self, query: ListInvocations) -> Page[Entry]:
-        async def read(below: int | None, most: int) -> Stretch[Entry]:
-            stretch = await self._history.records(query.request_id, below, most)
-            uids = await self._uids(each.request_id for each in stretch.items)
+    async def _list_recent(self, query: ListInvocations) -> Page[ListedRecord]:
+        async def read(below: int | None, most: int) -> HistoryPage[ListedRecord]:
+            stretch = await self._history.list_records(query.function_name, below, most)
+            uids = await self._function_uids(each.function_name for each in stretch.items)
             wanted = (each for each in stretch.items if query.state in (None, each.record.state))
-            mine = (each for each in wanted if uids[each.request_id] == each.record.function_uid)
-            return Stretch(tuple(mine), stretch.below)
+            mine = (each for each in wanted if uids[each.function_name] == each.record.function_uid)
+            return HistoryPage(tuple(mine), stretch.next_before)
 
-        return await page(read, query.limit, query.token)
+        return await collect_page(read, query.limit, query.continue_token)
 
-    async def _archived(self, query: ListInvocations) -> Page[Invocation]:
+    async def _list_archived(self, query: ListInvocations) -> Page[Invocation]:
         """What an earlier function of the name had counts as absent here, too."""
         if self._archive is None:
-            problem = Detail("query.since", "needs the result store, which is not configured")
+            problem = ErrorDetail("query.since", "needs the result store, which is not configured")
             raise InvalidRequestError("the query cannot be used", details=(problem,))
-        found = await self._archive.invocations(query)
-        uids = await self._uids(each.request_id for each in found.items)
-        mine = (each for each in found.items if uids[each.request_id] == each.record.function_uid)
-        return Page(tuple(mine), found.token)
+        found = await self._archive.list_invocations(query)
+        uids = await self._function_uids(each.function_name for each in found.items)
+        mine = (
+            each for each in found.items if uids[each.function_name] == each.record.function_uid
+        )
+        return Page(tuple(mine), found.continue_token)
 
-    async def dead_letters(self, query: ListDeadLetters) -> Page[Letter]:
+    async def list_dead_letters(self, query: ListDeadLetters) -> Page[ListedDeadLetter]:
         """Dead letters as they came; those without a readable call are of nobody in particular."""
 
-        async def read(below: int | None, most: int) -> Stretch[Letter]:
-            stretch = await self._history.dead_letters(query.request_id, below, most)
-            uids = await self._uids(each.request_id for each in stretch.items)
-            return Stretch(
-                tuple(each for each in stretch.items if is_of(each, uids)), stretch.below
+        async def read(below: int | None, most: int) -> HistoryPage[ListedDeadLetter]:
+            stretch = await self._history.list_dead_letters(query.function_name, below, most)
+            uids = await self._function_uids(each.function_name for each in stretch.items)
+            return HistoryPage(
+                tuple(each for each in stretch.items if is_of_existing_function(each, uids)),
+                stretch.next_before,
             )
 
-        return await page(read, query.limit, query.token)
+        return await collect_page(read, query.limit, query.continue_token)
 
-    async def _uids(self, names: Iterable[str]) -> dict[str, str | None]:
+    async def _function_uids(self, function_names: Iterable[str]) -> dict[str, str | None]:
         """The uid of each function; None for one that there is not."""
-        return {name: await self._functions.uid(name) for name in set(names)}
+        return {name: await self._function_lookup.find_uid(name) for name in set(function_names)}
 
 
-def is_of(entry: Letter, uids: Mapping[str, str | None]) -> bool:
+def is_of_existing_function(dead_letter: ListedDeadLetter, uids: Mapping[str, str | None]) -> bool:
     """Whether a dead letter is of a function that there is; an unreadable one may be."""
-    call = entry.letter.call
-    return call is None or uids[entry.request_id] == call.function_uid
+    call = dead_letter.dead_letter.call
+    return call is None or uids[dead_letter.function_name] == call.function_uid
 
 
-async def page(read: Read[P], limit: int, token: str) -> Page[P]:
+async def collect_page(read_batch: ReadBatch[P], limit: int, continue_token: str) -> Page[P]:
     """The next ones below the token's place, after looking at a bounded number."""
-    below, looked_at, found = place_of(token), 0, list[P]()
+    below, looked_at, found = decode_token(continue_token), 0, list[P]()
     while True:
-        most = min(max(limit, FEWEST), MOST_LOOKED_AT - looked_at)
-        stretch = await read(below, most)
-        below, looked_at = stretch.below, looked_at + most
+        most = min(max(limit, MIN_BATCH_SIZE), MAX_SCANNED - looked_at)
+        stretch = await read_batch(below, most)
+        below, looked_at = stretch.next_before, looked_at + most
         found += stretch.items
         if len(found) > limit or (len(found) == limit and below is not None):
-            return Page(tuple(found[:limit]), token_of(found[limit - 1].place))
-        if below is None or looked_at >= MOST_LOOKED_AT:
-            return Page(tuple(found), "" if below is None else token_of(below))
+            return Page(tuple(found[:limit]), encode_token(found[limit - 1].sequence))
+        if below is None or looked_at >= MAX_SCANNED:
+            return Page(tuple(found), "" if below is None else encode_token(below))
 
 
-def token_of(place: int) -> str:
+def encode_token(sequence: int) -> str:
     """The `continue` that goes on below a place."""
-    return base64.urlsafe_b64encode(f"v1.{place}".encode()).decode().rstrip("=")
+    return base64.urlsafe_b64encode(f"v1.{sequence}".encode()).decode().rstrip("=")
 
 
-def place_of(token: str) -> int | None:
+def decode_token(continue_token: str) -> int | None:
     """The place of a `continue`; None for the start."""
-    if not token:
+    if not continue_token:
         return None
-    found = _PLACE.fullmatch(decoded(token))
+    found = _TOKEN_PATTERN.fullmatch(decode_base64(continue_token))
     if found is None:
-        problem = Detail("query.continue", "is not a `meta.continue` of this list")
+        problem = ErrorDetail("query.continue", "is not a `meta.continue` of this list")
         raise InvalidRequestError("the query cannot be used", details=(problem,))
     return int(found[1])
 
 
-def decoded(token: str) -> str:
+def decode_base64(token: str) -> str:
     """The text of a token; empty where it is none."""
     try:
         padded = token + "=" * (-len(token) % 4)

@@ -2,7 +2,7 @@
 
 from prometheus_client import CollectorRegistry, Counter
 
-from shared.invocation.state import State
+from shared.invocation.state import InvocationState
 
 
 class InvocationMetrics:
@@ -22,10 +22,10 @@ class InvocationMetrics:
             registry=registry,
         )
 
-    def accepted(self, request_id: str) -> None:
+    def count_accepted(self, function_name: str) -> None:
         """Count one."""
-        self._accepted.labels(request_id).inc()
+        self._accepted.labels(function_name).inc()
 
-    def finished(self, request_id: str, outcome: State) -> None:
+    def count_finished(self, function_name: str, state: InvocationState) -> None:
         """Count one whose outcome we have recorded."""
-        self._finished.labels(request_id, outcome).inc()
+        self._finished.labels(function_name, state).inc()

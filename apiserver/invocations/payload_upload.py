@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from apiserver.nats.port import BodyStore
-from shared.invocation.limits import INLINE_BYTES
-from shared.invocation.record import Body
+from shared.invocation.limits import DEFAULT_INLINE_BYTES
+from shared.invocation.record import InvocationBody
 
 CHUNK_BYTES: Final = 128 * 1024
 
@@ -16,11 +16,11 @@ CHUNK_BYTES: Final = 128 * 1024
 class Payload:
     """A body that was received to its end, and what makes it this one."""
 
-    body: Body
+    body: InvocationBody
     digest: str
 
 
-class Intake:
+class PayloadUploader:
     """Receives payloads in bounded memory, however large they are."""
 
     def __init__(self, bodies: BodyStore, make_id: Callable[[], str]) -> None:
@@ -29,10 +29,10 @@ class Intake:
 
     async def receive(
         self,
-        request_id: str,
+        function_name: str,
         object_name: str,
         chunks: AsyncIterator[bytes],
-        require_place: Callable[[], Awaitable[None]],
+        require_accepting: Callable[[], Awaitable[None]],
     ) -> Payload:
         """The payload of `chunks`; a large one is put under `object_name` and a mark of its own.
 
@@ -40,24 +40,27 @@ class Intake:
         is put, `require_place` raises if there is no place for it any more.
         """
         digest = hashlib.sha256()
-        pieces = hashed(chunks, digest)
-        head = await beginning(pieces, INLINE_BYTES)
-        if len(head) <= INLINE_BYTES:
-            return Payload(Body(inline=head, size=len(head)), digest.hexdigest())
-        await require_place()
-        name, rest = f"{object_name}.{self._make_id()}", cut(joined(head, pieces), CHUNK_BYTES)
-        size = await self._bodies.put(request_id, name, rest)
-        return Payload(Body(object_name=name, size=size), digest.hexdigest())
+        pieces = hash_chunks(chunks, digest)
+        head = await read_prefix(pieces, DEFAULT_INLINE_BYTES)
+        if len(head) <= DEFAULT_INLINE_BYTES:
+            return Payload(InvocationBody(inline=head, size=len(head)), digest.hexdigest())
+        await require_accepting()
+        name, rest = (
+            f"{object_name}.{self._make_id()}",
+            resize_chunks(prepend_chunk(head, pieces), CHUNK_BYTES),
+        )
+        size = await self._bodies.put(function_name, name, rest)
+        return Payload(InvocationBody(object_name=name, size=size), digest.hexdigest())
 
 
-async def hashed(chunks: AsyncIterator[bytes], digest: Any) -> AsyncIterator[bytes]:
+async def hash_chunks(chunks: AsyncIterator[bytes], digest: Any) -> AsyncIterator[bytes]:
     """The same chunks, which the digest has seen."""
     async for chunk in chunks:
         digest.update(chunk)
         yield chunk
 
 
-async def beginning(chunks: AsyncIterator[bytes], size: int) -> bytes:
+async def read_prefix(chunks: AsyncIterator[bytes], size: int) -> bytes:
     """All of the chunks, or as many as are together larger than that size."""
     held = bytearray()
     async for chunk in chunks:
@@ -67,14 +70,14 @@ async def beginning(chunks: AsyncIterator[bytes], size: int) -> bytes:
     return bytes(held)
 
 
-async def joined(head: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def prepend_chunk(head: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """`head`, then what follows."""
     yield head
-    async for chunk in rest:
+    async for chunk in chunks:
         yield chunk
 
 
-async def cut(chunks: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
+async def resize_chunks(chunks: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
     """The same bytes in pieces of that size; only the last is smaller."""
     held = bytearray()
     async for chunk in chunks:

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from apiserver.invocations.fields import LONGEST_WAIT
-from shared.invocation.ids import is_invocation_id, is_request_id
+from apiserver.invocations.fields import MAX_WAIT_SECONDS
+from shared.invocation.ids import is_function_name, is_invocation_id
 
 
 class PlainInvocation(
@@ -15,18 +15,18 @@ class PlainInvocation(
     """A JSON payload for a function, and how to wait for its outcome."""
 
     invocation_id: str | None = msgspec.field(name="invocationID", default=None)
-    request_id: str = msgspec.field(name="serverlessRequestID")
+    function_name: str = msgspec.field(name="serverlessRequestID")
     mode: Literal["async", "sync"] = "async"
     payload: Any
-    wait_seconds: Annotated[int, Meta(ge=1, le=LONGEST_WAIT)] | UnsetType = UNSET
+    wait_seconds: Annotated[int, Meta(ge=1, le=MAX_WAIT_SECONDS)] | UnsetType = UNSET
 
 
-def plain_invocation(given: object) -> PlainInvocation | None:
+def parse_plain_invocation(raw: object) -> PlainInvocation | None:
     """The request, if it is one; None for any other, and for every mistake: the schema tells it."""
     try:
-        found = msgspec.convert(given, PlainInvocation)
+        found = msgspec.convert(raw, PlainInvocation)
     except msgspec.ValidationError:
         return None
-    has_id = "invocationID" in given if isinstance(given, dict) else False
+    has_id = "invocationID" in raw if isinstance(raw, dict) else False
     is_named = not has_id or is_invocation_id(found.invocation_id or "")
-    return found if is_named and is_request_id(found.request_id) else None
+    return found if is_named and is_function_name(found.function_name) else None

@@ -4,16 +4,16 @@ from collections.abc import AsyncIterator
 from typing import Protocol
 
 from apiserver.invocations.commands import Invocation, Invoke, ListDeadLetters, ListInvocations
-from apiserver.invocations.service import BodyOf
+from apiserver.invocations.service import ResultBody
 from apiserver.invocations.submission import Acceptance, Submission
 from apiserver.kube.port import Page
-from apiserver.nats.port import Letter
+from apiserver.nats.port import ListedDeadLetter
 
 
-class Invocations(Protocol):
+class InvocationServicePort(Protocol):
     """Calls of functions."""
 
-    async def receive(self, command: Invoke, chunks: AsyncIterator[bytes]) -> Submission:
+    async def receive_payload(self, command: Invoke, chunks: AsyncIterator[bytes]) -> Submission:
         """Take in a payload; NotFoundError, ConflictError, QueueFullError."""
         ...
 
@@ -21,34 +21,34 @@ class Invocations(Protocol):
         """Accept an invocation; ConflictError, QueueFullError, UnknownOutcomeError."""
         ...
 
-    async def get(self, request_id: str, invocation_id: str) -> Invocation:
+    async def get(self, function_name: str, invocation_id: str) -> Invocation:
         """The invocation as it is now; NotFoundError."""
         ...
 
-    async def wait_final(self, invocation: Invocation, seconds: float) -> Invocation:
+    async def wait_final(self, invocation: Invocation, timeout_seconds: float) -> Invocation:
         """The invocation once it is final, or as it is after `seconds`."""
         ...
 
-    async def cancel(self, request_id: str, invocation_id: str) -> Invocation:
+    async def cancel(self, function_name: str, invocation_id: str) -> Invocation:
         """End or begin to end an invocation; NotFoundError, ConflictError."""
         ...
 
-    async def redrive(self, request_id: str, invocation_id: str) -> Invocation:
+    async def redrive(self, function_name: str, invocation_id: str) -> Invocation:
         """Begin a new run; NotFoundError, ConflictError."""
         ...
 
-    async def body(self, request_id: str, invocation_id: str) -> BodyOf:
+    async def get_body(self, function_name: str, invocation_id: str) -> ResultBody:
         """The body of the result; NotFoundError."""
         ...
 
 
-class InvocationIndex(Protocol):
+class InvocationListsPort(Protocol):
     """Lists of invocations."""
 
-    async def invocations(self, query: ListInvocations) -> Page[Invocation]:
+    async def list_invocations(self, query: ListInvocations) -> Page[Invocation]:
         """Invocations by their last change; InvalidRequestError."""
         ...
 
-    async def dead_letters(self, query: ListDeadLetters) -> Page[Letter]:
+    async def list_dead_letters(self, query: ListDeadLetters) -> Page[ListedDeadLetter]:
         """Dead letters, newest first; InvalidRequestError."""
         ...

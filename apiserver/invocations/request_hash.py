@@ -8,7 +8,7 @@ import msgspec
 from apiserver.invocations.commands import Invoke
 from apiserver.invocations.payload_upload import Payload
 
-VERSION: Final = "v1"
+HASH_VERSION: Final = "v1"
 
 
 def invocation_hash(command: Invoke, payload: Payload) -> str:
@@ -22,4 +22,4 @@ def invocation_hash(command: Invoke, payload: Payload) -> str:
         payload.digest,
     ]
     text = msgspec.json.encode(content, order="sorted")
-    return f"{VERSION}:{hashlib.sha256(text).hexdigest()}"
+    return f"{HASH_VERSION}:{hashlib.sha256(text).hexdigest()}"

@@ -8,47 +8,54 @@ from marshmallow import ValidationError, fields, validate, validates_schema
 from msgspec import UNSET
 
 from apiserver.invocations.commands import Invoke
-from apiserver.invocations.fields import WAIT, Attributes, Base64, ContentType, InvocationID, Mode
+from apiserver.invocations.fields import (
+    WAIT_RANGE,
+    Attributes,
+    Base64Bytes,
+    ContentType,
+    InvocationID,
+    InvocationMode,
+)
 from apiserver.invocations.header_fields import CallerHeaders
-from apiserver.invocations.plain_invocation import PlainInvocation, plain_invocation
-from apiserver.schemas.fields import Whole
+from apiserver.invocations.plain_invocation import PlainInvocation, parse_plain_invocation
+from apiserver.schemas.fields import StrictInteger
 from apiserver.schemas.request import RequestSchema
-from apiserver.schemas.resources import MOST
-from apiserver.schemas.serverless import RequestID
+from apiserver.schemas.resources import MAX_INT32
+from apiserver.schemas.serverless import FunctionName
 
-DEFAULT_WAIT: Final = 30
-JSON: Final = "application/json"
-BINARY: Final = "application/octet-stream"
+DEFAULT_WAIT_SECONDS: Final = 30
+JSON_CONTENT_TYPE: Final = "application/json"
+BINARY_CONTENT_TYPE: Final = "application/octet-stream"
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class InvokeRequest:
     """An invocation with its payload."""
 
     command: Invoke
     payload: bytes
 
 
-class InvokeSchema(RequestSchema[Request]):
+class InvokeSchema(RequestSchema[InvokeRequest]):
     """Call a function with a payload of any JSON value, or of bytes."""
 
     invocation_id = InvocationID()
-    serverless_request_id = RequestID(data_key="serverlessRequestID", required=True)
-    mode = Mode()
+    function_name = FunctionName(data_key="serverlessRequestID", required=True)
+    mode = InvocationMode()
     content_type = ContentType()
     headers = CallerHeaders()
     attributes = Attributes()
     payload = fields.Raw(
         allow_none=True, metadata={"description": "Any JSON value; the function gets it as JSON."}
     )
-    payload_base64 = Base64()
-    ttl_seconds = Whole(
-        validate=validate.Range(1, MOST, error="must be from {min} to {max}"),
+    payload_base64 = Base64Bytes()
+    ttl_seconds = StrictInteger(
+        validate=validate.Range(1, MAX_INT32, error="must be from {min} to {max}"),
         metadata={"description": "From accepted to final at most; else the function's."},
     )
-    wait_seconds = Whole(
-        validate=WAIT,
-        metadata={"description": f"How long a sync answer waits; default {DEFAULT_WAIT}."},
+    wait_seconds = StrictInteger(
+        validate=WAIT_RANGE,
+        metadata={"description": f"How long a sync answer waits; default {DEFAULT_WAIT_SECONDS}."},
     )
 
     @validates_schema
@@ -57,14 +64,14 @@ class InvokeSchema(RequestSchema[Request]):
         if "payload" in data and "payload_base64" in data:
             raise ValidationError({"payloadBase64": ["cannot go with payload: give one of them"]})
 
-    def read(self, given: object) -> Request:
+    def parse(self, raw: object) -> InvokeRequest:
         """The request; raises ValidationError."""
-        plain = plain_invocation(given)
-        return super().read(given) if plain is None else request_of(plain)
+        plain = parse_plain_invocation(raw)
+        return super().parse(raw) if plain is None else invoke_request(plain)
 
-    def make(self, data: dict[str, Any]) -> Request:
+    def build(self, data: dict[str, Any]) -> InvokeRequest:
         """The command, and the payload as the function will get it."""
-        mode, wait = data.pop("mode"), data.pop("wait_seconds", DEFAULT_WAIT)
+        mode, wait = data.pop("mode"), data.pop("wait_seconds", DEFAULT_WAIT_SECONDS)
         is_json = "payload" in data
         payload = (
             msgspec.json.encode(data.pop("payload"), order="sorted")
@@ -72,20 +79,20 @@ class InvokeSchema(RequestSchema[Request]):
             else data.pop("payload_base64", b"")
         )
         command = Invoke(
-            request_id=data.pop("serverless_request_id"),
+            function_name=data.pop("function_name"),
             wait_seconds=wait if mode == "sync" else None,
-            **{"content_type": JSON if is_json else BINARY, **data},
+            **{"content_type": JSON_CONTENT_TYPE if is_json else BINARY_CONTENT_TYPE, **data},
         )
-        return Request(command, payload)
+        return InvokeRequest(command, payload)
 
 
-def request_of(plain: PlainInvocation) -> Request:
+def invoke_request(plain: PlainInvocation) -> InvokeRequest:
     """What a plain request asks for."""
-    seconds = DEFAULT_WAIT if plain.wait_seconds is UNSET else plain.wait_seconds
+    seconds = DEFAULT_WAIT_SECONDS if plain.wait_seconds is UNSET else plain.wait_seconds
     command = Invoke(
-        request_id=plain.request_id,
+        function_name=plain.function_name,
         invocation_id=plain.invocation_id,
-        content_type=JSON,
+        content_type=JSON_CONTENT_TYPE,
         wait_seconds=seconds if plain.mode == "sync" else None,
     )
-    return Request(command, msgspec.json.encode(plain.payload, order="sorted"))
+    return InvokeRequest(command, msgspec.json.encode(plain.payload, order="sorted"))

@@ -9,40 +9,40 @@ from msgspec.structs import replace
 from apiserver.clock import Clock
 from apiserver.errors import ConflictError, NotFoundError
 from apiserver.functions.lookup import FunctionLookup
-from apiserver.invocations.accept import Ingress
-from apiserver.invocations.archive_reader import ArchiveLists
+from apiserver.invocations.accept import InvocationAcceptor
+from apiserver.invocations.archive_reader import ArchiveReader
 from apiserver.invocations.commands import Invocation, Invoke
 from apiserver.invocations.metrics import InvocationMetrics
-from apiserver.invocations.publish_outcome import Settlement
+from apiserver.invocations.publish_outcome import OutcomePublisher
 from apiserver.invocations.submission import Acceptance, Submission
-from apiserver.invocations.wait import Waiting
-from apiserver.nats.errors import QueueError, RecordStaleError
-from apiserver.nats.port import Queue
-from apiserver.timestamps import milliseconds
+from apiserver.invocations.wait import FinalRecordWaiter
+from apiserver.nats.errors import QueueError, RecordConflictError
+from apiserver.nats.port import QueuePorts
+from apiserver.timestamps import now_milliseconds
 from shared.invocation import transition
-from shared.invocation.message import call_of
+from shared.invocation.message import call_message
 from shared.invocation.queue_names import record_key
-from shared.invocation.record import Record
-from shared.invocation.state import State
+from shared.invocation.record import InvocationRecord
+from shared.invocation.state import InvocationState
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class VersionedInvocation:
     """An invocation and the revision at which it was read."""
 
     invocation: Invocation
     revision: int
 
     @property
-    def record(self) -> Record:
+    def record(self) -> InvocationRecord:
         """Its record."""
         return self.invocation.record
 
 
 @dataclass(frozen=True, slots=True)
-class BodyOf:
+class ResultBody:
     """The body of a result, which is read piece by piece."""
 
     content_type: str
@@ -55,150 +55,162 @@ class InvocationService:
 
     def __init__(
         self,
-        queue: Queue,
-        ingress: Ingress,
-        functions: FunctionLookup,
+        queue: QueuePorts,
+        acceptor: InvocationAcceptor,
+        function_lookup: FunctionLookup,
         metrics: InvocationMetrics,
         clock: Clock,
-        archive: ArchiveLists | None = None,
+        archive: ArchiveReader | None = None,
     ) -> None:
         self._queue = queue
-        self._ingress = ingress
-        self._functions = functions
+        self._acceptor = acceptor
+        self._function_lookup = function_lookup
         self._metrics = metrics
         self._clock = clock
         self._archive = archive
-        self._waiting = Waiting(queue)
-        self._settlement = Settlement(queue)
+        self._final_waiter = FinalRecordWaiter(queue)
+        self._outcome_publisher = OutcomePublisher(queue)
 
-    async def receive(self, command: Invoke, chunks: AsyncIterator[bytes]) -> Submission:
+    async def receive_payload(self, command: Invoke, chunks: AsyncIterator[bytes]) -> Submission:
         """Take in a payload; NotFoundError, ConflictError, QueueFullError."""
-        return await self._ingress.receive(command, chunks)
+        return await self._acceptor.receive_payload(command, chunks)
 
     async def accept(self, submission: Submission) -> Acceptance:
         """Accept an invocation; ConflictError, QueueFullError, UnknownOutcomeError."""
-        return await self._ingress.accept(submission)
+        return await self._acceptor.accept(submission)
 
-    async def get(self, request_id: str, invocation_id: str) -> Invocation:
+    async def get(self, function_name: str, invocation_id: str) -> Invocation:
         """The invocation as it is now, or as the archive has it; NotFoundError."""
         try:
-            return (await self._seen(request_id, invocation_id)).invocation
+            return (await self._read(function_name, invocation_id)).invocation
         except NotFoundError:
             if self._archive is None:
                 raise
-            function = await self._functions.find(request_id)
+            function = await self._function_lookup.get(function_name)
             found = await self._archive.find(function.metadata.uid, invocation_id)
             if found is None:
                 raise
-            return Invocation(request_id, invocation_id, found.record)
+            return Invocation(function_name, invocation_id, found.record)
 
     async def wait_final(self, invocation: Invocation, seconds: float) -> Invocation:
         """The invocation once it is final, or as it is after `seconds`."""
-        return await self._waiting.final(invocation, seconds)
+        return await self._final_waiter.wait_final(invocation, seconds)
 
-    async def cancel(self, request_id: str, invocation_id: str) -> Invocation:
+    async def cancel(self, function_name: str, invocation_id: str) -> Invocation:
         """End a queued invocation, or ask the worker of a running one to; ConflictError."""
         while True:
-            seen = await self._seen(request_id, invocation_id)
-            if seen.record.state is State.CANCELLING:
+            seen = await self._read(function_name, invocation_id)
+            if seen.record.state is InvocationState.CANCELLING:
                 return seen.invocation
-            changed = given_up(seen.record, milliseconds(self._clock))
+            changed = cancel_record(seen.record, now_milliseconds(self._clock))
             try:
                 written = await self._write(seen, changed)
-            except RecordStaleError:
+            except RecordConflictError:
                 continue
             if changed.is_final:
-                self._metrics.finished(request_id, changed.state)
-            await self._tell_of_cancel(written)
+                self._metrics.count_finished(function_name, changed.state)
+            await self._notify_cancel(written)
             return written.invocation
 
-    async def redrive(self, request_id: str, invocation_id: str) -> Invocation:
+    async def redrive(self, function_name: str, invocation_id: str) -> Invocation:
         """Begin a new run of a final invocation; ConflictError."""
-        await self._functions.accepting(request_id)
+        await self._function_lookup.get_accepting(function_name)
         while True:
-            seen = await self._seen(request_id, invocation_id)
+            seen = await self._read(function_name, invocation_id)
             await self._require_redrivable(seen)
             try:
-                settled = await self._settlement.settle(seen.invocation, seen.revision)
-                again = transition.redriven(seen.record, milliseconds(self._clock))
-                again = replace(again, request=await self._ingress.within_room(again.request))
-                written = await self._write(Seen(seen.invocation, settled.revision), again)
-            except RecordStaleError:
+                settled = await self._outcome_publisher.publish(seen.invocation, seen.revision)
+                again = transition.redriven(seen.record, now_milliseconds(self._clock))
+                again = replace(
+                    again, request=await self._acceptor.with_inline_limit(again.request)
+                )
+                written = await self._write(
+                    VersionedInvocation(seen.invocation, settled.revision), again
+                )
+            except RecordConflictError:
                 continue
-            await self._queue_again(seen.record, written)
+            await self._requeue(seen.record, written)
             return written.invocation
 
-    async def body(self, request_id: str, invocation_id: str) -> BodyOf:
+    async def get_body(self, function_name: str, invocation_id: str) -> ResultBody:
         """The body of the result; NotFoundError where there is none."""
-        record = (await self.get(request_id, invocation_id)).record
+        record = (await self.get(function_name, invocation_id)).record
         if record.result is None:
             raise NotFoundError(f"the invocation is {record.state}: it has no result yet")
         body = record.result.body
-        chunks = once(body.inline)
+        chunks = stream_bytes(body.inline)
         if body.object_name:
-            if not await self._queue.bodies.has(request_id, body.object_name):
+            if not await self._queue.bodies.exists(function_name, body.object_name):
                 raise NotFoundError("the body of the result is no longer kept")
-            chunks = self._queue.bodies.get(request_id, body.object_name)
-        return BodyOf(record.result.content_type, body.size or len(body.inline), chunks)
+            chunks = self._queue.bodies.get(function_name, body.object_name)
+        return ResultBody(record.result.content_type, body.size or len(body.inline), chunks)
 
-    async def _seen(self, request_id: str, invocation_id: str) -> Seen:
+    async def _read(self, function_name: str, invocation_id: str) -> VersionedInvocation:
         """A record of another function of this name counts as absent."""
-        function = await self._functions.find(request_id)
-        kept = await self._queue.records.find(record_key(request_id, invocation_id))
+        function = await self._function_lookup.get(function_name)
+        kept = await self._queue.records.find(record_key(function_name, invocation_id))
         record = kept.record if kept else None
         if kept is None or record is None or record.function_uid != function.metadata.uid:
-            raise NotFoundError(f"there is no invocation {invocation_id!r} of {request_id!r}")
-        return Seen(Invocation(request_id, invocation_id, record), kept.revision)
+            raise NotFoundError(f"there is no invocation {invocation_id!r} of {function_name!r}")
+        return VersionedInvocation(Invocation(function_name, invocation_id, record), kept.revision)
 
-    async def _write(self, seen: Seen, record: Record) -> Seen:
-        ids = seen.invocation.request_id, seen.invocation.invocation_id
-        revision = await self._queue.records.write(record_key(*ids), record, seen.revision)
-        return Seen(Invocation(*ids, record), revision)
+    async def _write(
+        self, current: VersionedInvocation, record: InvocationRecord
+    ) -> VersionedInvocation:
+        ids = current.invocation.function_name, current.invocation.invocation_id
+        revision = await self._queue.records.put(record_key(*ids), record, current.revision)
+        return VersionedInvocation(Invocation(*ids, record), revision)
 
-    async def _tell_of_cancel(self, seen: Seen) -> None:
+    async def _notify_cancel(self, current: VersionedInvocation) -> None:
         """Hurry things up; the sweep and the workers' heartbeats would see to them anyway."""
-        invocation = seen.invocation
+        invocation = current.invocation
         try:
-            if seen.record.is_final:
-                await self._settlement.settle(invocation, seen.revision)
+            if current.record.is_final:
+                await self._outcome_publisher.publish(invocation, current.revision)
             else:
-                await self._queue.calls.nudge(invocation.request_id, invocation.invocation_id)
+                await self._queue.calls.notify_cancelled(
+                    invocation.function_name, invocation.invocation_id
+                )
         except QueueError as error:
-            log.warning("cancel_not_told", extra={"queueError": str(error), **fields(invocation)})
+            log.warning(
+                "cancel_not_told", extra={"queueError": str(error), **log_fields(invocation)}
+            )
 
-    async def _require_redrivable(self, seen: Seen) -> None:
-        record, invocation = seen.record, seen.invocation
+    async def _require_redrivable(self, current: VersionedInvocation) -> None:
+        record, invocation = current.record, current.invocation
         if not record.is_final:
             raise ConflictError(f"the invocation is {record.state}; only a final one is redriven")
         name = record.request.body.object_name
-        if name and not await self._queue.bodies.has(invocation.request_id, name):
+        if name and not await self._queue.bodies.exists(invocation.function_name, name):
             raise ConflictError("the payload is no longer kept; send it as a new invocation")
 
-    async def _queue_again(self, before: Record, seen: Seen) -> None:
+    async def _requeue(
+        self, previous_record: InvocationRecord, current: VersionedInvocation
+    ) -> None:
         """The message of the run before may still be there; what fails is left to the sweep."""
-        ids = seen.invocation.request_id, seen.invocation.invocation_id
+        ids = current.invocation.function_name, current.invocation.invocation_id
         try:
-            await self._queue.calls.withdraw(call_of(*ids, before))
-            await self._queue.calls.publish(call_of(*ids, seen.record))
+            await self._queue.calls.remove(call_message(*ids, previous_record))
+            await self._queue.calls.publish(call_message(*ids, current.record))
         except QueueError as error:
-            extra = {"queueError": str(error), **fields(seen.invocation)}
+            extra = {"queueError": str(error), **log_fields(current.invocation)}
             log.warning("redrive_left_to_sweep", extra=extra)
 
 
-def given_up(record: Record, now: int) -> Record:
+def cancel_record(record: InvocationRecord, now_ms: int) -> InvocationRecord:
     """What a cancel makes of a record; ConflictError where it has ended."""
     if record.is_final:
         raise ConflictError(f"the invocation is already {record.state}")
-    is_queued = record.state is State.QUEUED
-    return transition.cancelled(record, now) if is_queued else transition.cancelling(record)
+    is_queued = record.state is InvocationState.QUEUED
+    return transition.cancelled(record, now_ms) if is_queued else transition.cancelling(record)
 
 
-def fields(invocation: Invocation) -> dict[str, str]:
+def log_fields(invocation: Invocation) -> dict[str, str]:
     """What a log line says of an invocation."""
-    return {"function": invocation.request_id, "invocationID": invocation.invocation_id}
+    return {"function": invocation.function_name, "invocationID": invocation.invocation_id}
 
 
-async def once(data: bytes) -> AsyncIterator[bytes]:
+async def stream_bytes(data: bytes) -> AsyncIterator[bytes]:
     """Bytes at hand as if they were streamed."""
     if data:
         yield data

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from apiserver.errors import (
     ConflictError,
-    Detail,
+    ErrorDetail,
     InvalidRequestError,
     QueueFullError,
     ServiceUnavailableError,
@@ -12,17 +12,17 @@ from apiserver.errors import (
 from apiserver.invocations.commands import Invocation, Invoke
 from apiserver.invocations.payload_upload import Payload
 from apiserver.invocations.request_hash import invocation_hash
-from apiserver.nats.errors import QueueError, QueueRefusedError, StreamAbsentError
-from apiserver.nats.port import Kept
+from apiserver.nats.errors import QueueError, QueueRejectedError, StreamNotFoundError
+from apiserver.nats.port import StoredRecord
 from shared.invocation import transition
-from shared.invocation.limits import INLINE_BYTES
+from shared.invocation.limits import DEFAULT_INLINE_BYTES
 from shared.invocation.queue_names import record_key
-from shared.invocation.record import Record, Request, Result
-from shared.invocation.state import FailureClass, State
+from shared.invocation.record import InvocationRecord, InvocationRequest, InvocationResult
+from shared.invocation.state import FailureClass, InvocationState
 from shared.v1alpha1.function import Function, FunctionSpec
 
 
-class UnknownOutcomeError(ServiceUnavailableError):
+class AcceptanceUnknownError(ServiceUnavailableError):
     """Whether the invocation was accepted is not known; look for it under its id."""
 
 
@@ -34,12 +34,12 @@ class Submission:
     invocation_id: str
     command: Invoke
     payload: Payload
-    inline_bytes: int = INLINE_BYTES
+    inline_bytes: int = DEFAULT_INLINE_BYTES
 
     @property
     def key(self) -> str:
         """The key of its record."""
-        return record_key(self.command.request_id, self.invocation_id)
+        return record_key(self.command.function_name, self.invocation_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +50,17 @@ class Acceptance:
     is_new: bool
 
 
-def require_kept(command: Invoke, retention_seconds: float) -> None:
+def require_ttl_within_retention(command: Invoke, retention_seconds: float) -> None:
     """Refuse an invocation that could outlive its record."""
     if (command.ttl_seconds or 0) >= retention_seconds:
         message = f"is not below the retention of records, which is {retention_seconds:g} s"
-        details = (Detail("ttlSeconds", message),)
+        details = (ErrorDetail("ttlSeconds", message),)
         raise InvalidRequestError("the invocation would be invalid", details=details)
 
 
-def require_keeping(command: Invoke, spec: FunctionSpec, retention_seconds: float) -> None:
+def require_function_ttl_within_retention(
+    command: Invoke, spec: FunctionSpec, retention_seconds: float
+) -> None:
     """Refuse it also where the time is its function's, which kubectl may make as long as it likes.
 
     A shorter one of the caller's own will do.
@@ -70,10 +72,10 @@ def require_keeping(command: Invoke, spec: FunctionSpec, retention_seconds: floa
         )
 
 
-def first_record(submission: Submission, now: int) -> Record:
+def new_record(submission: Submission, now_ms: int) -> InvocationRecord:
     """The record with the whole request and the limits that hold now."""
     command, spec = submission.command, submission.function.spec
-    request = Request(
+    request = InvocationRequest(
         content_type=command.content_type,
         headers=command.headers,
         attributes=command.attributes,
@@ -84,47 +86,52 @@ def first_record(submission: Submission, now: int) -> Record:
         inline_bytes=submission.inline_bytes,
     )
     hash_ = invocation_hash(command, submission.payload)
-    return transition.accepted(request, submission.function.metadata.uid, hash_, now)
+    return transition.new_record(request, submission.function.metadata.uid, hash_, now_ms)
 
 
-def replayed(submission: Submission, kept: Kept, hash_: str) -> Acceptance:
+def replay_acceptance(
+    submission: Submission, stored_record: StoredRecord, request_hash: str
+) -> Acceptance:
     """The invocation that is there, if this is another request for it; ConflictError."""
-    if kept.record is None or kept.record.hash != hash_:
+    if stored_record.record is None or stored_record.record.hash != request_hash:
         raise ConflictError(
             f"invocationID {submission.invocation_id!r} was used for another request; "
             "use a new one, or send the very same request"
         )
-    return Acceptance(invocation_of(submission, kept.record), is_new=False)
+    return Acceptance(invocation_of(submission, stored_record.record), is_new=False)
 
 
-def invocation_of(submission: Submission, record: Record) -> Invocation:
-    return Invocation(submission.command.request_id, submission.invocation_id, record)
+def invocation_of(submission: Submission, record: InvocationRecord) -> Invocation:
+    return Invocation(submission.command.function_name, submission.invocation_id, record)
 
 
-def is_of(kept: Kept, function: Function) -> bool:
+def is_record_of(stored_record: StoredRecord, function: Function) -> bool:
     """Whether the record is of this very function, not of one that had its name before."""
-    return kept.record is not None and kept.record.function_uid == function.metadata.uid
+    return (
+        stored_record.record is not None
+        and stored_record.record.function_uid == function.metadata.uid
+    )
 
 
-def orphaned(record: Record, now: int) -> Record:
+def orphaned_record(record: InvocationRecord, now_ms: int) -> InvocationRecord:
     """The end of a record whose function is gone."""
-    why = Result(
+    why = InvocationResult(
         error="its function was deleted", failure_class=FailureClass.FUNCTION_DELETED.value
     )
-    return transition.finished(record, State.CANCELLED, why, now)
+    return transition.finished(record, InvocationState.CANCELLED, why, now_ms)
 
 
-def failure_of(submission: Submission, error: QueueError) -> Exception:
+def submission_error(submission: Submission, error: QueueError) -> Exception:
     """What a caller is told: no room, not reached, or not known."""
-    if isinstance(error, QueueRefusedError) and not isinstance(error, StreamAbsentError):
+    if isinstance(error, QueueRejectedError) and not isinstance(error, StreamNotFoundError):
         return QueueFullError("the queue has no room for more", retry_after=1)
-    return unknown(submission.invocation_id) if error.is_uncertain else error
+    return acceptance_unknown_error(submission.invocation_id) if error.is_uncertain else error
 
 
-def unknown(invocation_id: str) -> UnknownOutcomeError:
-    return UnknownOutcomeError(
+def acceptance_unknown_error(invocation_id: str) -> AcceptanceUnknownError:
+    return AcceptanceUnknownError(
         f"whether the invocation {invocation_id!r} was accepted is not known yet; "
         "look for it, or send the very same request with this invocationID again",
-        details=(Detail("invocationID", invocation_id),),
+        details=(ErrorDetail("invocationID", invocation_id),),
         retry_after=1,
     )

@@ -6,14 +6,14 @@ from typing import Any
 from marshmallow import Schema, fields
 
 from apiserver.invocations.commands import Invocation
-from apiserver.nats.port import Letter
+from apiserver.nats.port import ListedDeadLetter
 from apiserver.schemas.camel import CamelSchema
-from apiserver.schemas.part import without_blank
+from apiserver.schemas.part import drop_empty
 from apiserver.schemas.response import PageMetaSchema
-from apiserver.schemas.view_fields import Time
-from apiserver.timestamps import moment
-from shared.invocation.record import Body, Record, Result
-from shared.invocation.state import FailureClass, State
+from apiserver.schemas.view_fields import Timestamp
+from apiserver.timestamps import format_milliseconds
+from shared.invocation.record import InvocationBody, InvocationRecord, InvocationResult
+from shared.invocation.state import FailureClass, InvocationState
 
 
 class ResultSchema(CamelSchema):
@@ -33,14 +33,16 @@ class InvocationViewSchema(CamelSchema):
     """One invocation: how far along its present run is, and what came of it."""
 
     invocation_id = fields.String(data_key="invocationID", required=True)
-    request_id = fields.String(data_key="requestID", required=True)
-    state = fields.String(required=True, metadata={"enum": [each.value for each in State]})
+    function_name = fields.String(data_key="requestID", required=True)
+    state = fields.String(
+        required=True, metadata={"enum": [each.value for each in InvocationState]}
+    )
     run = fields.Integer(required=True)
     attempts = fields.Integer(required=True)
     worker = fields.String()
-    accepted_at = Time("accepted_at")
-    started_at = Time("started_at")
-    finished_at = Time("finished_at")
+    accepted_at = Timestamp("accepted_at")
+    started_at = Timestamp("started_at")
+    finished_at = Timestamp("finished_at")
     queue_milliseconds = fields.Integer()
     run_milliseconds = fields.Integer()
     result = fields.Nested(ResultSchema)
@@ -62,13 +64,13 @@ class InvocationListAnswerSchema(Schema):
 class DeadLetterViewSchema(CamelSchema):
     """An invocation that was given up on, or a message that could not be read."""
 
-    request_id = fields.String(data_key="requestID", required=True)
+    function_name = fields.String(data_key="requestID", required=True)
     invocation_id = fields.String(data_key="invocationID")
     run = fields.Integer()
     attempts = fields.Integer()
     reason = fields.String()
     failure_class = fields.String()
-    at = Time("at")
+    at = Timestamp("at")
     original_base64 = fields.String(metadata={"description": "The message as it was."})
 
 
@@ -82,24 +84,24 @@ class DeadLetterListAnswerSchema(Schema):
 def invocation_view(invocation: Invocation) -> dict[str, Any]:
     """The view of one invocation."""
     record = invocation.record
-    return without_blank(
+    return drop_empty(
         {
             "invocationID": invocation.invocation_id,
-            "requestID": invocation.request_id,
+            "requestID": invocation.function_name,
             "state": record.state.value,
             "run": record.run,
             "attempts": record.attempts,
             "worker": record.worker,
-            "acceptedAt": moment(record.accepted_at),
-            "startedAt": moment(record.started_at),
-            "finishedAt": moment(record.finished_at),
-            **durations(record),
+            "acceptedAt": format_milliseconds(record.accepted_at),
+            "startedAt": format_milliseconds(record.started_at),
+            "finishedAt": format_milliseconds(record.finished_at),
+            **duration_fields(record),
             "result": result_view(record.result) if record.result else None,
         }
     )
 
 
-def durations(record: Record) -> dict[str, int]:
+def duration_fields(record: InvocationRecord) -> dict[str, int]:
     """How long it waited and ran; clocks differ between machines, but no time is below nought."""
     found = {}
     if record.started_at:
@@ -109,9 +111,9 @@ def durations(record: Record) -> dict[str, int]:
     return found
 
 
-def result_view(result: Result) -> dict[str, Any]:
+def result_view(result: InvocationResult) -> dict[str, Any]:
     """The view of a result."""
-    view = without_blank(
+    view = drop_empty(
         {
             "contentType": result.content_type,
             "headers": result.headers,
@@ -123,9 +125,9 @@ def result_view(result: Result) -> dict[str, Any]:
     return {**status, **view, **body_view(result.body)}
 
 
-def body_view(body: Body) -> dict[str, Any]:
+def body_view(body: InvocationBody) -> dict[str, Any]:
     """A small body itself, as text where it is text, and the size of every one."""
-    size = {"bodyBytes": body.size or len(body.inline)} if body != Body() else {}
+    size = {"bodyBytes": body.size or len(body.inline)} if body != InvocationBody() else {}
     if not body.inline:
         return size
     try:
@@ -134,18 +136,18 @@ def body_view(body: Body) -> dict[str, Any]:
         return {"bodyBase64": base64.b64encode(body.inline).decode(), **size}
 
 
-def dead_letter_view(entry: Letter) -> dict[str, Any]:
+def dead_letter_view(dead_letter: ListedDeadLetter) -> dict[str, Any]:
     """The view of one dead letter."""
-    letter, call = entry.letter, entry.letter.call
-    return without_blank(
+    letter, call = dead_letter.dead_letter, dead_letter.dead_letter.call
+    return drop_empty(
         {
-            "requestID": entry.request_id,
+            "requestID": dead_letter.function_name,
             "invocationID": call.invocation_id if call else None,
             "run": call.run if call else None,
             "attempts": letter.attempts,
             "reason": letter.reason,
             "failureClass": letter.failure_class,
-            "at": moment(letter.at),
+            "at": format_milliseconds(letter.at),
             "originalBase64": base64.b64encode(letter.original).decode(),
         }
     )

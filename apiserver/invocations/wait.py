@@ -5,37 +5,41 @@ from typing import Final
 
 from apiserver.invocations.commands import Invocation
 from apiserver.nats.errors import QueueError
-from apiserver.nats.port import Queue
+from apiserver.nats.port import QueuePorts
 from shared.invocation.queue_names import record_key
-from shared.invocation.record import Record
+from shared.invocation.record import InvocationRecord
 
-REREAD_SECONDS: Final = 5.0
+REREAD_INTERVAL_SECONDS: Final = 5.0
 
 
-class Waiting:
+class FinalRecordWaiter:
     """Reads the record at every hint, and now and then without one."""
 
-    def __init__(self, queue: Queue) -> None:
+    def __init__(self, queue: QueuePorts) -> None:
         self._queue = queue
 
-    async def final(self, invocation: Invocation, seconds: float) -> Invocation:
+    async def wait_final(self, invocation: Invocation, seconds: float) -> Invocation:
         """The invocation once it is final, or as it was last seen after `seconds`."""
-        key = record_key(invocation.request_id, invocation.invocation_id)
+        key = record_key(invocation.function_name, invocation.invocation_id)
         seen = invocation.record
         try:
-            async with asyncio.timeout(seconds), self._queue.wakes.listening(key) as hint:
+            async with asyncio.timeout(seconds), self._queue.record_changes.subscribe(key) as hint:
                 while not (seen := await self._read(key, seen)).is_final:
-                    await hint.wait(REREAD_SECONDS)
+                    await hint.wait(REREAD_INTERVAL_SECONDS)
         except TimeoutError:
             pass
-        return Invocation(invocation.request_id, invocation.invocation_id, seen)
+        return Invocation(invocation.function_name, invocation.invocation_id, seen)
 
-    async def _read(self, key: str, seen: Record) -> Record:
+    async def _read(self, key: str, last_record: InvocationRecord) -> InvocationRecord:
         """The record as it is; as it was seen while the queue does not answer."""
         try:
             kept = await self._queue.records.find(key)
         except QueueError:
-            return seen
-        if kept is None or kept.record is None or kept.record.function_uid != seen.function_uid:
-            return seen
+            return last_record
+        if (
+            kept is None
+            or kept.record is None
+            or kept.record.function_uid != last_record.function_uid
+        ):
+            return last_record
         return kept.record

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Final
 
 from apiserver.clock import Clock
-from apiserver.kube.access import Access
-from apiserver.kube.kubeconfig import Load
+from apiserver.kube.access import RestConfig
+from apiserver.kube.kubeconfig import ConfigLoader
 from shared.config.loader import ConfigurationError
 
-REREAD_INTERVAL: Final = 60.0
+RELOAD_INTERVAL_SECONDS: Final = 60.0
 
 log = logging.getLogger(__name__)
 
@@ -18,32 +18,32 @@ log = logging.getLogger(__name__)
 class Credentials:
     """The current access to the API server; each reading is an object of its own."""
 
-    def __init__(self, load: Load, first: Access, clock: Clock) -> None:
-        self._load = load
+    def __init__(self, load_config: ConfigLoader, initial: RestConfig, clock: Clock) -> None:
+        self._load_config = load_config
         self._clock = clock
         self._lock = asyncio.Lock()
-        self._read_at = clock.monotonic()
-        self.current = first
+        self._loaded_at = clock.monotonic()
+        self.config = initial
 
-    async def fresh(self) -> Access:
+    async def fresh_config(self) -> RestConfig:
         """What to use now, read again when it is a minute old."""
-        if self._clock.monotonic() - self._read_at >= REREAD_INTERVAL:
-            await self.renew(self.current)
-        return self.current
+        if self._clock.monotonic() - self._loaded_at >= RELOAD_INTERVAL_SECONDS:
+            await self.reload(self.config)
+        return self.config
 
-    async def renew(self, stale: Access) -> Access:
+    async def reload(self, stale: RestConfig) -> RestConfig:
         """Read again at once, unless somebody has since `stale` was handed out."""
         async with self._lock:
-            if self.current is stale:
-                self.current = await self._read(stale)
-                self._read_at = self._clock.monotonic()
-        return self.current
+            if self.config is stale:
+                self.config = await self._load_or_keep(stale)
+                self._loaded_at = self._clock.monotonic()
+        return self.config
 
-    async def _read(self, stale: Access) -> Access:
+    async def _load_or_keep(self, stale: RestConfig) -> RestConfig:
         try:
-            read = await self._load()
+            read = await self._load_config()
         except ConfigurationError as error:
             log.warning("credentials_not_read", extra={"error": str(error)})
             return replace(stale)  # files are briefly absent while they are replaced
         # The same certificates must keep the same context, or no connection is ever reused.
-        return replace(read, context=stale.context) if read.tls == stale.tls else read
+        return replace(read, ssl_context=stale.ssl_context) if read.tls == stale.tls else read

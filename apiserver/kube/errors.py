@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 
-class ClusterError(Exception):
+class KubeError(Exception):
     """Kubernetes did not do what was asked; the text says to an operator what to check.
 
     `is_uncertain`: a write may have taken effect all the same.
@@ -12,13 +12,13 @@ class ClusterError(Exception):
     is_uncertain: ClassVar[bool] = False
 
 
-class ClusterUnreachableError(ClusterError):
+class UnreachableError(KubeError):
     """No connection, or one that broke."""
 
     is_uncertain = True
 
 
-class ClusterNotAskedError(ClusterUnreachableError):
+class NotSentError(UnreachableError):
     """Nothing was sent, because nobody answers there; `retry_after` seconds until we ask again."""
 
     def __init__(self, text: str, retry_after: int | None = None) -> None:
@@ -26,17 +26,17 @@ class ClusterNotAskedError(ClusterUnreachableError):
         self.retry_after = retry_after
 
 
-class ClusterTimeoutError(ClusterError):
+class RequestTimeoutError(KubeError):
     """A connection, but no answer in time."""
 
     is_uncertain = True
 
 
-class ClusterRefusedError(ClusterError):
+class ForbiddenError(KubeError):
     """The server does not know us (401) or does not let us (403)."""
 
 
-class QuotaExceededError(ClusterRefusedError):
+class QuotaExceededError(ForbiddenError):
     """403: it would be more than the namespace may hold; `message` is what the server says."""
 
     def __init__(self, text: str, message: str) -> None:
@@ -44,21 +44,21 @@ class QuotaExceededError(ClusterRefusedError):
         self.message = message
 
 
-class ClusterAnswerError(ClusterError):
+class ServerError(KubeError):
     """An answer that is neither a success nor a refusal, or that cannot be read."""
 
     is_uncertain = True
 
 
-class ClusterUnfitError(ClusterAnswerError):
+class UnexpectedResponseError(ServerError):
     """An answer that no API server with our kinds and namespaces would give."""
 
 
-class ClusterTooOldError(ClusterError):
+class UnsupportedVersionError(KubeError):
     """A server of a version that we do not work with."""
 
 
-class ClusterBusyError(ClusterError):
+class ThrottledError(KubeError):
     """429, or a create that collides with others: come back, in `retry_after` seconds if given."""
 
     def __init__(self, text: str, retry_after: int | None = None) -> None:
@@ -66,19 +66,19 @@ class ClusterBusyError(ClusterError):
         self.retry_after = retry_after
 
 
-class AbsentError(ClusterError):
+class NotFoundError(KubeError):
     """404: there is no such object."""
 
 
-class TakenError(ClusterError):
+class AlreadyExistsError(KubeError):
     """409: the name is taken."""
 
 
-class StaleError(ClusterError):
+class ConflictError(KubeError):
     """409: the object is no longer the one that was read."""
 
 
-class RejectedError(ClusterError):
+class InvalidError(KubeError):
     """422, 413 or 400: the server will never take this; `message` is what it says.
 
     The message can repeat what was sent, so it is for the sender and not for the log.
@@ -89,5 +89,5 @@ class RejectedError(ClusterError):
         self.message = message
 
 
-class ContinueExpiredError(ClusterError):
+class ExpiredError(KubeError):
     """410: the rest of a list is no longer to be had."""

@@ -5,9 +5,9 @@ from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-NO_ANSWER: Final = "<error>"
+NO_RESPONSE_CODE: Final = "<error>"
 
-_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+_LATENCY_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 
 
 class RestMetrics:
@@ -24,11 +24,11 @@ class RestMetrics:
             "rest_client_request_duration_seconds",
             "Time until Kubernetes answered in full, or began to stream.",
             ("verb", "host"),
-            buckets=_BUCKETS,
+            buckets=_LATENCY_BUCKETS,
             registry=registry,
         )
 
-    def record(self, server: str, method: str, code: str, seconds: float) -> None:
+    def observe_request(self, server: str, method: str, code: str, seconds: float) -> None:
         """Record one request; `code` is NO_ANSWER where there was no answer."""
         host = urlsplit(server).netloc
         self._requests.labels(code, method, host).inc()

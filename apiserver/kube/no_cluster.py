@@ -4,14 +4,14 @@ from collections.abc import AsyncGenerator
 from typing import NoReturn
 
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.port import Body, Page, Selection, T
+from apiserver.kube.port import JsonObject, ListOptions, Page, T
 from apiserver.kube.resources import Resource
 from shared.k8s.node import Node
 from shared.k8s.server_version import ServerVersion
 from shared.k8s.storage_class import StorageClass
 
 
-class AbsentGateway:
+class NoClusterClient:
     """Fails every call with the reason why there is no cluster."""
 
     server = "no cluster"
@@ -19,15 +19,15 @@ class AbsentGateway:
     def __init__(self, reason: str) -> None:
         self._reason = reason
 
-    async def version(self, *, within: float = 0.0) -> ServerVersion:
+    async def server_version(self, *, timeout_seconds: float = 0.0) -> ServerVersion:
         """There is no server to ask."""
         self._fail()
 
-    async def nodes(self, *, within: float = 0.0) -> tuple[Node, ...]:
+    async def list_nodes(self, *, timeout_seconds: float = 0.0) -> tuple[Node, ...]:
         """There is no server to ask."""
         self._fail()
 
-    async def storage_classes(self) -> tuple[StorageClass, ...]:
+    async def list_storage_classes(self) -> tuple[StorageClass, ...]:
         """There is no server to ask."""
         self._fail()
 
@@ -35,16 +35,21 @@ class AbsentGateway:
         """There is no server to ask."""
         self._fail()
 
-    async def list(self, resource: Resource[T], namespace: str, selection: Selection) -> Page[T]:
+    async def list(self, resource: Resource[T], namespace: str, options: ListOptions) -> Page[T]:
         """There is no server to ask."""
         self._fail()
 
-    async def create(self, resource: Resource[T], namespace: str, body: Body) -> T:
+    async def create(self, resource: Resource[T], namespace: str, body: JsonObject) -> T:
         """There is no server to ask."""
         self._fail()
 
     async def patch(
-        self, resource: Resource[T], namespace: str, name: str, body: Body, subresource: str = ""
+        self,
+        resource: Resource[T],
+        namespace: str,
+        name: str,
+        body: JsonObject,
+        subresource: str = "",
     ) -> T:
         """There is no server to ask."""
         self._fail()
@@ -62,10 +67,10 @@ class AbsentGateway:
         self._fail()
 
     def watch(
-        self, resource: Resource[T], namespace: str, name: str, version: str
+        self, resource: Resource[T], namespace: str, name: str, resource_version: str
     ) -> AsyncGenerator[T | None, None]:
         """There is no server to ask."""
         self._fail()
 
     def _fail(self) -> NoReturn:
-        raise kube_errors.ClusterNotAskedError(self._reason)
+        raise kube_errors.NotSentError(self._reason)

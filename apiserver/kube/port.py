@@ -4,26 +4,26 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from apiserver.kube.resources import Object, Resource
+from apiserver.kube.resources import KubeObject, Resource
 from shared.k8s.node import Node
 from shared.k8s.server_version import ServerVersion
 from shared.k8s.storage_class import StorageClass
 
-T = TypeVar("T", bound=Object)
+T = TypeVar("T", bound=KubeObject)
 Item = TypeVar("Item")
 
-Body = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class ListOptions:
     """Which objects of a list; `cached` takes what the server has at hand, a moment old."""
 
-    labels: str = ""
-    fields: str = ""
+    label_selector: str = ""
+    field_selector: str = ""
     limit: int = 0
-    token: str = ""
-    cached: bool = False
+    continue_token: str = ""
+    from_cache: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,12 @@ class Page(Generic[Item]):
     """A part of a list; `token` leads to the next one, and `version` is that of the list."""
 
     items: tuple[Item, ...]
-    token: str = ""
+    continue_token: str = ""
     remaining: int | None = None
-    version: str = ""
+    resource_version: str = ""
 
 
-class Gateway(Protocol):
+class ClusterReader(Protocol):
     """The Kubernetes API; every method raises ClusterError and nothing else."""
 
     @property
@@ -44,32 +44,37 @@ class Gateway(Protocol):
         """The URL of the API server, for messages."""
         ...
 
-    async def version(self, *, within: float = ...) -> ServerVersion:
+    async def server_version(self, *, timeout_seconds: float = ...) -> ServerVersion:
         """Ask the server what it is: the cheapest proof that it answers."""
         ...
 
-    async def nodes(self, *, within: float = ...) -> tuple[Node, ...]:
+    async def list_nodes(self, *, timeout_seconds: float = ...) -> tuple[Node, ...]:
         """Every node, as the server's own cache has it."""
         ...
 
 
-class Objects(Protocol):
+class ObjectClient(Protocol):
     """The objects of our group in Kubernetes; every method raises ClusterError and nothing else."""
 
     async def get(self, resource: Resource[T], namespace: str, name: str) -> T:
         """The object as it is now; AbsentError."""
         ...
 
-    async def list(self, resource: Resource[T], namespace: str, selection: Selection) -> Page[T]:
+    async def list(self, resource: Resource[T], namespace: str, options: ListOptions) -> Page[T]:
         """One page; ContinueExpiredError, RejectedError for a token or selector that is none."""
         ...
 
-    async def create(self, resource: Resource[T], namespace: str, body: Body) -> T:
+    async def create(self, resource: Resource[T], namespace: str, body: JsonObject) -> T:
         """Make an object; TakenError, RejectedError."""
         ...
 
     async def patch(
-        self, resource: Resource[T], namespace: str, name: str, body: Body, subresource: str = ""
+        self,
+        resource: Resource[T],
+        namespace: str,
+        name: str,
+        body: JsonObject,
+        subresource: str = "",
     ) -> T:
         """Merge `body` in; with a uid or resourceVersion in its metadata StaleError if not met."""
         ...
@@ -87,7 +92,7 @@ class Objects(Protocol):
         ...
 
     def watch(
-        self, resource: Resource[T], namespace: str, name: str, version: str
+        self, resource: Resource[T], namespace: str, name: str, resource_version: str
     ) -> AsyncGenerator[T | None, None]:
         """Every version of one object after `version`; None when it is deleted. Ends now and then.
 
@@ -98,20 +103,20 @@ class Objects(Protocol):
         ...
 
 
-class Classes(Protocol):
+class StorageClassReader(Protocol):
     """The ways in which the cluster makes volumes."""
 
-    async def storage_classes(self) -> tuple[StorageClass, ...]:
+    async def list_storage_classes(self) -> tuple[StorageClass, ...]:
         """Every StorageClass, as the server's own cache has it; ClusterError."""
         ...
 
 
-class Cluster(Gateway, Objects, Classes, Protocol):
+class KubeClient(ClusterReader, ObjectClient, StorageClassReader, Protocol):
     """All that is asked of Kubernetes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ConnectionStatus:
     """Whether a connection stands, and if not, why."""
 
     connected: bool

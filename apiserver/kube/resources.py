@@ -13,14 +13,14 @@ from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.stockpool import StockPool
 
 
-class Object(Protocol):
+class KubeObject(Protocol):
     """What every model of a resource has."""
 
     @property
     def metadata(self) -> ObjectMeta: ...
 
 
-T = TypeVar("T", bound=Object)
+T = TypeVar("T", bound=KubeObject)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,30 +10,32 @@ from aiohttp import hdrs
 
 from apiserver.clock import Clock
 from apiserver.kube import transport_errors
-from apiserver.kube.access import Access
+from apiserver.kube.access import RestConfig
 from apiserver.kube.credentials import Credentials
-from apiserver.kube.metrics import NO_ANSWER, RestMetrics
-from apiserver.kube.request import JSON, WATCH_SECONDS, Answer, Call
-from apiserver.kube.status_errors import refused
+from apiserver.kube.metrics import NO_RESPONSE_CODE, RestMetrics
+from apiserver.kube.request import JSON_MEDIA_TYPE, WATCH_TIMEOUT_SECONDS, KubeRequest, KubeResponse
+from apiserver.kube.status_errors import error_from_response
 from apiserver.kube.stream import LineStream
 
-CALL_TIMEOUT: Final = 5.0
-LONGEST_PAUSE: Final = 1
-_KEEPALIVE: Final = 75.0  # the server closes idle connections after 90 s
-_READ_BUFFER: Final = 2**20  # a page of a list is read in one go
-_CALLS: Final = aiohttp.ClientTimeout(total=None, sock_connect=CALL_TIMEOUT)
+REQUEST_TIMEOUT_SECONDS: Final = 5.0
+MAX_RETRY_PAUSE_SECONDS: Final = 1
+_KEEPALIVE_SECONDS: Final = 75.0  # the server closes idle connections after 90 s
+_READ_BUFFER_BYTES: Final = 2**20  # a page of a list is read in one go
+_REQUEST_TIMEOUTS: Final = aiohttp.ClientTimeout(total=None, sock_connect=REQUEST_TIMEOUT_SECONDS)
 # The server ends a watch in time; one that is silent for longer has no server any more.
-_STREAMS: Final = aiohttp.ClientTimeout(
-    total=None, sock_connect=CALL_TIMEOUT, sock_read=WATCH_SECONDS + CALL_TIMEOUT
+_STREAM_TIMEOUTS: Final = aiohttp.ClientTimeout(
+    total=None,
+    sock_connect=REQUEST_TIMEOUT_SECONDS,
+    sock_read=WATCH_TIMEOUT_SECONDS + REQUEST_TIMEOUT_SECONDS,
 )
 
 
-class _Answered(Protocol):
+class _HasStatus(Protocol):
     @property
     def status(self) -> int: ...
 
 
-A = TypeVar("A", bound=_Answered)
+A = TypeVar("A", bound=_HasStatus)
 
 
 class RestClient:
@@ -54,116 +56,128 @@ class RestClient:
     @property
     def server(self) -> str:
         """The URL of the API server, for messages."""
-        return self._credentials.current.server
+        return self._credentials.config.server
 
-    async def send(self, call: Call, *, within: float = CALL_TIMEOUT) -> bytes:
+    async def send(
+        self, request: KubeRequest, *, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
+    ) -> bytes:
         """The body of a success, or a ClusterError."""
-        access = await self._credentials.fresh()
-        async with deadline(access.server, within):
-            answer = await self._renewing(access, call, self._ask)
-            if (pause := brief_pause(answer)) is not None:
+        access = await self._credentials.fresh_config()
+        async with translate_transport_errors(access.server, timeout_seconds):
+            answer = await self._send_with_reload(access, request, self._send_once)
+            if (pause := retry_pause(answer)) is not None:
                 await self._clock.sleep(pause)
-                answer = await self._renewing(self._credentials.current, call, self._ask)
+                answer = await self._send_with_reload(
+                    self._credentials.config, request, self._send_once
+                )
         if not answer.is_success:
-            raise refused(access.server, call, answer)
+            raise error_from_response(access.server, request, answer)
         return answer.body
 
-    async def stream(self, call: Call) -> LineStream:
+    async def stream(self, request: KubeRequest) -> LineStream:
         """An open stream, or a ClusterError."""
-        access = await self._credentials.fresh()
-        async with deadline(access.server, CALL_TIMEOUT):
-            begun = await self._renewing(access, call, self._begin)
-        if isinstance(begun, Answer):
-            raise refused(access.server, call, begun)
+        access = await self._credentials.fresh_config()
+        async with translate_transport_errors(access.server, REQUEST_TIMEOUT_SECONDS):
+            begun = await self._send_with_reload(access, request, self._open_once)
+        if isinstance(begun, KubeResponse):
+            raise error_from_response(access.server, request, begun)
         return LineStream(access.server, begun)
 
-    async def _renewing(
-        self, access: Access, call: Call, ask: Callable[[Access, Call], Awaitable[A]]
+    async def _send_with_reload(
+        self,
+        config: RestConfig,
+        request: KubeRequest,
+        send: Callable[[RestConfig, KubeRequest], Awaitable[A]],
     ) -> A:
-        answer = await self._recorded(access, call, ask)
+        answer = await self._send_measured(config, request, send)
         if answer.status == 401:
-            renewed = await self._credentials.renew(access)
-            answer = await self._recorded(renewed, call, ask)
+            renewed = await self._credentials.reload(config)
+            answer = await self._send_measured(renewed, request, send)
         return answer
 
-    async def _recorded(
-        self, access: Access, call: Call, ask: Callable[[Access, Call], Awaitable[A]]
+    async def _send_measured(
+        self,
+        config: RestConfig,
+        request: KubeRequest,
+        send: Callable[[RestConfig, KubeRequest], Awaitable[A]],
     ) -> A:
-        started, code = self._clock.monotonic(), NO_ANSWER
+        started, code = self._clock.monotonic(), NO_RESPONSE_CODE
         try:
-            answer = await ask(access, call)
+            answer = await send(config, request)
             code = str(answer.status)
             return answer
         finally:
             seconds = self._clock.monotonic() - started
-            self._metrics.record(access.server, call.method, code, seconds)
+            self._metrics.observe_request(config.server, request.method, code, seconds)
 
-    async def _ask(self, access: Access, call: Call) -> Answer:
-        return await read(await self._request(access, call, _CALLS))
+    async def _send_once(self, config: RestConfig, request: KubeRequest) -> KubeResponse:
+        return await read_response(await self._send_http(config, request, _REQUEST_TIMEOUTS))
 
-    async def _begin(self, access: Access, call: Call) -> Answer | aiohttp.ClientResponse:
-        response = await self._request(access, call, _STREAMS)
-        return response if response.ok else await read(response)
+    async def _open_once(
+        self, config: RestConfig, request: KubeRequest
+    ) -> KubeResponse | aiohttp.ClientResponse:
+        response = await self._send_http(config, request, _STREAM_TIMEOUTS)
+        return response if response.ok else await read_response(response)
 
-    async def _request(
-        self, access: Access, call: Call, limits: aiohttp.ClientTimeout
+    async def _send_http(
+        self, config: RestConfig, request: KubeRequest, timeouts: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
         return await self._session.request(
-            call.method,
-            access.server + call.path,
-            params=call.query,
-            data=call.body,
-            headers=headers(access, call),
-            timeout=limits,
-            ssl=access.context or True,
-            server_hostname=access.server_name,
-            proxy=access.proxy,
+            request.method,
+            config.server + request.path,
+            params=request.query,
+            data=request.body,
+            headers=request_headers(config, request),
+            timeout=timeouts,
+            ssl=config.ssl_context or True,
+            server_hostname=config.tls_server_name,
+            proxy=config.proxy,
             allow_redirects=False,
         )
 
 
 @asynccontextmanager
-async def deadline(server: str, seconds: float) -> AsyncIterator[None]:
+async def translate_transport_errors(server: str, timeout_seconds: float) -> AsyncIterator[None]:
     """Tell of what breaks the connection, or takes too long, as a ClusterError."""
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(timeout_seconds):
             yield
     except TimeoutError:
-        raise transport_errors.timed_out(server, seconds) from None
+        raise transport_errors.timeout_error(server, timeout_seconds) from None
     except (aiohttp.ClientError, OSError) as error:
-        raise transport_errors.unreachable(server, error) from error
+        raise transport_errors.unreachable_error(server, error) from error
 
 
-async def read(response: aiohttp.ClientResponse) -> Answer:
+async def read_response(response: aiohttp.ClientResponse) -> KubeResponse:
     """The whole answer; its connection is free for the next call."""
     async with response:
         body = await response.read()
     given = response.headers.get(hdrs.RETRY_AFTER, "")
-    return Answer(response.status, body, int(given) if is_short_number(given) else None)
+    return KubeResponse(response.status, body, int(given) if is_delay_seconds(given) else None)
 
 
-def brief_pause(answer: Answer) -> int | None:
+def retry_pause(response: KubeResponse) -> int | None:
     """How long to wait before the same call again, where the server wants that and it is short."""
-    pause = answer.retry_after if answer.status == 429 else None
-    return pause if pause is not None and pause <= LONGEST_PAUSE else None
+    pause = response.retry_after if response.status == 429 else None
+    return pause if pause is not None and pause <= MAX_RETRY_PAUSE_SECONDS else None
 
 
-def is_short_number(text: str) -> bool:
+def is_delay_seconds(text: str) -> bool:
     """Whether `text` is a number of seconds; a date is one of a clock that may not be ours."""
     return text.isascii() and text.isdecimal() and len(text) < 6
 
 
-def headers(access: Access, call: Call) -> dict[str, str]:
+def request_headers(config: RestConfig, request: KubeRequest) -> dict[str, str]:
     """What goes with a call."""
-    sent: dict[str, str] = {hdrs.ACCEPT: JSON}
-    if access.authorization:
-        sent[hdrs.AUTHORIZATION] = access.authorization
-    if call.body is not None:
-        sent[hdrs.CONTENT_TYPE] = call.media_type
+    sent: dict[str, str] = {hdrs.ACCEPT: JSON_MEDIA_TYPE}
+    if config.authorization:
+        sent[hdrs.AUTHORIZATION] = config.authorization
+    if request.body is not None:
+        sent[hdrs.CONTENT_TYPE] = request.media_type
     return sent
 
 
-def new_session(version: str) -> aiohttp.ClientSession:
+def create_session(version: str) -> aiohttp.ClientSession:
     """A session for one client; deadlines are the client's, proxies the kubeconfig's.
 
     Watches hold connections, and a call must not wait for one of theirs: so there is no limit.
@@ -172,7 +186,7 @@ def new_session(version: str) -> aiohttp.ClientSession:
     sent = {hdrs.USER_AGENT: f"gpu-runtime-api/{version}", hdrs.ACCEPT_ENCODING: "identity"}
     return aiohttp.ClientSession(
         headers=sent,
-        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEPALIVE),
-        read_bufsize=_READ_BUFFER,
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEPALIVE_SECONDS),
+        read_bufsize=_READ_BUFFER_BYTES,
         trust_env=False,
     )

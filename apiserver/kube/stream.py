@@ -11,14 +11,14 @@ class LineStream:
     def __init__(self, server: str, response: aiohttp.ClientResponse) -> None:
         self._server = server
         self._response = response
-        self._begun: list[bytes] = []
+        self._partial_line: list[bytes] = []
 
-    async def lines(self) -> list[bytes] | None:
+    async def read_lines(self) -> list[bytes] | None:
         """What has arrived, perhaps no whole line; None when the server has ended the stream."""
         try:
             chunk = await self._response.content.readany()
         except (aiohttp.ClientError, OSError) as error:
-            raise transport_errors.unreachable(self._server, error) from error
+            raise transport_errors.unreachable_error(self._server, error) from error
         return self._split(chunk) if chunk else None
 
     def close(self) -> None:
@@ -27,8 +27,8 @@ class LineStream:
 
     def _split(self, chunk: bytes) -> list[bytes]:
         first, *others = chunk.split(b"\n")
-        self._begun.append(first)
+        self._partial_line.append(first)
         if not others:
             return []
-        whole, self._begun = b"".join(self._begun), [others.pop()]
+        whole, self._partial_line = b"".join(self._partial_line), [others.pop()]
         return [line for line in (whole, *others) if line]

@@ -6,19 +6,19 @@ import ssl
 import aiohttp
 
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.request import Call
-from apiserver.kube.wording import cut
+from apiserver.kube.request import KubeRequest
+from apiserver.kube.wording import shorten
 
 
-def timed_out(server: str, seconds: float) -> kube_errors.ClusterTimeoutError:
+def timeout_error(server: str, timeout_seconds: float) -> kube_errors.RequestTimeoutError:
     """The server said nothing, or not all of it, in time."""
-    return kube_errors.ClusterTimeoutError(
-        f"{server} did not answer within {seconds:g} s. "
+    return kube_errors.RequestTimeoutError(
+        f"{server} did not answer within {timeout_seconds:g} s. "
         "Check the load of the API server and the network between."
     )
 
 
-def unreachable(server: str, error: Exception) -> kube_errors.ClusterUnreachableError:
+def unreachable_error(server: str, error: Exception) -> kube_errors.UnreachableError:
     """There is no connection to ask over."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
         what, check = (
@@ -32,20 +32,22 @@ def unreachable(server: str, error: Exception) -> kube_errors.ClusterUnreachable
         )
     else:
         what, check = "cannot be reached", "that the API server runs, and the address in kubeconfig"
-    return kube_errors.ClusterUnreachableError(
-        f"{server} {what}: {cut(_reason(error))}. Check {check}."
+    return kube_errors.UnreachableError(
+        f"{server} {what}: {shorten(_innermost_reason(error))}. Check {check}."
     )
 
 
-def unreadable(server: str, call: Call, error: Exception) -> kube_errors.ClusterUnfitError:
+def unreadable_response_error(
+    server: str, request: KubeRequest, error: Exception
+) -> kube_errors.UnexpectedResponseError:
     """The server answered with something that is not the object asked for."""
-    return kube_errors.ClusterUnfitError(
-        f"{server} answered {call} with something else than Kubernetes objects "
-        f"({cut(str(error))}). Check that the address in kubeconfig is an API server."
+    return kube_errors.UnexpectedResponseError(
+        f"{server} answered {request} with something else than Kubernetes objects "
+        f"({shorten(str(error))}). Check that the address in kubeconfig is an API server."
     )
 
 
-def _reason(error: Exception) -> str:
+def _innermost_reason(error: Exception) -> str:
     """The innermost reason: aiohttp wraps it in the address, which is known already."""
     cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
     match cause:

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-_LONGEST: Final = 300
+_MAX_LENGTH: Final = 300
 
 
-def cut(text: str) -> str:
+def shorten(text: str) -> str:
     """So much of `text` as a message can hold, without its full stop."""
-    return text.rstrip(".") if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+    return text.rstrip(".") if len(text) <= _MAX_LENGTH else text[:_MAX_LENGTH] + "..."

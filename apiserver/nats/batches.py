@@ -9,13 +9,13 @@ import nats.errors
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
-from apiserver.cancellation import heeding_cancellation
-from apiserver.nats.errors import QueueTimeoutError, StreamAbsentError
-from apiserver.nats.records import SEQUENCE, STATUS
-from apiserver.nats.requests import CALL_SECONDS, Caller, failure_of
+from apiserver.cancellation import preserve_cancellation
+from apiserver.nats.errors import QueueTimeoutError, StreamNotFoundError
+from apiserver.nats.records import SEQUENCE_HEADER, STATUS_HEADER
+from apiserver.nats.requests import REQUEST_TIMEOUT_SECONDS, JetStreamRequests, queue_error_of
 
-LARGEST_BATCH: Final = 16 * 1024 * 1024
-PENDING: Final = "Nats-Num-Pending"
+MAX_BATCH_BYTES: Final = 16 * 1024 * 1024
+PENDING_HEADER: Final = "Nats-Num-Pending"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,85 +23,87 @@ class Batch:
     """Messages in their order, and how many match after them."""
 
     messages: tuple[Msg, ...]
-    left: int
+    remaining: int
 
 
 class BatchReader:
     """Reads the messages of one stream whose subjects match a filter."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
+    def __init__(self, requests: JetStreamRequests) -> None:
+        self._requests = requests
 
-    async def read(self, stream: str, subjects: str, first: int, most: int) -> Batch:
+    async def read(
+        self, stream: str, subjects: str, first_sequence: int, max_messages: int
+    ) -> Batch:
         """At most `most` messages from the sequence `first` on; fewer where they are large."""
         wanted = {
-            "seq": first,
+            "seq": first_sequence,
             "next_by_subj": subjects,
-            "batch": most,
-            "max_bytes": LARGEST_BATCH,
+            "batch": max_messages,
+            "max_bytes": MAX_BATCH_BYTES,
         }
-        client = self._caller.client
+        client = self._requests.client
         inbox = client.new_inbox()
         answers = await client.subscribe(inbox)
         try:
-            await self._caller.say(
+            await self._requests.publish(
                 f"$JS.API.DIRECT.GET.{stream}", msgspec.json.encode(wanted), inbox
             )
-            return await _received(answers)
+            return await _collect_batch(answers)
         except nats.errors.Error as error:
-            raise failure_of(error) from error
+            raise queue_error_of(error) from error
         finally:
-            await _forget(answers)
+            await _unsubscribe(answers)
 
-    async def count(self, stream: str, subjects: str, first: int) -> int:
+    async def count(self, stream: str, subjects: str, first_sequence: int) -> int:
         """How many messages match from the sequence `first` on."""
-        batch = await self.read(stream, subjects, first, 1)
-        return len(batch.messages) + batch.left
+        batch = await self.read(stream, subjects, first_sequence, 1)
+        return len(batch.messages) + batch.remaining
 
-    async def all(
-        self, stream: str, subjects: str, most: int, first: int = 1
+    async def iter_messages(
+        self, stream: str, subjects: str, batch_size: int, first_sequence: int = 1
     ) -> AsyncIterator[Msg]:
         """Every message that matches from the sequence `first` on, `most` at a time."""
         left = 1
         while left:
-            batch = await self.read(stream, subjects, first, most)
+            batch = await self.read(stream, subjects, first_sequence, batch_size)
             for message in batch.messages:
                 yield message
-                first = sequence_of(message) + 1
-            left = batch.left if batch.messages else 0
+                first_sequence = sequence_of(message) + 1
+            left = batch.remaining if batch.messages else 0
 
 
 def sequence_of(message: Msg) -> int:
     """Where in its stream a message stands."""
-    return int((message.headers or {})[SEQUENCE])
+    return int((message.headers or {})[SEQUENCE_HEADER])
 
 
-async def _received(answers: Subscription) -> Batch:
+async def _collect_batch(replies: Subscription) -> Batch:
     messages: list[Msg] = []
     while True:
-        message = await _next(answers)
+        message = await _next_reply(replies)
         headers: dict[str, Any] = message.headers or {}
-        match headers.get(STATUS):
+        match headers.get(STATUS_HEADER):
             case None:
                 messages.append(message)
             case "204":
-                return Batch(tuple(messages), int(headers.get(PENDING, 0)))
+                return Batch(tuple(messages), int(headers.get(PENDING_HEADER, 0)))
             case "404":
                 return Batch(tuple(messages), 0)
             case status:
-                raise StreamAbsentError(f"the stream cannot be read: {status}")
+                raise StreamNotFoundError(f"the stream cannot be read: {status}")
 
 
-async def _next(answers: Subscription) -> Msg:
+async def _next_reply(replies: Subscription) -> Msg:
     try:
-        with heeding_cancellation():
-            return await answers.next_msg(timeout=CALL_SECONDS)
+        with preserve_cancellation():
+            return await replies.next_msg(timeout=REQUEST_TIMEOUT_SECONDS)
     except (TimeoutError, nats.errors.TimeoutError):
         raise QueueTimeoutError("the queue did not answer in time") from None
 
 
-async def _forget(answers: Subscription) -> None:
+async def _unsubscribe(replies: Subscription) -> None:
     try:
-        await answers.unsubscribe()
+        await replies.unsubscribe()
     except nats.errors.Error:
         return  # with the connection went what we wanted to end

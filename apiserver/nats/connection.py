@@ -10,17 +10,17 @@ from typing import Final
 import nats.errors
 from nats.aio.client import Client
 
-from apiserver.cancellation import heeding_cancellation
+from apiserver.cancellation import preserve_cancellation
 from apiserver.clock import Clock
 from apiserver.config import NATSConfig
-from apiserver.kube.port import Link
-from apiserver.nats.farewell import leave
+from apiserver.kube.port import ConnectionStatus
+from apiserver.nats.farewell import close_quietly
 from shared.config.loader import ConfigurationError
 
-NO_QUEUE: Final = "no queue is configured (nats.url is empty)"
+NOT_CONFIGURED: Final = "no queue is configured (nats.url is empty)"
 
-_RETRY_INTERVAL: Final = 2.0
-_PING_INTERVAL: Final = 10  # seconds; two unanswered pings are a dead connection
+_RETRY_INTERVAL_SECONDS: Final = 2.0
+_PING_INTERVAL_SECONDS: Final = 10  # seconds; two unanswered pings are a dead connection
 
 log = logging.getLogger(__name__)
 
@@ -31,34 +31,36 @@ class QueueConnection:
     def __init__(self, config: NATSConfig, clock: Clock) -> None:
         self._config = config
         self._clock = clock
-        self._shown_url = without_credentials(config.url)
-        self._error = "not connected yet"
+        self._redacted_url = redact_url(config.url)
+        self._last_error = "not connected yet"
         self._was_connected = False
-        self._connected = asyncio.Condition()
+        self._connect_condition = asyncio.Condition()
         self.client = Client()
-        self.number = 0
+        self.connect_count = 0
 
     @property
-    def link(self) -> Link:
+    def status(self) -> ConnectionStatus:
         """Whether the connection stands now."""
         if self.client.is_connected:
-            return Link(connected=True)
+            return ConnectionStatus(connected=True)
         if not self._config.url:
-            return Link(connected=False, error=NO_QUEUE)
+            return ConnectionStatus(connected=False, error=NOT_CONFIGURED)
         check = "Check that NATS runs there, and nats.user and nats.passwordFile."
-        return Link(connected=False, error=f"{self._shown_url}: {self._error}. {check}")
+        return ConnectionStatus(
+            connected=False, error=f"{self._redacted_url}: {self._last_error}. {check}"
+        )
 
-    async def after(self, number: int) -> int:
+    async def wait_for_connect(self, after_count: int) -> int:
         """The number of the first connection after that of `number`, once there is one."""
-        async with self._connected:
-            await self._connected.wait_for(lambda: self.number > number)
-            return self.number
+        async with self._connect_condition:
+            await self._connect_condition.wait_for(lambda: self.connect_count > after_count)
+            return self.connect_count
 
     async def run(self) -> None:
         """Stay connected for ever."""
         while True:
             await self._connect_until_closed()
-            await self._clock.sleep(_RETRY_INTERVAL)
+            await self._clock.sleep(_RETRY_INTERVAL_SECONDS)
 
     async def _connect_until_closed(self) -> None:
         self.client, closed = Client(), asyncio.Event()
@@ -67,14 +69,14 @@ class QueueConnection:
             closed.set()
 
         try:
-            with heeding_cancellation():
+            with preserve_cancellation():
                 await self.client.connect(
                     self._config.url,
                     name="gpu-runtime-api",
                     user=self._config.user or None,
-                    password=self._password if self._config.password_file else None,
+                    password=self._read_password if self._config.password_file else None,
                     max_reconnect_attempts=-1,
-                    ping_interval=_PING_INTERVAL,
+                    ping_interval=_PING_INTERVAL_SECONDS,
                     error_cb=self._on_error,
                     disconnected_cb=self._on_disconnected,
                     reconnected_cb=self._on_connected,
@@ -85,28 +87,28 @@ class QueueConnection:
         except (nats.errors.Error, OSError, TimeoutError) as error:
             await self._on_error(error)
         finally:
-            await leave(self.client)
+            await close_quietly(self.client)
 
-    def _password(self) -> str:
+    def _read_password(self) -> str:
         return Path(self._config.password_file).read_text().strip()
 
     async def _on_connected(self) -> None:
-        self._was_connected, self._error = True, "the connection was lost"
-        log.info("queue_connected", extra={"url": self._shown_url})
-        async with self._connected:
-            self.number += 1
-            self._connected.notify_all()
+        self._was_connected, self._last_error = True, "the connection was lost"
+        log.info("queue_connected", extra={"url": self._redacted_url})
+        async with self._connect_condition:
+            self.connect_count += 1
+            self._connect_condition.notify_all()
 
     async def _on_disconnected(self) -> None:
         if self._was_connected:  # the client also tells of attempts that failed
-            log.warning("queue_lost", extra={"queueError": self.link.error})
+            log.warning("queue_lost", extra={"queueError": self.status.error})
         self._was_connected = False
 
     async def _on_error(self, error: Exception) -> None:
-        self._error = reason(error)
+        self._last_error = describe_error(error)
 
 
-def reason(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """What went wrong, in words."""
     if isinstance(error, TimeoutError):
         return "no answer in time"
@@ -114,7 +116,7 @@ def reason(error: Exception) -> str:
     return (os.strerror(number) if number else str(error)) or type(error).__name__
 
 
-def require_password(config: NATSConfig) -> None:
+def require_readable_password(config: NATSConfig) -> None:
     """Raise unless the password, where one is named, can be read."""
     try:
         if config.password_file:
@@ -124,6 +126,6 @@ def require_password(config: NATSConfig) -> None:
         raise ConfigurationError(f"nats.passwordFile: {problem}") from error
 
 
-def without_credentials(url: str) -> str:
+def redact_url(url: str) -> str:
     """The URL without the user and password that it may hold."""
     return re.sub(r"//[^@/]*@", "//", url)

@@ -12,7 +12,7 @@ class QueueError(Exception):
     is_uncertain: ClassVar[bool] = True
 
 
-class QueueNotAskedError(QueueError):
+class QueueNotSentError(QueueError):
     """Nothing was sent, because nobody answers there; `retry_after` seconds until we ask again."""
 
     is_uncertain = False
@@ -26,23 +26,23 @@ class QueueTimeoutError(QueueError):
     """It was sent, and there was no answer in time."""
 
 
-class QueueRefusedError(QueueError):
+class QueueRejectedError(QueueError):
     """The queue does not take this, with its reason; nothing was written."""
 
     is_uncertain = False
 
 
-class NotInQueueError(QueueRefusedError):
+class QueueItemNotFoundError(QueueRejectedError):
     """There is no such message or consumer."""
 
 
-class StreamAbsentError(NotInQueueError):
+class StreamNotFoundError(QueueItemNotFoundError):
     """There is no stream for this."""
 
 
-class RecordStaleError(QueueRefusedError):
+class RecordConflictError(QueueRejectedError):
     """The record is no longer the one that was read, or there already is one."""
 
 
-class BodyLostError(QueueRefusedError):
+class BodyUnavailableError(QueueRejectedError):
     """The object is no longer there, or not whole."""

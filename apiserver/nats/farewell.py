@@ -7,22 +7,24 @@ from typing import Final
 import nats.errors
 from nats.aio.client import Client
 
-from apiserver.cancellation import heeding_cancellation
+from apiserver.cancellation import preserve_cancellation
 
-LEAVE_SECONDS: Final = 3.0  # the client itself waits two for a connect that it has broken off
+CLOSE_TIMEOUT_SECONDS: Final = (
+    3.0  # the client itself waits two for a connect that it has broken off
+)
 
 log = logging.getLogger(__name__)
 
 
-async def leave(client: Client) -> None:
+async def close_quietly(client: Client) -> None:
     """Close the connection; what cannot be sent any more is not.
 
     The client fails here if the other side is gone, in the place of a cancellation on its way,
     and waits for ever if the other side does not read.
     """
     try:
-        with heeding_cancellation():
-            async with asyncio.timeout(LEAVE_SECONDS):
+        with preserve_cancellation():
+            async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):
                 await client.close()
     except (nats.errors.Error, OSError, TimeoutError) as error:
         log.info("queue_left_open", extra={"reason": str(error) or repr(error)})

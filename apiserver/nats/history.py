@@ -13,133 +13,141 @@ from nats.aio.msg import Msg
 
 from apiserver.nats.batches import BatchReader, sequence_of
 from apiserver.nats.errors import QueueError
-from apiserver.nats.port import Entry, Letter, Stretch
-from apiserver.nats.records import kept_record
-from apiserver.nats.replies import State, StreamInfo
-from apiserver.nats.requests import Caller
-from shared.invocation.message import DeadLetter, decode_dead_letter
-from shared.invocation.queue_names import QueueNames, ids_of, record_key
-from shared.invocation.record import Body, Record, Request
+from apiserver.nats.port import HistoryPage, ListedDeadLetter, ListedRecord
+from apiserver.nats.records import record_from_message
+from apiserver.nats.replies import StreamInfo, StreamState
+from apiserver.nats.requests import JetStreamRequests
+from shared.invocation.message import DeadLetterMessage, decode_dead_letter
+from shared.invocation.queue_names import QueueNames, parse_record_key, record_key
+from shared.invocation.record import InvocationBody, InvocationRecord, InvocationRequest
 from shared.invocation.state import FailureClass
 
-BATCH: Final = 64
-SUBJECT: Final = "Nats-Subject"
+BATCH_SIZE: Final = 64
+SUBJECT_HEADER: Final = "Nats-Subject"
 
 T = TypeVar("T")
 
-Count = Callable[[int], Awaitable[int]]
+CountFrom = Callable[[int], Awaitable[int]]
 
 
-class StreamHistory:
+class JetStreamHistory:
     """Implements the port History."""
 
-    def __init__(self, caller: Caller, names: QueueNames) -> None:
-        self._caller = caller
-        self._batches = BatchReader(caller)
+    def __init__(self, requests: JetStreamRequests, names: QueueNames) -> None:
+        self._requests = requests
+        self._batches = BatchReader(requests)
         self._names = names
 
-    async def records(self, request_id: str, below: int | None, most: int) -> Stretch[Entry]:
+    async def list_records(
+        self, function_name: str, before: int | None, limit: int
+    ) -> HistoryPage[ListedRecord]:
         """Records by their last change; what was taken back or is none is not there."""
         bucket = self._names.record_bucket
-        subjects = self._names.record_subject(record_key(request_id or "*", "*"))
-        found, left = await self._newest(f"KV_{bucket}", subjects, below, most, self._entry)
-        return Stretch(tuple(each for each in found if each is not None), left)
+        subjects = self._names.record_subject(record_key(function_name or "*", "*"))
+        found, left = await self._read_newest(
+            f"KV_{bucket}", subjects, before, limit, self._listed_record
+        )
+        return HistoryPage(tuple(each for each in found if each is not None), left)
 
-    async def dead_letters(self, request_id: str, below: int | None, most: int) -> Stretch[Letter]:
+    async def list_dead_letters(
+        self, function_name: str, before: int | None, limit: int
+    ) -> HistoryPage[ListedDeadLetter]:
         """Dead letters as they came."""
-        subjects = self._names.dead_letter_subject(request_id or "*")
+        subjects = self._names.dead_letter_subject(function_name or "*")
         stream = self._names.dead_letter_stream
-        found, left = await self._newest(stream, subjects, below, most, letter)
-        return Stretch(tuple(found), left)
+        found, left = await self._read_newest(stream, subjects, before, limit, listed_dead_letter)
+        return HistoryPage(tuple(found), left)
 
-    async def _newest(
+    async def _read_newest(
         self,
         stream: str,
         subjects: str,
-        below: int | None,
-        most: int,
+        before: int | None,
+        limit: int,
         decode: Callable[[Msg], T],
     ) -> tuple[list[T], int | None]:
         """The last messages below a place, the newest first, and where the rest is."""
-        span = await self._span(stream)
-        top = span.last_seq + 1 if below is None else min(below, span.last_seq + 1)
+        span = await self._get_stream_state(stream)
+        top = span.last_seq + 1 if before is None else min(before, span.last_seq + 1)
         above = await self._batches.count(stream, subjects, top)
 
         async def left_from(place: int) -> int:
             return await self._batches.count(stream, subjects, place) - above
 
-        first = await lowest(left_from, max(1, span.first_seq), top, most)
+        first = await find_start_sequence(left_from, max(1, span.first_seq), top, limit)
         found = [
             decode(message)
-            async for message in self._batches.all(stream, subjects, BATCH, first)
+            async for message in self._batches.iter_messages(stream, subjects, BATCH_SIZE, first)
             if sequence_of(message) < top
         ]
         is_end = await left_from(span.first_seq) <= len(found)
         return found[::-1], None if is_end else first
 
-    async def _span(self, stream: str) -> State:
-        return (await self._caller.answer(StreamInfo, f"$JS.API.STREAM.INFO.{stream}")).state
+    async def _get_stream_state(self, stream: str) -> StreamState:
+        return (await self._requests.request_as(StreamInfo, f"$JS.API.STREAM.INFO.{stream}")).state
 
-    def _entry(self, message: Msg) -> Entry | None:
+    def _listed_record(self, message: Msg) -> ListedRecord | None:
         try:
-            record = kept_record(message)
+            record = record_from_message(message)
         except QueueError:
             return None  # workers write records, and one of them must not spoil the lists of all
         if record is None:
             return None
         key = stored_subject(message).removeprefix(self._names.record_subject(""))
-        return Entry(*ids_of(key), without_bodies(record), sequence_of(message))
+        return ListedRecord(*parse_record_key(key), without_bodies(record), sequence_of(message))
 
 
-def without_bodies(record: Record) -> Record:
+def without_bodies(record: InvocationRecord) -> InvocationRecord:
     """The record without what may be large: there are many in a list."""
-    result = record.result and replace(record.result, body=told(record.result.body))
-    return replace(record, request=Request(), result=result)
+    result = record.result and replace(record.result, body=without_inline(record.result.body))
+    return replace(record, request=InvocationRequest(), result=result)
 
 
-def told(body: Body) -> Body:
+def without_inline(body: InvocationBody) -> InvocationBody:
     """How large a body is, and where if not in the record."""
     return replace(body, inline=b"")
 
 
-async def lowest(left_from: Count, first: int, top: int, most: int) -> int:
+async def find_start_sequence(
+    count_from: CountFrom, first_sequence: int, end_sequence: int, limit: int
+) -> int:
     """About the lowest place from which at most `most` messages are left below `top`."""
-    good, step = top, most
-    while good > first:
-        place = max(first, good - step)
-        if await left_from(place) > most:
-            return await _between(left_from, place, good, most)
+    good, step = end_sequence, limit
+    while good > first_sequence:
+        place = max(first_sequence, good - step)
+        if await count_from(place) > limit:
+            return await _bisect_start(count_from, place, good, limit)
         good, step = place, step * 4
-    return first
+    return first_sequence
 
 
-async def _between(left_from: Count, bad: int, good: int, most: int) -> int:
+async def _bisect_start(count_from: CountFrom, too_low: int, low_enough: int, limit: int) -> int:
     """Halve the stretch until what is left from `good` on is at least half of what is wanted."""
-    while good - bad > 1:
-        middle = (bad + good) // 2
-        left = await left_from(middle)
-        if left > most:
-            bad = middle
+    while low_enough - too_low > 1:
+        middle = (too_low + low_enough) // 2
+        left = await count_from(middle)
+        if left > limit:
+            too_low = middle
         else:
-            good = middle
-            if left * 2 >= most:
+            low_enough = middle
+            if left * 2 >= limit:
                 break
-    return good
+    return low_enough
 
 
-def letter(message: Msg) -> Letter:
+def listed_dead_letter(message: Msg) -> ListedDeadLetter:
     """A dead letter and its place."""
-    request_id = stored_subject(message).rpartition(".")[2]
+    function_name = stored_subject(message).rpartition(".")[2]
     try:
         found = decode_dead_letter(message.data)
     except msgspec.DecodeError:
         reason = "the dead letter itself cannot be read"
         unreadable = FailureClass.UNREADABLE.value
-        found = DeadLetter(reason=reason, failure_class=unreadable, original=message.data)
-    return Letter(request_id, found, sequence_of(message))
+        found = DeadLetterMessage(reason=reason, failure_class=unreadable, original=message.data)
+    return ListedDeadLetter(function_name, found, sequence_of(message))
 
 
 def stored_subject(message: Msg) -> str:
     """The subject under which the stream holds the message."""
-    subject: str = (message.headers or {})[SUBJECT]
+    subject: str = (message.headers or {})[SUBJECT_HEADER]
     return subject

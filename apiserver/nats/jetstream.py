@@ -2,18 +2,18 @@
 
 from collections.abc import Callable
 
-from apiserver.circuit_breaker import Breaker
+from apiserver.circuit_breaker import CircuitBreaker
 from apiserver.clock import Clock
 from apiserver.config import NATSConfig
-from apiserver.nats.calls import CallStream, OutcomeStreams
+from apiserver.nats.calls import JetStreamCallQueue, JetStreamOutcomeStream
 from apiserver.nats.connection import QueueConnection
-from apiserver.nats.history import StreamHistory
-from apiserver.nats.object_store import BodyBuckets
-from apiserver.nats.port import BodyStore, Queue, Wakes
-from apiserver.nats.record_changes import RecordWakes
-from apiserver.nats.records import RecordBucket
-from apiserver.nats.requests import Caller
-from apiserver.nats.stream_setup import Layout
+from apiserver.nats.history import JetStreamHistory
+from apiserver.nats.object_store import JetStreamBodyStore
+from apiserver.nats.port import BodyStore, QueuePorts, RecordChanges
+from apiserver.nats.record_changes import JetStreamRecordChanges
+from apiserver.nats.records import JetStreamRecordStore
+from apiserver.nats.requests import JetStreamRequests
+from apiserver.nats.stream_setup import StreamSetup
 from shared.invocation.queue_names import QueueNames
 
 
@@ -23,20 +23,22 @@ class JetStream:
     def __init__(self, config: NATSConfig, clock: Clock, make_id: Callable[[], str]) -> None:
         self.connection = QueueConnection(config, clock)
         names, limits = config.names, config.limits
-        caller = Caller(self.connection, Breaker(clock))
-        self.layout = Layout(self.connection, caller, names, limits, clock)
-        self.wakes = RecordWakes(self.connection, names)
-        bodies = BodyBuckets(caller, names, limits, make_id, clock.now)
-        self.queue = queue_on(caller, names, bodies, self.wakes)
+        caller = JetStreamRequests(self.connection, CircuitBreaker(clock))
+        self.stream_setup = StreamSetup(self.connection, caller, names, limits, clock)
+        self.record_changes = JetStreamRecordChanges(self.connection, names)
+        bodies = JetStreamBodyStore(caller, names, limits, make_id, clock.now)
+        self.ports = create_ports(caller, names, bodies, self.record_changes)
 
 
-def queue_on(caller: Caller, names: QueueNames, bodies: BodyStore, wakes: Wakes) -> Queue:
+def create_ports(
+    requests: JetStreamRequests, names: QueueNames, bodies: BodyStore, record_changes: RecordChanges
+) -> QueuePorts:
     """The ports of the queue, of which all but the wakes go by that caller."""
-    return Queue(
-        records=RecordBucket(caller, names),
-        calls=CallStream(caller, names),
-        outcomes=OutcomeStreams(caller, names),
+    return QueuePorts(
+        records=JetStreamRecordStore(requests, names),
+        calls=JetStreamCallQueue(requests, names),
+        outcomes=JetStreamOutcomeStream(requests, names),
         bodies=bodies,
-        history=StreamHistory(caller, names),
-        wakes=wakes,
+        history=JetStreamHistory(requests, names),
+        record_changes=record_changes,
     )

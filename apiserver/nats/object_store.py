@@ -9,20 +9,20 @@ from typing import Final
 import msgspec
 
 from apiserver.nats.batches import BatchReader
-from apiserver.nats.errors import BodyLostError, QueueError, StreamAbsentError
-from apiserver.nats.records import NOT_FOUND, STATUS
-from apiserver.nats.replies import Answer, Stored
-from apiserver.nats.requests import Caller
+from apiserver.nats.errors import BodyUnavailableError, QueueError, StreamNotFoundError
+from apiserver.nats.records import NOT_FOUND_STATUS, STATUS_HEADER
+from apiserver.nats.replies import JetStreamReply, PublishAck
+from apiserver.nats.requests import JetStreamRequests
 from shared.invocation.queue_names import QueueNames
-from shared.invocation.streams import StreamLimits, body_bucket
+from shared.invocation.streams import StreamLimits, body_bucket_config
 
 CHUNK_BYTES: Final = 128 * 1024
-CHUNKS_AT_ONCE: Final = 8
+CHUNKS_PER_BATCH: Final = 8
 
-_DIGEST: Final = "SHA-256="
+_DIGEST_PREFIX: Final = "SHA-256="
 
 
-class Options(msgspec.Struct, frozen=True):
+class ObjectOptions(msgspec.Struct, frozen=True):
     """How an object is cut."""
 
     max_chunk_size: int = CHUNK_BYTES
@@ -39,75 +39,79 @@ class ObjectInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     chunks: int
     digest: str
     deleted: bool = False
-    options: Options | None = None
+    options: ObjectOptions | None = None
 
 
-class BodyBuckets:
+class JetStreamBodyStore:
     """Implements the port BodyStore."""
 
     def __init__(
         self,
-        caller: Caller,
+        requests: JetStreamRequests,
         names: QueueNames,
         limits: StreamLimits,
         make_id: Callable[[], str],
         now: Callable[[], datetime],
     ) -> None:
-        self._caller = caller
-        self._batches = BatchReader(caller)
+        self._requests = requests
+        self._batches = BatchReader(requests)
         self._names = names
         self._limits = limits
         self._make_id = make_id
         self._now = now
 
-    async def put(self, request_id: str, name: str, chunks: AsyncIterator[bytes]) -> int:
+    async def put(self, function_name: str, name: str, chunks: AsyncIterator[bytes]) -> int:
         """Keep a body; its name is told last, so that half of one is never found."""
-        bucket, nuid = self._names.bodies_of(request_id), self._make_id()
+        bucket, nuid = self._names.body_bucket_name(function_name), self._make_id()
         try:
-            info = await self._put(request_id, bucket, nuid, name, chunks)
+            info = await self._write(function_name, bucket, nuid, name, chunks)
         except BaseException:
-            await self._purge(bucket, nuid)
+            await self._purge_chunks(bucket, nuid)
             raise
         return info.size
 
-    async def get(self, request_id: str, name: str) -> AsyncIterator[bytes]:
+    async def get(self, function_name: str, name: str) -> AsyncIterator[bytes]:
         """A body piece by piece; the last piece comes only when all of it was right."""
-        bucket = self._names.bodies_of(request_id)
-        info = await self._info(bucket, name)
+        bucket = self._names.body_bucket_name(function_name)
+        info = await self._get_info(bucket, name)
         digest, subject = hashlib.sha256(), chunk_subject(bucket, info.nuid)
         held, size = b"", 0
-        async for message in self._batches.all(f"OBJ_{bucket}", subject, CHUNKS_AT_ONCE):
+        async for message in self._batches.iter_messages(
+            f"OBJ_{bucket}", subject, CHUNKS_PER_BATCH
+        ):
             if held:
                 yield held
             held = message.data
             digest.update(held)
             size += len(held)
-        if size != info.size or digest_text(digest.digest()) != info.digest:
-            raise BodyLostError(f"the object {name} is not whole")
+        if size != info.size or format_digest(digest.digest()) != info.digest:
+            raise BodyUnavailableError(f"the object {name} is not whole")
         if held:
             yield held
 
-    async def has(self, request_id: str, name: str) -> bool:
+    async def exists(self, function_name: str, name: str) -> bool:
         """Whether the body is there."""
         try:
-            await self._info(self._names.bodies_of(request_id), name)
-        except BodyLostError:
+            await self._get_info(self._names.body_bucket_name(function_name), name)
+        except BodyUnavailableError:
             return False
         return True
 
-    async def delete(self, request_id: str, name: str) -> None:
+    async def delete(self, function_name: str, name: str) -> None:
         """Remove what was put and is in no record."""
-        bucket = self._names.bodies_of(request_id)
-        info = await self._info(bucket, name)
-        await self._purge(bucket, info.nuid)
+        bucket = self._names.body_bucket_name(function_name)
+        info = await self._get_info(bucket, name)
+        await self._purge_chunks(bucket, info.nuid)
         await self._purge_subject(bucket, info_subject(bucket, name))
 
-    async def _put(
-        self, request_id: str, bucket: str, nuid: str, name: str, chunks: AsyncIterator[bytes]
+    async def _write(
+        self, function_name: str, bucket: str, nuid: str, name: str, chunks: AsyncIterator[bytes]
     ) -> ObjectInfo:
         digest, size, count = hashlib.sha256(), 0, 0
         async for chunk in chunks:
-            await self._publish(request_id, chunk_subject(bucket, nuid), chunk, is_first=not count)
+            await self._publish(
+                function_name, chunk_subject(bucket, nuid), chunk, is_first=not count
+            )
             digest.update(chunk)
             size, count = size + len(chunk), count + 1
         info = ObjectInfo(
@@ -117,41 +121,45 @@ class BodyBuckets:
             size=size,
             mtime=self._now().isoformat(),
             chunks=count,
-            digest=digest_text(digest.digest()),
-            options=Options(),
+            digest=format_digest(digest.digest()),
+            options=ObjectOptions(),
         )
         told = msgspec.json.encode(info)
-        await self._publish(request_id, info_subject(bucket, name), told, is_first=not count)
+        await self._publish(function_name, info_subject(bucket, name), told, is_first=not count)
         return info
 
-    async def _publish(self, request_id: str, subject: str, data: bytes, *, is_first: bool) -> None:
+    async def _publish(
+        self, function_name: str, subject: str, data: bytes, *, is_first: bool
+    ) -> None:
         """Once more after the bucket was made, where there was none; not for the rest of a body."""
         try:
-            await self._caller.answer(Stored, subject, data)
-        except StreamAbsentError:
+            await self._requests.request_as(PublishAck, subject, data)
+        except StreamNotFoundError:
             if not is_first:
                 raise
-            wire = body_bucket(self._names, self._limits, request_id)
+            wire = body_bucket_config(self._names, self._limits, function_name)
             wanted = msgspec.json.encode(wire)
-            await self._caller.answer(Answer, f"$JS.API.STREAM.CREATE.{wire['name']}", wanted)
-            await self._caller.answer(Stored, subject, data)
+            await self._requests.request_as(
+                JetStreamReply, f"$JS.API.STREAM.CREATE.{wire['name']}", wanted
+            )
+            await self._requests.request_as(PublishAck, subject, data)
 
-    async def _info(self, bucket: str, name: str) -> ObjectInfo:
+    async def _get_info(self, bucket: str, name: str) -> ObjectInfo:
         subject = info_subject(bucket, name)
         try:
-            message = await self._caller.ask(f"$JS.API.DIRECT.GET.OBJ_{bucket}.{subject}")
-            if (message.headers or {}).get(STATUS) == NOT_FOUND:
-                raise BodyLostError(f"there is no object {name}")
+            message = await self._requests.request(f"$JS.API.DIRECT.GET.OBJ_{bucket}.{subject}")
+            if (message.headers or {}).get(STATUS_HEADER) == NOT_FOUND_STATUS:
+                raise BodyUnavailableError(f"there is no object {name}")
             info = msgspec.json.decode(message.data, type=ObjectInfo)
-        except StreamAbsentError:
-            raise BodyLostError(f"there is no bucket {bucket}") from None
+        except StreamNotFoundError:
+            raise BodyUnavailableError(f"there is no bucket {bucket}") from None
         except msgspec.DecodeError as error:
-            raise BodyLostError(f"the object {name} cannot be read: {error}") from None
+            raise BodyUnavailableError(f"the object {name} cannot be read: {error}") from None
         if info.deleted:
-            raise BodyLostError(f"the object {name} was deleted")
+            raise BodyUnavailableError(f"the object {name} was deleted")
         return info
 
-    async def _purge(self, bucket: str, nuid: str) -> None:
+    async def _purge_chunks(self, bucket: str, nuid: str) -> None:
         """Best effort: what stays is removed by its age."""
         try:
             await self._purge_subject(bucket, chunk_subject(bucket, nuid))
@@ -160,7 +168,9 @@ class BodyBuckets:
 
     async def _purge_subject(self, bucket: str, subject: str) -> None:
         wanted = msgspec.json.encode({"filter": subject})
-        await self._caller.answer(Answer, f"$JS.API.STREAM.PURGE.OBJ_{bucket}", wanted)
+        await self._requests.request_as(
+            JetStreamReply, f"$JS.API.STREAM.PURGE.OBJ_{bucket}", wanted
+        )
 
 
 def chunk_subject(bucket: str, nuid: str) -> str:
@@ -171,5 +181,5 @@ def info_subject(bucket: str, name: str) -> str:
     return f"$O.{bucket}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
 
 
-def digest_text(digest: bytes) -> str:
-    return _DIGEST + base64.urlsafe_b64encode(digest).decode()
+def format_digest(digest: bytes) -> str:
+    return _DIGEST_PREFIX + base64.urlsafe_b64encode(digest).decode()

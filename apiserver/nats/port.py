@@ -5,71 +5,71 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from shared.invocation.message import Call, DeadLetter
-from shared.invocation.record import Record
+from shared.invocation.message import CallMessage, DeadLetterMessage
+from shared.invocation.record import InvocationRecord
 
 T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredRecord:
     """A record and the revision by which it is replaced; None is one that was taken back."""
 
-    record: Record | None
+    record: InvocationRecord | None
     revision: int
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class RecordStorageUsage:
     """How many bytes all records take, and how many they may; 0 is no limit."""
 
-    taken: int
-    most: int
+    used_bytes: int
+    max_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ListedRecord:
     """One record of a list, without bodies; `place` is where in the order of changes it stands."""
 
-    request_id: str
+    function_name: str
     invocation_id: str
-    record: Record
-    place: int
+    record: InvocationRecord
+    sequence: int
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class ListedDeadLetter:
     """One dead letter of a list; `place` is where in their order it stands."""
 
-    request_id: str
-    letter: DeadLetter
-    place: int
+    function_name: str
+    dead_letter: DeadLetterMessage
+    sequence: int
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch(Generic[T_co]):
+class HistoryPage(Generic[T_co]):
     """A part of a list; the next one is below the place `below`, None at the end."""
 
     items: tuple[T_co, ...]
-    below: int | None
+    next_before: int | None
 
 
 class RecordStore(Protocol):
     """The records of invocations; every method raises QueueError and nothing else."""
 
-    async def find(self, key: str) -> Kept | None:
+    async def find(self, key: str) -> StoredRecord | None:
         """What is kept under a key."""
         ...
 
-    async def write(self, key: str, record: Record, revision: int = 0) -> int:
+    async def put(self, key: str, record: InvocationRecord, revision: int = 0) -> int:
         """Put a record in the place of that revision, 0 is none; RecordStaleError."""
         ...
 
-    async def take_back(self, key: str, revision: int) -> None:
+    async def delete(self, key: str, revision: int) -> None:
         """Make a record as if it had never been; RecordStaleError."""
         ...
 
-    async def extent(self) -> Extent:
+    async def storage_usage(self) -> RecordStorageUsage:
         """How much room the records take."""
         ...
 
@@ -77,35 +77,35 @@ class RecordStore(Protocol):
 class CallQueue(Protocol):
     """The work queue; every method raises QueueError and nothing else."""
 
-    async def publish(self, call: Call) -> None:
+    async def publish(self, call: CallMessage) -> None:
         """Queue a call, unless it already is; QueueRefusedError when there is no room."""
         ...
 
-    async def withdraw(self, call: Call) -> None:
+    async def remove(self, call: CallMessage) -> None:
         """Remove the message of this very run, if it is there."""
         ...
 
-    async def queued(self, request_id: str) -> int:
+    async def count_pending(self, function_name: str) -> int:
         """How many calls of a function no worker has taken yet."""
         ...
 
-    async def held(self, request_id: str) -> int:
+    async def count_unfinished(self, function_name: str) -> int:
         """How many calls of a function are queued or running."""
         ...
 
-    async def held_by_all(self) -> int:
+    async def count_all_unfinished(self) -> int:
         """How many calls of all functions are queued or running."""
         ...
 
-    async def nudge(self, request_id: str, invocation_id: str) -> None:
+    async def notify_cancelled(self, function_name: str, invocation_id: str) -> None:
         """Tell the workers of a function that an invocation is cancelled, without a promise."""
         ...
 
 
-class OutcomeLog(Protocol):
+class OutcomeStream(Protocol):
     """Where outcomes and dead letters are told; every method raises QueueError."""
 
-    async def tell(self, key: str, record: Record) -> None:
+    async def publish(self, key: str, record: InvocationRecord) -> None:
         """Tell how a final record has ended; a second copy does no harm."""
         ...
 
@@ -113,58 +113,62 @@ class OutcomeLog(Protocol):
 class BodyStore(Protocol):
     """Large bodies; every method raises QueueError and nothing else."""
 
-    async def put(self, request_id: str, name: str, chunks: AsyncIterator[bytes]) -> int:
+    async def put(self, function_name: str, name: str, chunks: AsyncIterator[bytes]) -> int:
         """Keep a body under a name that is used once; its size. What `chunks` raises comes out."""
         ...
 
-    def get(self, request_id: str, name: str) -> AsyncIterator[bytes]:
+    def get(self, function_name: str, name: str) -> AsyncIterator[bytes]:
         """A body piece by piece; BodyLostError, also in the middle."""
         ...
 
-    async def has(self, request_id: str, name: str) -> bool:
+    async def exists(self, function_name: str, name: str) -> bool:
         """Whether the body is there."""
         ...
 
-    async def delete(self, request_id: str, name: str) -> None:
+    async def delete(self, function_name: str, name: str) -> None:
         """Remove a body that nobody will read."""
         ...
 
 
-class History(Protocol):
+class InvocationHistory(Protocol):
     """Lists from the newest change to the oldest; at most a bounded number is looked at."""
 
-    async def records(self, request_id: str, below: int | None, most: int) -> Stretch[Entry]:
+    async def list_records(
+        self, function_name: str, before: int | None, limit: int
+    ) -> HistoryPage[ListedRecord]:
         """The records that changed last before the place `below`, of one function or all ("")."""
         ...
 
-    async def dead_letters(self, request_id: str, below: int | None, most: int) -> Stretch[Letter]:
+    async def list_dead_letters(
+        self, function_name: str, before: int | None, limit: int
+    ) -> HistoryPage[ListedDeadLetter]:
         """The dead letters before the place `below`, of one function or all ("")."""
         ...
 
 
-class Wakes(Protocol):
+class RecordChanges(Protocol):
     """Hints that a record may have changed."""
 
-    def listening(self, key: str) -> AbstractAsyncContextManager["Hint"]:
+    def subscribe(self, key: str) -> AbstractAsyncContextManager["ChangeSignal"]:
         """Hear of a key for the length of the block."""
         ...
 
 
-class Hint(Protocol):
+class ChangeSignal(Protocol):
     """Something has happened to a key, or may have."""
 
-    async def wait(self, seconds: float) -> None:
+    async def wait(self, timeout_seconds: float) -> None:
         """Return at a hint, or after `seconds`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class QueuePorts:
     """All that is asked of the queue."""
 
     records: RecordStore
     calls: CallQueue
-    outcomes: OutcomeLog
+    outcomes: OutcomeStream
     bodies: BodyStore
-    history: History
-    wakes: Wakes
+    history: InvocationHistory
+    record_changes: RecordChanges

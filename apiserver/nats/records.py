@@ -6,78 +6,82 @@ from typing import Final
 import msgspec
 from nats.aio.msg import Msg
 
-from apiserver.nats.errors import NotInQueueError, QueueError
-from apiserver.nats.port import Extent, Kept
-from apiserver.nats.replies import Found, Stored, StreamInfo
-from apiserver.nats.requests import Caller
+from apiserver.nats.errors import QueueError, QueueItemNotFoundError
+from apiserver.nats.port import RecordStorageUsage, StoredRecord
+from apiserver.nats.replies import MessageGetReply, PublishAck, StreamInfo
+from apiserver.nats.requests import JetStreamRequests
 from shared.invocation import record as records
 from shared.invocation.queue_names import QueueNames
-from shared.invocation.record import Record
+from shared.invocation.record import InvocationRecord
 
-EXPECTED: Final = "Nats-Expected-Last-Subject-Sequence"
-OPERATION: Final = "KV-Operation"
-SEQUENCE: Final = "Nats-Sequence"
-STATUS: Final = "Status"
-NOT_FOUND: Final = "404"
+EXPECTED_SEQUENCE_HEADER: Final = "Nats-Expected-Last-Subject-Sequence"
+KV_OPERATION_HEADER: Final = "KV-Operation"
+SEQUENCE_HEADER: Final = "Nats-Sequence"
+STATUS_HEADER: Final = "Status"
+NOT_FOUND_STATUS: Final = "404"
 
 
-class RecordBucket:
+class JetStreamRecordStore:
     """Implements the port RecordStore."""
 
-    def __init__(self, caller: Caller, names: QueueNames) -> None:
-        self._caller = caller
+    def __init__(self, requests: JetStreamRequests, names: QueueNames) -> None:
+        self._requests = requests
         self._names = names
 
-    async def find(self, key: str) -> Kept | None:
+    async def find(self, key: str) -> StoredRecord | None:
         """What is kept under a key; only the leader can tell that there is nothing."""
         subject = self._names.record_subject(key)
-        message = await self._caller.ask(
+        message = await self._requests.request(
             f"$JS.API.DIRECT.GET.KV_{self._names.record_bucket}.{subject}"
         )
         headers = message.headers or {}
-        if headers.get(STATUS) == NOT_FOUND:
-            return await self._find_at_leader(subject)
-        return Kept(kept_record(message), int(headers[SEQUENCE]))
+        if headers.get(STATUS_HEADER) == NOT_FOUND_STATUS:
+            return await self._find_on_leader(subject)
+        return StoredRecord(record_from_message(message), int(headers[SEQUENCE_HEADER]))
 
-    async def write(self, key: str, record: Record, revision: int = 0) -> int:
+    async def put(self, key: str, record: InvocationRecord, revision: int = 0) -> int:
         """Put a record in the place of that revision."""
-        return await self._publish(key, records.encode(record), {EXPECTED: str(revision)})
+        return await self._publish(
+            key, records.encode_record(record), {EXPECTED_SEQUENCE_HEADER: str(revision)}
+        )
 
-    async def take_back(self, key: str, revision: int) -> None:
+    async def delete(self, key: str, revision: int) -> None:
         """Leave a mark in its place: the bucket lets nobody delete."""
-        await self._publish(key, b"", {EXPECTED: str(revision), OPERATION: "DEL"})
+        await self._publish(
+            key, b"", {EXPECTED_SEQUENCE_HEADER: str(revision), KV_OPERATION_HEADER: "DEL"}
+        )
 
-    async def extent(self) -> Extent:
+    async def storage_usage(self) -> RecordStorageUsage:
         """How much room the records take."""
         subject = f"$JS.API.STREAM.INFO.KV_{self._names.record_bucket}"
-        info = await self._caller.answer(StreamInfo, subject)
-        return Extent(info.state.bytes, max(0, info.config.max_bytes))
+        info = await self._requests.request_as(StreamInfo, subject)
+        return RecordStorageUsage(info.state.bytes, max(0, info.config.max_bytes))
 
-    async def _find_at_leader(self, subject: str) -> Kept | None:
+    async def _find_on_leader(self, subject: str) -> StoredRecord | None:
         stream = f"$JS.API.STREAM.MSG.GET.KV_{self._names.record_bucket}"
         wanted = msgspec.json.encode({"last_by_subj": subject})
         try:
-            found = (await self._caller.answer(Found, stream, wanted)).message
-        except NotInQueueError:
+            found = (await self._requests.request_as(MessageGetReply, stream, wanted)).message
+        except QueueItemNotFoundError:
             return None
         if found is None:
             return None
-        is_mark = OPERATION.encode() in found.hdrs
-        return Kept(None if is_mark else decoded(found.data), found.seq)
+        is_mark = KV_OPERATION_HEADER.encode() in found.hdrs
+        return StoredRecord(None if is_mark else decode_record(found.data), found.seq)
 
     async def _publish(self, key: str, value: bytes, headers: Mapping[str, str]) -> int:
         subject = self._names.record_subject(key)
-        return (await self._caller.answer(Stored, subject, value, headers)).seq
+        return (await self._requests.request_as(PublishAck, subject, value, headers)).seq
 
 
-def kept_record(message: Msg) -> Record | None:
+def record_from_message(message: Msg) -> InvocationRecord | None:
     """The record that a message of the bucket holds; None for the mark of one taken back."""
-    return None if OPERATION in (message.headers or {}) else decoded(message.data)
+    return None if KV_OPERATION_HEADER in (message.headers or {}) else decode_record(message.data)
 
 
-def decoded(value: bytes) -> Record:
+def decode_record(value: bytes) -> InvocationRecord:
     """The record that a value is; QueueError."""
     try:
-        return records.decode(value)
+        return records.decode_record(value)
     except msgspec.DecodeError as error:
         raise QueueError(f"a record cannot be read: {error}") from None

@@ -5,23 +5,23 @@ from typing import Final, TypeVar
 import msgspec
 
 from apiserver.nats.errors import (
-    NotInQueueError,
     QueueError,
-    QueueRefusedError,
-    RecordStaleError,
-    StreamAbsentError,
+    QueueItemNotFoundError,
+    QueueRejectedError,
+    RecordConflictError,
+    StreamNotFoundError,
 )
 
-STORE_FAILED: Final = 10077
-WRONG_LAST_SEQUENCE: Final = frozenset({10071, 10164})
-NAME_IN_USE: Final = 10058
-STREAM_ABSENT: Final = 10059
-ABSENT: Final = frozenset({10014, 10037, 10043})  # consumer, message, sequence
+STORE_FAILED_CODE: Final = 10077
+WRONG_LAST_SEQUENCE_CODES: Final = frozenset({10071, 10164})
+STREAM_NAME_IN_USE_CODE: Final = 10058
+STREAM_NOT_FOUND_CODE: Final = 10059
+NOT_FOUND_CODES: Final = frozenset({10014, 10037, 10043})  # consumer, message, sequence
 
-_PER_SUBJECT: Final = "per subject"
+_PER_SUBJECT_MARKER: Final = "per subject"
 
 
-class Trouble(msgspec.Struct, frozen=True):
+class ReplyErrorInfo(msgspec.Struct, frozen=True):
     """Why JetStream has refused something."""
 
     code: int = 0
@@ -29,25 +29,25 @@ class Trouble(msgspec.Struct, frozen=True):
     description: str = ""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class JetStreamReply(msgspec.Struct, frozen=True):
     """What every answer has."""
 
-    error: Trouble | None = None
+    error: ReplyErrorInfo | None = None
 
 
-class Stored(Answer, frozen=True):
+class PublishAck(JetStreamReply, frozen=True):
     """What became of a published message."""
 
     seq: int = 0
 
 
-class Made(Answer, frozen=True):
+class StreamCreateReply(JetStreamReply, frozen=True):
     """What became of the wish for a stream."""
 
     did_create: bool = False
 
 
-class State(msgspec.Struct, frozen=True):
+class StreamState(msgspec.Struct, frozen=True):
     """The span of a stream, and how large it is."""
 
     first_seq: int = 0
@@ -56,27 +56,27 @@ class State(msgspec.Struct, frozen=True):
     bytes: int = 0
 
 
-class Settings(msgspec.Struct, frozen=True):
+class StreamConfig(msgspec.Struct, frozen=True):
     """What a stream may be; -1 is no limit."""
 
     max_bytes: int = -1
 
 
-class StreamInfo(Answer, frozen=True):
+class StreamInfo(JetStreamReply, frozen=True):
     """A stream; `total` counts the subjects that were asked about."""
 
     total: int = 0
-    state: State = State()
-    config: Settings = Settings()
+    state: StreamState = StreamState()
+    config: StreamConfig = StreamConfig()
 
 
-class ConsumerInfo(Answer, frozen=True):
+class ConsumerInfo(JetStreamReply, frozen=True):
     """How much of a consumer's work nobody has taken."""
 
     num_pending: int = 0
 
 
-class Message(msgspec.Struct, frozen=True):
+class StoredMessage(msgspec.Struct, frozen=True):
     """A message as the stream's own API gives it."""
 
     seq: int
@@ -84,39 +84,39 @@ class Message(msgspec.Struct, frozen=True):
     hdrs: bytes = b""
 
 
-class Found(Answer, frozen=True):
+class MessageGetReply(JetStreamReply, frozen=True):
     """One message that was asked for."""
 
-    message: Message | None = None
+    message: StoredMessage | None = None
 
 
-class AlreadyStoredError(QueueRefusedError):
+class AlreadyStoredError(QueueRejectedError):
     """There is a message on this subject, and there is room for one."""
 
 
-A = TypeVar("A", bound=Answer)
+A = TypeVar("A", bound=JetStreamReply)
 
 
-def read(data: bytes, kind: type[A]) -> A:
+def decode_reply(data: bytes, reply_type: type[A]) -> A:
     """The answer; a refusal is raised by its meaning."""
     try:
-        answer = msgspec.json.decode(data, type=kind)
+        answer = msgspec.json.decode(data, type=reply_type)
     except msgspec.DecodeError as error:
         raise QueueError(f"the queue's answer cannot be read: {error}") from None
     if answer.error is not None:
-        raise refusal(answer.error)
+        raise rejection_error(answer.error)
     return answer
 
 
-def refusal(trouble: Trouble) -> QueueRefusedError:
+def rejection_error(error_info: ReplyErrorInfo) -> QueueRejectedError:
     """What a refusal means."""
-    text = f"{trouble.description} ({trouble.err_code})"
-    if trouble.err_code in WRONG_LAST_SEQUENCE:
-        return RecordStaleError(text)
-    if trouble.err_code == STREAM_ABSENT:
-        return StreamAbsentError(text)
-    if trouble.err_code in ABSENT:
-        return NotInQueueError(text)
-    if trouble.err_code == STORE_FAILED and _PER_SUBJECT in trouble.description:
+    text = f"{error_info.description} ({error_info.err_code})"
+    if error_info.err_code in WRONG_LAST_SEQUENCE_CODES:
+        return RecordConflictError(text)
+    if error_info.err_code == STREAM_NOT_FOUND_CODE:
+        return StreamNotFoundError(text)
+    if error_info.err_code in NOT_FOUND_CODES:
+        return QueueItemNotFoundError(text)
+    if error_info.err_code == STORE_FAILED_CODE and _PER_SUBJECT_MARKER in error_info.description:
         return AlreadyStoredError(text)
-    return QueueRefusedError(text)
+    return QueueRejectedError(text)

@@ -8,34 +8,34 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from apiserver.cancellation import heeding_cancellation
-from apiserver.circuit_breaker import Breaker, Outcome
-from apiserver.nats.connection import QueueConnection, reason
+from apiserver.cancellation import preserve_cancellation
+from apiserver.circuit_breaker import CallResult, CircuitBreaker
+from apiserver.nats.connection import QueueConnection, describe_error
 from apiserver.nats.errors import (
     QueueError,
-    QueueNotAskedError,
-    QueueRefusedError,
+    QueueNotSentError,
+    QueueRejectedError,
     QueueTimeoutError,
-    StreamAbsentError,
+    StreamNotFoundError,
 )
-from apiserver.nats.replies import A, read
-from apiserver.nats.reply_inbox import Inbox
+from apiserver.nats.replies import A, decode_reply
+from apiserver.nats.reply_inbox import ReplyInbox
 
-CALL_SECONDS: Final = 5.0
+REQUEST_TIMEOUT_SECONDS: Final = 5.0
 
 
-class Caller:
+class JetStreamRequests:
     """Asks while the queue answers, and fails at once while it does not.
 
     `absence` is set whenever there was no stream for what was asked.
     """
 
-    def __init__(self, connection: QueueConnection, breaker: Breaker) -> None:
+    def __init__(self, connection: QueueConnection, breaker: CircuitBreaker) -> None:
         self._connection = connection
         self._breaker = breaker
-        self._number = 0
-        self._inbox: Inbox | None = None
-        self.absence = asyncio.Event()
+        self._connect_count = 0
+        self._reply_inbox: ReplyInbox | None = None
+        self.stream_missing = asyncio.Event()
 
     @property
     def client(self) -> Client:
@@ -45,82 +45,82 @@ class Caller:
         """
         client = self._connection.client
         if not client.is_connected:
-            raise QueueNotAskedError(self._connection.link.error or "not connected")
+            raise QueueNotSentError(self._connection.status.error or "not connected")
         return client
 
-    async def answer(
+    async def request_as(
         self,
-        kind: type[A],
+        reply_type: type[A],
         subject: str,
         payload: bytes = b"",
         headers: Mapping[str, str] | None = None,
     ) -> A:
         """What JetStream says to a request; QueueError."""
-        message = await self.ask(subject, payload, headers)
+        message = await self.request(subject, payload, headers)
         try:
-            return read(message.data, kind)
-        except StreamAbsentError:
-            self.absence.set()
+            return decode_reply(message.data, reply_type)
+        except StreamNotFoundError:
+            self.stream_missing.set()
             raise
 
-    async def ask(
+    async def request(
         self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> Msg:
         """The answer to a request; QueueError."""
         client = self.client
-        self._notice_new_connection()
-        entry = self._breaker.enter()
+        self._probe_after_connect()
+        entry = self._breaker.acquire()
         if entry is None:
-            raise QueueNotAskedError("the queue does not answer", self._breaker.retry_after)
-        outcome = Outcome.UNKNOWN
+            raise QueueNotSentError("the queue does not answer", self._breaker.retry_after)
+        outcome = CallResult.UNKNOWN
         try:
-            with heeding_cancellation():
-                inbox = await self._inbox_of(client)
-                answer = await inbox.ask(subject, payload, headers, CALL_SECONDS)
-            outcome = Outcome.ANSWERED
+            with preserve_cancellation():
+                inbox = await self._get_inbox(client)
+                answer = await inbox.request(subject, payload, headers, REQUEST_TIMEOUT_SECONDS)
+            outcome = CallResult.ANSWERED
         except (nats.errors.Error, OSError, TimeoutError) as error:
-            failure = failure_of(error)
-            is_answer = isinstance(failure, QueueRefusedError)
-            outcome = Outcome.ANSWERED if is_answer else Outcome.FAILED
-            if isinstance(failure, StreamAbsentError):
-                self.absence.set()
+            failure = queue_error_of(error)
+            is_answer = isinstance(failure, QueueRejectedError)
+            outcome = CallResult.ANSWERED if is_answer else CallResult.FAILED
+            if isinstance(failure, StreamNotFoundError):
+                self.stream_missing.set()
             raise failure from error
         else:
             return answer
         finally:
-            self._breaker.leave(entry, outcome)
+            self._breaker.release(entry, outcome)
 
-    async def say(self, subject: str, payload: bytes, reply: str = "") -> None:
+    async def publish(self, subject: str, payload: bytes, reply_subject: str = "") -> None:
         """Send something to whoever listens; QueueError."""
         client = self.client
         try:
-            with heeding_cancellation():
-                await client.publish(subject, payload, reply)
+            with preserve_cancellation():
+                await client.publish(subject, payload, reply_subject)
         except (nats.errors.Error, OSError, TimeoutError) as error:
-            raise failure_of(error) from error
+            raise queue_error_of(error) from error
 
-    async def _inbox_of(self, client: Client) -> Inbox:
-        if self._inbox is not None and self._inbox.client is client:
-            return self._inbox
-        self._inbox = inbox = Inbox(client)
+    async def _get_inbox(self, client: Client) -> ReplyInbox:
+        if self._reply_inbox is not None and self._reply_inbox.client is client:
+            return self._reply_inbox
+        self._reply_inbox = inbox = ReplyInbox(client)
         await inbox.open()
         return inbox
 
-    def _notice_new_connection(self) -> None:
+    def _probe_after_connect(self) -> None:
         """A new connection is a sign of life."""
-        if self._number != self._connection.number:
-            self._number = self._connection.number
-            self._breaker.try_now()
+        if self._connect_count != self._connection.connect_count:
+            self._connect_count = self._connection.connect_count
+            self._breaker.allow_probe_now()
 
 
-def failure_of(error: Exception) -> QueueError:
+def queue_error_of(error: Exception) -> QueueError:
     """What a failed request says of what was asked."""
     match error:
         case nats.errors.NoRespondersError():
-            return StreamAbsentError("nobody there keeps this; is JetStream enabled?")
+            return StreamNotFoundError("nobody there keeps this; is JetStream enabled?")
         case nats.errors.MaxPayloadError():
-            return QueueRefusedError("it is larger than the queue takes (max_payload)")
+            return QueueRejectedError("it is larger than the queue takes (max_payload)")
         case TimeoutError():
             return QueueTimeoutError("the queue did not answer in time")
         case _:
-            return QueueError(f"the queue broke off: {reason(error)}")
+            return QueueError(f"the queue broke off: {describe_error(error)}")

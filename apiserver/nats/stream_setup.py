@@ -9,17 +9,23 @@ import msgspec
 from apiserver.clock import Clock
 from apiserver.nats.connection import QueueConnection
 from apiserver.nats.errors import QueueError
-from apiserver.nats.replies import NAME_IN_USE, Answer, Made, Trouble, read
-from apiserver.nats.requests import Caller
+from apiserver.nats.replies import (
+    STREAM_NAME_IN_USE_CODE,
+    JetStreamReply,
+    ReplyErrorInfo,
+    StreamCreateReply,
+    decode_reply,
+)
+from apiserver.nats.requests import JetStreamRequests
 from shared.invocation.queue_names import QueueNames
-from shared.invocation.streams import StreamLimits, Wire, streams
+from shared.invocation.streams import JetStreamConfig, StreamLimits, stream_configs
 
-RETRY_SECONDS: Final = 2.0
+RETRY_INTERVAL_SECONDS: Final = 2.0
 
 log = logging.getLogger(__name__)
 
 
-class Layout:
+class StreamSetup:
     """Makes the streams at every new connection: the queue may have lost its disk meanwhile.
 
     Those that somebody deletes later are made again as soon as a call misses one.
@@ -28,66 +34,68 @@ class Layout:
     def __init__(
         self,
         connection: QueueConnection,
-        caller: Caller,
+        requests: JetStreamRequests,
         names: QueueNames,
         limits: StreamLimits,
         clock: Clock,
     ) -> None:
         self._connection = connection
-        self._caller = caller
-        self._wanted = streams(names, limits)
+        self._requests = requests
+        self._stream_configs = stream_configs(names, limits)
         self._clock = clock
 
     async def run(self) -> None:
         """For ever."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._at_connects())
-            group.create_task(self._at_absences())
+            group.create_task(self._ensure_on_connect())
+            group.create_task(self._create_on_missing())
 
-    async def ensure(self) -> None:
+    async def ensure_streams(self) -> None:
         """Make what is missing, and change what is otherwise."""
-        for wire in self._wanted:
-            if not await self._made(wire):
+        for wire in self._stream_configs:
+            if not await self._create_stream(wire):
                 subject = f"$JS.API.STREAM.UPDATE.{wire['name']}"
-                await self._caller.answer(Answer, subject, msgspec.json.encode(wire))
+                await self._requests.request_as(JetStreamReply, subject, msgspec.json.encode(wire))
 
-    async def _restore(self) -> None:
+    async def _create_missing(self) -> None:
         """Make what is missing; what is otherwise may be another replica's newer wish."""
-        for wire in self._wanted:
-            await self._made(wire)
+        for wire in self._stream_configs:
+            await self._create_stream(wire)
 
-    async def _at_connects(self) -> None:
+    async def _ensure_on_connect(self) -> None:
         number = 0
         while True:
-            number = await self._connection.after(number)
+            number = await self._connection.wait_for_connect(number)
             try:
-                await self.ensure()
+                await self.ensure_streams()
             except QueueError as error:
                 log.warning("queue_layout_failed", extra={"queueError": str(error)})
                 number = 0
-                await self._clock.sleep(RETRY_SECONDS)
+                await self._clock.sleep(RETRY_INTERVAL_SECONDS)
 
-    async def _at_absences(self) -> None:
+    async def _create_on_missing(self) -> None:
         """Once for all calls that miss a stream within some seconds."""
         while True:
-            await self._caller.absence.wait()
-            self._caller.absence.clear()
+            await self._requests.stream_missing.wait()
+            self._requests.stream_missing.clear()
             try:
-                await self._restore()
+                await self._create_missing()
             except QueueError as error:
                 log.warning("queue_layout_failed", extra={"queueError": str(error)})
-            await self._clock.sleep(RETRY_SECONDS)
+            await self._clock.sleep(RETRY_INTERVAL_SECONDS)
 
-    async def _made(self, wire: Wire) -> bool:
+    async def _create_stream(self, config: JetStreamConfig) -> bool:
         """Whether the stream is what it shall be now; not where there is another of its name."""
-        name = wire["name"]
-        said = await self._caller.ask(f"$JS.API.STREAM.CREATE.{name}", msgspec.json.encode(wire))
-        if _trouble(said.data).err_code == NAME_IN_USE:
+        name = config["name"]
+        said = await self._requests.request(
+            f"$JS.API.STREAM.CREATE.{name}", msgspec.json.encode(config)
+        )
+        if _reply_error_info(said.data).err_code == STREAM_NAME_IN_USE_CODE:
             return False
-        if read(said.data, Made).did_create:
+        if decode_reply(said.data, StreamCreateReply).did_create:
             log.info("stream_made", extra={"stream": name})
         return True
 
 
-def _trouble(data: bytes) -> Trouble:
-    return msgspec.json.decode(data, type=Answer).error or Trouble()
+def _reply_error_info(data: bytes) -> ReplyErrorInfo:
+    return msgspec.json.decode(data, type=JetStreamReply).error or ReplyErrorInfo()

@@ -2,129 +2,131 @@
 
 from typing import Any, Generic, TypeVar
 
-from apiserver.error_mapping import service_error
+from apiserver.error_mapping import service_error_from_kube
 from apiserver.errors import AlreadyExistsError, ServiceError
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.port import Objects
-from apiserver.kube.resources import Object, Resource
+from apiserver.kube.port import ObjectClient
+from apiserver.kube.resources import KubeObject, Resource
 from apiserver.operations.failure_text import failure_text
-from apiserver.operations.idempotency import Requests
-from apiserver.operations.provenance import is_made_by, provenance
+from apiserver.operations.idempotency import IdempotentRunner
+from apiserver.operations.provenance import is_created_by, provenance_annotations
 from apiserver.operations.request_hash import Command
-from apiserver.operations.result import Accepted, DeletedObject, Outcome
-from apiserver.operations.retry import Patience
-from apiserver.operations.store import Records, Settle, is_final
+from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
+from apiserver.operations.retry import Retry
+from apiserver.operations.store import OperationStore, ResolveSpec, is_final
 from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.phases import OperationPhase
 
-T = TypeVar("T", bound=Object)
+T = TypeVar("T", bound=KubeObject)
 
 
-class ObjectCreation(Generic[T]):
+class ObjectCreator(Generic[T]):
     """Makes objects of one kind, each once for all requests of its operation."""
 
     def __init__(
         self,
-        objects: Objects,
+        objects: ObjectClient,
         resource: Resource[T],
         namespace: str,
-        records: Records,
-        requests: Requests,
-        patience: Patience,
+        operations: OperationStore,
+        runner: IdempotentRunner,
+        retry: Retry,
     ) -> None:
         self._objects = objects
         self._resource = resource
         self._namespace = namespace
-        self._records = records
-        self._requests = requests
-        self._patience = patience
+        self._operations = operations
+        self._runner = runner
+        self._retry = retry
 
     async def create(
-        self, command: Command, settle: Settle
-    ) -> Accepted[T | DeletedObject | Operation]:
+        self, command: Command, resolve_spec: ResolveSpec
+    ) -> OperationResult[T | DeletedObject | Operation]:
         """The object, or its record while it is unfinished; `settle` gives its spec."""
-        due = self._requests.due()
-        begun = await self._records.begin_settled(command, settle)
-        begun = await self._requests.restarted(begun)
-        accepted = await self._requests.outcome(begun, self.finish, due)
-        if accepted.outcome is Outcome.UNFINISHED:
+        due = self._runner.deadline()
+        begun = await self._operations.begin_with_spec(command, resolve_spec)
+        begun = await self._runner.restart_if_failed(begun)
+        accepted = await self._runner.join(begun, self.finish, due)
+        if accepted.kind is ResultKind.UNFINISHED:
             return accepted
-        return Accepted(await self._recorded(accepted.value), accepted.outcome)
+        return OperationResult(await self._recorded_object(accepted.value), accepted.kind)
 
-    async def finish(self, record: Operation) -> Operation:
+    async def finish(self, operation: Operation) -> Operation:
         """The record once it is final."""
-        while not is_final(record):
-            status = await self._made(record)
-            updated = await self._records.update(record, status)
-            record = updated or await self._records.reread(record)
-        return record
+        while not is_final(operation):
+            status = await self._create_object(operation)
+            updated = await self._operations.update_status(operation, status)
+            operation = updated or await self._operations.reread(operation)
+        return operation
 
-    async def _made(self, record: Operation) -> dict[str, Any]:
+    async def _create_object(self, operation: Operation) -> dict[str, Any]:
         """What the record shall say: closed with the object, or failed."""
-        body = object_body(record)
+        body = object_manifest(operation)
         name = body["metadata"]["name"]
         try:
-            made = await self._patience.with_call(
+            made = await self._retry.call(
                 lambda: self._objects.create(self._resource, self._namespace, body)
             )
         except (
-            kube_errors.TakenError,
-            kube_errors.RejectedError,
+            kube_errors.AlreadyExistsError,
+            kube_errors.InvalidError,
             kube_errors.QuotaExceededError,
         ) as error:
-            found = await self._found(self._namespace, name)
-            if found is None or not is_made_by(found, record):
-                return failed(self._refusal(name, error))
+            found = await self._find(self._namespace, name)
+            if found is None or not is_created_by(found, operation):
+                return failed_status(self._create_error(name, error))
             made = found  # by a call whose answer was lost: a quota is asked before the name
-        return succeeded(self._resource, made)
+        return succeeded_status(self._resource, made)
 
-    def _refusal(self, name: str, error: kube_errors.ClusterError) -> ServiceError:
-        is_taken = isinstance(error, kube_errors.TakenError)
-        return name_taken(self._resource, name) if is_taken else service_error(error)
+    def _create_error(self, name: str, error: kube_errors.KubeError) -> ServiceError:
+        is_taken = isinstance(error, kube_errors.AlreadyExistsError)
+        return (
+            name_exists_error(self._resource, name) if is_taken else service_error_from_kube(error)
+        )
 
-    async def _recorded(self, record: Operation) -> T | DeletedObject:
+    async def _recorded_object(self, operation: Operation) -> T | DeletedObject:
         """The object that the record holds; one of another uid is not it."""
-        made = record.status.objects[0]
-        found = await self._found(made.namespace, made.name)
+        made = operation.status.objects[0]
+        found = await self._find(made.namespace, made.name)
         if found is not None and found.metadata.uid == made.uid:
             return found
-        return DeletedObject(made.name, made.namespace, made.uid, record.spec.operation_id)
+        return DeletedObject(made.name, made.namespace, made.uid, operation.spec.operation_id)
 
-    async def _found(self, namespace: str, name: str) -> T | None:
+    async def _find(self, namespace: str, name: str) -> T | None:
         try:
-            return await self._patience.with_call(
+            return await self._retry.call(
                 lambda: self._objects.get(self._resource, namespace, name)
             )
-        except kube_errors.AbsentError:
+        except kube_errors.NotFoundError:
             return None
 
 
-def object_body(record: Operation) -> dict[str, Any]:
+def object_manifest(operation: Operation) -> dict[str, Any]:
     """The object that the record asks for, as it was settled when it was begun."""
-    asked = record.spec.request or {}
+    asked = operation.spec.request or {}
     metadata = {
         "name": asked["name"],
         "labels": {
             **asked.get("labels", {}),
-            wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY,
-            wellknown.OPERATION_LABEL: names.label_hash(record.spec.operation_id),
+            wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY_VALUE,
+            wellknown.OPERATION_LABEL: names.label_hash(operation.spec.operation_id),
         },
-        "annotations": provenance(record),
+        "annotations": provenance_annotations(operation),
     }
     return {"metadata": metadata, "spec": asked["settled"]}
 
 
-def name_taken(resource: Resource[Any], name: str) -> AlreadyExistsError:
+def name_exists_error(resource: Resource[Any], name: str) -> AlreadyExistsError:
     return AlreadyExistsError(f"there is another {resource.kind} {name!r}; choose another name")
 
 
-def failed(error: ServiceError) -> dict[str, Any]:
+def failed_status(error: ServiceError) -> dict[str, Any]:
     return {"phase": OperationPhase.FAILED.value, "message": failure_text(error)}
 
 
-def succeeded(resource: Resource[Any], made: Object) -> dict[str, Any]:
-    meta = made.metadata
+def succeeded_status(resource: Resource[Any], obj: KubeObject) -> dict[str, Any]:
+    meta = obj.metadata
     listed = {
         "kind": resource.kind,
         "namespace": meta.namespace,

@@ -13,25 +13,27 @@ from shared.v1alpha1.operation import (
 )
 from shared.v1alpha1.phases import OperationPhase
 
-_MADE_AT: Final = "2026-11-16T04:40:20Z"
+_CREATED_AT: Final = "2026-11-16T04:40:20Z"
 
 
-def accepted(operation_id: str, type_: OperationType) -> Operation:
+def pending_operation(operation_id: str, operation_type: OperationType) -> Operation:
     """A record that was just made."""
     return Operation(
-        metadata=ObjectMeta(creation_timestamp=_MADE_AT),
-        spec=OperationSpec(operation_id=operation_id, type=type_.value, request_hash="v1:0"),
+        metadata=ObjectMeta(creation_timestamp=_CREATED_AT),
+        spec=OperationSpec(
+            operation_id=operation_id, type=operation_type.value, request_hash="v1:0"
+        ),
     )
 
 
-def answered(job: Operation) -> dict[str, object]:
+def job_response(operation: Operation) -> dict[str, object]:
     """A job as it is answered."""
-    return {"data": JobViewSchema().dump(job)}
+    return {"data": JobViewSchema().dump(operation)}
 
 
 _SEEDED: Final = Operation(
-    metadata=ObjectMeta(creation_timestamp=_MADE_AT),
-    spec=accepted("seed-1", OperationType.SEED_STOCK_UNITS).spec,
+    metadata=ObjectMeta(creation_timestamp=_CREATED_AT),
+    spec=pending_operation("seed-1", OperationType.SEED_STOCK_UNITS).spec,
     status=OperationStatus(
         phase=OperationPhase.SUCCEEDED.value,
         requested=1,
@@ -48,6 +50,6 @@ _SEEDED: Final = Operation(
         updated_at="2026-11-16T04:40:21Z",
     ),
 )
-JOB: Final = answered(_SEEDED)
-PENDING: Final = answered(accepted("seed-1", OperationType.SEED_STOCK_UNITS))
+JOB: Final = job_response(_SEEDED)
+PENDING: Final = job_response(pending_operation("seed-1", OperationType.SEED_STOCK_UNITS))
 JOBS: Final = {"data": [JOB["data"]], "meta": {}}

@@ -9,7 +9,7 @@ from apiserver.errors import (
 )
 from shared.v1alpha1.operation import Operation
 
-KINDS: tuple[type[ServiceError], ...] = (
+ERROR_TYPES: tuple[type[ServiceError], ...] = (
     AlreadyExistsError,
     ConflictError,
     InsufficientCapacityError,
@@ -21,10 +21,10 @@ def failure_text(error: ServiceError) -> str:
     return f"{error.code}: {error.message}"
 
 
-def recorded_failure(record: Operation) -> ServiceError:
+def recorded_failure(operation: Operation) -> ServiceError:
     """The error that the record tells of."""
-    code, _, message = record.status.message.partition(": ")
-    for kind in KINDS:
+    code, _, message = operation.status.message.partition(": ")
+    for kind in ERROR_TYPES:
         if kind.code == code:
             return kind(message)
-    return ConflictError(record.status.message or "the operation has failed")
+    return ConflictError(operation.status.message or "the operation has failed")

@@ -5,14 +5,14 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from apiserver.http import failure_examples, keys, responses
-from apiserver.http.openapi import Answer, documented
-from apiserver.http.path_parameters import OPERATION_ID, path_operation_id
-from apiserver.http.query import read_query, require_known
+from apiserver.http.openapi import ResponseDoc, documented
+from apiserver.http.path_parameters import OPERATION_ID_PARAMETER, path_operation_id
+from apiserver.http.query import read_query, require_no_query
 from apiserver.operations import examples
 from apiserver.operations.schemas import JobAnswerSchema, JobListAnswerSchema, JobViewSchema
 from apiserver.schemas.queries import JobsQuerySchema
 from apiserver.schemas.response import PageMetaSchema
-from shared.etag import etag
+from shared.etag import make_etag
 
 _TAG: Final = "jobs"
 
@@ -20,23 +20,26 @@ _TAG: Final = "jobs"
 @documented(
     _TAG,
     "List jobs: what was asked for, and whether it is persisted",
-    Answer(200, "A part of the list.", JobListAnswerSchema, examples.JOBS),
+    ResponseDoc(200, "A part of the list.", JobListAnswerSchema, examples.JOBS),
     failure_examples.BAD_QUERY,
     failure_examples.CONTINUE_EXPIRED,
-    *failure_examples.CLUSTER,
+    *failure_examples.CLUSTER_FAILURES,
     query=JobsQuerySchema(),
 )
-async def index(request: web.Request) -> web.Response:
+async def list_jobs(request: web.Request) -> web.Response:
     """Show a part of the jobs."""
-    service, query = keys.service(request, keys.JOBS), read_query(request, JobsQuerySchema())
-    page = await service.list(query.type, query.phase, query.limit, query.token)
+    service, query = (
+        keys.required_service(request, keys.JOBS),
+        read_query(request, JobsQuerySchema()),
+    )
+    page = await service.list(query.type, query.phase, query.limit, query.continue_token)
     return responses.page(JobViewSchema(many=True).dump(page.items), PageMetaSchema().dump(page))
 
 
 @documented(
     _TAG,
     "Show one job",
-    Answer(
+    ResponseDoc(
         200,
         "The job; succeeded is persisted, not ready.",
         JobAnswerSchema,
@@ -45,12 +48,14 @@ async def index(request: web.Request) -> web.Response:
     ),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
-    *failure_examples.CLUSTER,
-    path=OPERATION_ID,
+    *failure_examples.CLUSTER_FAILURES,
+    path=OPERATION_ID_PARAMETER,
 )
-async def show(request: web.Request) -> web.Response:
+async def get_job(request: web.Request) -> web.Response:
     """Show a job."""
-    service, operation_id = keys.service(request, keys.JOBS), path_operation_id(request)
-    require_known(request)
+    service, operation_id = keys.required_service(request, keys.JOBS), path_operation_id(request)
+    require_no_query(request)
     job = await service.get(operation_id)
-    return responses.success(JobViewSchema().dump(job), headers={hdrs.ETAG: etag(job.metadata)})
+    return responses.success(
+        JobViewSchema().dump(job), headers={hdrs.ETAG: make_etag(job.metadata)}
+    )

@@ -4,7 +4,21 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+DURATION_BUCKETS: Final = (
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    5.0,
+    10.0,
+    30.0,
+    60.0,
+    300.0,
+)
 
 
 class OperationMetrics:
@@ -21,11 +35,11 @@ class OperationMetrics:
             "gpuruntime_operation_duration_seconds",
             "Seconds that the work on an operation took.",
             ("type",),
-            buckets=BUCKETS,
+            buckets=DURATION_BUCKETS,
             registry=registry,
         )
 
-    def ended(self, kind: str, outcome: str, seconds: float) -> None:
+    def observe_finished(self, operation_type: str, outcome: str, seconds: float) -> None:
         """Count one operation."""
-        self._total.labels(kind, outcome).inc()
-        self._seconds.labels(kind).observe(seconds)
+        self._total.labels(operation_type, outcome).inc()
+        self._seconds.labels(operation_type).observe(seconds)

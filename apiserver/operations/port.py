@@ -7,11 +7,15 @@ from shared.v1alpha1.operation import Operation, OperationType
 from shared.v1alpha1.phases import OperationPhase
 
 
-class Jobs(Protocol):
+class JobServicePort(Protocol):
     """What was asked for, and how far along it is."""
 
     async def list(
-        self, type: OperationType | None, phase: OperationPhase | None, limit: int, token: str
+        self,
+        operation_type: OperationType | None,
+        phase: OperationPhase | None,
+        limit: int,
+        continue_token: str,
     ) -> Page[Operation]:
         """One page of operations; ContinueExpiredError."""
         ...

@@ -10,14 +10,14 @@ import msgspec
 from apiserver.commands import CreatePool, CreateStorage, CreateUnit, SeedStock
 from apiserver.serverless_commands import CreateFunction
 from shared.v1alpha1.operation import OperationType
-from shared.v1alpha1.unit_resources import GPU_RESOURCE
+from shared.v1alpha1.unit_resources import DEFAULT_GPU_RESOURCE
 
-VERSION: Final = "v1"
-DEFAULTS: Final = {"gpu": 0, "gpu_resource": GPU_RESOURCE, "replicas": 0}
+HASH_VERSION: Final = "v1"
+FIELD_DEFAULTS: Final = {"gpu": 0, "gpu_resource": DEFAULT_GPU_RESOURCE, "replicas": 0}
 
 Command = SeedStock | CreateUnit | CreatePool | CreateStorage | CreateFunction
 
-TYPES: Final[dict[type[Command], OperationType]] = {
+OPERATION_TYPES: Final[dict[type[Command], OperationType]] = {
     SeedStock: OperationType.SEED_STOCK_UNITS,
     CreateUnit: OperationType.CREATE_GPU_UNIT,
     CreatePool: OperationType.CREATE_STOCK_POOL,
@@ -26,7 +26,7 @@ TYPES: Final[dict[type[Command], OperationType]] = {
 }
 
 
-def normalised(command: Command) -> dict[str, Any]:
+def normalised_fields(command: Command) -> dict[str, Any]:
     """The command as JSON values; what was not given and what is at its default are left out."""
     given = {
         field.name: msgspec.to_builtins(getattr(command, field.name))
@@ -40,7 +40,7 @@ def normalised(command: Command) -> dict[str, Any]:
 
 def without_defaults(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields that say something else than their absence."""
-    return {name: value for name, value in fields.items() if value != DEFAULTS.get(name)}
+    return {name: value for name, value in fields.items() if value != FIELD_DEFAULTS.get(name)}
 
 
 def without_unset(values: dict[str, Any]) -> dict[str, Any]:
@@ -53,6 +53,6 @@ def without_unset(values: dict[str, Any]) -> dict[str, Any]:
 
 def request_hash(command: Command) -> str:
     """The version and digest of the normal form, which covers the type as well."""
-    content = [TYPES[type(command)].value, normalised(command)]
+    content = [OPERATION_TYPES[type(command)].value, normalised_fields(command)]
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return f"{VERSION}:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    return f"{HASH_VERSION}:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"

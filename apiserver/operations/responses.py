@@ -6,33 +6,33 @@ from aiohttp import hdrs, web
 from marshmallow import Schema
 
 from apiserver.http import paths, responses
-from apiserver.operations.result import Accepted, DeletedObject, Outcome
+from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
 from apiserver.operations.schemas import JobViewSchema
 from apiserver.schemas.response import DeletedSchema
 from shared.v1alpha1.operation import Operation
 
-_STATUS: Final = {Outcome.NEW: 201, Outcome.REPLAY: 200, Outcome.UNFINISHED: 202}
+_HTTP_STATUS: Final = {ResultKind.NEW: 201, ResultKind.REPLAY: 200, ResultKind.UNFINISHED: 202}
 
 
-def made(accepted: Accepted[object], view: Schema, place: str) -> web.Response:
+def created(result: OperationResult[object], view: Schema, location: str) -> web.Response:
     """Answer with what an operation made and its place, or with the job while it is unfinished."""
-    status = _STATUS[accepted.outcome]
-    match accepted.value:
+    status = _HTTP_STATUS[result.kind]
+    match result.value:
         case Operation() as record:
-            return job(record, status)
+            return job_response(record, status)
         case DeletedObject() as gone:
             return responses.success(DeletedSchema().dump(gone), status=status)
         case value:
-            headers = {hdrs.LOCATION: place}
+            headers = {hdrs.LOCATION: location}
             return responses.success(view.dump(value), status=status, headers=headers)
 
 
-def started(accepted: Accepted[Operation]) -> web.Response:
+def accepted(result: OperationResult[Operation]) -> web.Response:
     """Answer with a job that goes on after the answer."""
-    return job(accepted.value, 200 if accepted.outcome is Outcome.REPLAY else 202)
+    return job_response(result.value, 200 if result.kind is ResultKind.REPLAY else 202)
 
 
-def job(record: Operation, status: int) -> web.Response:
+def job_response(operation: Operation, status: int) -> web.Response:
     """Answer with a job and its place."""
-    headers = {hdrs.LOCATION: paths.job(record.spec.operation_id)}
-    return responses.success(JobViewSchema().dump(record), status=status, headers=headers)
+    headers = {hdrs.LOCATION: paths.job_path(operation.spec.operation_id)}
+    return responses.success(JobViewSchema().dump(operation), status=status, headers=headers)

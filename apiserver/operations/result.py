@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Outcome(Enum):
+class ResultKind(Enum):
     """Exactly one request of an operation is answered as NEW."""
 
     NEW = auto()
@@ -16,11 +16,11 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted(Generic[T_co]):
+class OperationResult(Generic[T_co]):
     """What the operation made; its record (an Operation) while it is unfinished."""
 
     value: T_co
-    outcome: Outcome
+    kind: ResultKind
 
 
 @dataclass(frozen=True, slots=True)

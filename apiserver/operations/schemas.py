@@ -5,28 +5,28 @@ from typing import Any, Final
 from marshmallow import Schema, fields, post_dump
 
 from apiserver.schemas.camel import CamelSchema
-from apiserver.schemas.part import without_blank
+from apiserver.schemas.part import drop_empty
 from apiserver.schemas.response import ObjectViewSchema, PageMetaSchema
-from apiserver.schemas.view_fields import Time
+from apiserver.schemas.view_fields import Timestamp
 from shared.v1alpha1.operation import OperationType
 from shared.v1alpha1.phases import OperationPhase
-from shared.v1alpha1.requested import requested
+from shared.v1alpha1.requested import requested_count
 
-TYPES: Final = {
+JOB_TYPES: Final = {
     "seed_stock_units": OperationType.SEED_STOCK_UNITS,
     "create_gpu_unit": OperationType.CREATE_GPU_UNIT,
     "create_gpu_storage": OperationType.CREATE_GPU_STORAGE,
     "create_stock_pool": OperationType.CREATE_STOCK_POOL,
     "create_function": OperationType.CREATE_FUNCTION,
 }
-STATUSES: Final = {phase.value.lower(): phase for phase in OperationPhase}
+JOB_STATUSES: Final = {phase.value.lower(): phase for phase in OperationPhase}
 
-_TYPE_WORDS: Final = {type_.value: word for word, type_ in TYPES.items()}
+_JOB_TYPE_NAMES: Final = {type_.value: word for word, type_ in JOB_TYPES.items()}
 
 
 class _Type(fields.String):
     def _serialize(self, value: Any, *_: Any, **__: Any) -> str:
-        return _TYPE_WORDS.get(value, str(value))
+        return _JOB_TYPE_NAMES.get(value, str(value))
 
 
 class _Status(fields.String):
@@ -38,7 +38,7 @@ class _Requested(fields.Integer):
     _CHECK_ATTRIBUTE = False
 
     def _serialize(self, value: Any, attr: Any, obj: Any, **_: Any) -> int:
-        return requested(obj)
+        return requested_count(obj)
 
 
 class JobObjectSchema(CamelSchema):
@@ -56,19 +56,19 @@ class JobViewSchema(ObjectViewSchema):
     operation_id = fields.String(
         attribute="spec.operation_id", data_key="operationID", required=True
     )
-    type = _Type(attribute="spec.type", required=True, metadata={"enum": list(TYPES)})
-    status = _Status(attribute="status.phase", required=True, metadata={"enum": list(STATUSES)})
+    type = _Type(attribute="spec.type", required=True, metadata={"enum": list(JOB_TYPES)})
+    status = _Status(attribute="status.phase", required=True, metadata={"enum": list(JOB_STATUSES)})
     requested = _Requested(required=True)
     created = fields.Integer(attribute="status.created", required=True)
     error = fields.String(attribute="status.message")
     objects = fields.List(fields.Nested(JobObjectSchema), attribute="status.objects")
-    created_at = Time("metadata.creation_timestamp")
-    updated_at = Time("status.updated_at")
+    created_at = Timestamp("metadata.creation_timestamp")
+    updated_at = Timestamp("status.updated_at")
 
     @post_dump
-    def without_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+    def drop_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """A job that has made nothing yet says so."""
-        return {"objects": [], **without_blank(data)}
+        return {"objects": [], **drop_empty(data)}
 
 
 class JobAnswerSchema(Schema):

@@ -1,9 +1,9 @@
 """Jobs: the records of operations, as callers see them."""
 
 from apiserver.errors import NotFoundError
-from apiserver.kube.port import Objects, Page, Selection
+from apiserver.kube.port import ListOptions, ObjectClient, Page
 from apiserver.kube.resources import OPERATIONS
-from apiserver.operations.store import FINAL, Records
+from apiserver.operations.store import FINAL_PHASES, OperationStore
 from shared.v1alpha1.operation import Operation, OperationType
 from shared.v1alpha1.phases import OperationPhase
 
@@ -11,31 +11,42 @@ from shared.v1alpha1.phases import OperationPhase
 class JobService:
     """The use cases of jobs."""
 
-    def __init__(self, objects: Objects, namespace: str, records: Records) -> None:
+    def __init__(self, objects: ObjectClient, namespace: str, operations: OperationStore) -> None:
         self._objects = objects
         self._namespace = namespace
-        self._records = records
+        self._operations = operations
 
     async def list(
-        self, type: OperationType | None, phase: OperationPhase | None, limit: int, token: str
+        self,
+        operation_type: OperationType | None,
+        phase: OperationPhase | None,
+        limit: int,
+        continue_token: str,
     ) -> Page[Operation]:
         """One page of operations."""
-        wanted = [*([f"spec.type={type.value}"] if type else []), *phase_selectors(phase)]
-        selection = Selection(fields=",".join(wanted), limit=limit, token=token)
+        wanted = [
+            *([f"spec.type={operation_type.value}"] if operation_type else []),
+            *phase_field_selectors(phase),
+        ]
+        selection = ListOptions(
+            field_selector=",".join(wanted), limit=limit, continue_token=continue_token
+        )
         return await self._objects.list(OPERATIONS, self._namespace, selection)
 
     async def get(self, operation_id: str) -> Operation:
         """The operation of that id."""
-        record = await self._records.find(operation_id)
+        record = await self._operations.find(operation_id)
         if record is None or record.spec.operation_id != operation_id:
             raise NotFoundError(f"there is no job of operation {operation_id!r}")
         return record
 
 
-def phase_selectors(phase: OperationPhase | None) -> list[str]:
+def phase_field_selectors(phase: OperationPhase | None) -> list[str]:
     """A record without a phase is pending, which a selector can only say by what it is not."""
     if phase is None:
         return []
     if phase is not OperationPhase.PENDING:
         return [f"status.phase={phase.value}"]
-    return [f"status.phase!={other}" for other in (*sorted(FINAL), OperationPhase.RUNNING.value)]
+    return [
+        f"status.phase!={other}" for other in (*sorted(FINAL_PHASES), OperationPhase.RUNNING.value)
+    ]

@@ -12,7 +12,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Workshop:
+class KeyedTasks:
     """One piece of work a key in this process.
 
     That saves doing things twice here; what keeps them right is the API server, which all
@@ -20,7 +20,7 @@ class Workshop:
     """
 
     def __init__(self) -> None:
-        self._under_way: dict[str, asyncio.Future[Any]] = {}
+        self._running: dict[str, asyncio.Future[Any]] = {}
         self._group: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
@@ -34,24 +34,24 @@ class Workshop:
 
     def start(self, key: str, work: Callable[[], Coroutine[Any, Any, T]]) -> "asyncio.Future[T]":
         """What will come of `key`: begun now, unless it is under way."""
-        if key in self._under_way:
-            return self._under_way[key]
+        if key in self._running:
+            return self._running[key]
         if self._group is None:
             raise ServiceUnavailableError("this replica is starting or stopping", retry_after=1)
         result: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._under_way[key] = result
-        self._group.create_task(self._do(key, work, result), name=key)
+        self._running[key] = result
+        self._group.create_task(self._run_task(key, work, result), name=key)
         return result
 
     async def join(
-        self, key: str, work: Callable[[], Coroutine[Any, Any, T]], within: float
+        self, key: str, work: Callable[[], Coroutine[Any, Any, T]], timeout_seconds: float
     ) -> T | None:
         """What came of `key`; None if it is still under way after `within` seconds."""
         result = self.start(key, work)
-        await asyncio.wait({result}, timeout=within)
+        await asyncio.wait({result}, timeout=timeout_seconds)
         return result.result() if result.done() else None
 
-    async def _do(
+    async def _run_task(
         self, key: str, work: Callable[[], Coroutine[Any, Any, T]], result: "asyncio.Future[T]"
     ) -> None:
         """Hand the result or the failure to those who wait, and neither to the group."""
@@ -62,5 +62,5 @@ class Workshop:
             result.set_exception(error)
             result.exception()  # somebody may wait for it, but nobody has to
         finally:
-            self._under_way.pop(key, None)
+            self._running.pop(key, None)
             result.cancel()

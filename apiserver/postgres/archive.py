@@ -10,24 +10,24 @@ from typing import Any, Final
 import asyncpg
 import msgspec
 
-from apiserver.cancellation import heeding_cancellation
+from apiserver.cancellation import preserve_cancellation
 from apiserver.clock import Clock
-from apiserver.invocations.archive import Archived, ArchiveError, ArchiveQuery
+from apiserver.invocations.archive import ArchivedOutcome, ArchiveError, ArchiveQuery
 from shared.config.loader import ConfigurationError
-from shared.invocation.record import Record, Request, Result
-from shared.invocation.state import State
+from shared.invocation.record import InvocationRecord, InvocationRequest, InvocationResult
+from shared.invocation.state import InvocationState
 
-CONNECTIONS: Final = 4
-ANSWER_SECONDS: Final = 5.0
-LEAVE_SECONDS: Final = 3.0
-AGAIN_SECONDS: Final = 2.0
-TROUBLE: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
+MAX_CONNECTIONS: Final = 4
+QUERY_TIMEOUT_SECONDS: Final = 5.0
+CLOSE_TIMEOUT_SECONDS: Final = 3.0
+RETRY_INTERVAL_SECONDS: Final = 2.0
+DATABASE_ERRORS: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
-FIND: Final = """
+FIND_SQL: Final = """
 SELECT * FROM outcomes WHERE function_uid = $1 AND invocation_id = $2
 ORDER BY run DESC LIMIT 1
 """
-LIST: Final = """
+LIST_SQL: Final = """
 SELECT * FROM outcomes
 WHERE ($1 = '' OR request_id = $1) AND ($2 = '' OR state = $2)
   AND ($3::timestamptz IS NULL OR finished_at >= $3)
@@ -50,84 +50,84 @@ class PostgresArchive:
         """Connect, then keep the connections until cancelled."""
         while True:
             try:
-                with heeding_cancellation():  # what fails at the end comes in its place
+                with preserve_cancellation():  # what fails at the end comes in its place
                     await self._keep_connected()
-            except TROUBLE as error:
+            except DATABASE_ERRORS as error:
                 log.warning("archive_not_ready", extra={"error": str(error)})
-            await self._clock.sleep(AGAIN_SECONDS)
+            await self._clock.sleep(RETRY_INTERVAL_SECONDS)
 
     async def _keep_connected(self) -> None:
         self._pool = pool = await asyncpg.create_pool(
-            dsn(self._dsn_file),
+            read_dsn(self._dsn_file),
             min_size=0,
-            max_size=CONNECTIONS,
-            command_timeout=ANSWER_SECONDS,
-            timeout=ANSWER_SECONDS,
+            max_size=MAX_CONNECTIONS,
+            command_timeout=QUERY_TIMEOUT_SECONDS,
+            timeout=QUERY_TIMEOUT_SECONDS,
         )
         try:
             await asyncio.Event().wait()
         finally:
-            async with asyncio.timeout(LEAVE_SECONDS):  # then the connections are cut
+            async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):  # then the connections are cut
                 await pool.close()
 
-    async def find(self, function_uid: str, invocation_id: str) -> Archived | None:
+    async def find(self, function_uid: str, invocation_id: str) -> ArchivedOutcome | None:
         """The outcome of the last run of an invocation."""
-        found = await self._fetch(FIND, function_uid, invocation_id)
-        return archived(found[0]) if found else None
+        found = await self._fetch(FIND_SQL, function_uid, invocation_id)
+        return outcome_from_row(found[0]) if found else None
 
-    async def list(self, query: ArchiveQuery) -> tuple[Archived, ...]:
+    async def list(self, query: ArchiveQuery) -> tuple[ArchivedOutcome, ...]:
         """Outcomes by their end, newest first."""
-        below = query.below
+        below = query.before
         found = await self._fetch(
-            LIST,
-            query.request_id,
+            LIST_SQL,
+            query.function_name,
             query.state,
             query.since,
-            moment(below.finished_at),
+            from_milliseconds(below.finished_at),
             below.function_uid,
             below.invocation_id,
             below.run,
             query.limit,
         )
-        return tuple(map(archived, found))
+        return tuple(map(outcome_from_row, found))
 
     async def _fetch(self, sql: str, *values: object) -> Sequence[asyncpg.Record]:
         if self._pool is None:
             raise ArchiveError("not connected yet")
         try:
             return await self._pool.fetch(sql, *values)
-        except TROUBLE as error:
+        except DATABASE_ERRORS as error:
             raise ArchiveError(str(error) or type(error).__name__) from error
 
 
-def archived(row: Any) -> Archived:
+def outcome_from_row(row: Any) -> ArchivedOutcome:
     """The record that a row tells of; what was asked for is not in it."""
-    record = Record(
+    record = InvocationRecord(
         function_uid=row["function_uid"],
         run=row["run"],
         hash="",
-        accepted_at=milliseconds(row["accepted_at"]),
-        request=Request(),
-        state=State(row["state"]),
+        accepted_at=to_milliseconds(row["accepted_at"]),
+        request=InvocationRequest(),
+        state=InvocationState(row["state"]),
         attempts=row["attempts"],
         worker=row["worker"],
-        started_at=milliseconds(row["started_at"]) if row["started_at"] else 0,
-        finished_at=milliseconds(row["finished_at"]),
-        result=msgspec.json.decode(row["result"], type=Result),
+        started_at=to_milliseconds(row["started_at"]) if row["started_at"] else 0,
+        finished_at=to_milliseconds(row["finished_at"]),
+        result=msgspec.json.decode(row["result"], type=InvocationResult),
         published=True,
     )
-    return Archived(row["request_id"], row["invocation_id"], record)
+    return ArchivedOutcome(row["request_id"], row["invocation_id"], record)
 
 
-def milliseconds(when: datetime) -> int:
-    return round(when.timestamp() * 1000)
+def to_milliseconds(time: datetime) -> int:
+    return round(time.timestamp() * 1000)
 
 
-def moment(when: int) -> datetime:
-    return datetime.fromtimestamp(when / 1000, UTC)
+def from_milliseconds(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def dsn(path: str) -> str:
+def read_dsn(path: str) -> str:
     """The address of the database; ConfigurationError where the file cannot be read."""
     try:
         return Path(path).read_text().strip()

@@ -11,10 +11,10 @@ class CamelSchema(Schema):
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         """Name the field as the wire does."""
         if field_obj.data_key is None:
-            field_obj.data_key = camel(field_name)
+            field_obj.data_key = camel_case(field_name)
 
 
-def camel(name: str) -> str:
+def camel_case(name: str) -> str:
     """`spec_name` as `specName`."""
     first, *rest = name.split("_")
     return first + "".join(map(str.title, rest))

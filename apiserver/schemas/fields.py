@@ -7,23 +7,23 @@ from typing import Any, Final
 from marshmallow import ValidationError, fields
 from marshmallow.exceptions import SCHEMA
 
-from apiserver.details import words
-from apiserver.errors import Detail
-from shared.v1alpha1.validation.problem import Problem, cut
+from apiserver.details import describe_problem
+from apiserver.errors import ErrorDetail
+from shared.v1alpha1.validation.problem import Problem, truncate
 
-LONGEST_LIST: Final = 4096
+MAX_LIST_ITEMS: Final = 4096
 
-_COUNT: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
+_DIGITS: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
-def _words(**more: str) -> dict[str, Any]:
+def _messages(**more: str) -> dict[str, Any]:
     return {"required": "is required", "null": "must not be null", **more}
 
 
-class Text(fields.String):
+class StrictString(fields.String):
     """Text; NUL is refused, because no program can be given it."""
 
-    default_error_messages = _words(invalid="is not text", nul="has a NUL character")
+    default_error_messages = _messages(invalid="is not text", nul="has a NUL character")
 
     def _deserialize(self, value: Any, *rest: Any, **more: Any) -> str:
         text: str = super()._deserialize(value, *rest, **more)
@@ -32,30 +32,30 @@ class Text(fields.String):
         return text
 
 
-class Whole(fields.Integer):
+class StrictInteger(fields.Integer):
     """A whole number; neither 1.0 nor "1" nor true is one."""
 
-    default_error_messages = _words(invalid="is not a whole number")
+    default_error_messages = _messages(invalid="is not a whole number")
 
     def __init__(self, **options: Any) -> None:
         super().__init__(strict=True, **options)
 
 
-class Count(fields.Integer):
+class QueryInteger(fields.Integer):
     """A whole number in a query, where everything is text."""
 
-    default_error_messages = _words(invalid="is not a whole number")
+    default_error_messages = _messages(invalid="is not a whole number")
 
     def _deserialize(self, value: Any, *rest: Any, **more: Any) -> int:
-        if not _COUNT.fullmatch(value):
+        if not _DIGITS.fullmatch(value):
             raise self.make_error("invalid")
         return int(value)
 
 
-class YesNo(fields.Boolean):
+class StrictBoolean(fields.Boolean):
     """true or false, and no word for it."""
 
-    default_error_messages = _words(invalid="is neither true nor false")
+    default_error_messages = _messages(invalid="is neither true nor false")
 
     def _deserialize(self, value: Any, *rest: Any, **more: Any) -> bool:
         if not isinstance(value, bool):
@@ -63,46 +63,48 @@ class YesNo(fields.Boolean):
         return value
 
 
-class ListOf(fields.List[Any]):
+class StrictList(fields.List[Any]):
     """A list, read as a tuple; it has an end, because every item costs time to check."""
 
-    default_error_messages = _words(
-        invalid="is not a list", long=f"has more than {LONGEST_LIST} items"
+    default_error_messages = _messages(
+        invalid="is not a list", long=f"has more than {MAX_LIST_ITEMS} items"
     )
 
     def _deserialize(self, value: Any, *rest: Any, **more: Any) -> Any:
-        if isinstance(value, list) and len(value) > LONGEST_LIST:
+        if isinstance(value, list) and len(value) > MAX_LIST_ITEMS:
             raise self.make_error("long")
         try:
             return tuple(super()._deserialize(value, *rest, **more))
         except ValidationError as error:
             if isinstance(error.messages, dict):
-                error.messages[SCHEMA] = self._against_others(value, error.messages)
+                error.messages[SCHEMA] = self._valid_item_details(value, error.messages)
             raise
 
-    def _against_others(self, value: list[Any], wrong: Container[object]) -> list[Detail]:
+    def _valid_item_details(
+        self, value: list[Any], failed_indices: Container[object]
+    ) -> list[ErrorDetail]:
         """What stands against the items that could be read, by their places in the whole list."""
-        places = [place for place in range(len(value)) if place not in wrong]
+        places = [place for place in range(len(value)) if place not in failed_indices]
         read = tuple(self.inner.deserialize(value[place]) for place in places)
-        return [_moved(each, places) for each in problems_of(self, read)]
+        return [_reindexed(each, places) for each in validator_details(self, read)]
 
 
-class Part(fields.Nested):
+class StrictNested(fields.Nested):
     """An object inside an object."""
 
-    default_error_messages = _words()
+    default_error_messages = _messages()
 
 
-class AnyMap(fields.Dict):
+class StrictDict(fields.Dict):
     """An object of any values."""
 
-    default_error_messages = _words(invalid="is not an object")
+    default_error_messages = _messages(invalid="is not an object")
 
 
-class TextMap(fields.Dict):
+class StringDict(fields.Dict):
     """An object whose values are text."""
 
-    default_error_messages = _words(invalid="is not an object")
+    default_error_messages = _messages(invalid="is not an object")
 
     def __init__(self, **options: Any) -> None:
         super().__init__(keys=fields.String(), values=fields.String(), **options)
@@ -111,32 +113,34 @@ class TextMap(fields.Dict):
         if not isinstance(value, Mapping):
             raise self.make_error("invalid")
         texts = {key: each for key, each in value.items() if isinstance(each, str)}
-        wrong = [Detail(f"[{cut(key)!r}]", "is not text") for key in value if key not in texts]
+        wrong = [
+            ErrorDetail(f"[{truncate(key)!r}]", "is not text") for key in value if key not in texts
+        ]
         if wrong:
-            raise ValidationError([*wrong, *problems_of(self, texts)])
+            raise ValidationError([*wrong, *validator_details(self, texts)])
         return texts
 
 
-def problems_of(field: fields.Field[Any], value: object) -> list[Detail]:
+def validator_details(field: fields.Field[Any], value: object) -> list[ErrorDetail]:
     """What the validators of a field have against a part of what was given."""
     try:
         field._validate(value)  # noqa: SLF001 - marshmallow asks them about the whole only
     except ValidationError as error:
-        return [each for each in error.messages if isinstance(each, Detail)]
+        return [each for each in error.messages if isinstance(each, ErrorDetail)]
     return []
 
 
-def _moved(detail: Detail, places: Sequence[int]) -> Detail:
+def _reindexed(detail: ErrorDetail, indices: Sequence[int]) -> ErrorDetail:
     """The same of an item that stands at another place: `[0].name` is `[places[0]].name`."""
     number, _, inside = detail.field.removeprefix("[").partition("]")
-    return Detail(f"[{places[int(number)]}]{inside}", detail.message)
+    return ErrorDetail(f"[{indices[int(number)]}]{inside}", detail.message)
 
 
-def matching(test: Callable[[str], object], message: str) -> Callable[[str], None]:
+def predicate_validator(predicate: Callable[[str], object], message: str) -> Callable[[str], None]:
     """A validator that shows what was given and says what is wrong with it."""
 
     def check(text: str) -> None:
-        if not test(text):
-            raise ValidationError(words(Problem("", text, message)))
+        if not predicate(text):
+            raise ValidationError(describe_problem(Problem("", text, message)))
 
     return check

@@ -3,16 +3,16 @@
 import re
 from typing import Final
 
-from shared.k8s.name_syntax import is_label_value, is_qualified
+from shared.k8s.name_syntax import is_label_value, is_qualified_name
 
-ACCEPTED: Final = "a label selector such as team=blue,tier in (web,api),!spare"
+ACCEPTED_FORMAT: Final = "a label selector such as team=blue,tier in (web,api),!spare"
 
-_WORD: Final = r"[-A-Za-z0-9_./]+"
+_KEY: Final = r"[-A-Za-z0-9_./]+"
 _VALUE: Final = r"[-A-Za-z0-9_.]*"
 _REQUIREMENT: Final = re.compile(
     rf"""\s*(?:
-        !\s*(?P<absent>{_WORD})
-        |(?P<key>{_WORD})\s*(?:
+        !\s*(?P<absent>{_KEY})
+        |(?P<key>{_KEY})\s*(?:
             (?:==|=|!=)\s*(?P<value>{_VALUE})
             |(?<=\s)(?:in|notin)\s*\((?P<values>[^()]*)\)
             |[<>]\s*(?P<number>-?[0-9]{{1,18}})
@@ -27,7 +27,7 @@ def is_label_selector(text: str) -> bool:
     place = 0
     while True:
         found = _REQUIREMENT.match(text, place)
-        if found is None or not _is_sound(found):
+        if found is None or not _has_valid_names(found):
             return False
         if found.end() == len(text):
             return True
@@ -36,8 +36,8 @@ def is_label_selector(text: str) -> bool:
         place = found.end() + 1
 
 
-def _is_sound(found: re.Match[str]) -> bool:
-    values = (found["values"] or found["value"] or "").split(",")
-    return is_qualified(found["key"] or found["absent"]) and all(
+def _has_valid_names(requirement: re.Match[str]) -> bool:
+    values = (requirement["values"] or requirement["value"] or "").split(",")
+    return is_qualified_name(requirement["key"] or requirement["absent"]) and all(
         is_label_value(value.strip()) for value in values
     )

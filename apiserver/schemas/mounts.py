@@ -3,33 +3,35 @@
 from collections.abc import Sequence
 from typing import Any
 
-from apiserver.schemas.fields import ListOf, Part, Text, YesNo
+from apiserver.schemas.fields import StrictBoolean, StrictList, StrictNested, StrictString
 from apiserver.schemas.names import NAME_RULES, PATH_RULES
-from apiserver.schemas.part import PartSchema
-from apiserver.schemas.request import by_rule
+from apiserver.schemas.part import ModelSchema
+from apiserver.schemas.request import rule_validator
 from shared.v1alpha1.gpuunit import GPUUnitSpec
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.validation.mounts import mount_problems
 from shared.v1alpha1.validation.problem import Problem
 
 
-class StorageMountSchema(PartSchema[StorageMount]):
+class StorageMountSchema(ModelSchema[StorageMount]):
     """Which storage, and where its files are seen."""
 
     model = StorageMount
-    name = Text(required=True, metadata=NAME_RULES)
-    mount_path = Text(required=True, metadata=PATH_RULES)
-    read_only = YesNo()
+    name = StrictString(required=True, metadata=NAME_RULES)
+    mount_path = StrictString(required=True, metadata=PATH_RULES)
+    read_only = StrictBoolean()
 
 
-def _problems(mounts: tuple[StorageMount, ...]) -> Sequence[Problem]:
+def _mount_problems(mounts: tuple[StorageMount, ...]) -> Sequence[Problem]:
     return mount_problems(GPUUnitSpec(spec_name="any", storage_mounts=mounts))
 
 
-class StorageMounts(ListOf):
+class StorageMountsField(StrictList):
     """Storages whose files a unit sees."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
-            Part(StorageMountSchema), validate=by_rule(_problems, "storageMounts"), **options
+            StrictNested(StorageMountSchema),
+            validate=rule_validator(_mount_problems, "storageMounts"),
+            **options,
         )

@@ -10,22 +10,22 @@ from apiserver.schemas.request import RequestSchema
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-class PartSchema(RequestSchema[S]):
+class ModelSchema(RequestSchema[S]):
     """Reads and writes one model; what is not set is not written."""
 
     model: ClassVar[type[msgspec.Struct]]
 
-    def make(self, data: dict[str, Any]) -> S:
+    def build(self, data: dict[str, Any]) -> S:
         """The model of these fields."""
         return self.model(**data)  # type: ignore[return-value]
 
     @post_dump
-    def without_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+    def drop_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Drop the fields that nobody has set."""
-        return without_blank(data)
+        return drop_empty(data)
 
 
-def without_blank(data: dict[str, Any]) -> dict[str, Any]:
+def drop_empty(data: dict[str, Any]) -> dict[str, Any]:
     """The fields that say something; 0 and false do."""
     return {
         name: value

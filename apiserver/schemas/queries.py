@@ -6,40 +6,40 @@ from typing import Any, Final
 from marshmallow import validate
 
 from apiserver.commands import ListStorages, ListUnits
-from apiserver.operations.schemas import STATUSES, TYPES
-from apiserver.schemas.fields import Count, Text, matching
-from apiserver.schemas.label_selector import ACCEPTED, is_label_selector
+from apiserver.operations.schemas import JOB_STATUSES, JOB_TYPES
+from apiserver.schemas.fields import QueryInteger, StrictString, predicate_validator
+from apiserver.schemas.label_selector import ACCEPTED_FORMAT, is_label_selector
 from apiserver.schemas.names import SpecName
 from apiserver.schemas.request import C, RequestSchema
 from apiserver.serverless_commands import ListFunctions
 from shared.v1alpha1.operation import OperationType
 from shared.v1alpha1.phases import FunctionPhase, OperationPhase, StoragePhase, UnitPhase
 
-LARGEST_PAGE: Final = 500
-PAGE: Final = 100
-LONGEST_WAIT: Final = 300
-WAIT: Final = 60
+MAX_PAGE_SIZE: Final = 500
+DEFAULT_PAGE_SIZE: Final = 100
+MAX_WAIT_SECONDS: Final = 300
+DEFAULT_WAIT_SECONDS: Final = 60
 
-_PHASES: Final = [phase.value for phase in UnitPhase]
+_UNIT_PHASES: Final = [phase.value for phase in UnitPhase]
 _STORAGE_PHASES: Final = [phase.value for phase in StoragePhase]
 _FUNCTION_PHASES: Final = [phase.value for phase in FunctionPhase]
-_LONGEST_SELECTOR: Final = 4096
+_MAX_SELECTOR_LENGTH: Final = 4096
 
 
 class QuerySchema(RequestSchema[C]):
     """Parameters are told by other words than fields."""
 
-    what = "parameter"
+    field_noun = "parameter"
 
 
-class LabelSelector(Text):
+class LabelSelector(StrictString):
     """Which labels the objects of a list have."""
 
     def __init__(self) -> None:
         super().__init__(
             validate=[
-                validate.Length(max=_LONGEST_SELECTOR, error="is longer than {max} characters"),
-                matching(is_label_selector, f"is not {ACCEPTED}"),
+                validate.Length(max=_MAX_SELECTOR_LENGTH, error="is longer than {max} characters"),
+                predicate_validator(is_label_selector, f"is not {ACCEPTED_FORMAT}"),
             ],
             metadata={"description": "A Kubernetes label selector."},
         )
@@ -48,11 +48,11 @@ class LabelSelector(Text):
 class PagedQuerySchema(QuerySchema[C]):
     """The parameters that every list has."""
 
-    limit = Count(
-        load_default=PAGE,
-        validate=validate.Range(1, LARGEST_PAGE, error="must be from {min} to {max}"),
+    limit = QueryInteger(
+        load_default=DEFAULT_PAGE_SIZE,
+        validate=validate.Range(1, MAX_PAGE_SIZE, error="must be from {min} to {max}"),
     )
-    token = Text(
+    continue_token = StrictString(
         data_key="continue",
         load_default="",
         metadata={"description": "The `meta.continue` of the part before."},
@@ -64,29 +64,29 @@ class PageQuery:
     """How much of a list, from where."""
 
     limit: int
-    token: str
+    continue_token: str
 
 
 class PageQuerySchema(PagedQuerySchema[PageQuery]):
     """The parameters of a list without filters."""
 
-    def make(self, data: dict[str, Any]) -> PageQuery:
+    def build(self, data: dict[str, Any]) -> PageQuery:
         """How much of the list."""
         return PageQuery(**data)
 
 
-class StockQuerySchema(PagedQuerySchema[ListUnits]):
+class StockUnitsQuerySchema(PagedQuerySchema[ListUnits]):
     """The parameters of the list of stock."""
 
     spec_name = SpecName()
-    phase = Text(validate=validate.OneOf(_PHASES, error="is not one of {choices}"))
+    phase = StrictString(validate=validate.OneOf(_UNIT_PHASES, error="is not one of {choices}"))
 
-    def make(self, data: dict[str, Any]) -> ListUnits:
+    def build(self, data: dict[str, Any]) -> ListUnits:
         """Which units."""
         return ListUnits(**data)
 
 
-class UnitsQuerySchema(StockQuerySchema):
+class UnitsQuerySchema(StockUnitsQuerySchema):
     """The parameters of the list of users' units."""
 
     label = LabelSelector()
@@ -95,10 +95,10 @@ class UnitsQuerySchema(StockQuerySchema):
 class StoragesQuerySchema(PagedQuerySchema[ListStorages]):
     """The parameters of the list of storages."""
 
-    phase = Text(validate=validate.OneOf(_STORAGE_PHASES, error="is not one of {choices}"))
+    phase = StrictString(validate=validate.OneOf(_STORAGE_PHASES, error="is not one of {choices}"))
     label = LabelSelector()
 
-    def make(self, data: dict[str, Any]) -> ListStorages:
+    def build(self, data: dict[str, Any]) -> ListStorages:
         """Which storages."""
         return ListStorages(**data)
 
@@ -106,9 +106,9 @@ class StoragesQuerySchema(PagedQuerySchema[ListStorages]):
 class FunctionsQuerySchema(PagedQuerySchema[ListFunctions]):
     """The parameters of the list of functions."""
 
-    phase = Text(validate=validate.OneOf(_FUNCTION_PHASES, error="is not one of {choices}"))
+    phase = StrictString(validate=validate.OneOf(_FUNCTION_PHASES, error="is not one of {choices}"))
 
-    def make(self, data: dict[str, Any]) -> ListFunctions:
+    def build(self, data: dict[str, Any]) -> ListFunctions:
         """Which functions."""
         return ListFunctions(**data)
 
@@ -118,7 +118,7 @@ class JobsQuery:
     """Which jobs, and how many at a time."""
 
     limit: int
-    token: str
+    continue_token: str
     type: OperationType | None = None
     phase: OperationPhase | None = None
 
@@ -126,33 +126,35 @@ class JobsQuery:
 class JobsQuerySchema(PagedQuerySchema[JobsQuery]):
     """The parameters of the list of jobs."""
 
-    type = Text(validate=validate.OneOf(list(TYPES), error="is not one of {choices}"))
-    status = Text(validate=validate.OneOf(list(STATUSES), error="is not one of {choices}"))
+    type = StrictString(validate=validate.OneOf(list(JOB_TYPES), error="is not one of {choices}"))
+    status = StrictString(
+        validate=validate.OneOf(list(JOB_STATUSES), error="is not one of {choices}")
+    )
 
-    def make(self, data: dict[str, Any]) -> JobsQuery:
+    def build(self, data: dict[str, Any]) -> JobsQuery:
         """Which jobs."""
         return JobsQuery(
             data["limit"],
-            data["token"],
-            TYPES.get(data.get("type", "")),
-            STATUSES.get(data.get("status", "")),
+            data["continue_token"],
+            JOB_TYPES.get(data.get("type", "")),
+            JOB_STATUSES.get(data.get("status", "")),
         )
 
 
-class WaitQuerySchema(QuerySchema[int | None]):
+class WaitReadyQuerySchema(QuerySchema[int | None]):
     """Whether to wait until a unit is ready, and how long; None is not at all."""
 
-    wait = Text(
+    wait = StrictString(
         validate=validate.OneOf(["Ready"], error="must be Ready"),
         metadata={"description": "Answer only when the unit is Ready or Failed."},
     )
-    timeout_seconds = Count(
-        load_default=WAIT,
-        validate=validate.Range(1, LONGEST_WAIT, error="must be from {min} to {max}"),
+    timeout_seconds = QueryInteger(
+        load_default=DEFAULT_WAIT_SECONDS,
+        validate=validate.Range(1, MAX_WAIT_SECONDS, error="must be from {min} to {max}"),
         metadata={"description": "How long to wait at most."},
     )
 
-    def make(self, data: dict[str, Any]) -> int | None:
+    def build(self, data: dict[str, Any]) -> int | None:
         """How many seconds to wait."""
         seconds: int = data["timeout_seconds"]
         return seconds if "wait" in data else None

@@ -5,14 +5,14 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from marshmallow import RAISE, ValidationError, post_load
 
-from apiserver.details import request_details
-from apiserver.errors import Detail
+from apiserver.details import problem_details
+from apiserver.errors import ErrorDetail
 from apiserver.schemas.camel import CamelSchema
-from shared.v1alpha1.validation.problem import Problem, cut
+from shared.v1alpha1.validation.problem import Problem, truncate
 
 C = TypeVar("C")
 
-_WHOLE = "_schema"  # where marshmallow puts what is wrong with an object as a whole
+_SCHEMA_KEY = "_schema"  # where marshmallow puts what is wrong with an object as a whole
 
 
 class RequestSchema(CamelSchema, Generic[C]):
@@ -21,70 +21,70 @@ class RequestSchema(CamelSchema, Generic[C]):
     class Meta:
         unknown = RAISE
 
-    what: ClassVar[str] = "field"
-    refusals: ClassVar[Mapping[str, str]] = {}
+    field_noun: ClassVar[str] = "field"
+    unsupported_fields: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, **options: Any) -> None:
         self.error_messages = {
             "type": "is not an object",
-            "unknown": f"there is no such {self.what}",
+            "unknown": f"there is no such {self.field_noun}",
         }
         super().__init__(**options)
 
     @post_load
-    def made(self, data: dict[str, Any], **_: Any) -> C:
+    def build_value(self, data: dict[str, Any], **_: Any) -> C:
         """The value that the fields stand for."""
-        return self.make(data)
+        return self.build(data)
 
-    def make(self, data: dict[str, Any]) -> C:
+    def build(self, data: dict[str, Any]) -> C:
         """The value of fields that have passed every check."""
         raise NotImplementedError
 
-    def read(self, given: object) -> C:
+    def parse(self, raw: object) -> C:
         """The value of decoded JSON; raises ValidationError."""
-        return cast("C", self.load(cast("Mapping[str, Any]", given)))
+        return cast("C", self.load(cast("Mapping[str, Any]", raw)))
 
     def handle_error(self, error: ValidationError, data: Any, **_: Any) -> None:
         """Say why a field is refused where that is known."""
         if isinstance(error.messages, dict) and isinstance(data, Mapping):
-            for name, why in self.refusals.items():
+            for name, why in self.unsupported_fields.items():
                 if name in data and name in error.messages:
                     error.messages[name] = [why]
 
 
-def by_rule(rule: Callable[[Any], Iterable[Problem]], under: str) -> Callable[[Any], None]:
+def rule_validator(rule: Callable[[Any], Iterable[Problem]], path: str) -> Callable[[Any], None]:
     """A validator that lists what a rule has against the part of a spec `under` that path."""
 
     def check(value: Any) -> None:
-        found = request_details(rule(value))
+        found = problem_details(rule(value))
         if found:
-            places = [Detail(each.field.removeprefix(under), each.message) for each in found]
+            places = [ErrorDetail(each.field.removeprefix(path), each.message) for each in found]
             raise ValidationError(cast("list[Any]", places))
 
     return check
 
 
-def details_of(error: ValidationError, prefix: str = "") -> tuple[Detail, ...]:
+def error_details(error: ValidationError, prefix: str = "") -> tuple[ErrorDetail, ...]:
     """Every problem that was found, by the path of its field."""
-    return tuple(_flat(prefix, error.messages))
+    return tuple(_flatten(prefix, error.messages))
 
 
-def _flat(path: str, messages: object) -> Iterator[Detail]:
-    if isinstance(messages, Detail):
-        yield Detail(path + messages.field, messages.message)
+def _flatten(path: str, messages: object) -> Iterator[ErrorDetail]:
+    if isinstance(messages, ErrorDetail):
+        yield ErrorDetail(path + messages.field, messages.message)
     elif isinstance(messages, list):
         for each in messages:
-            yield from _flat(path, each)
+            yield from _flatten(path, each)
     elif isinstance(messages, dict):
         for key, inner in messages.items():
-            yield from _flat(_joined(path, key), inner)
+            yield from _flatten(_join_path(path, key), inner)
     else:
-        yield Detail(path or "body", str(messages))
+        yield ErrorDetail(path or "body", str(messages))
 
 
-def _joined(path: str, key: str | int) -> str:
-    if key == _WHOLE:
+def _join_path(path: str, key: str | int) -> str:
+    if key == _SCHEMA_KEY:
         return path
     if isinstance(key, int):
         return f"{path}[{key}]"
-    return f"{path}.{cut(key)}" if path else cut(key)
+    return f"{path}.{truncate(key)}" if path else truncate(key)

@@ -5,90 +5,96 @@ from typing import Any, Final
 
 from marshmallow import validate
 
-from apiserver.schemas.fields import ListOf, Part, Text, TextMap, Whole
-from apiserver.schemas.names import Amount
-from apiserver.schemas.part import PartSchema
-from apiserver.schemas.request import by_rule
-from shared.v1alpha1.unit_resources import GPU_RESOURCE, Envelope, Toleration
+from apiserver.schemas.fields import (
+    StrictInteger,
+    StrictList,
+    StrictNested,
+    StrictString,
+    StringDict,
+)
+from apiserver.schemas.names import QuantityField
+from apiserver.schemas.part import ModelSchema
+from apiserver.schemas.request import rule_validator
+from shared.v1alpha1.unit_resources import DEFAULT_GPU_RESOURCE, Toleration, UnitResources
 from shared.v1alpha1.validation.problem import Problem
-from shared.v1alpha1.validation.resources import envelope_problems
+from shared.v1alpha1.validation.resources import resource_problems
 
-MOST: Final = 2**31 - 1  # what the scale of a pool can hold
+MAX_INT32: Final = 2**31 - 1  # what the scale of a pool can hold
 
 
-class TolerationSchema(PartSchema[Toleration]):
+class TolerationSchema(ModelSchema[Toleration]):
     """A taint of nodes that does not keep the pod away."""
 
     model = Toleration
-    key = Text()
-    operator = Text(metadata={"description": "Equal or Exists; without it, Equal."})
-    value = Text()
-    effect = Text()
-    toleration_seconds = Whole()
+    key = StrictString()
+    operator = StrictString(metadata={"description": "Equal or Exists; without it, Equal."})
+    value = StrictString()
+    effect = StrictString()
+    toleration_seconds = StrictInteger()
 
 
-def _by_rule(part: str, under: str) -> Callable[[Any], None]:
+def _resource_validator(field_name: str, path: str) -> Callable[[Any], None]:
     def problems(value: object) -> Sequence[Problem]:
-        given: dict[str, Any] = {part: value}
-        return envelope_problems(Envelope(spec_name="any", memory="1", **given))
+        given: dict[str, Any] = {field_name: value}
+        return resource_problems(UnitResources(spec_name="any", memory="1", **given))
 
-    return by_rule(problems, under)
+    return rule_validator(problems, path)
 
 
-class GPUs(Whole):
+class GPUCount(StrictInteger):
     """How many GPUs a unit has."""
 
     def __init__(self) -> None:
         super().__init__(
-            validate=validate.Range(0, MOST, error="must be from {min} to {max}"),
+            validate=validate.Range(0, MAX_INT32, error="must be from {min} to {max}"),
             metadata={"description": "How many GPUs; 0 asks for none."},
         )
 
 
-class GPUResource(Text):
+class GPUResource(StrictString):
     """The resource that nodes offer GPUs as."""
 
     def __init__(self) -> None:
         super().__init__(
-            validate=_by_rule("gpu_resource", "gpuResource"),
+            validate=_resource_validator("gpu_resource", "gpuResource"),
             metadata={
                 "description": "The resource that nodes offer GPUs as.",
-                "example": GPU_RESOURCE,
+                "example": DEFAULT_GPU_RESOURCE,
             },
         )
 
 
-class NodeSelector(TextMap):
+class NodeSelector(StringDict):
     """Labels that a node must have."""
 
     def __init__(self) -> None:
         super().__init__(
-            validate=_by_rule("node_selector", "nodeSelector"),
+            validate=_resource_validator("node_selector", "nodeSelector"),
             metadata={"description": "Labels that a node must have."},
         )
 
 
-class Tolerations(ListOf):
+class Tolerations(StrictList):
     """Taints of nodes that are no hindrance."""
 
     def __init__(self) -> None:
         super().__init__(
-            Part(TolerationSchema),
-            validate=_by_rule("tolerations", "tolerations"),
+            StrictNested(TolerationSchema),
+            validate=_resource_validator("tolerations", "tolerations"),
             metadata={"description": "Taints of nodes that are no hindrance."},
         )
 
 
-def cpu() -> Amount:
+def cpu_field() -> QuantityField:
     """The field for CPU."""
-    return Amount(description="CPU, both request and limit.")
+    return QuantityField(description="CPU, both request and limit.")
 
 
-def memory() -> Amount:
+def memory_field() -> QuantityField:
     """The field for memory."""
-    return Amount(description="Memory, both request and limit, such as 64Gi.")
+    return QuantityField(description="Memory, both request and limit, such as 64Gi.")
 
 
-def shm_size() -> Amount:
+def shm_size_field() -> QuantityField:
     """The field for shared memory."""
-    return Amount(description="The size of /dev/shm; without it, half of the memory.")
+    return QuantityField(description="The size of /dev/shm; without it, half of the memory.")

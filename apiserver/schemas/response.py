@@ -5,14 +5,14 @@ from typing import Any
 from marshmallow import Schema, fields, post_dump
 
 from apiserver.schemas.camel import CamelSchema
-from apiserver.schemas.part import without_blank
+from apiserver.schemas.part import drop_empty
 
 
 class ViewSchema(Schema):
     """A view leaves out what is not known."""
 
     @post_dump
-    def without_unknown(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+    def drop_none(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Drop the fields that have no value."""
         return {name: value for name, value in data.items() if value is not None}
 
@@ -21,21 +21,21 @@ class ObjectViewSchema(CamelSchema):
     """A view of an object leaves out what nobody has set."""
 
     @post_dump
-    def without_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+    def drop_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Drop the fields that have no value."""
-        return without_blank(data)
+        return drop_empty(data)
 
 
 class PageMetaSchema(ViewSchema):
     """What there is to know of the rest of a list."""
 
-    token = fields.String(
+    continue_token = fields.String(
         data_key="continue", metadata={"description": "Give it back for the next part."}
     )
     remaining = fields.Integer(metadata={"description": "How many follow, where that is known."})
 
     @post_dump
-    def without_end(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+    def drop_empty_token(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """A list that is at its end has no token."""
         return {name: value for name, value in data.items() if value != ""}
 

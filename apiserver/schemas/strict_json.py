@@ -4,74 +4,74 @@ import json
 import re
 from typing import Any, Final, NoReturn
 
-from shared.v1alpha1.validation.problem import cut
+from shared.v1alpha1.validation.problem import truncate
 
-DEEPEST: Final = 64
+MAX_DEPTH: Final = 64
 
-_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
-_LONGEST_NUMBER: Final = 400  # digits; Python refuses to read very long ones
-_TEXTS: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_BRACKETS: Final = re.compile(r"[\[\]{}]")
+_MIN_NUMBER, _MAX_NUMBER = -(2**63), 2**63 - 1
+_MAX_NUMBER_DIGITS: Final = 400  # digits; Python refuses to read very long ones
+_STRING_PATTERN: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKET_PATTERN: Final = re.compile(r"[\[\]{}]")
 
 
-class UnreadableError(ValueError):
+class InvalidJsonError(ValueError):
     """A text that is not JSON, or that could be read in two ways."""
 
 
-def value_of(text: str) -> Any:
+def parse_strict_json(text: str) -> Any:
     """The value that `text` holds; UnreadableError says what is wrong with it, and where."""
-    _require_flat(text)
+    _require_max_depth(text)
     try:
         value = _DECODER.decode(text)
         if "\\u" in text:  # only an escape can be half of a pair
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         place = f"at line {error.lineno} column {error.colno}"
-        raise UnreadableError(f"{error.msg.removesuffix(' at')} {place}") from None
+        raise InvalidJsonError(f"{error.msg.removesuffix(' at')} {place}") from None
     except UnicodeEncodeError:
-        raise UnreadableError("a text has half of a surrogate pair") from None
+        raise InvalidJsonError("a text has half of a surrogate pair") from None
     return value
 
 
-def _require_flat(text: str) -> None:
-    if text.count("[") + text.count("{") <= DEEPEST:
+def _require_max_depth(text: str) -> None:
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
         return  # whatever is inside what
     depth = 0
-    for bracket in _BRACKETS.finditer(_TEXTS.sub("", text)):
+    for bracket in _BRACKET_PATTERN.finditer(_STRING_PATTERN.sub("", text)):
         depth += 1 if bracket[0] in "[{" else -1
-        if depth > DEEPEST:
-            raise UnreadableError(f"it is nested deeper than {DEEPEST}")
+        if depth > MAX_DEPTH:
+            raise InvalidJsonError(f"it is nested deeper than {MAX_DEPTH}")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for key, value in pairs:
         if key in made:
-            raise UnreadableError(f"the key {json.dumps(cut(key))} is there twice")
+            raise InvalidJsonError(f"the key {json.dumps(truncate(key))} is there twice")
         made[key] = value
     return made
 
 
-def _whole(text: str) -> int:
-    if len(text) > _LONGEST_NUMBER or not _LOWEST <= int(text) <= _HIGHEST:
-        raise UnreadableError(f"the number {cut(text)} is beyond 64 bits")
+def _parse_integer(text: str) -> int:
+    if len(text) > _MAX_NUMBER_DIGITS or not _MIN_NUMBER <= int(text) <= _MAX_NUMBER:
+        raise InvalidJsonError(f"the number {truncate(text)} is beyond 64 bits")
     return int(text)
 
 
-def _fraction(text: str) -> float:
+def _parse_float(text: str) -> float:
     value = float(text)
-    if not _LOWEST <= value <= _HIGHEST:
-        raise UnreadableError(f"the number {cut(text)} is beyond 64 bits")
+    if not _MIN_NUMBER <= value <= _MAX_NUMBER:
+        raise InvalidJsonError(f"the number {truncate(text)} is beyond 64 bits")
     return value
 
 
-def _constant(text: str) -> NoReturn:
-    raise UnreadableError(f"{text} is not a number")
+def _reject_constant(text: str) -> NoReturn:
+    raise InvalidJsonError(f"{text} is not a number")
 
 
 _DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=_object,
-    parse_int=_whole,
-    parse_float=_fraction,
-    parse_constant=_constant,
+    object_pairs_hook=_parse_object,
+    parse_int=_parse_integer,
+    parse_float=_parse_float,
+    parse_constant=_reject_constant,
 )

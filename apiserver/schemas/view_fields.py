@@ -7,37 +7,37 @@ from marshmallow import fields
 
 from shared.k8s.meta import Condition, ObjectMeta
 from shared.v1alpha1.reasons import ConditionType
-from shared.v1alpha1.reserved_labels import is_own_label
+from shared.v1alpha1.reserved_labels import is_reserved_label
 
 
-class Time(fields.String):
+class Timestamp(fields.String):
     """A moment as Kubernetes writes it."""
 
     def __init__(self, attribute: str) -> None:
         super().__init__(attribute=attribute, metadata={"format": "date-time"})
 
 
-class Fixed(fields.String):
+class ConstantString(fields.String):
     """A word that is the same in every view of a kind."""
 
     _CHECK_ATTRIBUTE = False
 
-    def __init__(self, word: str) -> None:
-        super().__init__(metadata={"enum": [word]})
-        self._word = word
+    def __init__(self, value: str) -> None:
+        super().__init__(metadata={"enum": [value]})
+        self._value = value
 
     def _serialize(self, *_: Any, **__: Any) -> str:
-        return self._word
+        return self._value
 
 
-class Deleted(fields.Boolean):
+class DeletedFlag(fields.Boolean):
     """A place for what is only said of objects that are gone, which have a view of their own."""
 
     def __init__(self) -> None:
         super().__init__(metadata={"description": "The object was made and deleted since."})
 
 
-class Annotation(fields.String):
+class AnnotationValue(fields.String):
     """The value of an annotation."""
 
     _CHECK_ATTRIBUTE = False
@@ -59,25 +59,25 @@ class CallerLabels(fields.Dict):
 
     def _serialize(self, value: Any, *_: Any, **__: Any) -> dict[str, str]:
         labels: Mapping[str, str] = value
-        return {key: each for key, each in labels.items() if not is_own_label(key)}
+        return {key: each for key, each in labels.items() if not is_reserved_label(key)}
 
 
-class ReadyCondition(fields.String):
+class ReadyConditionField(fields.String):
     """What the Ready condition says in one of its fields."""
 
     _CHECK_ATTRIBUTE = False
 
-    def __init__(self, part: str) -> None:
+    def __init__(self, condition_field: str) -> None:
         super().__init__()
-        self._part = part
+        self._condition_field = condition_field
 
     def _serialize(self, value: Any, attr: Any, obj: Any, **_: Any) -> str | None:
         conditions: Iterable[Condition] = obj.status.conditions
         ready = (each for each in conditions if each.type == ConditionType.READY)
-        return next((getattr(each, self._part) for each in ready), None)
+        return next((getattr(each, self._condition_field) for each in ready), None)
 
 
-class Observed(fields.Integer):
+class ObservedGeneration(fields.Integer):
     """A generation; 0 is none yet."""
 
     def __init__(self) -> None:

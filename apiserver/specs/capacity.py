@@ -4,34 +4,34 @@ from collections.abc import Iterable
 
 from shared.k8s.node import Node
 from shared.k8s.quantity import Quantity
-from shared.v1alpha1.unit_resources import Envelope
+from shared.v1alpha1.unit_resources import UnitResources
 
 
-def capacity(envelope: Envelope, nodes: Iterable[Node]) -> int:
+def unit_capacity(resources: UnitResources, nodes: Iterable[Node]) -> int:
     """Over the ready nodes that the envelope's selector lets in."""
-    wanted = requests(envelope)
-    return sum(fitting(wanted, node) for node in nodes if is_eligible(envelope, node))
+    wanted = resource_requests(resources)
+    return sum(count_fitting_units(wanted, node) for node in nodes if is_eligible(resources, node))
 
 
-def requests(envelope: Envelope) -> dict[str, Quantity]:
-    given = {"memory": envelope.memory, "cpu": envelope.cpu}
+def resource_requests(resources: UnitResources) -> dict[str, Quantity]:
+    given = {"memory": resources.memory, "cpu": resources.cpu}
     amounts = {name: Quantity.parse(text) for name, text in given.items() if text}
-    if envelope.gpu:
-        amounts[envelope.gpu_resource] = Quantity.parse(str(envelope.gpu))
+    if resources.gpu:
+        amounts[resources.gpu_resource] = Quantity.parse(str(resources.gpu))
     return {name: amount for name, amount in amounts.items() if amount.nanos}
 
 
-def fitting(wanted: dict[str, Quantity], node: Node) -> int:
+def count_fitting_units(requests: dict[str, Quantity], node: Node) -> int:
     counts = [
         Quantity.parse(node.status.allocatable.get(name, "0")).nanos // amount.nanos
-        for name, amount in wanted.items()
+        for name, amount in requests.items()
     ]
     return min(counts, default=0)
 
 
-def is_eligible(envelope: Envelope, node: Node) -> bool:
+def is_eligible(resources: UnitResources, node: Node) -> bool:
     is_ready = any(
         each.type == "Ready" and each.status == "True" for each in node.status.conditions
     )
     labels = node.metadata.labels
-    return is_ready and all(labels.get(key) == at for key, at in envelope.node_selector.items())
+    return is_ready and all(labels.get(key) == at for key, at in resources.node_selector.items())

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from apiserver.errors import ConflictError, Detail, InvalidRequestError
+from apiserver.errors import ConflictError, ErrorDetail, InvalidRequestError
 from shared.k8s.quantity import Quantity
-from shared.v1alpha1.unit_resources import GPU_RESOURCE, Envelope, Toleration
+from shared.v1alpha1.unit_resources import DEFAULT_GPU_RESOURCE, Toleration, UnitResources
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class RequestedResources:
     """What a caller says of an envelope; None is nothing."""
 
     cpu: str | None = None
@@ -27,7 +27,7 @@ class Given:
 class CatalogueEntry:
     """One spec: what it takes of a node, and what people are told of it."""
 
-    envelope: Envelope
+    resources: UnitResources
     description: str = ""
 
 
@@ -37,56 +37,56 @@ class Catalogue:
 
     entries: Mapping[str, CatalogueEntry] = field(default_factory=dict)
 
-    def envelope(self, spec_name: str, given: Given) -> Envelope:
+    def resolve_resources(self, spec_name: str, requested: RequestedResources) -> UnitResources:
         """The envelope of a spec; refuses another one than the catalogue's."""
         entry = self.entries.get(spec_name)
         if entry is None:
-            return uncatalogued(spec_name, given)
+            return resources_without_catalogue(spec_name, requested)
         differing = [
             name
-            for name in GIVEN_FIELDS
-            if getattr(given, name) is not None
-            and not is_same(getattr(given, name), getattr(entry.envelope, name))
+            for name in REQUESTED_FIELDS
+            if getattr(requested, name) is not None
+            and not is_same_amount(getattr(requested, name), getattr(entry.resources, name))
         ]
         if differing:
-            fields = msgspec.structs.fields(Envelope)
+            fields = msgspec.structs.fields(UnitResources)
             names = {each.name: each.encode_name for each in fields}
             details = tuple(
-                Detail(names[name], f"the catalogue has {getattr(entry.envelope, name)!r}")
+                ErrorDetail(names[name], f"the catalogue has {getattr(entry.resources, name)!r}")
                 for name in differing
             )
             raise ConflictError(
                 f"spec {spec_name!r} is catalogued with another envelope; leave it out",
                 details=details,
             )
-        return entry.envelope
+        return entry.resources
 
 
-GIVEN_FIELDS = tuple(Given.__dataclass_fields__)
+REQUESTED_FIELDS = tuple(RequestedResources.__dataclass_fields__)
 
 
-def uncatalogued(spec_name: str, given: Given) -> Envelope:
-    if given.memory is None:
+def resources_without_catalogue(spec_name: str, requested: RequestedResources) -> UnitResources:
+    if requested.memory is None:
         message = f"spec {spec_name!r} is not in the catalogue, so its memory must be given"
-        detail = Detail("memory", "missing data for a spec that is not in the catalogue")
+        detail = ErrorDetail("memory", "missing data for a spec that is not in the catalogue")
         raise InvalidRequestError(message, details=(detail,))
-    return Envelope(
+    return UnitResources(
         spec_name=spec_name,
-        cpu=given.cpu or "",
-        memory=given.memory,
-        gpu=given.gpu or 0,
-        gpu_resource=given.gpu_resource or GPU_RESOURCE,
-        node_selector=dict(given.node_selector or {}),
-        tolerations=given.tolerations or (),
-        shm_size=given.shm_size or "",
+        cpu=requested.cpu or "",
+        memory=requested.memory,
+        gpu=requested.gpu or 0,
+        gpu_resource=requested.gpu_resource or DEFAULT_GPU_RESOURCE,
+        node_selector=dict(requested.node_selector or {}),
+        tolerations=requested.tolerations or (),
+        shm_size=requested.shm_size or "",
     )
 
 
-def is_same(given: object, catalogued: object) -> bool:
+def is_same_amount(requested: object, catalogued: object) -> bool:
     """Quantities compare by amount: 1024Mi is 1Gi."""
-    if isinstance(given, str) and isinstance(catalogued, str) and given != catalogued:
+    if isinstance(requested, str) and isinstance(catalogued, str) and requested != catalogued:
         try:
-            return Quantity.parse(given) == Quantity.parse(catalogued)
+            return Quantity.parse(requested) == Quantity.parse(catalogued)
         except ValueError:
             return False
-    return given == catalogued
+    return requested == catalogued

@@ -5,10 +5,10 @@ from typing import Final
 from apiserver.specs.port import SpecSummary
 from apiserver.specs.schemas import SpecViewSchema
 from shared.v1alpha1.phases import UnitPhase
-from shared.v1alpha1.unit_resources import Envelope
+from shared.v1alpha1.unit_resources import UnitResources
 
 _MODEL: Final = SpecSummary(
-    envelope=Envelope(spec_name="g1.1", cpu="8", memory="64Gi", gpu=1),
+    resources=UnitResources(spec_name="g1.1", cpu="8", memory="64Gi", gpu=1),
     description="One A100, 64 GiB",
     stock={UnitPhase.READY.value: 4, UnitPhase.PROGRESSING.value: 1},
     available=3,

@@ -3,8 +3,8 @@
 from aiohttp import web
 
 from apiserver.http import failure_examples, keys, responses
-from apiserver.http.openapi import Answer, documented
-from apiserver.http.query import require_known
+from apiserver.http.openapi import ResponseDoc, documented
+from apiserver.http.query import require_no_query
 from apiserver.specs import examples
 from apiserver.specs.schemas import SpecListAnswerSchema, SpecViewSchema
 
@@ -12,12 +12,12 @@ from apiserver.specs.schemas import SpecListAnswerSchema, SpecViewSchema
 @documented(
     "specs",
     "List the catalogued machine specs and what there is of each",
-    Answer(200, "Every spec.", SpecListAnswerSchema, examples.SPECS),
+    ResponseDoc(200, "Every spec.", SpecListAnswerSchema, examples.SPECS),
     failure_examples.BAD_QUERY,
-    *failure_examples.CLUSTER,
+    *failure_examples.CLUSTER_FAILURES,
 )
-async def index(request: web.Request) -> web.Response:
+async def list_specs(request: web.Request) -> web.Response:
     """Show the catalogue."""
-    service = keys.service(request, keys.SPECS)
-    require_known(request)
+    service = keys.required_service(request, keys.SPECS)
+    require_no_query(request)
     return responses.page(SpecViewSchema(many=True).dump(await service.list()), {})

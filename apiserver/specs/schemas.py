@@ -9,17 +9,17 @@ from apiserver.schemas.response import ObjectViewSchema, PageMetaSchema
 class SpecViewSchema(ObjectViewSchema):
     """A catalogued spec and what there is of it."""
 
-    spec_name = fields.String(attribute="envelope.spec_name", required=True)
+    spec_name = fields.String(attribute="resources.spec_name", required=True)
     description = fields.String()
-    cpu = fields.String(attribute="envelope.cpu")
-    memory = fields.String(attribute="envelope.memory")
-    gpu = fields.Integer(attribute="envelope.gpu", required=True)
-    gpu_resource = fields.String(attribute="envelope.gpu_resource")
+    cpu = fields.String(attribute="resources.cpu")
+    memory = fields.String(attribute="resources.memory")
+    gpu = fields.Integer(attribute="resources.gpu", required=True)
+    gpu_resource = fields.String(attribute="resources.gpu_resource")
     node_selector = fields.Dict(
-        keys=fields.String(), values=fields.String(), attribute="envelope.node_selector"
+        keys=fields.String(), values=fields.String(), attribute="resources.node_selector"
     )
-    tolerations = fields.List(fields.Nested(TolerationSchema), attribute="envelope.tolerations")
-    shm_size = fields.String(attribute="envelope.shm_size")
+    tolerations = fields.List(fields.Nested(TolerationSchema), attribute="resources.tolerations")
+    shm_size = fields.String(attribute="resources.shm_size")
     stock = fields.Dict(
         keys=fields.String(),
         values=fields.Integer(),

@@ -8,12 +8,12 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.phases import UnitPhase
 
 
-def stock_counts(units: Iterable[GPUUnit]) -> tuple[StockCount, ...]:
+def count_stock(units: Iterable[GPUUnit]) -> tuple[StockCount, ...]:
     """In the order of specs and phases."""
-    counts = Counter((unit.spec.spec_name, phase_of(unit)) for unit in units)
+    counts = Counter((unit.spec.spec_name, unit_phase(unit)) for unit in units)
     return tuple(StockCount(spec, phase, count) for (spec, phase), count in sorted(counts.items()))
 
 
-def phase_of(unit: GPUUnit) -> str:
+def unit_phase(unit: GPUUnit) -> str:
     """A unit that the controller has not seen yet is on its way."""
     return unit.status.phase or UnitPhase.PROGRESSING.value

@@ -16,7 +16,7 @@ _MODEL: Final = StockPool(
         namespace="runtime-stock",
         uid="5a1d2b34-3f7c-4b67-8d44-6a0e5f0f7a12",
         generation=1,
-        annotations={wellknown.OPERATION_ID: "pool-1"},
+        annotations={wellknown.OPERATION_ID_ANNOTATION: "pool-1"},
         creation_timestamp="2026-11-16T04:40:00Z",
     ),
     spec=StockPoolSpec(spec_name="g1.1", memory="64Gi", gpu=1, replicas=4),
@@ -26,6 +26,8 @@ _MODEL: Final = StockPool(
 )
 POOL: Final = {"data": StockPoolViewSchema().dump(_MODEL)}
 POOLS: Final = {"data": [POOL["data"]], "meta": {}}
-JOB: Final = examples.answered(examples.accepted("pool-1", OperationType.CREATE_STOCK_POOL))
+JOB: Final = examples.job_response(
+    examples.pending_operation("pool-1", OperationType.CREATE_STOCK_POOL)
+)
 SETTINGS: Final = {"replicas": 2, "maxUnavailable": 1, "cpu": "8", "memory": "64Gi", "gpu": 1}
 CREATE: Final = {"operationID": "pool-1", "name": "g1", "specName": "g1.1", **SETTINGS}

@@ -5,19 +5,21 @@ from typing import Protocol
 from apiserver.commands import CreatePool, PoolSettings
 from apiserver.kube.port import Page
 from apiserver.kube.revision import Revision
-from apiserver.operations.result import Accepted, DeletedObject
+from apiserver.operations.result import DeletedObject, OperationResult
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.stockpool import StockPool
 
 
-class Pools(Protocol):
+class PoolServicePort(Protocol):
     """Stock that looks after itself."""
 
-    async def create(self, command: CreatePool) -> Accepted[StockPool | DeletedObject | Operation]:
+    async def create(
+        self, command: CreatePool
+    ) -> OperationResult[StockPool | DeletedObject | Operation]:
         """Make a pool; OperationConflictError, AlreadyExistsError, ConflictError."""
         ...
 
-    async def list(self, limit: int, token: str) -> Page[StockPool]:
+    async def list(self, limit: int, continue_token: str) -> Page[StockPool]:
         """One page of pools; ContinueExpiredError."""
         ...
 

@@ -6,61 +6,69 @@ from typing import Any, ClassVar
 from marshmallow import Schema, fields, validate
 
 from apiserver.commands import CreatePool, PoolSettings
-from apiserver.schemas.fields import Whole
+from apiserver.schemas.fields import StrictInteger
 from apiserver.schemas.names import Name, OperationID, SpecName
 from apiserver.schemas.request import C, RequestSchema
 from apiserver.schemas.resources import (
-    MOST,
+    MAX_INT32,
+    GPUCount,
     GPUResource,
-    GPUs,
     NodeSelector,
     Tolerations,
     TolerationSchema,
-    cpu,
-    memory,
-    shm_size,
+    cpu_field,
+    memory_field,
+    shm_size_field,
 )
 from apiserver.schemas.response import ObjectViewSchema, PageMetaSchema
-from apiserver.schemas.view_fields import Annotation, Deleted, Observed, ReadyCondition, Time
+from apiserver.schemas.view_fields import (
+    AnnotationValue,
+    DeletedFlag,
+    ObservedGeneration,
+    ReadyConditionField,
+    Timestamp,
+)
 from shared.v1alpha1 import wellknown
 
 
-class _SettingsSchema(RequestSchema[C]):
-    replicas = Whole(
-        validate=validate.Range(0, MOST, error="must be from {min} to {max}"),
+class _PoolSettingsSchema(RequestSchema[C]):
+    replicas = StrictInteger(
+        validate=validate.Range(0, MAX_INT32, error="must be from {min} to {max}"),
         metadata={"description": "How many unclaimed stock units to keep."},
     )
-    max_unavailable = Whole(
-        validate=validate.Range(1, MOST, error="must be from {min} to {max}"),
+    max_unavailable = StrictInteger(
+        validate=validate.Range(1, MAX_INT32, error="must be from {min} to {max}"),
         metadata={"description": "How many may start at once; without it, all."},
     )
-    cpu = cpu()
-    memory = memory()
-    gpu = GPUs()
+    cpu = cpu_field()
+    memory = memory_field()
+    gpu = GPUCount()
     gpu_resource = GPUResource()
     node_selector = NodeSelector()
     tolerations = Tolerations()
-    shm_size = shm_size()
+    shm_size = shm_size_field()
 
 
-class PoolSettingsSchema(_SettingsSchema[PoolSettings]):
+class PoolSettingsSchema(_PoolSettingsSchema[PoolSettings]):
     """Everything of a pool but its name and spec name."""
 
-    refusals: ClassVar[Mapping[str, str]] = {"specName": "cannot be changed: make another pool"}
+    unsupported_fields: ClassVar[Mapping[str, str]] = {
+        "specName": "cannot be changed: make another pool"
+    }
 
-    def make(self, data: dict[str, Any]) -> PoolSettings:
+    def build(self, data: dict[str, Any]) -> PoolSettings:
         """The settings."""
         return PoolSettings(**data)
 
 
-class CreatePoolSchema(_SettingsSchema[CreatePool]):
+class CreatePoolSchema(_PoolSettingsSchema[CreatePool]):
     """Make a pool of stock that looks after itself."""
 
     operation_id = OperationID(required=True)
     name = Name(required=True, description="What the pool is called.")
     spec_name = SpecName(required=True)
 
-    def make(self, data: dict[str, Any]) -> CreatePool:
+    def build(self, data: dict[str, Any]) -> CreatePool:
         """The command."""
         operation_id, name, spec_name = (
             data.pop(each) for each in ("operation_id", "name", "spec_name")
@@ -98,12 +106,12 @@ class StockPoolViewSchema(ObjectViewSchema):
         attribute="status.allocated", metadata={"description": "How many were consumed in total."}
     )
     phase = fields.String(attribute="status.phase")
-    reason = ReadyCondition("reason")
-    message = ReadyCondition("message")
-    observed_generation = Observed()
-    operation_id = Annotation(wellknown.OPERATION_ID, data_key="operationID")
-    created_at = Time("metadata.creation_timestamp")
-    deleted = Deleted()
+    reason = ReadyConditionField("reason")
+    message = ReadyConditionField("message")
+    observed_generation = ObservedGeneration()
+    operation_id = AnnotationValue(wellknown.OPERATION_ID_ANNOTATION, data_key="operationID")
+    created_at = Timestamp("metadata.creation_timestamp")
+    deleted = DeletedFlag()
 
 
 class StockPoolAnswerSchema(Schema):

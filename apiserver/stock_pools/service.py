@@ -5,12 +5,12 @@ import msgspec
 from apiserver.commands import CreatePool, PoolSettings
 from apiserver.errors import NotFoundError, PreconditionFailedError
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.port import Objects, Page, Selection
+from apiserver.kube.port import ListOptions, ObjectClient, Page
 from apiserver.kube.resources import STOCK_POOLS
 from apiserver.kube.revision import Revision, revision_of
-from apiserver.operations.create_object import ObjectCreation
-from apiserver.operations.result import Accepted, DeletedObject
-from apiserver.specs.catalogue import Catalogue, Given
+from apiserver.operations.create_object import ObjectCreator
+from apiserver.operations.result import DeletedObject, OperationResult
+from apiserver.specs.catalogue import Catalogue, RequestedResources
 from shared.k8s import merge_patch
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.stockpool import StockPool, StockPoolSpec
@@ -21,33 +21,35 @@ class PoolService:
 
     def __init__(
         self,
-        objects: Objects,
+        objects: ObjectClient,
         namespace: str,
         catalogue: Catalogue,
-        creation: ObjectCreation[StockPool],
+        creator: ObjectCreator[StockPool],
     ) -> None:
         self._objects = objects
         self._namespace = namespace
         self._catalogue = catalogue
-        self._creation = creation
+        self._creator = creator
 
-    async def create(self, command: CreatePool) -> Accepted[StockPool | DeletedObject | Operation]:
+    async def create(
+        self, command: CreatePool
+    ) -> OperationResult[StockPool | DeletedObject | Operation]:
         """Make a pool, once for all requests of the operation."""
-        return await self._creation.create(
+        return await self._creator.create(
             command, lambda: self._spec(command.spec_name, command.settings)
         )
 
-    async def list(self, limit: int, token: str) -> Page[StockPool]:
+    async def list(self, limit: int, continue_token: str) -> Page[StockPool]:
         """One page of pools."""
-        selection = Selection(limit=limit, token=token)
+        selection = ListOptions(limit=limit, continue_token=continue_token)
         return await self._objects.list(STOCK_POOLS, self._namespace, selection)
 
     async def get(self, name: str) -> StockPool:
         """The pool as it is now."""
         try:
             return await self._objects.get(STOCK_POOLS, self._namespace, name)
-        except kube_errors.AbsentError:
-            raise absent(name) from None
+        except kube_errors.NotFoundError:
+            raise pool_not_found_error(name) from None
 
     async def replace(
         self, name: str, settings: PoolSettings, if_match: tuple[Revision, ...] | None
@@ -60,23 +62,23 @@ class PoolService:
             spec = self._spec(pool.spec.spec_name, settings)
             meta = pool.metadata
             condition = {"uid": meta.uid, "resourceVersion": meta.resource_version}
-            patch = {"metadata": condition, "spec": merge_patch.between(pool.spec, spec)}
+            patch = {"metadata": condition, "spec": merge_patch.create_merge_patch(pool.spec, spec)}
             try:
                 return await self._objects.patch(STOCK_POOLS, self._namespace, name, patch)
-            except kube_errors.StaleError:
+            except kube_errors.ConflictError:
                 continue
-            except kube_errors.AbsentError:
-                raise absent(name) from None
+            except kube_errors.NotFoundError:
+                raise pool_not_found_error(name) from None
 
     async def delete(self, name: str) -> None:
         """Delete the pool; its unclaimed stock goes with it."""
         try:
             await self._objects.delete(STOCK_POOLS, self._namespace, name)
-        except kube_errors.AbsentError:
-            raise absent(name) from None
+        except kube_errors.NotFoundError:
+            raise pool_not_found_error(name) from None
 
     def _spec(self, spec_name: str, settings: PoolSettings) -> StockPoolSpec:
-        given = Given(
+        given = RequestedResources(
             cpu=settings.cpu,
             memory=settings.memory,
             gpu=settings.gpu,
@@ -85,7 +87,7 @@ class PoolService:
             tolerations=settings.tolerations,
             shm_size=settings.shm_size,
         )
-        envelope = self._catalogue.envelope(spec_name, given)
+        envelope = self._catalogue.resolve_resources(spec_name, given)
         return StockPoolSpec(
             **msgspec.structs.asdict(envelope),
             replicas=settings.replicas or 0,
@@ -93,5 +95,5 @@ class PoolService:
         )
 
 
-def absent(name: str) -> NotFoundError:
+def pool_not_found_error(name: str) -> NotFoundError:
     return NotFoundError(f"there is no stock pool {name!r}")

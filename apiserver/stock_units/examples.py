@@ -18,7 +18,7 @@ _MODEL: Final = GPUUnit(
         name=NAME,
         namespace="runtime-stock",
         uid="7d4e8c52-7d0f-4a53-9a3f-1f4e3f0f7a11",
-        annotations={wellknown.OPERATION_ID: "seed-1"},
+        annotations={wellknown.OPERATION_ID_ANNOTATION: "seed-1"},
         creation_timestamp="2026-11-16T04:40:20Z",
     ),
     spec=GPUUnitSpec(spec_name="g1.1", memory="64Gi", gpu=1),

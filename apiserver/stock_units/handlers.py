@@ -6,79 +6,87 @@ from aiohttp import hdrs, web
 
 from apiserver.http import failure_examples, keys
 from apiserver.http import responses as http_responses
-from apiserver.http.body import read_body
-from apiserver.http.openapi import Answer, Body, documented
-from apiserver.http.path_parameters import named, path_name
-from apiserver.http.query import read_query, require_known
+from apiserver.http.body import read_json_body
+from apiserver.http.openapi import JsonBodyDoc, ResponseDoc, documented
+from apiserver.http.path_parameters import name_parameter, path_name
+from apiserver.http.query import read_query, require_no_query
 from apiserver.operations import examples as operations_examples
 from apiserver.operations import responses as operations_responses
 from apiserver.operations.schemas import JobAnswerSchema
-from apiserver.schemas.queries import StockQuerySchema
+from apiserver.schemas.queries import StockUnitsQuerySchema
 from apiserver.stock_units import examples as stock_units_examples
 from apiserver.stock_units.schemas import SeedStockSchema, StockListAnswerSchema, StockMetaSchema
-from apiserver.units.list_view import listed_stock
+from apiserver.units.list_view import listed_stock_unit
 
 _TAG: Final = "stock units"
-_LIST: Final = StockQuerySchema()
-_META: Final = StockMetaSchema()
+_LIST_QUERY: Final = StockUnitsQuerySchema()
+_META_SCHEMA: Final = StockMetaSchema()
 
 
 @documented(
     _TAG,
     "Seed stock units",
-    Answer(
+    ResponseDoc(
         202,
         "Recorded; the job makes them.",
         JobAnswerSchema,
         operations_examples.PENDING,
         (hdrs.LOCATION,),
     ),
-    Answer(200, "The job of before.", JobAnswerSchema, operations_examples.JOB, (hdrs.LOCATION,)),
-    *failure_examples.BODY,
+    ResponseDoc(
+        200, "The job of before.", JobAnswerSchema, operations_examples.JOB, (hdrs.LOCATION,)
+    ),
+    *failure_examples.BODY_FAILURES,
     failure_examples.OPERATION_CONFLICT,
     failure_examples.CONFLICT,
-    *failure_examples.CLUSTER,
-    body=Body(SeedStockSchema(), stock_units_examples.SEED),
+    *failure_examples.CLUSTER_FAILURES,
+    body=JsonBodyDoc(SeedStockSchema(), stock_units_examples.SEED),
 )
-async def seed(request: web.Request) -> web.Response:
+async def seed_stock(request: web.Request) -> web.Response:
     """Record that stock shall be made."""
-    service = keys.service(request, keys.STOCK)
-    command = await read_body(request, SeedStockSchema(request.app[keys.LIMITS]))
-    return operations_responses.started(
-        await request.app[keys.DETACHED].finish(service.seed(command))
+    service = keys.required_service(request, keys.STOCK)
+    command = await read_json_body(request, SeedStockSchema(request.app[keys.REQUEST_LIMITS]))
+    return operations_responses.accepted(
+        await request.app[keys.BACKGROUND_TASKS].finish(service.seed(command))
     )
 
 
 @documented(
     _TAG,
     "List stock units, and count them by spec and phase",
-    Answer(200, "A part of the list.", StockListAnswerSchema, stock_units_examples.UNITS),
+    ResponseDoc(200, "A part of the list.", StockListAnswerSchema, stock_units_examples.UNITS),
     failure_examples.BAD_QUERY,
     failure_examples.CONTINUE_EXPIRED,
-    *failure_examples.CLUSTER,
-    query=_LIST,
+    *failure_examples.CLUSTER_FAILURES,
+    query=_LIST_QUERY,
 )
-async def index(request: web.Request) -> web.Response:
+async def list_stock_units(request: web.Request) -> web.Response:
     """Show a part of the stock and the counts of all of it."""
-    service = keys.service(request, keys.STOCK)
-    found = await service.list(read_query(request, _LIST))
-    meta = {"token": found.page.token, "remaining": found.page.remaining, "summary": found.summary}
-    return http_responses.page([listed_stock(each) for each in found.page.items], _META.dump(meta))
+    service = keys.required_service(request, keys.STOCK)
+    found = await service.list(read_query(request, _LIST_QUERY))
+    meta = {
+        "continue_token": found.page.continue_token,
+        "remaining": found.page.remaining,
+        "summary": found.summary,
+    }
+    return http_responses.page(
+        [listed_stock_unit(each) for each in found.page.items], _META_SCHEMA.dump(meta)
+    )
 
 
 @documented(
     _TAG,
     "Delete a stock unit that nobody has claimed",
-    Answer(204, "It is gone, or on its way."),
+    ResponseDoc(204, "It is gone, or on its way."),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
     failure_examples.CONFLICT,
-    *failure_examples.CLUSTER,
-    path=named("stock unit", stock_units_examples.NAME),
+    *failure_examples.CLUSTER_FAILURES,
+    path=name_parameter("stock unit", stock_units_examples.NAME),
 )
-async def delete(request: web.Request) -> web.Response:
+async def delete_stock_unit(request: web.Request) -> web.Response:
     """Delete a stock unit."""
-    service, name = keys.service(request, keys.STOCK), path_name(request)
-    require_known(request)
-    await request.app[keys.DETACHED].finish(service.delete(name))
-    return http_responses.nothing()
+    service, name = keys.required_service(request, keys.STOCK), path_name(request)
+    require_no_query(request)
+    await request.app[keys.BACKGROUND_TASKS].finish(service.delete(name))
+    return http_responses.no_content()

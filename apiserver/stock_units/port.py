@@ -5,7 +5,7 @@ from typing import Protocol
 
 from apiserver.commands import ListUnits, SeedStock
 from apiserver.kube.port import Page
-from apiserver.operations.result import Accepted
+from apiserver.operations.result import OperationResult
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
 
@@ -27,10 +27,10 @@ class StockPage:
     summary: tuple[StockCount, ...] = ()
 
 
-class Stock(Protocol):
+class StockServicePort(Protocol):
     """Reservations that wait for users."""
 
-    async def seed(self, command: SeedStock) -> Accepted[Operation]:
+    async def seed(self, command: SeedStock) -> OperationResult[Operation]:
         """Record that stock shall be made; OperationConflictError, ConflictError."""
         ...
 

@@ -5,37 +5,37 @@ from typing import Any, Final
 from marshmallow import Schema, fields, validate
 
 from apiserver.commands import SeedStock
-from apiserver.limits import Limits
+from apiserver.limits import RequestLimits
 from apiserver.schemas.camel import CamelSchema
-from apiserver.schemas.fields import Whole
+from apiserver.schemas.fields import StrictInteger
 from apiserver.schemas.names import OperationID, SpecName
 from apiserver.schemas.request import RequestSchema
-from apiserver.schemas.resources import GPUs, memory
+from apiserver.schemas.resources import GPUCount, memory_field
 from apiserver.schemas.response import PageMetaSchema
 from apiserver.units.views import StockUnitViewSchema
 
-_NO_APPLICATION: Final = "cannot be given: stock is not a user application"
+_NOT_FOR_STOCK_MESSAGE: Final = "cannot be given: stock is not a user application"
 
 
 class SeedStockSchema(RequestSchema[SeedStock]):
     """Make so many stock units of a spec."""
 
-    refusals = dict.fromkeys(("image", "template", "access"), _NO_APPLICATION)
+    unsupported_fields = dict.fromkeys(("image", "template", "access"), _NOT_FOR_STOCK_MESSAGE)
 
     operation_id = OperationID(required=True)
     spec_name = SpecName(required=True)
-    memory = memory()
-    gpu = GPUs()
-    replicas = Whole(required=True, metadata={"description": "How many stock units."})
+    memory = memory_field()
+    gpu = GPUCount()
+    replicas = StrictInteger(required=True, metadata={"description": "How many stock units."})
 
-    def __init__(self, limits: Limits | None = None, **options: Any) -> None:
+    def __init__(self, limits: RequestLimits | None = None, **options: Any) -> None:
         super().__init__(**options)
-        most = (limits or Limits()).max_seed_replicas
+        most = (limits or RequestLimits()).max_seed_replicas
         self.fields["replicas"].validators = [
             validate.Range(1, most, error="must be from {min} to {max}")
         ]
 
-    def make(self, data: dict[str, Any]) -> SeedStock:
+    def build(self, data: dict[str, Any]) -> SeedStock:
         """The command."""
         return SeedStock(**data)
 

@@ -5,20 +5,20 @@ import msgspec
 from apiserver.commands import ListUnits, SeedStock
 from apiserver.errors import ConflictError, NotFoundError
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.port import Objects, Page, Selection
+from apiserver.kube.port import ListOptions, ObjectClient, Page
 from apiserver.kube.resources import GPU_UNITS
-from apiserver.operations.idempotency import Requests
-from apiserver.operations.result import Accepted, Outcome
-from apiserver.operations.store import Records, has_succeeded
-from apiserver.specs.catalogue import Catalogue, Given
-from apiserver.specs.stock_counts import stock_counts
+from apiserver.operations.idempotency import IdempotentRunner
+from apiserver.operations.result import OperationResult, ResultKind
+from apiserver.operations.store import OperationStore, has_succeeded
+from apiserver.specs.catalogue import Catalogue, RequestedResources
+from apiserver.specs.stock_counts import count_stock
 from apiserver.stock_units.port import StockPage
-from apiserver.stock_units.seed import Seeding
-from apiserver.units.service import selection
+from apiserver.stock_units.seed import StockSeeder
+from apiserver.units.service import list_options
 from apiserver.units.stock_selection import is_claimed
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
-from shared.v1alpha1.unit_resources import Envelope
+from shared.v1alpha1.unit_resources import UnitResources
 
 
 class StockService:
@@ -26,43 +26,49 @@ class StockService:
 
     def __init__(
         self,
-        objects: Objects,
+        objects: ObjectClient,
         namespace: str,
         catalogue: Catalogue,
-        records: Records,
-        seeding: Seeding,
-        requests: Requests,
+        operations: OperationStore,
+        seeder: StockSeeder,
+        runner: IdempotentRunner,
     ) -> None:
         self._objects = objects
         self._namespace = namespace
         self._catalogue = catalogue
-        self._records = records
-        self._seeding = seeding
-        self._requests = requests
+        self._operations = operations
+        self._seeder = seeder
+        self._runner = runner
 
-    async def seed(self, command: SeedStock) -> Accepted[Operation]:
+    async def seed(self, command: SeedStock) -> OperationResult[Operation]:
         """Record that stock shall be made; making it goes on after the answer."""
-        given = Given(memory=command.memory, gpu=command.gpu)
-        begun = await self._records.begin_settled(
-            command, lambda: self._catalogue.envelope(command.spec_name, given)
+        given = RequestedResources(memory=command.memory, gpu=command.gpu)
+        begun = await self._operations.begin_with_spec(
+            command, lambda: self._catalogue.resolve_resources(command.spec_name, given)
         )
-        begun = await self._requests.restarted(begun)
-        if not has_succeeded(begun.record):
-            self._requests.begin(begun.record, self.carry_on)
-        return Accepted(begun.record, Outcome.NEW if begun.is_new else Outcome.REPLAY)
+        begun = await self._runner.restart_if_failed(begun)
+        if not has_succeeded(begun.operation):
+            self._runner.start(begun.operation, self.finish_seeding)
+        return OperationResult(
+            begun.operation, ResultKind.NEW if begun.is_new else ResultKind.REPLAY
+        )
 
-    async def carry_on(self, record: Operation) -> Operation:
+    async def finish_seeding(self, operation: Operation) -> Operation:
         """Make what the record asks for, with the envelope that was settled when it was begun."""
-        asked = record.spec.request or {}
-        envelope = msgspec.convert(asked["settled"], Envelope)
-        return await self._seeding.finish(record, asked["replicas"], envelope)
+        asked = operation.spec.request or {}
+        envelope = msgspec.convert(asked["settled"], UnitResources)
+        return await self._seeder.finish(operation, asked["replicas"], envelope)
 
     async def list(self, query: ListUnits) -> StockPage:
         """One page of stock, and counts of all of it."""
-        page = await self._objects.list(GPU_UNITS, self._namespace, selection(query))
-        is_whole = not page.token and not query.token and not (query.phase or query.spec_name)
-        everything = page if is_whole else await self._everything()
-        return StockPage(page, stock_counts(everything.items))
+        page = await self._objects.list(GPU_UNITS, self._namespace, list_options(query))
+        is_whole = (
+            not page.continue_token
+            and not query.continue_token
+            and not (query.phase or query.spec_name)
+        )
+        everything = page if is_whole else await self._list_all()
+        return StockPage(page, count_stock(everything.items))
 
     async def delete(self, name: str) -> None:
         """Delete exactly the unclaimed unit that was looked at: a claim in between wins."""
@@ -79,10 +85,10 @@ class StockService:
                     uid=meta.uid,
                     resource_version=meta.resource_version,
                 )
-            except kube_errors.AbsentError:
+            except kube_errors.NotFoundError:
                 raise NotFoundError(f"there is no stock unit {name!r}") from None
-            except kube_errors.StaleError:
+            except kube_errors.ConflictError:
                 continue
 
-    async def _everything(self) -> Page[GPUUnit]:
-        return await self._objects.list(GPU_UNITS, self._namespace, Selection(cached=True))
+    async def _list_all(self) -> Page[GPUUnit]:
+        return await self._objects.list(GPU_UNITS, self._namespace, ListOptions(from_cache=True))

@@ -3,18 +3,18 @@
 from typing import Final
 
 from apiserver.errors import ConflictError
-from apiserver.http.openapi import failed
+from apiserver.http.openapi import error_doc
 from apiserver.operations import examples
 from apiserver.storages.schemas import GPUStorageViewSchema
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import (
-    Accessor,
+    AccessorSpec,
     AccessorStatus,
     GPUStorage,
     GPUStorageSpec,
     GPUStorageStatus,
-    Prepare,
+    PrepareSpec,
     PrepareStatus,
 )
 from shared.v1alpha1.operation import OperationType
@@ -27,14 +27,14 @@ _MODEL: Final = GPUStorage(
         uid="3c0f6a1e-52d4-4c0b-9a77-0d3b5f0f7a13",
         generation=1,
         labels={"tenant": "blue"},
-        annotations={wellknown.OPERATION_ID: "storage-1"},
+        annotations={wellknown.OPERATION_ID_ANNOTATION: "storage-1"},
         creation_timestamp="2026-11-16T04:39:00Z",
     ),
     spec=GPUStorageSpec(
         size="100Gi",
         storage_class_name="fast",
-        prepare=Prepare(from_image="registry.example.com/dataset:3", args=("--to", "/data")),
-        accessor=Accessor(enabled=True),
+        prepare=PrepareSpec(from_image="registry.example.com/dataset:3", args=("--to", "/data")),
+        accessor=AccessorSpec(enabled=True),
     ),
     status=GPUStorageStatus(
         phase=StoragePhase.READY.value,
@@ -53,12 +53,18 @@ _MODEL: Final = GPUStorage(
 )
 STORAGE: Final = {"data": GPUStorageViewSchema().dump(_MODEL)}
 STORAGES: Final = {"data": [STORAGE["data"]], "meta": {}}
-JOB: Final = examples.answered(examples.accepted("storage-1", OperationType.CREATE_GPU_STORAGE))
-CANNOT_GROW: Final = failed(
+JOB: Final = examples.job_response(
+    examples.pending_operation("storage-1", OperationType.CREATE_GPU_STORAGE)
+)
+CANNOT_GROW: Final = error_doc(
     ConflictError("the storage cannot grow: its class 'fixed' does not allow it")
 )
-MOUNTED: Final = failed(ConflictError("the storage is mounted by unit trainer; delete that first"))
-NOT_FAILED: Final = failed(ConflictError("only a failed prepare is recovered; it is Running"))
+MOUNTED: Final = error_doc(
+    ConflictError("the storage is mounted by unit trainer; delete that first")
+)
+PREPARE_NOT_FAILED: Final = error_doc(
+    ConflictError("only a failed prepare is recovered; it is Running")
+)
 CREATE: Final = {
     "operationID": "storage-1",
     "name": "data",

@@ -5,10 +5,10 @@ from typing import Final
 
 from shared.k8s.storage_class import StorageClass
 
-DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
+DEFAULT_CLASS_ANNOTATION: Final = "storageclass.kubernetes.io/is-default-class"
 
 
-def is_fixed(class_name: str | None, classes: Iterable[StorageClass]) -> bool:
+def is_expansion_forbidden(class_name: str | None, storage_classes: Iterable[StorageClass]) -> bool:
     """Whether volumes of the class are known not to grow; empty is the cluster's default.
 
     Without a name the controller's configuration decides, which nobody here knows before the
@@ -16,11 +16,11 @@ def is_fixed(class_name: str | None, classes: Iterable[StorageClass]) -> bool:
     """
     if class_name is None:
         return False
-    chosen = [each for each in classes if is_chosen(each, class_name)]
+    chosen = [each for each in storage_classes if is_selected_class(each, class_name)]
     return bool(chosen) and not any(each.allow_volume_expansion for each in chosen)
 
 
-def is_chosen(each: StorageClass, name: str) -> bool:
+def is_selected_class(storage_class: StorageClass, name: str) -> bool:
     if name:
-        return each.metadata.name == name
-    return each.metadata.annotations.get(DEFAULT) == "true"
+        return storage_class.metadata.name == name
+    return storage_class.metadata.annotations.get(DEFAULT_CLASS_ANNOTATION) == "true"

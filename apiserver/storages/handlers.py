@@ -7,11 +7,11 @@ from aiohttp import hdrs, web
 
 from apiserver.http import failure_examples, keys, paths
 from apiserver.http import responses as http_responses
-from apiserver.http.body import read_body
-from apiserver.http.etag import if_match
-from apiserver.http.openapi import Answer, Body, documented
-from apiserver.http.path_parameters import named, path_name
-from apiserver.http.query import read_query, require_known
+from apiserver.http.body import read_json_body
+from apiserver.http.etag import parse_if_match
+from apiserver.http.openapi import JsonBodyDoc, ResponseDoc, documented
+from apiserver.http.path_parameters import name_parameter, path_name
+from apiserver.http.query import read_query, require_no_query
 from apiserver.operations import responses as operations_responses
 from apiserver.operations.schemas import JobAnswerSchema
 from apiserver.schemas.queries import StoragesQuerySchema
@@ -24,131 +24,139 @@ from apiserver.storages.schemas import (
     GPUStorageListAnswerSchema,
     GPUStorageViewSchema,
 )
-from shared.etag import etag
+from shared.etag import make_etag
 from shared.v1alpha1.gpustorage import GPUStorage
 
 _TAG: Final = "gpu storages"
-_NAME: Final = named("storage", "data")
-_VIEW: Final = GPUStorageViewSchema()
+_NAME_PARAMETER: Final = name_parameter("storage", "data")
+_VIEW_SCHEMA: Final = GPUStorageViewSchema()
 
 
 @documented(
     _TAG,
     "Make a storage, whose files outlive the units that use them",
-    Answer(201, "Made.", GPUStorageAnswerSchema, examples.STORAGE, (hdrs.LOCATION,)),
-    Answer(
+    ResponseDoc(201, "Made.", GPUStorageAnswerSchema, examples.STORAGE, (hdrs.LOCATION,)),
+    ResponseDoc(
         200,
         "The operation was done before; `deleted` where its storage is gone since.",
         GPUStorageAnswerSchema,
         examples.STORAGE,
         (hdrs.LOCATION,),
     ),
-    Answer(202, "Not finished yet: see the job.", JobAnswerSchema, examples.JOB, (hdrs.LOCATION,)),
-    *failure_examples.BODY,
+    ResponseDoc(
+        202, "Not finished yet: see the job.", JobAnswerSchema, examples.JOB, (hdrs.LOCATION,)
+    ),
+    *failure_examples.BODY_FAILURES,
     failure_examples.OPERATION_CONFLICT,
     failure_examples.ALREADY_EXISTS,
     failure_examples.CONFLICT,
-    *failure_examples.CLUSTER,
-    body=Body(CreateStorageSchema(), examples.CREATE),
+    *failure_examples.CLUSTER_FAILURES,
+    body=JsonBodyDoc(CreateStorageSchema(), examples.CREATE),
 )
-async def create(request: web.Request) -> web.Response:
+async def create_storage(request: web.Request) -> web.Response:
     """Make a storage."""
-    service = keys.service(request, keys.STORAGES)
-    command = await read_body(request, CreateStorageSchema())
-    accepted = await request.app[keys.DETACHED].finish(service.create(command))
-    return operations_responses.made(accepted, _VIEW, paths.storage(command.name))
+    service = keys.required_service(request, keys.STORAGES)
+    command = await read_json_body(request, CreateStorageSchema())
+    accepted = await request.app[keys.BACKGROUND_TASKS].finish(service.create(command))
+    return operations_responses.created(accepted, _VIEW_SCHEMA, paths.storage_path(command.name))
 
 
 @documented(
     _TAG,
     "List storages",
-    Answer(200, "A part of the list.", GPUStorageListAnswerSchema, examples.STORAGES),
+    ResponseDoc(200, "A part of the list.", GPUStorageListAnswerSchema, examples.STORAGES),
     failure_examples.BAD_QUERY,
     failure_examples.CONTINUE_EXPIRED,
-    *failure_examples.CLUSTER,
+    *failure_examples.CLUSTER_FAILURES,
     query=StoragesQuerySchema(),
 )
-async def index(request: web.Request) -> web.Response:
+async def list_storages(request: web.Request) -> web.Response:
     """Show a part of the storages."""
-    service = keys.service(request, keys.STORAGES)
+    service = keys.required_service(request, keys.STORAGES)
     page = await service.list(read_query(request, StoragesQuerySchema()))
-    return http_responses.page(_VIEW.dump(page.items, many=True), PageMetaSchema().dump(page))
+    return http_responses.page(
+        _VIEW_SCHEMA.dump(page.items, many=True), PageMetaSchema().dump(page)
+    )
 
 
 @documented(
     _TAG,
     "Show one storage",
-    Answer(200, "The storage.", GPUStorageAnswerSchema, examples.STORAGE, (hdrs.ETAG,)),
+    ResponseDoc(200, "The storage.", GPUStorageAnswerSchema, examples.STORAGE, (hdrs.ETAG,)),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
-    *failure_examples.CLUSTER,
-    path=_NAME,
+    *failure_examples.CLUSTER_FAILURES,
+    path=_NAME_PARAMETER,
 )
-async def show(request: web.Request) -> web.Response:
+async def get_storage(request: web.Request) -> web.Response:
     """Show a storage."""
-    service, name = keys.service(request, keys.STORAGES), path_name(request)
-    require_known(request)
-    return _storage(await service.get(name))
+    service, name = keys.required_service(request, keys.STORAGES), path_name(request)
+    require_no_query(request)
+    return _storage_response(await service.get(name))
 
 
 @documented(
     _TAG,
     "Change a storage: its size, its browsing, its labels",
-    Answer(
+    ResponseDoc(
         200, "The storage as it is now.", GPUStorageAnswerSchema, examples.STORAGE, (hdrs.ETAG,)
     ),
-    *failure_examples.BODY,
+    *failure_examples.BODY_FAILURES,
     failure_examples.NOT_FOUND,
     examples.CANNOT_GROW,
     failure_examples.PRECONDITION_FAILED,
-    *failure_examples.CLUSTER,
-    path=_NAME,
-    body=Body(ChangeStorageSchema(), examples.CHANGE),
+    *failure_examples.CLUSTER_FAILURES,
+    path=_NAME_PARAMETER,
+    body=JsonBodyDoc(ChangeStorageSchema(), examples.CHANGE),
     conditional=True,
 )
-async def change(request: web.Request) -> web.Response:
+async def change_storage(request: web.Request) -> web.Response:
     """Change what the request names of a storage."""
-    service, name = keys.service(request, keys.STORAGES), path_name(request)
-    given = await read_body(request, ChangeStorageSchema())
-    command = replace(given, name=name, if_match=if_match(request))
-    return _storage(await request.app[keys.DETACHED].finish(service.change(command)))
+    service, name = keys.required_service(request, keys.STORAGES), path_name(request)
+    given = await read_json_body(request, ChangeStorageSchema())
+    command = replace(given, name=name, if_match=parse_if_match(request))
+    return _storage_response(
+        await request.app[keys.BACKGROUND_TASKS].finish(service.change(command))
+    )
 
 
 @documented(
     _TAG,
     "Delete a storage and its files",
-    Answer(204, "It is gone, or on its way."),
+    ResponseDoc(204, "It is gone, or on its way."),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
     examples.MOUNTED,
-    *failure_examples.CLUSTER,
-    path=_NAME,
+    *failure_examples.CLUSTER_FAILURES,
+    path=_NAME_PARAMETER,
 )
-async def delete(request: web.Request) -> web.Response:
+async def delete_storage(request: web.Request) -> web.Response:
     """Delete a storage."""
-    service, name = keys.service(request, keys.STORAGES), path_name(request)
-    require_known(request)
-    await request.app[keys.DETACHED].finish(service.delete(name))
-    return http_responses.nothing()
+    service, name = keys.required_service(request, keys.STORAGES), path_name(request)
+    require_no_query(request)
+    await request.app[keys.BACKGROUND_TASKS].finish(service.delete(name))
+    return http_responses.no_content()
 
 
 @documented(
     _TAG,
     "Prepare a storage again after a failure",
-    Answer(202, "It will be.", GPUStorageAnswerSchema, examples.STORAGE, (hdrs.ETAG,)),
+    ResponseDoc(202, "It will be.", GPUStorageAnswerSchema, examples.STORAGE, (hdrs.ETAG,)),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
-    examples.NOT_FAILED,
-    *failure_examples.CLUSTER,
-    path=_NAME,
+    examples.PREPARE_NOT_FAILED,
+    *failure_examples.CLUSTER_FAILURES,
+    path=_NAME_PARAMETER,
 )
-async def recover(request: web.Request) -> web.Response:
+async def recover_storage(request: web.Request) -> web.Response:
     """Have a storage prepared again."""
-    service, name = keys.service(request, keys.STORAGES), path_name(request)
-    require_known(request)
-    return _storage(await request.app[keys.DETACHED].finish(service.recover(name)), 202)
+    service, name = keys.required_service(request, keys.STORAGES), path_name(request)
+    require_no_query(request)
+    return _storage_response(
+        await request.app[keys.BACKGROUND_TASKS].finish(service.recover(name)), 202
+    )
 
 
-def _storage(storage: GPUStorage, status: int = 200) -> web.Response:
-    headers = {hdrs.ETAG: etag(storage.metadata)}
-    return http_responses.success(_VIEW.dump(storage), status=status, headers=headers)
+def _storage_response(storage: GPUStorage, status: int = 200) -> web.Response:
+    headers = {hdrs.ETAG: make_etag(storage.metadata)}
+    return http_responses.success(_VIEW_SCHEMA.dump(storage), status=status, headers=headers)

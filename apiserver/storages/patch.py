@@ -3,29 +3,31 @@
 from typing import Any
 
 from apiserver.commands import ChangeStorage, Unset
-from apiserver.details import words
-from apiserver.errors import Detail, InvalidRequestError
-from apiserver.units.patch import replaced, replaced_labels
+from apiserver.details import describe_problem
+from apiserver.errors import ErrorDetail, InvalidRequestError
+from apiserver.units.patch import label_replacement_patch, replacement_patch
 from shared.k8s.quantity import Quantity
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.validation.problem import Problem
 
 
-def require_size(storage: GPUStorage, size: str | Unset) -> None:
+def require_no_shrink(storage: GPUStorage, size: str | Unset) -> None:
     """Refuse a size below what the volume holds: volumes never shrink."""
     capacity = storage.status.capacity
-    if isinstance(size, Unset) or not capacity or not is_resized(storage, size):
+    if isinstance(size, Unset) or not capacity or not is_size_changed(storage, size):
         return
     if Quantity.parse(size) < Quantity.parse(capacity):
-        message = words(Problem("", size, f"is below the capacity, which is {capacity}"))
-        raise InvalidRequestError("a storage cannot shrink", details=(Detail("size", message),))
+        message = describe_problem(Problem("", size, f"is below the capacity, which is {capacity}"))
+        raise InvalidRequestError(
+            "a storage cannot shrink", details=(ErrorDetail("size", message),)
+        )
 
 
-def grows(storage: GPUStorage, size: str | Unset) -> bool:
+def is_growing(storage: GPUStorage, size: str | Unset) -> bool:
     """Whether the size asks for a larger volume than there is."""
-    if isinstance(size, Unset) or not is_resized(storage, size):
+    if isinstance(size, Unset) or not is_size_changed(storage, size):
         return False
-    known = read(storage.status.capacity or storage.spec.size)
+    known = parse_size(storage.status.capacity or storage.spec.size)
     return known is not None and Quantity.parse(size) > known
 
 
@@ -35,21 +37,21 @@ def change_patch(storage: GPUStorage, command: ChangeStorage) -> dict[str, Any]:
     if not isinstance(command.size, Unset):
         spec["size"] = command.size
     if not isinstance(command.accessor, Unset):
-        spec["accessor"] = replaced(storage.spec.accessor, command.accessor)
+        spec["accessor"] = replacement_patch(storage.spec.accessor, command.accessor)
     metadata: dict[str, Any] = {
         "uid": storage.metadata.uid,
         "resourceVersion": storage.metadata.resource_version,
     }
     if not isinstance(command.labels, Unset):
-        metadata["labels"] = replaced_labels(storage.metadata.labels, command.labels or {})
+        metadata["labels"] = label_replacement_patch(storage.metadata.labels, command.labels or {})
     return {"metadata": metadata, **({"spec": spec} if spec else {})}
 
 
-def is_resized(storage: GPUStorage, size: str) -> bool:
-    return Quantity.parse(size) != read(storage.spec.size)
+def is_size_changed(storage: GPUStorage, size: str) -> bool:
+    return Quantity.parse(size) != parse_size(storage.spec.size)
 
 
-def read(size: str) -> Quantity | None:
+def parse_size(size: str) -> Quantity | None:
     """None for a size that was written by hand and is beyond all volumes."""
     try:
         return Quantity.parse(size)

@@ -4,17 +4,17 @@ from typing import Protocol
 
 from apiserver.commands import ChangeStorage, CreateStorage, ListStorages
 from apiserver.kube.port import Page
-from apiserver.operations.result import Accepted, DeletedObject
+from apiserver.operations.result import DeletedObject, OperationResult
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.operation import Operation
 
 
-class Storages(Protocol):
+class StorageServicePort(Protocol):
     """Files that outlive the units that use them."""
 
     async def create(
         self, command: CreateStorage
-    ) -> Accepted[GPUStorage | DeletedObject | Operation]:
+    ) -> OperationResult[GPUStorage | DeletedObject | Operation]:
         """Make a storage; OperationConflictError, AlreadyExistsError, ConflictError."""
         ...
 

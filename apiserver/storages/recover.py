@@ -5,7 +5,7 @@ from typing import Any
 from apiserver.errors import ConflictError
 from shared.v1alpha1.gpustorage import GPUStorage, PrepareStatus
 from shared.v1alpha1.phases import PreparePhase
-from shared.v1alpha1.wellknown import RECOVER
+from shared.v1alpha1.wellknown import RECOVER_ANNOTATION
 
 
 def require_recoverable(storage: GPUStorage) -> None:
@@ -19,17 +19,17 @@ def require_recoverable(storage: GPUStorage) -> None:
         phase = status.phase or PreparePhase.PENDING.value
         raise ConflictError(f"only a failed prepare is recovered; it is {phase}")
     seen = ("", status.recovered_by, status.prior_request)
-    if storage.metadata.annotations.get(RECOVER, "") not in seen:
+    if storage.metadata.annotations.get(RECOVER_ANNOTATION, "") not in seen:
         raise ConflictError("a recovery is under way already")
 
 
-def recovery_patch(storage: GPUStorage, request: str) -> dict[str, Any]:
+def recovery_patch(storage: GPUStorage, recovery_id: str) -> dict[str, Any]:
     """Ask for a recovery of the storage as it was read."""
     meta = storage.metadata
     return {
         "metadata": {
             "uid": meta.uid,
             "resourceVersion": meta.resource_version,
-            "annotations": {RECOVER: request},
+            "annotations": {RECOVER_ANNOTATION: recovery_id},
         }
     }

@@ -6,17 +6,17 @@ from typing import Any, ClassVar
 from marshmallow import Schema, ValidationError, fields, validates_schema
 
 from apiserver.commands import ChangeStorage, CreateStorage
-from apiserver.schemas.fields import Part, Text, matching
-from apiserver.schemas.names import Amount, Labels, Name, OperationID
+from apiserver.schemas.fields import StrictNested, StrictString, predicate_validator
+from apiserver.schemas.names import LabelsField, Name, OperationID, QuantityField
 from apiserver.schemas.request import RequestSchema
 from apiserver.schemas.response import ObjectViewSchema, PageMetaSchema
 from apiserver.schemas.view_fields import (
-    Annotation,
+    AnnotationValue,
     CallerLabels,
-    Deleted,
-    Observed,
-    ReadyCondition,
-    Time,
+    DeletedFlag,
+    ObservedGeneration,
+    ReadyConditionField,
+    Timestamp,
 )
 from apiserver.storages.storage_parts import (
     AccessorSchema,
@@ -25,16 +25,16 @@ from apiserver.storages.storage_parts import (
     PrepareStatusSchema,
 )
 from shared.k8s import name_syntax
-from shared.k8s.name_syntax import is_subdomain
+from shared.k8s.name_syntax import is_dns_subdomain
 from shared.v1alpha1 import wellknown
 
 
-def _is_class(name: str) -> bool:
-    return name == "" or is_subdomain(name)
+def _is_storage_class_name(name: str) -> bool:
+    return name == "" or is_dns_subdomain(name)
 
 
-def _size(**options: Any) -> Amount:
-    return Amount(description="How much it holds, such as 100Gi; it can grow.", **options)
+def _size_field(**options: Any) -> QuantityField:
+    return QuantityField(description="How much it holds, such as 100Gi; it can grow.", **options)
 
 
 class CreateStorageSchema(RequestSchema[CreateStorage]):
@@ -42,17 +42,20 @@ class CreateStorageSchema(RequestSchema[CreateStorage]):
 
     operation_id = OperationID()
     name = Name(required=True, description="What the storage is called.")
-    size = _size(required=True)
-    storage_class_name = Text(
-        validate=matching(_is_class, f"is not the name of a class: {name_syntax.SUBDOMAIN}"),
+    size = _size_field(required=True)
+    storage_class_name = StrictString(
+        validate=predicate_validator(
+            _is_storage_class_name,
+            f"is not the name of a class: {name_syntax.DNS_SUBDOMAIN_SYNTAX}",
+        ),
         metadata={
             "description": "The StorageClass; empty is the cluster's default, "
             "without it the configuration decides."
         },
     )
-    prepare = Part(PrepareSchema)
-    accessor = Part(AccessorSchema)
-    labels = Labels(of="the storage will")
+    prepare = StrictNested(PrepareSchema)
+    accessor = StrictNested(AccessorSchema)
+    labels = LabelsField(targets="the storage will")
 
     @validates_schema(skip_on_field_errors=False)
     def check_source(self, data: dict[str, Any], **_: Any) -> None:
@@ -63,7 +66,7 @@ class CreateStorageSchema(RequestSchema[CreateStorage]):
         if source and source == data.get("name"):
             raise ValidationError({"prepare": {"fromStorageName": ["is the storage itself"]}})
 
-    def make(self, data: dict[str, Any]) -> CreateStorage:
+    def build(self, data: dict[str, Any]) -> CreateStorage:
         """The command; one without an operationID can be sent once only."""
         return CreateStorage(**{"operation_id": "", **data})
 
@@ -71,17 +74,17 @@ class CreateStorageSchema(RequestSchema[CreateStorage]):
 class ChangeStorageSchema(RequestSchema[ChangeStorage]):
     """What is left out stays; an object replaces the stored one as a whole; null clears."""
 
-    refusals: ClassVar[Mapping[str, str]] = {
+    unsupported_fields: ClassVar[Mapping[str, str]] = {
         "name": "cannot be changed: make another storage, prepared from this one",
         "prepare": "cannot be changed: a storage is filled once; make another storage",
         "storageClassName": "cannot be changed: make another storage, prepared from this one",
     }
 
-    size = _size()
-    accessor = Part(AccessorSchema, allow_none=True)
-    labels = Labels(of="the storage will", allow_none=True)
+    size = _size_field()
+    accessor = StrictNested(AccessorSchema, allow_none=True)
+    labels = LabelsField(targets="the storage will", allow_none=True)
 
-    def make(self, data: dict[str, Any]) -> ChangeStorage:
+    def build(self, data: dict[str, Any]) -> ChangeStorage:
         """The command, which lacks the name of the storage."""
         return ChangeStorage(name="", **data)
 
@@ -107,13 +110,13 @@ class GPUStorageViewSchema(ObjectViewSchema):
     mounted_by = fields.String(
         attribute="status.mounted_by", metadata={"description": "The unit that has it mounted."}
     )
-    observed_generation = Observed()
-    last_sync_time = Time("status.last_sync_time")
-    reason = ReadyCondition("reason")
-    message = ReadyCondition("message")
-    operation_id = Annotation(wellknown.OPERATION_ID, data_key="operationID")
-    created_at = Time("metadata.creation_timestamp")
-    deleted = Deleted()
+    observed_generation = ObservedGeneration()
+    last_sync_time = Timestamp("status.last_sync_time")
+    reason = ReadyConditionField("reason")
+    message = ReadyConditionField("message")
+    operation_id = AnnotationValue(wellknown.OPERATION_ID_ANNOTATION, data_key="operationID")
+    created_at = Timestamp("metadata.creation_timestamp")
+    deleted = DeletedFlag()
 
 
 class GPUStorageAnswerSchema(Schema):

@@ -8,18 +8,18 @@ import msgspec
 from apiserver.commands import ChangeStorage, CreateStorage, ListStorages
 from apiserver.errors import ConflictError, NotFoundError, PreconditionFailedError
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.port import Cluster, Page, Selection
+from apiserver.kube.port import KubeClient, ListOptions, Page
 from apiserver.kube.resources import GPU_STORAGES
 from apiserver.kube.revision import revision_of
-from apiserver.operations.create_object import ObjectCreation, name_taken
-from apiserver.operations.result import Accepted, DeletedObject, Outcome
-from apiserver.storages.expansion import is_fixed
-from apiserver.storages.patch import change_patch, grows, require_size
+from apiserver.operations.create_object import ObjectCreator, name_exists_error
+from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
+from apiserver.storages.expansion import is_expansion_forbidden
+from apiserver.storages.patch import change_patch, is_growing, require_no_shrink
 from apiserver.storages.recover import recovery_patch, require_recoverable
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage, GPUStorageSpec
 from shared.v1alpha1.operation import Operation
-from shared.v1alpha1.storage_lock import lock_of
+from shared.v1alpha1.storage_lock import parse_storage_lock
 
 
 class StorageService:
@@ -27,42 +27,42 @@ class StorageService:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: KubeClient,
         namespace: str,
-        creation: ObjectCreation[GPUStorage],
+        creator: ObjectCreator[GPUStorage],
         make_id: Callable[[], str],
     ) -> None:
         self._cluster = cluster
         self._namespace = namespace
-        self._creation = creation
+        self._creator = creator
         self._make_id = make_id
 
     async def create(
         self, command: CreateStorage
-    ) -> Accepted[GPUStorage | DeletedObject | Operation]:
+    ) -> OperationResult[GPUStorage | DeletedObject | Operation]:
         """Make a storage, once for all requests of the operation where it has one."""
         spec = storage_spec(command)
         if command.operation_id:
-            return await self._creation.create(command, lambda: spec)
-        body = {"metadata": plain_metadata(command), "spec": msgspec.to_builtins(spec)}
+            return await self._creator.create(command, lambda: spec)
+        body = {"metadata": storage_metadata(command), "spec": msgspec.to_builtins(spec)}
         try:
             made = await self._cluster.create(GPU_STORAGES, self._namespace, body)
-        except kube_errors.TakenError:
-            raise name_taken(GPU_STORAGES, command.name) from None
-        return Accepted(made, Outcome.NEW)
+        except kube_errors.AlreadyExistsError:
+            raise name_exists_error(GPU_STORAGES, command.name) from None
+        return OperationResult(made, ResultKind.NEW)
 
     async def list(self, query: ListStorages) -> Page[GPUStorage]:
         """One page of storages."""
         fields = f"status.phase={query.phase}" if query.phase else ""
-        selection = Selection(query.label, fields, query.limit, query.token)
+        selection = ListOptions(query.label, fields, query.limit, query.continue_token)
         return await self._cluster.list(GPU_STORAGES, self._namespace, selection)
 
     async def get(self, name: str) -> GPUStorage:
         """The storage as it is now."""
         try:
             return await self._cluster.get(GPU_STORAGES, self._namespace, name)
-        except kube_errors.AbsentError:
-            raise absent(name) from None
+        except kube_errors.NotFoundError:
+            raise storage_not_found_error(name) from None
 
     async def change(self, command: ChangeStorage) -> GPUStorage:
         """Write what was given, if the storage is still the one that the caller has seen."""
@@ -71,8 +71,8 @@ class StorageService:
             seen = command.if_match
             if seen is not None and revision_of(storage.metadata) not in seen:
                 raise PreconditionFailedError("the storage has changed since it was read")
-            require_size(storage, command.size)
-            if grows(storage, command.size):
+            require_no_shrink(storage, command.size)
+            if is_growing(storage, command.size):
                 await self._require_expansion(storage)
             changed = await self._patch(command.name, change_patch(storage, command))
             if changed is not None:
@@ -97,23 +97,23 @@ class StorageService:
             condition = {"uid": meta.uid, "resource_version": meta.resource_version}
             try:
                 return await self._cluster.delete(GPU_STORAGES, self._namespace, name, **condition)
-            except kube_errors.StaleError:
+            except kube_errors.ConflictError:
                 continue  # perhaps a lock: look again
-            except kube_errors.AbsentError:
-                raise absent(name) from None
+            except kube_errors.NotFoundError:
+                raise storage_not_found_error(name) from None
 
     async def _patch(self, name: str, body: dict[str, Any]) -> GPUStorage | None:
         """The storage as it is now; None if it is not the version that the patch is for."""
         try:
             return await self._cluster.patch(GPU_STORAGES, self._namespace, name, body)
-        except kube_errors.StaleError:
+        except kube_errors.ConflictError:
             return None
-        except kube_errors.AbsentError:
-            raise absent(name) from None
+        except kube_errors.NotFoundError:
+            raise storage_not_found_error(name) from None
 
     async def _require_expansion(self, storage: GPUStorage) -> None:
         name = storage.status.storage_class_name or storage.spec.storage_class_name
-        if is_fixed(name, await self._cluster.storage_classes()):
+        if is_expansion_forbidden(name, await self._cluster.list_storage_classes()):
             chosen = f"its class {name!r}" if name else "the default class of the cluster"
             raise ConflictError(f"the storage cannot grow: {chosen} does not allow it")
 
@@ -127,18 +127,18 @@ def storage_spec(command: CreateStorage) -> GPUStorageSpec:
     )
 
 
-def plain_metadata(command: CreateStorage) -> dict[str, Any]:
+def storage_metadata(command: CreateStorage) -> dict[str, Any]:
     """What is said of a storage that no operation makes."""
-    labels = {**command.labels, wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY}
+    labels = {**command.labels, wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY_VALUE}
     return {"name": command.name, "labels": labels}
 
 
 def require_unmounted(storage: GPUStorage) -> None:
     """Refuse while a unit has the storage, or is about to; a filling is waited for."""
-    lock = lock_of(storage.metadata.annotations)
+    lock = parse_storage_lock(storage.metadata.annotations)
     if lock is not None and not lock.prepare:
-        raise ConflictError(f"the storage is mounted by {lock.holder}; delete that first")
+        raise ConflictError(f"the storage is mounted by {lock.holder_text}; delete that first")
 
 
-def absent(name: str) -> NotFoundError:
+def storage_not_found_error(name: str) -> NotFoundError:
     return NotFoundError(f"there is no storage {name!r}")

@@ -5,44 +5,50 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, fields, validates_schema
 
-from apiserver.schemas.fields import ListOf, Text, YesNo
-from apiserver.schemas.images import Image
+from apiserver.schemas.fields import StrictBoolean, StrictList, StrictString
+from apiserver.schemas.images import ImageField
 from apiserver.schemas.names import Name
-from apiserver.schemas.part import PartSchema
+from apiserver.schemas.part import ModelSchema
 from apiserver.schemas.response import ObjectViewSchema
-from shared.v1alpha1.gpustorage import Accessor, Prepare
+from shared.v1alpha1.gpustorage import AccessorSpec, PrepareSpec
 from shared.v1alpha1.phases import AccessorPhase, PreparePhase
 
-LONGEST_IMAGE: Final = 1024
+MAX_IMAGE_LENGTH: Final = 1024
 
 
-class PrepareSchema(PartSchema[Prepare]):
+class PrepareSchema(ModelSchema[PrepareSpec]):
     """What the storage is filled with, once: by a program or from another storage."""
 
-    model = Prepare
-    from_image = Image(
-        longest=LONGEST_IMAGE, description="An image whose program fills the storage."
+    model = PrepareSpec
+    from_image = ImageField(
+        max_length=MAX_IMAGE_LENGTH, description="An image whose program fills the storage."
     )
-    command = ListOf(Text(), metadata={"description": "Replaces the entrypoint of the image."})
-    args = ListOf(Text(), metadata={"description": "Replaces the arguments of the image."})
+    command = StrictList(
+        StrictString(), metadata={"description": "Replaces the entrypoint of the image."}
+    )
+    args = StrictList(
+        StrictString(), metadata={"description": "Replaces the arguments of the image."}
+    )
     from_storage_name = Name(description="A storage whose files are copied.")
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
-    def check_source(self, data: dict[str, Any], given: object, **_: Any) -> None:
+    def check_source(self, data: dict[str, Any], original: object, **_: Any) -> None:
         """Refuse all but one source, and arguments of no program."""
-        if not isinstance(given, Mapping):
+        if not isinstance(original, Mapping):
             return
-        if ("fromImage" in given) == ("fromStorageName" in given):
+        if ("fromImage" in original) == ("fromStorageName" in original):
             raise ValidationError("give either fromImage or fromStorageName")
-        if "fromImage" not in given and (data.get("command") or data.get("args")):
+        if "fromImage" not in original and (data.get("command") or data.get("args")):
             raise ValidationError("command and args go with fromImage")
 
 
-class AccessorSchema(PartSchema[Accessor]):
+class AccessorSchema(ModelSchema[AccessorSpec]):
     """Read-only browsing over HTTP."""
 
-    model = Accessor
-    enabled = YesNo(required=True, metadata={"description": "Whether the files can be browsed."})
+    model = AccessorSpec
+    enabled = StrictBoolean(
+        required=True, metadata={"description": "Whether the files can be browsed."}
+    )
 
 
 class PrepareStatusSchema(ObjectViewSchema):

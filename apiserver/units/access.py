@@ -4,21 +4,21 @@ from typing import Final
 
 from marshmallow import validate
 
-from apiserver.schemas.fields import Text
-from apiserver.schemas.part import PartSchema
-from shared.v1alpha1.gpuunit import Access
+from apiserver.schemas.fields import StrictString
+from apiserver.schemas.part import ModelSchema
+from shared.v1alpha1.gpuunit import UnitAccess
 
 SCHEMES: Final = ("http", "https", "tcp")
 
 
-class AccessSchema(PartSchema[Access]):
+class AccessSchema(ModelSchema[UnitAccess]):
     """Which port the address is of, and its scheme."""
 
-    model = Access
-    primary_port = Text(
+    model = UnitAccess
+    primary_port = StrictString(
         metadata={"description": "The name of a port of the template; without it, the first."}
     )
-    scheme = Text(
+    scheme = StrictString(
         validate=validate.OneOf(SCHEMES, error="must be http, https or tcp"),
         metadata={"default": "http"},
     )

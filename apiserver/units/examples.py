@@ -6,12 +6,12 @@ from apiserver.operations import examples
 from apiserver.units.views import GPUUnitViewSchema
 from shared.k8s.meta import Condition, ObjectMeta
 from shared.v1alpha1 import wellknown
-from shared.v1alpha1.gpuunit import Access, GPUUnit, GPUUnitSpec, GPUUnitStatus
+from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec, GPUUnitStatus, UnitAccess
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.operation import OperationType
 from shared.v1alpha1.phases import UnitPhase
 from shared.v1alpha1.reasons import ConditionType, UnitReason
-from shared.v1alpha1.template import EnvVar, Port, Template
+from shared.v1alpha1.template import EnvVar, Port, WorkloadTemplate
 
 _MODEL: Final = GPUUnit(
     metadata=ObjectMeta(
@@ -21,9 +21,9 @@ _MODEL: Final = GPUUnit(
         generation=1,
         labels={"tenant": "blue"},
         annotations={
-            wellknown.OPERATION_ID: "order-4711",
-            wellknown.SOURCE_STOCK_NAME: "stock-hk3q2vtd4f7u5c2m6x3yqkz7pa4wbn5e-0",
-            wellknown.SOURCE_STOCK_NAMESPACE: "runtime-stock",
+            wellknown.OPERATION_ID_ANNOTATION: "order-4711",
+            wellknown.SOURCE_STOCK_NAME_ANNOTATION: "stock-hk3q2vtd4f7u5c2m6x3yqkz7pa4wbn5e-0",
+            wellknown.SOURCE_STOCK_NAMESPACE_ANNOTATION: "runtime-stock",
         },
         creation_timestamp="2026-11-16T04:41:00Z",
     ),
@@ -33,12 +33,12 @@ _MODEL: Final = GPUUnit(
         memory="64Gi",
         gpu=1,
         image="registry.example.com/trainer:7",
-        template=Template(
+        template=WorkloadTemplate(
             args=("--epochs", "3"),
             envs=(EnvVar(name="MODE", value="fast"),),
             ports=(Port(name="http", port=8080),),
         ),
-        access=Access(primary_port="http"),
+        access=UnitAccess(primary_port="http"),
         storage_mounts=(StorageMount(name="data", mount_path="/data"),),
     ),
     status=GPUUnitStatus(
@@ -62,7 +62,9 @@ _MODEL: Final = GPUUnit(
 )
 UNIT: Final = {"data": GPUUnitViewSchema().dump(_MODEL)}
 UNITS: Final = {"data": [UNIT["data"]], "meta": {"continue": "eyJ2IjoibWV0YS5rOHMuaW8ifQ"}}
-JOB: Final = examples.answered(examples.accepted("order-4711", OperationType.CREATE_GPU_UNIT))
+JOB: Final = examples.job_response(
+    examples.pending_operation("order-4711", OperationType.CREATE_GPU_UNIT)
+)
 CREATE: Final = {
     "operationID": "order-4711",
     "name": "trainer",

@@ -8,18 +8,18 @@ from typing import Any
 import msgspec
 
 from shared.v1alpha1 import wellknown
-from shared.v1alpha1.gpuunit import Access, GPUUnit
+from shared.v1alpha1.gpuunit import GPUUnit, UnitAccess
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.reasons import ConditionType
-from shared.v1alpha1.reserved_labels import is_own_label
-from shared.v1alpha1.template import EnvVar, Port, Template
+from shared.v1alpha1.reserved_labels import is_reserved_label
+from shared.v1alpha1.template import EnvVar, Port, WorkloadTemplate
 
 
-class _Shown(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+class _ListItem(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
     pass
 
 
-class ListedPort(_Shown, kw_only=True):
+class ListedPort(_ListItem, kw_only=True):
     """A port, whose protocol is shown also where nobody has set it."""
 
     name: str
@@ -27,7 +27,7 @@ class ListedPort(_Shown, kw_only=True):
     protocol: str
 
 
-class ListedTemplate(_Shown, kw_only=True):
+class ListedTemplate(_ListItem, kw_only=True):
     """What runs in a unit."""
 
     command: tuple[str, ...] = ()
@@ -36,14 +36,14 @@ class ListedTemplate(_Shown, kw_only=True):
     ports: tuple[ListedPort, ...] = ()
 
 
-class ListedAccess(_Shown, kw_only=True):
+class ListedAccess(_ListItem, kw_only=True):
     """How a unit is reached, with the scheme also where nobody has set it."""
 
     primary_port: str = ""
     scheme: str = ""
 
 
-class ListedMount(_Shown, kw_only=True):
+class ListedMount(_ListItem, kw_only=True):
     """A storage, of which is always shown whether it can be written."""
 
     name: str
@@ -51,7 +51,7 @@ class ListedMount(_Shown, kw_only=True):
     read_only: bool
 
 
-class ListedUnit(_Shown, kw_only=True):
+class ListedUnit(_ListItem, kw_only=True):
     """The fields of both schemas, in their order."""
 
     name: str = ""
@@ -87,21 +87,21 @@ class ListedUnit(_Shown, kw_only=True):
 
 def listed_unit(unit: GPUUnit) -> ListedUnit:
     """A user's unit."""
-    return _listed(unit, "instance", {})
+    return _listed_unit(unit, "instance", {})
 
 
-def listed_stock(unit: GPUUnit) -> ListedUnit:
+def listed_stock_unit(unit: GPUUnit) -> ListedUnit:
     """A reservation, and who has claimed it."""
     noted = unit.metadata.annotations
     claim = {
-        "claimed_by": noted.get(wellknown.CLAIMED_BY, ""),
-        "claim_operation": noted.get(wellknown.CLAIM_OPERATION, ""),
-        "claimed_at": noted.get(wellknown.CLAIMED_AT, ""),
+        "claimed_by": noted.get(wellknown.CLAIMED_BY_ANNOTATION, ""),
+        "claim_operation": noted.get(wellknown.CLAIM_OPERATION_ANNOTATION, ""),
+        "claimed_at": noted.get(wellknown.CLAIMED_AT_ANNOTATION, ""),
     }
-    return _listed(unit, "stock", claim)
+    return _listed_unit(unit, "stock", claim)
 
 
-def _listed(unit: GPUUnit, lifecycle: str, claim: dict[str, Any]) -> ListedUnit:
+def _listed_unit(unit: GPUUnit, lifecycle: str, claim_fields: dict[str, Any]) -> ListedUnit:
     meta, spec, status = unit.metadata, unit.spec, unit.status
     noted = meta.annotations
     ready = next((each for each in status.conditions if each.type == ConditionType.READY), None)
@@ -109,15 +109,15 @@ def _listed(unit: GPUUnit, lifecycle: str, claim: dict[str, Any]) -> ListedUnit:
         name=meta.name,
         namespace=meta.namespace,
         uid=meta.uid,
-        labels={key: each for key, each in meta.labels.items() if not is_own_label(key)},
+        labels={key: each for key, each in meta.labels.items() if not is_reserved_label(key)},
         spec_name=spec.spec_name,
         image=spec.image,
         cpu=spec.cpu,
         memory=spec.memory,
         gpu=spec.gpu,
-        template=_template(spec.template),
-        access=_access(spec.access),
-        storage_mounts=tuple(map(_mount, spec.storage_mounts)),
+        template=_listed_template(spec.template),
+        access=_listed_access(spec.access),
+        storage_mounts=tuple(map(_listed_mount, spec.storage_mounts)),
         phase=status.phase,
         ready_replicas=status.ready_replicas,
         observed_generation=status.observed_generation,
@@ -125,35 +125,35 @@ def _listed(unit: GPUUnit, lifecycle: str, claim: dict[str, Any]) -> ListedUnit:
         service_name=status.service_name,
         access_url=status.access_url,
         node_name=status.node_name,
-        source_stock_name=noted.get(wellknown.SOURCE_STOCK_NAME, ""),
-        source_stock_namespace=noted.get(wellknown.SOURCE_STOCK_NAMESPACE, ""),
+        source_stock_name=noted.get(wellknown.SOURCE_STOCK_NAME_ANNOTATION, ""),
+        source_stock_namespace=noted.get(wellknown.SOURCE_STOCK_NAMESPACE_ANNOTATION, ""),
         reason=ready.reason if ready else "",
         message=ready.message if ready else "",
-        operation_id=noted.get(wellknown.OPERATION_ID, ""),
+        operation_id=noted.get(wellknown.OPERATION_ID_ANNOTATION, ""),
         created_at=meta.creation_timestamp,
         lifecycle=lifecycle,
-        **claim,
+        **claim_fields,
     )
 
 
-def _template(template: Template | None) -> ListedTemplate | None:
-    if template is None or template == Template():
+def _listed_template(template: WorkloadTemplate | None) -> ListedTemplate | None:
+    if template is None or template == WorkloadTemplate():
         return None
-    ports = tuple(map(_port, template.ports))
+    ports = tuple(map(_listed_port, template.ports))
     return ListedTemplate(
         command=template.command, args=template.args, envs=template.envs, ports=ports
     )
 
 
-def _port(port: Port) -> ListedPort:
+def _listed_port(port: Port) -> ListedPort:
     return ListedPort(name=port.name, port=port.port, protocol=port.protocol)
 
 
-def _access(access: Access | None) -> ListedAccess | None:
+def _listed_access(access: UnitAccess | None) -> ListedAccess | None:
     if access is None or not (access.primary_port or access.scheme):
         return None
     return ListedAccess(primary_port=access.primary_port, scheme=access.scheme)
 
 
-def _mount(mount: StorageMount) -> ListedMount:
+def _listed_mount(mount: StorageMount) -> ListedMount:
     return ListedMount(name=mount.name, mount_path=mount.mount_path, read_only=mount.read_only)

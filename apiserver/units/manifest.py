@@ -10,47 +10,50 @@ from apiserver.operations.request_hash import request_hash
 from shared.v1alpha1 import function, names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.group import API_VERSION
-from shared.v1alpha1.unit_resources import Envelope
+from shared.v1alpha1.unit_resources import UnitResources
 
-_WORKER: Final = re.compile(r"fn/([^/]+)/[0-9]{1,18}", re.ASCII)
+_WORKER_OPERATION_ID: Final = re.compile(r"fn/([^/]+)/[0-9]{1,18}", re.ASCII)
 
 
-def unit_body(command: CreateUnit, stock: GPUUnit) -> dict[str, Any]:
+def unit_manifest(command: CreateUnit, stock_unit: GPUUnit) -> dict[str, Any]:
     """Where it came from is in its annotations, never in its spec."""
     labels = {
         **command.labels,
-        wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY,
+        wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY_VALUE,
         wellknown.OPERATION_LABEL: names.label_hash(command.operation_id),
     }
     annotations = {
-        wellknown.OPERATION_ID: command.operation_id,
-        wellknown.REQUEST_HASH: request_hash(command),
-        wellknown.SOURCE_STOCK_NAME: stock.metadata.name,
-        wellknown.SOURCE_STOCK_NAMESPACE: stock.metadata.namespace,
-        wellknown.SOURCE_STOCK_UID: stock.metadata.uid,
+        wellknown.OPERATION_ID_ANNOTATION: command.operation_id,
+        wellknown.REQUEST_HASH_ANNOTATION: request_hash(command),
+        wellknown.SOURCE_STOCK_NAME_ANNOTATION: stock_unit.metadata.name,
+        wellknown.SOURCE_STOCK_NAMESPACE_ANNOTATION: stock_unit.metadata.namespace,
+        wellknown.SOURCE_STOCK_UID_ANNOTATION: stock_unit.metadata.uid,
     }
     metadata: dict[str, Any] = {"name": command.name, "labels": labels, "annotations": annotations}
-    uid = worker_of(command)
+    uid = worker_function_uid(command)
     if uid is not None and command.serverless is not None:
-        metadata["ownerReferences"] = [function_reference(command.serverless.request_id, uid)]
-    return {"metadata": metadata, "spec": msgspec.to_builtins(unit_spec(command, stock))}
+        metadata["ownerReferences"] = [
+            function_owner_reference(command.serverless.function_name, uid)
+        ]
+    return {"metadata": metadata, "spec": msgspec.to_builtins(unit_spec(command, stock_unit))}
 
 
-def worker_of(command: CreateUnit) -> str | None:
+def worker_function_uid(command: CreateUnit) -> str | None:
     """The uid of the function that asks for a worker; None where a person asks for a unit."""
-    found = _WORKER.fullmatch(command.operation_id)
+    found = _WORKER_OPERATION_ID.fullmatch(command.operation_id)
     return found[1] if found and command.serverless else None
 
 
-def function_reference(name: str, uid: str) -> dict[str, Any]:
+def function_owner_reference(name: str, uid: str) -> dict[str, Any]:
     """By this the worker goes with its function."""
     kind = {"apiVersion": API_VERSION, "kind": function.KIND, "controller": True}
     return {**kind, "name": name, "uid": uid}
 
 
-def unit_spec(command: CreateUnit, stock: GPUUnit) -> GPUUnitSpec:
+def unit_spec(command: CreateUnit, stock_unit: GPUUnit) -> GPUUnitSpec:
     reserved = {
-        field.name: getattr(stock.spec, field.name) for field in msgspec.structs.fields(Envelope)
+        field.name: getattr(stock_unit.spec, field.name)
+        for field in msgspec.structs.fields(UnitResources)
     }
     return GPUUnitSpec(
         **reserved,
@@ -63,10 +66,10 @@ def unit_spec(command: CreateUnit, stock: GPUUnit) -> GPUUnitSpec:
     )
 
 
-def is_made_by(unit: GPUUnit, operation_id: str) -> bool:
-    return unit.metadata.annotations.get(wellknown.OPERATION_ID) == operation_id
+def is_created_by(unit: GPUUnit, operation_id: str) -> bool:
+    return unit.metadata.annotations.get(wellknown.OPERATION_ID_ANNOTATION) == operation_id
 
 
-def source_uid(unit: GPUUnit) -> str:
+def source_stock_uid(unit: GPUUnit) -> str:
     """The uid of the stock that the unit came from."""
-    return unit.metadata.annotations.get(wellknown.SOURCE_STOCK_UID, "")
+    return unit.metadata.annotations.get(wellknown.SOURCE_STOCK_UID_ANNOTATION, "")

@@ -6,7 +6,7 @@ import msgspec
 
 from apiserver.commands import UNSET, ChangeUnit, Unset
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
-from shared.v1alpha1.reserved_labels import is_own_label
+from shared.v1alpha1.reserved_labels import is_reserved_label
 
 
 def changed_spec(unit: GPUUnit, command: ChangeUnit) -> GPUUnitSpec:
@@ -30,9 +30,9 @@ def change_patch(unit: GPUUnit, command: ChangeUnit) -> dict[str, Any]:
     if command.image is not UNSET:
         spec["image"] = command.image
     if not isinstance(command.template, Unset):
-        spec["template"] = replaced(unit.spec.template, command.template)
+        spec["template"] = replacement_patch(unit.spec.template, command.template)
     if not isinstance(command.access, Unset):
-        spec["access"] = replaced(unit.spec.access, command.access)
+        spec["access"] = replacement_patch(unit.spec.access, command.access)
     if not isinstance(command.storage_mounts, Unset):
         mounts = command.storage_mounts
         spec["storageMounts"] = None if not mounts else msgspec.to_builtins(mounts)
@@ -41,11 +41,13 @@ def change_patch(unit: GPUUnit, command: ChangeUnit) -> dict[str, Any]:
         "resourceVersion": unit.metadata.resource_version,
     }
     if not isinstance(command.labels, Unset):
-        metadata["labels"] = replaced_labels(unit.metadata.labels, command.labels or {})
+        metadata["labels"] = label_replacement_patch(unit.metadata.labels, command.labels or {})
     return {"metadata": metadata, **({"spec": spec} if spec else {})}
 
 
-def replaced(old: msgspec.Struct | None, new: msgspec.Struct | None) -> dict[str, Any] | None:
+def replacement_patch(
+    old: msgspec.Struct | None, new: msgspec.Struct | None
+) -> dict[str, Any] | None:
     """`new` with every field of `old` that it does not have taken away by name."""
     if new is None:
         return None
@@ -53,7 +55,7 @@ def replaced(old: msgspec.Struct | None, new: msgspec.Struct | None) -> dict[str
     return {**dict.fromkeys(known), **msgspec.to_builtins(new)}
 
 
-def replaced_labels(old: dict[str, str], new: dict[str, str]) -> dict[str, str | None]:
+def label_replacement_patch(old: dict[str, str], new: dict[str, str]) -> dict[str, str | None]:
     """The caller's labels only: ours stay."""
-    gone = [name for name in old if not is_own_label(name) and name not in new]
+    gone = [name for name in old if not is_reserved_label(name) and name not in new]
     return {**dict.fromkeys(gone), **new}

@@ -5,15 +5,17 @@ from typing import Protocol
 from apiserver.commands import ChangeUnit, CreateUnit, ListUnits
 from apiserver.kube.port import Page
 from apiserver.kube.revision import Revision
-from apiserver.operations.result import Accepted, DeletedObject
+from apiserver.operations.result import DeletedObject, OperationResult
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
 
 
-class Units(Protocol):
+class UnitServicePort(Protocol):
     """Machines that users have."""
 
-    async def create(self, command: CreateUnit) -> Accepted[GPUUnit | DeletedObject | Operation]:
+    async def create(
+        self, command: CreateUnit
+    ) -> OperationResult[GPUUnit | DeletedObject | Operation]:
         """Turn ready stock into a unit; UNFINISHED before the time of a request is up.
 
         OperationConflictError, AlreadyExistsError, InsufficientCapacityError, ConflictError.
@@ -28,7 +30,7 @@ class Units(Protocol):
         """The unit as it is now; NotFoundError."""
         ...
 
-    async def wait_ready(self, name: str, seconds: float) -> GPUUnit:
+    async def wait_ready(self, name: str, timeout_seconds: float) -> GPUUnit:
         """The unit once it is Ready or Failed, or as it is after `seconds`; NotFoundError."""
         ...
 

@@ -7,21 +7,21 @@ from typing import Final
 
 from apiserver.clock import Clock
 from apiserver.commands import ChangeUnit, CreateUnit, ListUnits
-from apiserver.details import request_details
+from apiserver.details import problem_details
 from apiserver.errors import (
     InvalidRequestError,
     NotFoundError,
     PreconditionFailedError,
 )
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.port import Objects, Page, Selection
+from apiserver.kube.port import ListOptions, ObjectClient, Page
 from apiserver.kube.resources import GPU_UNITS
 from apiserver.kube.revision import Revision, revision_of
-from apiserver.operations.idempotency import Requests
-from apiserver.operations.result import Accepted, DeletedObject, Outcome
-from apiserver.units.create import Creation, Start
+from apiserver.operations.idempotency import IdempotentRunner
+from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
+from apiserver.units.create import BegunCreate, UnitCreator
 from apiserver.units.patch import change_patch, changed_spec
-from apiserver.units.storage_locks import MountLocks
+from apiserver.units.storage_locks import StorageLocks
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.phases import UnitPhase
@@ -30,10 +30,10 @@ from shared.v1alpha1.validation.serverless import serverless_problems
 from shared.v1alpha1.validation.unit import access_problems, workload_problems
 
 # More at once would not be done sooner: they would only take each other's time.
-MOST_AT_ONCE: Final = 32
+MAX_CONCURRENT_CREATES: Final = 32
 # Some watches end at once, and then the next one would too.
-WATCH_PAUSE: Final = 1.0
-SETTLED: Final = frozenset({UnitPhase.READY.value, UnitPhase.FAILED.value})
+WATCH_RETRY_SECONDS: Final = 1.0
+SETTLED_PHASES: Final = frozenset({UnitPhase.READY.value, UnitPhase.FAILED.value})
 
 
 class UnitService:
@@ -41,46 +41,50 @@ class UnitService:
 
     def __init__(
         self,
-        objects: Objects,
+        objects: ObjectClient,
         namespace: str,
-        creation: Creation,
-        locks: MountLocks,
-        requests: Requests,
+        creator: UnitCreator,
+        storage_locks: StorageLocks,
+        runner: IdempotentRunner,
         clock: Clock,
     ) -> None:
         self._objects = objects
         self._namespace = namespace
-        self._creation = creation
-        self._locks = locks
-        self._requests = requests
+        self._creator = creator
+        self._storage_locks = storage_locks
+        self._runner = runner
         self._clock = clock
-        self._turns = asyncio.Semaphore(MOST_AT_ONCE)
+        self._create_slots = asyncio.Semaphore(MAX_CONCURRENT_CREATES)
 
-    async def create(self, command: CreateUnit) -> Accepted[GPUUnit | DeletedObject | Operation]:
+    async def create(
+        self, command: CreateUnit
+    ) -> OperationResult[GPUUnit | DeletedObject | Operation]:
         """Turn ready stock into a unit, once for all requests of the operation."""
-        due = self._requests.due()
-        async with self._turns:
-            start = await self._creation.begin(command)
-            if start.begun.is_new:
-                return await self._outcome(command, start, due)
-        return await self._outcome(command, start, due)  # may wait for others, and needs no turn
+        due = self._runner.deadline()
+        async with self._create_slots:
+            start = await self._creator.begin(command)
+            if start.begun_operation.is_new:
+                return await self._finish_create(command, start, due)
+        return await self._finish_create(
+            command, start, due
+        )  # may wait for others, and needs no turn
 
     async def list(self, query: ListUnits) -> Page[GPUUnit]:
         """One page of units."""
-        return await self._objects.list(GPU_UNITS, self._namespace, selection(query))
+        return await self._objects.list(GPU_UNITS, self._namespace, list_options(query))
 
     async def get(self, name: str) -> GPUUnit:
         """The unit as it is now."""
         try:
             return await self._objects.get(GPU_UNITS, self._namespace, name)
-        except kube_errors.AbsentError:
-            raise absent(name) from None
+        except kube_errors.NotFoundError:
+            raise unit_not_found_error(name) from None
 
     async def wait_ready(self, name: str, seconds: float) -> GPUUnit:
         """The unit once it is Ready or Failed for its generation, or as it is after `seconds`."""
         unit = await self.get(name)
         try:
-            async with asyncio.timeout(seconds), aclosing(self._versions(name)) as versions:
+            async with asyncio.timeout(seconds), aclosing(self._watch_versions(name)) as versions:
                 while not is_settled(unit):
                     unit = await anext(versions)
         except TimeoutError:
@@ -91,88 +95,92 @@ class UnitService:
         """Write what was given, if the unit is still the one that the caller has seen."""
         while True:
             unit = await self.get(command.name)
-            require_seen(unit, command.if_match)
+            require_revision(unit, command.if_match)
             spec = changed_spec(unit, command)
-            require_valid(spec)
-            await self._locks.require_free(unit, spec.storage_mounts)
+            require_valid_unit(spec)
+            await self._storage_locks.require_available(unit, spec.storage_mounts)
             patch = change_patch(unit, command)
             try:
                 return await self._objects.patch(GPU_UNITS, self._namespace, command.name, patch)
-            except kube_errors.StaleError:
+            except kube_errors.ConflictError:
                 continue  # a status was written in between, or another change: look again
-            except kube_errors.AbsentError:
-                raise absent(command.name) from None
+            except kube_errors.NotFoundError:
+                raise unit_not_found_error(command.name) from None
 
     async def delete(self, name: str, if_match: tuple[Revision, ...] | None = None) -> None:
         """Ask for the deletion of what the caller has seen; the children go with it."""
         while True:
-            seen = {} if if_match is None else await self._seen(name, if_match)
+            seen = {} if if_match is None else await self._preconditions(name, if_match)
             try:
                 return await self._objects.delete(GPU_UNITS, self._namespace, name, **seen)
-            except kube_errors.StaleError:
+            except kube_errors.ConflictError:
                 continue  # a status was written in between, or another unit has the name
-            except kube_errors.AbsentError:
-                raise absent(name) from None
+            except kube_errors.NotFoundError:
+                raise unit_not_found_error(name) from None
 
-    async def _seen(self, name: str, if_match: tuple[Revision, ...]) -> dict[str, str]:
+    async def _preconditions(self, name: str, if_match: tuple[Revision, ...]) -> dict[str, str]:
         """The version of the unit that the caller means; Kubernetes compares no generations."""
-        meta = require_seen(await self.get(name), if_match).metadata
+        meta = require_revision(await self.get(name), if_match).metadata
         return {"uid": meta.uid, "resource_version": meta.resource_version}
 
-    async def _outcome(
-        self, command: CreateUnit, start: Start, due: float
-    ) -> Accepted[GPUUnit | DeletedObject | Operation]:
-        begun = await self._requests.restarted(start.begun)
+    async def _finish_create(
+        self, command: CreateUnit, begun_create: BegunCreate, deadline: float
+    ) -> OperationResult[GPUUnit | DeletedObject | Operation]:
+        begun = await self._runner.restart_if_failed(begun_create.begun_operation)
 
         async def work(record: Operation) -> Operation:
-            return await self._creation.finish(record, command, start.hand)
+            return await self._creator.finish(record, command, begun_create.memory)
 
-        accepted = await self._requests.outcome(begun, work, due)
-        if accepted.outcome is Outcome.UNFINISHED:
+        accepted = await self._runner.join(begun, work, deadline)
+        if accepted.kind is ResultKind.UNFINISHED:
             return accepted
-        return Accepted(await self._made(accepted.value, start.hand.made), accepted.outcome)
+        return OperationResult(
+            await self._created_unit(accepted.value, begun_create.memory.unit), accepted.kind
+        )
 
-    async def _versions(self, name: str) -> AsyncGenerator[GPUUnit, None]:
+    async def _watch_versions(self, name: str) -> AsyncGenerator[GPUUnit, None]:
         """The unit as it is and as it becomes, for ever; NotFoundError when it is gone.
 
         A list has the version of now; the unit's own may be older than what the server can watch.
         """
-        only = Selection(fields=f"metadata.name={name}")
+        only = ListOptions(field_selector=f"metadata.name={name}")
         while True:
             listed = await self._objects.list(GPU_UNITS, self._namespace, only)
             if not listed.items:
-                raise absent(name)
+                raise unit_not_found_error(name)
             yield listed.items[0]
-            changes = self._objects.watch(GPU_UNITS, self._namespace, name, listed.version)
+            changes = self._objects.watch(GPU_UNITS, self._namespace, name, listed.resource_version)
             async with aclosing(changes):
                 async for found in changes:
                     if found is None:
-                        raise absent(name)
+                        raise unit_not_found_error(name)
                     yield found
-            await self._clock.sleep(WATCH_PAUSE)
+            await self._clock.sleep(WATCH_RETRY_SECONDS)
 
-    async def _made(self, record: Operation, at_hand: GPUUnit | None) -> GPUUnit | DeletedObject:
+    async def _created_unit(
+        self, operation: Operation, cached_unit: GPUUnit | None
+    ) -> GPUUnit | DeletedObject:
         """The unit that the record holds; one of another uid is not it."""
-        made = record.status.objects[0]
-        if at_hand is not None and at_hand.metadata.uid == made.uid:
-            return at_hand
+        made = operation.status.objects[0]
+        if cached_unit is not None and cached_unit.metadata.uid == made.uid:
+            return cached_unit
         try:
             unit = await self._objects.get(GPU_UNITS, made.namespace, made.name)
-        except kube_errors.AbsentError:
+        except kube_errors.NotFoundError:
             unit = None
         if unit is not None and unit.metadata.uid == made.uid:
             return unit
-        return DeletedObject(made.name, made.namespace, made.uid, record.spec.operation_id)
+        return DeletedObject(made.name, made.namespace, made.uid, operation.spec.operation_id)
 
 
-def selection(query: ListUnits) -> Selection:
+def list_options(query: ListUnits) -> ListOptions:
     """Filters are the server's work."""
     fields = {"spec.specName": query.spec_name, "status.phase": query.phase}
-    return Selection(
-        labels=query.label,
-        fields=",".join(f"{name}={value}" for name, value in fields.items() if value),
+    return ListOptions(
+        label_selector=query.label,
+        field_selector=",".join(f"{name}={value}" for name, value in fields.items() if value),
         limit=query.limit,
-        token=query.token,
+        continue_token=query.continue_token,
     )
 
 
@@ -180,17 +188,17 @@ def is_settled(unit: GPUUnit) -> bool:
     """Whether waiting longer changes nothing."""
     status = unit.status
     is_current = status.observed_generation == unit.metadata.generation
-    return is_current and status.phase in SETTLED
+    return is_current and status.phase in SETTLED_PHASES
 
 
-def require_seen(unit: GPUUnit, if_match: tuple[Revision, ...] | None) -> GPUUnit:
+def require_revision(unit: GPUUnit, if_match: tuple[Revision, ...] | None) -> GPUUnit:
     """The unit, if it is at one of these revisions; None is whatever it is at."""
     if if_match is not None and revision_of(unit.metadata) not in if_match:
         raise PreconditionFailedError("the unit has changed since it was read")
     return unit
 
 
-def require_valid(spec: GPUUnitSpec) -> None:
+def require_valid_unit(spec: GPUUnitSpec) -> None:
     """Refuse what Kubernetes would refuse later."""
     problems = [
         *workload_problems(spec),
@@ -199,8 +207,8 @@ def require_valid(spec: GPUUnitSpec) -> None:
         *serverless_problems(spec),
     ]
     if problems:
-        raise InvalidRequestError("the unit would be invalid", details=request_details(problems))
+        raise InvalidRequestError("the unit would be invalid", details=problem_details(problems))
 
 
-def absent(name: str) -> NotFoundError:
+def unit_not_found_error(name: str) -> NotFoundError:
     return NotFoundError(f"there is no unit {name!r}")

@@ -6,14 +6,14 @@ from random import Random
 from shared.v1alpha1.gpuunit import GPUUnit
 
 
-class Shelf:
+class StockCandidates:
     """Gives each unit away once, in an order that no other process has."""
 
-    def __init__(self, units: Iterable[GPUUnit], randomness: Random, good_until: float) -> None:
+    def __init__(self, units: Iterable[GPUUnit], rng: Random, expires_at: float) -> None:
         self._units = list(units)
-        randomness.shuffle(self._units)
-        self._good_until = good_until
+        rng.shuffle(self._units)
+        self._expires_at = expires_at
 
     def take(self, now: float) -> GPUUnit | None:
         """One that nobody here has got; None when it is empty or has stood for too long."""
-        return self._units.pop() if self._units and now < self._good_until else None
+        return self._units.pop() if self._units and now < self._expires_at else None

@@ -5,9 +5,9 @@ from typing import Any
 
 from apiserver.clock import Clock
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.port import Objects
+from apiserver.kube.port import ObjectClient
 from apiserver.kube.resources import GPU_UNITS
-from apiserver.operations.retry import Patience
+from apiserver.operations.retry import Retry
 from apiserver.units.stock_selection import is_claimable
 from shared.v1alpha1 import stockpool, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
@@ -15,105 +15,108 @@ from shared.v1alpha1.operation import Operation, StockRef
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class StockClaim:
     """Stock that is the operation's; `is_fresh` if it was claimed just now, and by us."""
 
-    stock: GPUUnit
-    is_fresh: bool
+    stock_unit: GPUUnit
+    is_new: bool
 
 
-class Claims:
+class StockClaims:
     """The mark on a stock unit, set and removed by compare-and-set only."""
 
-    def __init__(self, objects: Objects, namespace: str, patience: Patience, clock: Clock) -> None:
+    def __init__(self, objects: ObjectClient, namespace: str, retry: Retry, clock: Clock) -> None:
         self._objects = objects
         self._namespace = namespace
-        self._patience = patience
+        self._retry = retry
         self._clock = clock
 
-    async def claim(
-        self, record: Operation, stock: StockRef, unit_name: str, seen: GPUUnit | None
-    ) -> Claim | None:
+    async def acquire(
+        self, operation: Operation, stock_ref: StockRef, unit_name: str, cached: GPUUnit | None
+    ) -> StockClaim | None:
         """Claim exactly that stock; None if it is lost to the operation for good.
 
         `seen` is the stock as it was just read, which saves reading it.
         """
-        operation_id, attempt = record.spec.operation_id, str(record.status.attempt)
+        operation_id, attempt = operation.spec.operation_id, str(operation.status.attempt)
         while True:
-            current = seen or await self._read(stock.name)
-            seen = None
-            if current is None or current.metadata.uid != stock.uid:
+            current = cached or await self._read(stock_ref.name)
+            cached = None
+            if current is None or current.metadata.uid != stock_ref.uid:
                 return None
-            is_ours = claim_operation(current) == operation_id
-            if is_ours and noted_attempt(current) == attempt:
-                return Claim(current, is_fresh=False)
+            is_ours = claiming_operation_id(current) == operation_id
+            if is_ours and claiming_attempt(current) == attempt:
+                return StockClaim(current, is_new=False)
             if not is_ours and not is_claimable(current):
                 return None
             # Also what an earlier attempt has claimed: it may be being released just now.
-            mark = self._mark(current, unit_name, operation_id, attempt)
+            mark = self._claim_metadata(current, unit_name, operation_id, attempt)
             marked = await self._patch(current, mark)
             if marked is not None:
-                return Claim(marked, is_fresh=not is_ours)
+                return StockClaim(marked, is_new=not is_ours)
 
-    async def release(self, claim: Claim) -> None:
+    async def release(self, stock_claim: StockClaim) -> None:
         """Take back a claim that we have just set; the controller would do it too, but later."""
-        if claim.is_fresh and wellknown.POOL_LABEL not in claim.stock.metadata.labels:
-            await self._patch(claim.stock, UNMARKED)
+        if (
+            stock_claim.is_new
+            and wellknown.POOL_LABEL not in stock_claim.stock_unit.metadata.labels
+        ):
+            await self._patch(stock_claim.stock_unit, RELEASED_METADATA)
 
     async def _read(self, name: str) -> GPUUnit | None:
         try:
-            return await self._patience.with_call(
+            return await self._retry.call(
                 lambda: self._objects.get(GPU_UNITS, self._namespace, name)
             )
-        except kube_errors.AbsentError:
+        except kube_errors.NotFoundError:
             return None
 
-    async def _patch(self, stock: GPUUnit, metadata: dict[str, Any]) -> GPUUnit | None:
-        meta = stock.metadata
+    async def _patch(self, stock_unit: GPUUnit, metadata: dict[str, Any]) -> GPUUnit | None:
+        meta = stock_unit.metadata
         condition = {"uid": meta.uid, "resourceVersion": meta.resource_version}
         body = {"metadata": {**metadata, **condition}}
         try:
-            return await self._patience.with_call(
+            return await self._retry.call(
                 lambda: self._objects.patch(GPU_UNITS, self._namespace, meta.name, body)
             )
-        except (kube_errors.StaleError, kube_errors.AbsentError):
+        except (kube_errors.ConflictError, kube_errors.NotFoundError):
             return None
 
-    def _mark(
-        self, stock: GPUUnit, unit_name: str, operation_id: str, attempt: str
+    def _claim_metadata(
+        self, stock_unit: GPUUnit, unit_name: str, operation_id: str, attempt: str
     ) -> dict[str, Any]:
         """All of a claim in one write; it also takes the stock from its pool."""
         others = [
-            owner for owner in stock.metadata.owner_references if owner.kind != stockpool.KIND
+            owner for owner in stock_unit.metadata.owner_references if owner.kind != stockpool.KIND
         ]
         return {
             "labels": {wellknown.CLAIMED_LABEL: "true"},
             "annotations": {
-                wellknown.CLAIMED_BY: unit_name,
-                wellknown.CLAIM_OPERATION: operation_id,
-                wellknown.ATTEMPT: attempt,
-                wellknown.CLAIMED_AT: self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+                wellknown.CLAIMED_BY_ANNOTATION: unit_name,
+                wellknown.CLAIM_OPERATION_ANNOTATION: operation_id,
+                wellknown.ATTEMPT_ANNOTATION: attempt,
+                wellknown.CLAIMED_AT_ANNOTATION: self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
             },
             "ownerReferences": others,
         }
 
 
-UNMARKED = {
+RELEASED_METADATA = {
     "labels": {wellknown.CLAIMED_LABEL: None},
     "annotations": {
-        wellknown.CLAIMED_BY: None,
-        wellknown.CLAIM_OPERATION: None,
-        wellknown.ATTEMPT: None,
-        wellknown.CLAIMED_AT: None,
+        wellknown.CLAIMED_BY_ANNOTATION: None,
+        wellknown.CLAIM_OPERATION_ANNOTATION: None,
+        wellknown.ATTEMPT_ANNOTATION: None,
+        wellknown.CLAIMED_AT_ANNOTATION: None,
     },
 }
 
 
-def claim_operation(stock: GPUUnit) -> str | None:
+def claiming_operation_id(stock_unit: GPUUnit) -> str | None:
     """The id of the operation that has the stock."""
-    return stock.metadata.annotations.get(wellknown.CLAIM_OPERATION)
+    return stock_unit.metadata.annotations.get(wellknown.CLAIM_OPERATION_ANNOTATION)
 
 
-def noted_attempt(stock: GPUUnit) -> str | None:
+def claiming_attempt(stock_unit: GPUUnit) -> str | None:
     """Which attempt of the operation has claimed the stock."""
-    return stock.metadata.annotations.get(wellknown.ATTEMPT)
+    return stock_unit.metadata.annotations.get(wellknown.ATTEMPT_ANNOTATION)

@@ -3,65 +3,63 @@
 from apiserver.commands import CreateUnit
 from apiserver.errors import ConflictError
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.port import Body, Objects
+from apiserver.kube.port import JsonObject, ObjectClient
 from apiserver.kube.resources import FUNCTIONS, GPU_UNITS
-from apiserver.operations.retry import Patience
-from apiserver.units.manifest import worker_of
+from apiserver.operations.retry import Retry
+from apiserver.units.manifest import worker_function_uid
 from shared.v1alpha1.gpuunit import GPUUnit
-from shared.v1alpha1.wellknown import ATTEMPT
+from shared.v1alpha1.wellknown import ATTEMPT_ANNOTATION
 
 
-class ActiveUnits:
+class UnitStore:
     """Live reads and conditional writes of the units in the instance namespace."""
 
-    def __init__(self, objects: Objects, namespace: str, patience: Patience) -> None:
+    def __init__(self, objects: ObjectClient, namespace: str, retry: Retry) -> None:
         self._objects = objects
-        self._patience = patience
+        self._retry = retry
         self.namespace = namespace
 
     async def find(self, name: str) -> GPUUnit | None:
         """The unit as it is now."""
         try:
-            return await self._patience.with_call(
+            return await self._retry.call(
                 lambda: self._objects.get(GPU_UNITS, self.namespace, name)
             )
-        except kube_errors.AbsentError:
+        except kube_errors.NotFoundError:
             return None
 
-    async def create(self, body: Body) -> GPUUnit:
+    async def create(self, body: JsonObject) -> GPUUnit:
         """Make a unit; TakenError where the name is taken, perhaps by ourselves."""
-        return await self._patience.with_call(
-            lambda: self._objects.create(GPU_UNITS, self.namespace, body)
-        )
+        return await self._retry.call(lambda: self._objects.create(GPU_UNITS, self.namespace, body))
 
-    async def ownerless(self, command: CreateUnit) -> ConflictError | None:
+    async def missing_function_error(self, command: CreateUnit) -> ConflictError | None:
         """Why a function's worker cannot be: its function is gone, or is another one by now."""
-        uid = worker_of(command)
+        uid = worker_function_uid(command)
         if uid is None or command.serverless is None:
             return None
-        name = command.serverless.request_id
+        name = command.serverless.function_name
         try:
-            found = await self._patience.with_call(
+            found = await self._retry.call(
                 lambda: self._objects.get(FUNCTIONS, self.namespace, name)
             )
-        except kube_errors.AbsentError:
+        except kube_errors.NotFoundError:
             return ConflictError(f"there is no function {name!r}")
         is_it = found.metadata.uid == uid
         return None if is_it else ConflictError(f"the function {name!r} has another uid by now")
 
-    async def keep(self, unit: GPUUnit, attempt: int) -> bool:
+    async def adopt(self, unit: GPUUnit, attempt: int) -> bool:
         """Make a unit of an earlier attempt ours; whether it was still there.
 
         The controller deletes strays in the version that it has judged: this gives it another.
         """
         meta = unit.metadata
-        note = {"uid": meta.uid, "annotations": {ATTEMPT: str(attempt)}}
+        note = {"uid": meta.uid, "annotations": {ATTEMPT_ANNOTATION: str(attempt)}}
         try:
-            await self._patience.with_call(
+            await self._retry.call(
                 lambda: self._objects.patch(
                     GPU_UNITS, meta.namespace, meta.name, {"metadata": note}
                 )
             )
-        except (kube_errors.AbsentError, kube_errors.StaleError):
+        except (kube_errors.NotFoundError, kube_errors.ConflictError):
             return False
         return True

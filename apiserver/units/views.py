@@ -6,13 +6,13 @@ from apiserver.schemas.mounts import StorageMountSchema
 from apiserver.schemas.response import ObjectViewSchema, PageMetaSchema
 from apiserver.schemas.template import TemplateSchema
 from apiserver.schemas.view_fields import (
-    Annotation,
+    AnnotationValue,
     CallerLabels,
-    Deleted,
-    Fixed,
-    Observed,
-    ReadyCondition,
-    Time,
+    ConstantString,
+    DeletedFlag,
+    ObservedGeneration,
+    ReadyConditionField,
+    Timestamp,
 )
 from apiserver.units.access import AccessSchema
 from shared.v1alpha1 import wellknown
@@ -35,33 +35,33 @@ class UnitViewSchema(ObjectViewSchema):
     storage_mounts = fields.List(fields.Nested(StorageMountSchema), attribute="spec.storage_mounts")
     phase = fields.String(attribute="status.phase")
     ready_replicas = fields.Integer(attribute="status.ready_replicas")
-    observed_generation = Observed()
-    last_sync_time = Time("status.last_sync_time")
+    observed_generation = ObservedGeneration()
+    last_sync_time = Timestamp("status.last_sync_time")
     service_name = fields.String(attribute="status.service_name")
     access_url = fields.String(attribute="status.access_url", data_key="accessURL")
     node_name = fields.String(attribute="status.node_name")
-    source_stock_name = Annotation(wellknown.SOURCE_STOCK_NAME)
-    source_stock_namespace = Annotation(wellknown.SOURCE_STOCK_NAMESPACE)
-    reason = ReadyCondition("reason")
-    message = ReadyCondition("message")
-    operation_id = Annotation(wellknown.OPERATION_ID, data_key="operationID")
-    created_at = Time("metadata.creation_timestamp")
+    source_stock_name = AnnotationValue(wellknown.SOURCE_STOCK_NAME_ANNOTATION)
+    source_stock_namespace = AnnotationValue(wellknown.SOURCE_STOCK_NAMESPACE_ANNOTATION)
+    reason = ReadyConditionField("reason")
+    message = ReadyConditionField("message")
+    operation_id = AnnotationValue(wellknown.OPERATION_ID_ANNOTATION, data_key="operationID")
+    created_at = Timestamp("metadata.creation_timestamp")
 
 
 class GPUUnitViewSchema(UnitViewSchema):
     """A user's unit."""
 
-    lifecycle = Fixed("instance")
-    deleted = Deleted()
+    lifecycle = ConstantString("instance")
+    deleted = DeletedFlag()
 
 
 class StockUnitViewSchema(UnitViewSchema):
     """A reservation, and who has claimed it."""
 
-    lifecycle = Fixed("stock")
-    claimed_by = Annotation(wellknown.CLAIMED_BY)
-    claim_operation = Annotation(wellknown.CLAIM_OPERATION)
-    claimed_at = Annotation(wellknown.CLAIMED_AT, metadata={"format": "date-time"})
+    lifecycle = ConstantString("stock")
+    claimed_by = AnnotationValue(wellknown.CLAIMED_BY_ANNOTATION)
+    claim_operation = AnnotationValue(wellknown.CLAIM_OPERATION_ANNOTATION)
+    claimed_at = AnnotationValue(wellknown.CLAIMED_AT_ANNOTATION, metadata={"format": "date-time"})
 
 
 class GPUUnitAnswerSchema(Schema):

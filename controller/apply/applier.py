@@ -4,20 +4,20 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Generic, TypeVar
 
-from controller.apply.child import Child, Live, Step, next_step, was_accepted
+from controller.apply.child import Child, ChildAction, LiveObject, next_action, was_applied_before
 from controller.runtime.cache.writer import Writer
-from controller.runtime.client.client import Condition
+from controller.runtime.client.client import Preconditions
 from controller.runtime.client.kind import Kind, key_of
 from controller.runtime.client.objects import Object
 from controller.runtime.client.ownership import is_controlled_by
 from controller.runtime.errors import (
-    ApiError,
     ConflictError,
     InvalidError,
+    KubeError,
     NotFoundError,
     StatusError,
 )
-from controller.runtime.events.event import reference
+from controller.runtime.events.event import object_reference
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
 from shared.v1alpha1.reasons import EventReason
@@ -25,54 +25,54 @@ from shared.v1alpha1.reasons import EventReason
 T = TypeVar("T", bound=Object)
 
 
-class Hindrance(Enum):
+class ApplyFailureKind(Enum):
     """What keeps a child from being what it shall be."""
 
-    GOING = auto()  # the one before it has not gone yet
-    FOREIGN = auto()  # somebody else's has its name
+    TERMINATING = auto()  # the one before it has not gone yet
+    NOT_OWNED = auto()  # somebody else's has its name
     INVALID = auto()  # the server will never take it as it is
-    REFUSED = auto()  # the server did not take it this time
+    RETRYABLE = auto()  # the server did not take it this time
 
 
 @dataclass(frozen=True, slots=True)
-class Setback:
+class ApplyFailure:
     """The first child that could not be brought about, and why in words."""
 
     child: Child
-    hindrance: Hindrance
+    kind: ApplyFailureKind
     message: str
-    error: ApiError | None = None
+    error: KubeError | None = None
 
 
-class Sync(Generic[T]):
+class ChildApplier(Generic[T]):
     """Writes only what differs, and tells it in Events about the owner."""
 
-    def __init__(self, owners: Kind[T], writer: Writer, recorder: EventRecorder) -> None:
-        self._owners = owners
+    def __init__(self, owner_kind: Kind[T], writer: Writer, recorder: EventRecorder) -> None:
+        self._owner_kind = owner_kind
         self._writer = writer
         self._recorder = recorder
 
-    async def ensure(self, owner: T, children: list[Child]) -> Setback | None:
+    async def apply(self, owner: T, children: list[Child]) -> ApplyFailure | None:
         """Make or mend them in their order; the first that cannot be ends it."""
         done: dict[EventReason, list[str]] = {}
         try:
             for each in children:
-                step = next_step(each)
-                if step in (Step.CONFLICT, Step.WAIT):
-                    return blocked(each, step)
-                if step is Step.NOTHING:
+                step = next_action(each)
+                if step in (ChildAction.CONFLICT, ChildAction.WAIT):
+                    return blocked_failure(each, step)
+                if step is ChildAction.NONE:
                     continue
-                failed = await self._apply(each)
+                failed = await self._try_write(each)
                 if failed is not None:
                     return failed
-                reason = EventReason.CREATED if step is Step.CREATE else EventReason.UPDATED
-                done.setdefault(reason, []).append(each.name)
+                reason = EventReason.CREATED if step is ChildAction.CREATE else EventReason.UPDATED
+                done.setdefault(reason, []).append(each.display_name)
         finally:
             for reason, names in done.items():
-                self._tell(owner, reason, names)
+                self._record_event(owner, reason, names)
         return None
 
-    async def remove(self, owner: T, kind: Kind[Any], live: Live | None) -> None:
+    async def delete(self, owner: T, kind: Kind[Any], live: LiveObject | None) -> None:
         """Remove a child that is wanted no more; somebody else's stays."""
         if live is None or live.metadata.deletion_timestamp is not None:
             return
@@ -81,54 +81,59 @@ class Sync(Generic[T]):
             return
         try:
             key = ObjectKey(meta.namespace, meta.name)
-            await self._writer.delete(kind, key, Condition(uid=meta.uid))
+            await self._writer.delete(kind, key, Preconditions(uid=meta.uid))
         except NotFoundError:
             return
-        self._tell(owner, EventReason.DELETED, [f"{kind.name} {meta.name}"])
+        self._record_event(owner, EventReason.DELETED, [f"{kind.name} {meta.name}"])
 
-    async def _apply(self, each: Child) -> Setback | None:
+    async def _try_write(self, child: Child) -> ApplyFailure | None:
         try:
-            await self._write(each)
+            await self._write(child)
         except ConflictError:
             raise  # it has changed just now: look again
         except InvalidError as error:
-            return Setback(each, Hindrance.INVALID, error.message)
-        except ApiError as error:
+            return ApplyFailure(child, ApplyFailureKind.INVALID, error.message)
+        except KubeError as error:
             said = error.message if isinstance(error, StatusError) else str(error)
-            return Setback(each, Hindrance.REFUSED, f"{each.name}: {said}", error)
+            return ApplyFailure(
+                child, ApplyFailureKind.RETRYABLE, f"{child.display_name}: {said}", error
+            )
         return None
 
-    async def _write(self, each: Child) -> None:
+    async def _write(self, child: Child) -> None:
         """Beside what others own; where the two cannot be together, without their list entries."""
-        body = each.body
-        if each.live is None:
+        body = child.body
+        if child.live is None:
             # One of that name may be somebody else's, and not heard of yet: then this is refused.
-            await self._writer.apply(each.kind, body, force=False)
+            await self._writer.apply(child.kind, body, force=False)
             return
-        mine = {"uid": each.live.metadata.uid}  # so that nobody else's of that name is taken over
+        mine = {"uid": child.live.metadata.uid}  # so that nobody else's of that name is taken over
         try:
-            await self._writer.apply(each.kind, {**body, "metadata": {**body["metadata"], **mine}})
+            await self._writer.apply(child.kind, {**body, "metadata": {**body["metadata"], **mine}})
         except InvalidError:
-            if not was_accepted(each):
+            if not was_applied_before(child):
                 raise
             ours = {"metadata": mine, "spec": body["spec"]}
-            await self._writer.patch(each.kind, key_of(each.live), ours)
+            await self._writer.patch(child.kind, key_of(child.live), ours)
 
-    def _tell(self, owner: T, reason: EventReason, names: list[str]) -> None:
+    def _record_event(self, owner: T, reason: EventReason, names: list[str]) -> None:
         self._recorder.normal(
-            reference(self._owners, owner), reason, f"{reason} {', '.join(names)}"
+            object_reference(self._owner_kind, owner), reason, f"{reason} {', '.join(names)}"
         )
 
 
-def blocked(each: Child, step: Step) -> Setback:
-    if step is Step.WAIT:
-        said = f"{each.name} is being removed, and will be made anew"
-        return Setback(each, Hindrance.GOING, said)
-    said = f"{each.name} exists and is not this {noun(each)}'s; rename or remove one of them"
-    return Setback(each, Hindrance.FOREIGN, said)
+def blocked_failure(child: Child, action: ChildAction) -> ApplyFailure:
+    if action is ChildAction.WAIT:
+        said = f"{child.display_name} is being removed, and will be made anew"
+        return ApplyFailure(child, ApplyFailureKind.TERMINATING, said)
+    said = (
+        f"{child.display_name} exists and is not this {owner_noun(child)}'s; "
+        "rename or remove one of them"
+    )
+    return ApplyFailure(child, ApplyFailureKind.NOT_OWNED, said)
 
 
-def noun(each: Child) -> str:
+def owner_noun(child: Child) -> str:
     """What people call the owner: a unit, a storage."""
-    kind: str = each.owner["kind"]
+    kind: str = child.owner["kind"]
     return kind.removeprefix("GPU").lower()

@@ -7,13 +7,13 @@ from typing import Any, Protocol
 
 from controller.runtime.client.kind import Kind
 from controller.runtime.client.ownership import is_controlled_by
-from controller.runtime.digest import digest
-from controller.runtime.subset import covers
+from controller.runtime.digest import json_digest
+from controller.runtime.subset import contains_desired
 from shared.k8s.meta import ObjectMeta
-from shared.v1alpha1.wellknown import APPLIED_HASH
+from shared.v1alpha1.wellknown import APPLIED_HASH_ANNOTATION
 
 
-class Live(Protocol):
+class LiveObject(Protocol):
     """A child as the cache has it."""
 
     @property
@@ -22,10 +22,10 @@ class Live(Protocol):
     def spec(self) -> dict[str, Any]: ...
 
 
-class Step(Enum):
+class ChildAction(Enum):
     """What brings a child to what it shall be."""
 
-    NOTHING = auto()
+    NONE = auto()
     CREATE = auto()
     UPDATE = auto()
     WAIT = auto()  # it belongs to an owner of this name that is gone, or goes itself
@@ -41,11 +41,11 @@ class Child:
 
     kind: Kind[Any]
     body: Mapping[str, Any]
-    live: Live | None
-    failure: StrEnum
+    live: LiveObject | None
+    failure_reason: StrEnum
 
     @property
-    def name(self) -> str:
+    def display_name(self) -> str:
         return f"{self.kind.name} {self.body['metadata']['name']}"
 
     @property
@@ -56,54 +56,60 @@ class Child:
         return reference
 
 
-def stamped(body: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
+def with_applied_hash(body: Mapping[str, Any], desired_hash: str) -> dict[str, Any]:
     """`body` with the hash by which the next controller knows what was applied."""
-    metadata = {**body["metadata"], "annotations": {APPLIED_HASH: fingerprint}}
+    metadata = {**body["metadata"], "annotations": {APPLIED_HASH_ANNOTATION: desired_hash}}
     return {**body, "metadata": metadata}
 
 
-def child(kind: Kind[Any], body: Mapping[str, Any], live: Live | None, failure: StrEnum) -> Child:
+def make_child(
+    kind: Kind[Any], body: Mapping[str, Any], live: LiveObject | None, failure_reason: StrEnum
+) -> Child:
     """A child whose whole body is what was asked for."""
-    return Child(kind, stamped(body, digest(body)), live, failure)
+    return Child(kind, with_applied_hash(body, json_digest(body)), live, failure_reason)
 
 
-def next_step(subject: Child) -> Step:
+def next_action(child: Child) -> ChildAction:
     """Compare what is with what shall be."""
-    live = subject.live
+    live = child.live
     if live is None:
-        return Step.CREATE
-    if not is_controlled_by(live.metadata, [subject.owner["uid"]]):
-        return Step.WAIT if is_left_over(subject.owner, live.metadata) else Step.CONFLICT
+        return ChildAction.CREATE
+    if not is_controlled_by(live.metadata, [child.owner["uid"]]):
+        return (
+            ChildAction.WAIT
+            if is_owned_by_predecessor(child.owner, live.metadata)
+            else ChildAction.CONFLICT
+        )
     if live.metadata.deletion_timestamp is not None:
-        return Step.WAIT
-    return Step.NOTHING if is_current(live, subject.body) else Step.UPDATE
+        return ChildAction.WAIT
+    return ChildAction.NONE if is_up_to_date(live, child.body) else ChildAction.UPDATE
 
 
-def is_left_over(owner: Mapping[str, Any], meta: ObjectMeta) -> bool:
+def is_owned_by_predecessor(owner: Mapping[str, Any], metadata: ObjectMeta) -> bool:
     """Whether it was the child of a deleted owner of the same name: the collector takes it."""
     return any(
         (found.api_version, found.kind, found.name)
         == (owner["apiVersion"], owner["kind"], owner["name"])
-        for found in meta.owner_references
+        for found in metadata.owner_references
         if found.controller
     )
 
 
-def is_current(live: Live, body: Mapping[str, Any]) -> bool:
+def is_up_to_date(live: LiveObject, body: Mapping[str, Any]) -> bool:
     """Whether all that we want is there, and nothing that we wanted before and want no more."""
     wanted = body["metadata"]
     return (
         applied_hash(live.metadata.annotations) == applied_hash(wanted["annotations"])
-        and covers(live.metadata.labels, wanted["labels"])
-        and covers({"spec": live.spec}, {"spec": body["spec"]})
+        and contains_desired(live.metadata.labels, wanted["labels"])
+        and contains_desired({"spec": live.spec}, {"spec": body["spec"]})
     )
 
 
-def was_accepted(subject: Child) -> bool:
+def was_applied_before(child: Child) -> bool:
     """Whether the server has taken this very body before."""
-    live, wanted = subject.live, subject.body["metadata"]["annotations"]
+    live, wanted = child.live, child.body["metadata"]["annotations"]
     return live is not None and applied_hash(live.metadata.annotations) == applied_hash(wanted)
 
 
 def applied_hash(annotations: Mapping[str, str]) -> str:
-    return annotations.get(APPLIED_HASH, "")
+    return annotations.get(APPLIED_HASH_ANNOTATION, "")

@@ -4,25 +4,25 @@ from collections.abc import Sequence
 from ipaddress import ip_network
 from typing import Any, Final
 
-from controller.apply.drop_empty import non_empty
+from controller.apply.drop_empty import drop_empty
 
 # NodeLocal DNSCache, as Kubernetes and as kubespray install it: no selector finds it.
-_NODE_LOCAL: Final = ("169.254.20.10/32", "169.254.25.10/32")
-_EVERYWHERE: Final = {4: "0.0.0.0/0", 6: "::/0"}
+_NODE_LOCAL_DNS: Final = ("169.254.20.10/32", "169.254.25.10/32")
+_ALL_ADDRESSES: Final = {4: "0.0.0.0/0", 6: "::/0"}
 
 
-def dns() -> dict[str, Any]:
+def dns_egress_rule() -> dict[str, Any]:
     """Names are looked up in the cluster, at a name server in a pod or on the node."""
     ports = [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]
-    on_node = [{"ipBlock": {"cidr": each}} for each in _NODE_LOCAL]
+    on_node = [{"ipBlock": {"cidr": each}} for each in _NODE_LOCAL_DNS]
     return {"to": [{"namespaceSelector": {}}, *on_node], "ports": ports}
 
 
-def public_addresses(private_ranges: Sequence[str]) -> dict[str, Any]:
+def public_egress_rule(private_ranges: Sequence[str]) -> dict[str, Any]:
     """Everything but the private ranges."""
-    return {"to": [_public(version, private_ranges) for version in _EVERYWHERE]}
+    return {"to": [_public_ip_peer(version, private_ranges) for version in _ALL_ADDRESSES]}
 
 
-def _public(version: int, private_ranges: Sequence[str]) -> dict[str, Any]:
-    private = [each for each in private_ranges if ip_network(each).version == version]
-    return {"ipBlock": non_empty({"cidr": _EVERYWHERE[version], "except": private})}
+def _public_ip_peer(ip_version: int, private_ranges: Sequence[str]) -> dict[str, Any]:
+    private = [each for each in private_ranges if ip_network(each).version == ip_version]
+    return {"ipBlock": drop_empty({"cidr": _ALL_ADDRESSES[ip_version], "except": private})}

@@ -3,7 +3,7 @@
 from typing import Any
 
 
-def locked_down_pod() -> dict[str, Any]:
+def pod_security_fields() -> dict[str, Any]:
     """The fields of a pod that keep it from the cluster's API and from strange system calls."""
     return {
         "automountServiceAccountToken": False,
@@ -12,6 +12,6 @@ def locked_down_pod() -> dict[str, Any]:
     }
 
 
-def locked_down_container() -> dict[str, Any]:
+def container_security_context() -> dict[str, Any]:
     """The security of a container: it gains no rights and has no capabilities."""
     return {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}

@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass
 
-from controller.apply.applier import Sync
-from controller.apply.child import Child, child
-from controller.caches import BY_CLAIM, Caches
-from controller.gpustorage.locks.users import node_in_use
+from controller.apply.applier import ChildApplier
+from controller.apply.child import Child, make_child
+from controller.caches import BY_PVC, Caches
+from controller.gpustorage.locks.users import node_using_volume
 from controller.gpustorage.resources import accessor
-from controller.gpustorage.resources.network_policy import accessor_policy
+from controller.gpustorage.resources.network_policy import accessor_network_policy_manifest
 from controller.gpustorage.settings import StorageSettings
-from controller.gpustorage.status.blocker import Hitch, hitch_of
+from controller.gpustorage.status.blocker import Blocker, blocker_of_failure
 from controller.kinds import DEPLOYMENTS, NETWORK_POLICIES, SERVICES
 from controller.runtime.key import ObjectKey
-from controller.status.pod_diagnosis import scheduler_words, waiting_words
-from controller.volume_users import is_browser
+from controller.status.pod_diagnosis import scheduling_message, waiting_message
+from controller.volume_users import is_accessor
 from shared.k8s.deployment import Deployment
 from shared.k8s.pod import Pod
 from shared.v1alpha1 import names
@@ -23,82 +23,88 @@ from shared.v1alpha1.reasons import StorageReason
 
 
 @dataclass(frozen=True, slots=True)
-class Browsed:
+class AccessorState:
     """How the browsing is, and in words."""
 
     status: AccessorStatus
     message: str
-    hitch: Hitch | None = None
+    blocker: Blocker | None = None
 
 
-class Browsing:
+class AccessorReconciler:
     """The accessor's three children: policy first, pods last."""
 
-    def __init__(self, caches: Caches, settings: StorageSettings, sync: Sync[GPUStorage]) -> None:
+    def __init__(
+        self, caches: Caches, settings: StorageSettings, applier: ChildApplier[GPUStorage]
+    ) -> None:
         self._caches = caches
         self._settings = settings
-        self._sync = sync
+        self._applier = applier
 
-    async def keep(self, storage: GPUStorage, waits_for: str | None) -> Browsed:
+    async def reconcile_accessor(
+        self, storage: GPUStorage, wait_reason: str | None
+    ) -> AccessorState:
         """Make it or take it away; with `waits_for` it is wanted, but cannot be yet."""
         if storage.spec.accessor is None or not storage.spec.accessor.enabled:
-            await self._remove(storage)
+            await self._delete_children(storage)
             status = AccessorStatus(phase=AccessorPhase.DISABLED.value)
-            return Browsed(status, "browsing was not asked for")
-        if waits_for is not None:
-            return Browsed(AccessorStatus(phase=AccessorPhase.PENDING.value), waits_for)
-        failed = await self._sync.ensure(storage, self._children(storage))
+            return AccessorState(status, "browsing was not asked for")
+        if wait_reason is not None:
+            return AccessorState(AccessorStatus(phase=AccessorPhase.PENDING.value), wait_reason)
+        failed = await self._applier.apply(storage, self._children(storage))
         if failed is not None:
-            hitch = hitch_of(failed)
-            is_lasting = hitch.verdict.phase is StoragePhase.FAILED
+            hitch = blocker_of_failure(failed)
+            is_lasting = hitch.readiness.phase is StoragePhase.FAILED
             phase = AccessorPhase.FAILED if is_lasting else AccessorPhase.PENDING
-            return Browsed(AccessorStatus(phase=phase.value), hitch.verdict.message, hitch)
-        return self._seen(storage)
+            return AccessorState(AccessorStatus(phase=phase.value), hitch.readiness.message, hitch)
+        return self._observed_state(storage)
 
     def _children(self, storage: GPUStorage) -> list[Child]:
         key, failure = accessor_key(storage), StorageReason.ACCESSOR_SYNC_FAILED
-        node = node_in_use(self._caches, storage)
-        policy = accessor_policy(storage, accessor.PORT)
-        service = accessor.accessor_service(storage)
-        pods = accessor.accessor_deployment(storage, self._settings, node)
+        node = node_using_volume(self._caches, storage)
+        policy = accessor_network_policy_manifest(storage, accessor.ACCESSOR_PORT)
+        service = accessor.accessor_service_manifest(storage)
+        pods = accessor.accessor_deployment_manifest(storage, self._settings, node)
         return [
-            child(NETWORK_POLICIES, policy, self._caches.policies.get(key), failure),
-            child(SERVICES, service, self._caches.services.get(key), failure),
-            child(DEPLOYMENTS, pods, self._caches.deployments.get(key), failure),
+            make_child(NETWORK_POLICIES, policy, self._caches.network_policies.get(key), failure),
+            make_child(SERVICES, service, self._caches.services.get(key), failure),
+            make_child(DEPLOYMENTS, pods, self._caches.deployments.get(key), failure),
         ]
 
-    async def _remove(self, storage: GPUStorage) -> None:
+    async def _delete_children(self, storage: GPUStorage) -> None:
         key = accessor_key(storage)
-        await self._sync.remove(storage, DEPLOYMENTS, self._caches.deployments.get(key))
-        await self._sync.remove(storage, SERVICES, self._caches.services.get(key))
-        await self._sync.remove(storage, NETWORK_POLICIES, self._caches.policies.get(key))
+        await self._applier.delete(storage, DEPLOYMENTS, self._caches.deployments.get(key))
+        await self._applier.delete(storage, SERVICES, self._caches.services.get(key))
+        await self._applier.delete(
+            storage, NETWORK_POLICIES, self._caches.network_policies.get(key)
+        )
 
-    def _seen(self, storage: GPUStorage) -> Browsed:
+    def _observed_state(self, storage: GPUStorage) -> AccessorState:
         meta = storage.metadata
-        found = self._caches.pods.by_index(meta.namespace, BY_CLAIM, meta.name)
-        pods = [pod for pod in found if is_browser(pod.metadata)]
-        phase, said = progress(self._caches.deployments.get(accessor_key(storage)), pods)
+        found = self._caches.pods.by_index(meta.namespace, BY_PVC, meta.name)
+        pods = [pod for pod in found if is_accessor(pod.metadata)]
+        phase, said = accessor_progress(self._caches.deployments.get(accessor_key(storage)), pods)
         status = AccessorStatus(
             phase=phase.value,
-            service_name=names.accessor(meta.name),
-            access_url=accessor.access_url(storage, self._settings),
+            service_name=names.accessor_name(meta.name),
+            access_url=accessor.accessor_url(storage, self._settings),
         )
-        return Browsed(status, said)
+        return AccessorState(status, said)
 
 
 def accessor_key(storage: GPUStorage) -> ObjectKey:
     """All three have one name."""
-    return ObjectKey(storage.metadata.namespace, names.accessor(storage.metadata.name))
+    return ObjectKey(storage.metadata.namespace, names.accessor_name(storage.metadata.name))
 
 
-def progress(deployment: Deployment | None, pods: list[Pod]) -> tuple[AccessorPhase, str]:
+def accessor_progress(deployment: Deployment | None, pods: list[Pod]) -> tuple[AccessorPhase, str]:
     """Ready when the pod of what was asked for last serves."""
     if deployment is not None and is_rolled_out(deployment):
         return AccessorPhase.READY, "the files can be browsed"
-    waiting = (waiting_words(each) for pod in pods for each in pod.status.container_statuses)
+    waiting = (waiting_message(each) for pod in pods for each in pod.status.container_statuses)
     for said in filter(None, waiting):
         return AccessorPhase.FAILED, said
-    unplaced = next(filter(None, map(scheduler_words, pods)), "")
+    unplaced = next(filter(None, map(scheduling_message, pods)), "")
     return AccessorPhase.PENDING, unplaced or "the accessor is being started"
 
 

@@ -3,7 +3,7 @@
 from controller.runtime.loop.reconcile import ReconcileError
 
 
-class OvertakenError(ReconcileError):
+class StaleCacheError(ReconcileError):
     """The server knows of a storage what we do not know yet: look again."""
 
     def __init__(self, name: str) -> None:

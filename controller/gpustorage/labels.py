@@ -4,44 +4,47 @@ from enum import StrEnum
 from typing import Any
 
 from controller.kinds import GPU_STORAGES
-from controller.runtime.client.ownership import controlled_by
-from controller.volume_users import BROWSER
+from controller.runtime.client.ownership import controller_reference
+from controller.volume_users import ACCESSOR_APP_NAME
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage
-from shared.v1alpha1.reserved_labels import callers
+from shared.v1alpha1.reserved_labels import user_labels
 
 
-class Part(StrEnum):
+class StorageComponent(StrEnum):
     """What a child is for; the value is its name as an application."""
 
     VOLUME = "gpu-storage"
     PREPARE = "gpu-storage-prepare"
-    ACCESSOR = BROWSER
+    ACCESSOR = ACCESSOR_APP_NAME
 
 
-def selector(storage: GPUStorage, part: Part) -> dict[str, str]:
+def pod_selector(storage: GPUStorage, component: StorageComponent) -> dict[str, str]:
     """What selects the pods of one part."""
     return {
         wellknown.STORAGE_LABEL: storage.metadata.name,
-        wellknown.APP_NAME_LABEL: part.value,
+        wellknown.APP_NAME_LABEL: component.value,
     }
 
 
-def own_labels(storage: GPUStorage, part: Part) -> dict[str, str]:
+def child_labels(storage: GPUStorage, component: StorageComponent) -> dict[str, str]:
     """What every child of that part has."""
-    return {**selector(storage, part), wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY}
+    return {
+        **pod_selector(storage, component),
+        wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY_VALUE,
+    }
 
 
-def pod_labels(storage: GPUStorage, part: Part) -> dict[str, str]:
+def pod_labels(storage: GPUStorage, component: StorageComponent) -> dict[str, str]:
     """The caller's labels go to the pods; of two equal ones ours wins."""
-    return {**callers(storage.metadata.labels), **own_labels(storage, part)}
+    return {**user_labels(storage.metadata.labels), **child_labels(storage, component)}
 
 
-def child_metadata(storage: GPUStorage, name: str, part: Part) -> dict[str, Any]:
+def child_metadata(storage: GPUStorage, name: str, component: StorageComponent) -> dict[str, Any]:
     """The metadata of a child that goes when `storage` goes."""
     return {
         "namespace": storage.metadata.namespace,
         "name": name,
-        "labels": own_labels(storage, part),
-        "ownerReferences": [controlled_by(GPU_STORAGES, storage)],
+        "labels": child_labels(storage, component),
+        "ownerReferences": [controller_reference(GPU_STORAGES, storage)],
     }

@@ -2,30 +2,32 @@
 
 from typing import Final
 
-from shared.k8s.rbac import Rule
+from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP
 
-INSTANCE: Final = "runtime-instance"
-SYSTEM: Final = "runtime-system"
+INSTANCE_NAMESPACE: Final = "runtime-instance"
+SYSTEM_NAMESPACE: Final = "runtime-system"
 
-WATCH: Final = ("list", "watch")
-APPLY: Final = ("create", "list", "patch", "watch")
+WATCH_VERBS: Final = ("list", "watch")
+APPLY_VERBS: Final = ("create", "list", "patch", "watch")
 
 RULES: Final = (
-    Rule(GROUP, ("gpustorages",), ("get", "patch", *WATCH), INSTANCE),
-    Rule(GROUP, ("gpustorages/status",), ("patch",), INSTANCE),
+    PolicyRule(GROUP, ("gpustorages",), ("get", "patch", *WATCH_VERBS), INSTANCE_NAMESPACE),
+    PolicyRule(GROUP, ("gpustorages/status",), ("patch",), INSTANCE_NAMESPACE),
     # An owner that its children keep from going, where the cluster is strict about that.
-    Rule(GROUP, ("gpustorages/finalizers",), ("update",), INSTANCE),
-    Rule(GROUP, ("gpuunits",), ("get", *WATCH), INSTANCE),
-    Rule(GROUP, ("operations",), ("get", *WATCH), SYSTEM),
+    PolicyRule(GROUP, ("gpustorages/finalizers",), ("update",), INSTANCE_NAMESPACE),
+    PolicyRule(GROUP, ("gpuunits",), ("get", *WATCH_VERBS), INSTANCE_NAMESPACE),
+    PolicyRule(GROUP, ("operations",), ("get", *WATCH_VERBS), SYSTEM_NAMESPACE),
     # Never deleted by us: the volume goes with its storage, by the garbage collector.
-    Rule("", ("persistentvolumeclaims",), (*APPLY, "get"), INSTANCE),
-    Rule("batch", ("jobs",), (*APPLY, "delete", "get"), INSTANCE),
-    Rule("apps", ("deployments",), (*APPLY, "delete"), INSTANCE),
-    Rule("apps", ("replicasets",), WATCH, INSTANCE),
-    Rule("", ("services",), (*APPLY, "delete"), INSTANCE),
-    Rule("networking.k8s.io", ("networkpolicies",), (*APPLY, "delete"), INSTANCE),
-    Rule("", ("pods",), WATCH, INSTANCE),
-    Rule("events.k8s.io", ("events",), ("create", "patch"), INSTANCE),
-    Rule("storage.k8s.io", ("storageclasses",), WATCH),
+    PolicyRule("", ("persistentvolumeclaims",), (*APPLY_VERBS, "get"), INSTANCE_NAMESPACE),
+    PolicyRule("batch", ("jobs",), (*APPLY_VERBS, "delete", "get"), INSTANCE_NAMESPACE),
+    PolicyRule("apps", ("deployments",), (*APPLY_VERBS, "delete"), INSTANCE_NAMESPACE),
+    PolicyRule("apps", ("replicasets",), WATCH_VERBS, INSTANCE_NAMESPACE),
+    PolicyRule("", ("services",), (*APPLY_VERBS, "delete"), INSTANCE_NAMESPACE),
+    PolicyRule(
+        "networking.k8s.io", ("networkpolicies",), (*APPLY_VERBS, "delete"), INSTANCE_NAMESPACE
+    ),
+    PolicyRule("", ("pods",), WATCH_VERBS, INSTANCE_NAMESPACE),
+    PolicyRule("events.k8s.io", ("events",), ("create", "patch"), INSTANCE_NAMESPACE),
+    PolicyRule("storage.k8s.io", ("storageclasses",), WATCH_VERBS),
 )

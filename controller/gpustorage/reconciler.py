@@ -1,16 +1,16 @@
 """GPUStorages: look at one, do what is missing, say how it is."""
 
 from controller.caches import Caches
-from controller.gpustorage.accessor_reconciler import Browsing
-from controller.gpustorage.locks.lock_reconciler import Mounts
-from controller.gpustorage.prepare.prepare_reconciler import Preparation
-from controller.gpustorage.prepare.state import DONE
-from controller.gpustorage.status.outcome import Outcome
-from controller.gpustorage.status.status_writer import Report
-from controller.gpustorage.volume_reconciler import Volumes
+from controller.gpustorage.accessor_reconciler import AccessorReconciler
+from controller.gpustorage.locks.lock_reconciler import LockReconciler
+from controller.gpustorage.prepare.prepare_reconciler import PrepareReconciler
+from controller.gpustorage.prepare.state import DONE_PHASES
+from controller.gpustorage.status.outcome import StorageReconcileOutcome
+from controller.gpustorage.status.status_writer import StorageStatusWriter
+from controller.gpustorage.volume_reconciler import VolumeReconciler
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.reconcile import ReconcileError, Result
-from shared.k8s.pvc import VolumeClaim
+from shared.k8s.pvc import PersistentVolumeClaim
 from shared.v1alpha1.gpustorage import GPUStorage, PrepareStatus
 
 
@@ -20,56 +20,58 @@ class GPUStorageReconciler:
     def __init__(
         self,
         caches: Caches,
-        mounts: Mounts,
-        volumes: Volumes,
-        preparation: Preparation,
-        browsing: Browsing,
-        report: Report,
+        lock_reconciler: LockReconciler,
+        volume_reconciler: VolumeReconciler,
+        prepare_reconciler: PrepareReconciler,
+        accessor_reconciler: AccessorReconciler,
+        status_writer: StorageStatusWriter,
     ) -> None:
         self._caches = caches
-        self._mounts = mounts
-        self._volumes = volumes
-        self._preparation = preparation
-        self._browsing = browsing
-        self._report = report
+        self._lock_reconciler = lock_reconciler
+        self._volume_reconciler = volume_reconciler
+        self._prepare_reconciler = prepare_reconciler
+        self._accessor_reconciler = accessor_reconciler
+        self._status_writer = status_writer
 
     async def reconcile(self, key: ObjectKey) -> Result:
         """One turn of the storage's story; its own writes bring the next."""
         storage = self._caches.storages.get(key)
         if storage is None:
-            await self._preparation.forget(key)
+            await self._prepare_reconciler.release_job_of_deleted(key)
             return Result()  # the garbage collector takes the rest
         if storage.metadata.deletion_timestamp is not None:
-            await self._preparation.stop(storage)
-            await self._mounts.settle(storage)
+            await self._prepare_reconciler.abort(storage)
+            await self._lock_reconciler.reconcile_lock(storage)
             return Result()
-        await self._mounts.settle(storage)
+        await self._lock_reconciler.reconcile_lock(storage)
         storage = self._caches.storages.get(key)
         if storage is not None and storage.metadata.deletion_timestamp is None:
-            await self._go_on(storage)
+            await self._reconcile_storage(storage)
         return Result()
 
-    async def _go_on(self, storage: GPUStorage) -> None:
+    async def _reconcile_storage(self, storage: GPUStorage) -> None:
         """A Job goes only after its outcome was written."""
-        outcome = await self._turn(storage)
-        recorded = await self._report.write(storage, outcome)
+        outcome = await self._reconcile_parts(storage)
+        recorded = await self._status_writer.write(storage, outcome)
         if recorded is not None:
-            await self._preparation.tidy(recorded)
-        if outcome.retry is not None:
-            raise ReconcileError(outcome.verdict.message) from outcome.retry
+            await self._prepare_reconciler.clean_up_job(recorded)
+        if outcome.retry_error is not None:
+            raise ReconcileError(outcome.readiness.message) from outcome.retry_error
 
-    async def _turn(self, storage: GPUStorage) -> Outcome:
-        volume, claim_hitch = await self._volumes.keep(storage)
-        claim, kind = self._volumes.found(storage)
-        prepare, hitch = await self._preparation.keep(storage, claim, kind)
-        browsed = await self._browsing.keep(storage, browsing_waits_for(prepare, claim))
-        return Outcome(claim, volume, prepare, browsed, claim_hitch, hitch)
+    async def _reconcile_parts(self, storage: GPUStorage) -> StorageReconcileOutcome:
+        volume, claim_hitch = await self._volume_reconciler.reconcile_volume(storage)
+        claim, kind = self._volume_reconciler.own_pvc_and_class(storage)
+        prepare, hitch = await self._prepare_reconciler.reconcile_prepare(storage, claim, kind)
+        browsed = await self._accessor_reconciler.reconcile_accessor(
+            storage, accessor_wait_reason(prepare, claim)
+        )
+        return StorageReconcileOutcome(claim, volume, prepare, browsed, claim_hitch, hitch)
 
 
-def browsing_waits_for(prepare: PrepareStatus, claim: VolumeClaim | None) -> str | None:
+def accessor_wait_reason(prepare: PrepareStatus, pvc: PersistentVolumeClaim | None) -> str | None:
     """Nothing is browsed before it is filled; and browsing does not choose the volume's node."""
-    if prepare.phase not in DONE:
+    if prepare.phase not in DONE_PHASES:
         return "the volume is not filled yet"
-    if claim is None or not claim.is_bound:
+    if pvc is None or not pvc.is_bound:
         return "there is no volume yet"
     return None

@@ -10,8 +10,8 @@ class StorageSettings:
     """From the configuration; an empty `default_class` is the cluster's own default."""
 
     namespaces: Namespaces
-    default_class: str
-    prepare_deadline: int
+    default_storage_class_name: str
+    prepare_deadline_seconds: int
     copy_image: str
     accessor_image: str
     cluster_domain: str

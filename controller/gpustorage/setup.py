@@ -2,39 +2,39 @@
 
 from typing import Final
 
-from controller.apply.applier import Sync
+from controller.apply.applier import ChildApplier
 from controller.caches import Caches
-from controller.gpustorage.accessor_reconciler import Browsing
-from controller.gpustorage.locks.lock_reconciler import Mounts
-from controller.gpustorage.prepare.prepare_locks import FillingLocks
-from controller.gpustorage.prepare.prepare_reconciler import Preparation
-from controller.gpustorage.prepare.start import Start
+from controller.gpustorage.accessor_reconciler import AccessorReconciler
+from controller.gpustorage.locks.lock_reconciler import LockReconciler
+from controller.gpustorage.prepare.prepare_locks import PrepareLocks
+from controller.gpustorage.prepare.prepare_reconciler import PrepareReconciler
+from controller.gpustorage.prepare.start import PrepareStarter
 from controller.gpustorage.reconciler import GPUStorageReconciler
 from controller.gpustorage.settings import StorageSettings
-from controller.gpustorage.status.status_writer import Report
-from controller.gpustorage.triggers import Wakes
-from controller.gpustorage.volume_reconciler import Volumes
+from controller.gpustorage.status.status_writer import StorageStatusWriter
+from controller.gpustorage.triggers import StorageTriggers
+from controller.gpustorage.volume_reconciler import VolumeReconciler
 from controller.kinds import GPU_STORAGES
 from controller.namespaces import Namespaces
-from controller.object_reader import Lookup
+from controller.object_reader import ObjectReader
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.client import Client
 from controller.runtime.clock import Clock
 from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.events.undecodable import by_event
+from controller.runtime.events.undecodable import undecodable_event_handler
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.control_loop import ControlLoop
-from controller.runtime.loop.enqueue import feed
-from controller.runtime.loop.loop_factory import Loops
-from controller.runtime.loop.triggers import itself, mapped, owner
+from controller.runtime.loop.enqueue import enqueue_handler
+from controller.runtime.loop.loop_factory import LoopFactory
+from controller.runtime.loop.triggers import mapped_keys, own_key, owner_keys
 from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.workqueue import WorkQueue
 from shared.v1alpha1.reasons import EventReason
 
-NAME: Final = "gpustorage"
+LOOP_NAME: Final = "gpustorage"
 
 
-def reconciler(
+def create_reconciler(
     caches: Caches,
     client: Client,
     writer: Writer,
@@ -43,48 +43,58 @@ def reconciler(
     clock: Clock,
 ) -> GPUStorageReconciler:
     """The reconciler with all that it works with."""
-    lookup = Lookup(caches, client, settings.namespaces)
-    sync = Sync(GPU_STORAGES, writer, recorder)
-    locks = FillingLocks(caches, lookup, writer)
-    start = Start(caches, locks, settings, sync, writer, recorder)
+    lookup = ObjectReader(caches, client, settings.namespaces)
+    sync = ChildApplier(GPU_STORAGES, writer, recorder)
+    locks = PrepareLocks(caches, lookup, writer)
+    start = PrepareStarter(caches, locks, settings, sync, writer, recorder)
     return GPUStorageReconciler(
         caches,
-        Mounts(caches, lookup, writer, recorder),
-        Volumes(caches, lookup, settings, sync),
-        Preparation(caches, lookup, start, sync, writer),
-        Browsing(caches, settings, sync),
-        Report(caches, writer, recorder, clock),
+        LockReconciler(caches, lookup, writer, recorder),
+        VolumeReconciler(caches, lookup, settings, sync),
+        PrepareReconciler(caches, lookup, start, sync, writer),
+        AccessorReconciler(caches, settings, sync),
+        StorageStatusWriter(caches, writer, recorder, clock),
     )
 
 
-def control_loop(
-    subject: GPUStorageReconciler,
+def create_control_loop(
+    reconciler: GPUStorageReconciler,
     caches: Caches,
     recorder: EventRecorder,
     namespaces: Namespaces,
-    loops: Loops,
+    loop_factory: LoopFactory,
     workers: int,
 ) -> ControlLoop:
     """A loop over all storages that the caches know, not yet started."""
-    queue = loops.queue(NAME)
-    watch(queue, caches, namespaces)
+    queue = loop_factory.new_queue(LOOP_NAME)
+    subscribe_triggers(queue, caches, namespaces)
     for informer in caches.storages.informers:
-        informer.report_unreadable(by_event(recorder, GPU_STORAGES, EventReason.FAILED))
-    return loops.loop(NAME, workers, queue, subject)
+        informer.set_undecodable_handler(
+            undecodable_event_handler(recorder, GPU_STORAGES, EventReason.FAILED)
+        )
+    return loop_factory.new_loop(LOOP_NAME, workers, queue, reconciler)
 
 
-def watch(queue: WorkQueue[ObjectKey], caches: Caches, namespaces: Namespaces) -> None:
+def subscribe_triggers(queue: WorkQueue[ObjectKey], caches: Caches, namespaces: Namespaces) -> None:
     """News about what a storage has or waits for goes before new storages."""
-    wakes, child, here = Wakes(caches, namespaces), Priority.CHILD, namespaces.instance
-    caches.storages.subscribe(feed(queue, itself()))
-    caches.storages.subscribe(feed(queue, mapped(wakes.by_storage), child))
-    caches.claims.subscribe(feed(queue, itself(), child))  # they have the names of storages
-    for children in (caches.jobs, caches.services, caches.deployments, caches.policies):
-        children.subscribe(feed(queue, owner(GPU_STORAGES), child), here)
-        children.subscribe(feed(queue, wakes.freed_name(), child), here)
-    caches.deployments.subscribe(feed(queue, mapped(wakes.by_deployment), child), here)
-    caches.replica_sets.subscribe(feed(queue, mapped(wakes.by_replica_set), child), here)
-    caches.pods.subscribe(feed(queue, mapped(wakes.by_pod), child), here)
-    caches.units.subscribe(feed(queue, mapped(wakes.by_unit), child), here)
-    caches.operations.subscribe(feed(queue, mapped(wakes.by_operation), child))
-    caches.classes.subscribe(feed(queue, mapped(wakes.by_class), child))
+    wakes, child, here = StorageTriggers(caches, namespaces), Priority.CHILD, namespaces.instance
+    caches.storages.subscribe(enqueue_handler(queue, own_key()))
+    caches.storages.subscribe(enqueue_handler(queue, mapped_keys(wakes.copies_and_source), child))
+    caches.pvcs.subscribe(
+        enqueue_handler(queue, own_key(), child)
+    )  # they have the names of storages
+    for children in (caches.jobs, caches.services, caches.deployments, caches.network_policies):
+        children.subscribe(enqueue_handler(queue, owner_keys(GPU_STORAGES), child), here)
+        children.subscribe(enqueue_handler(queue, wakes.on_name_release(), child), here)
+    caches.deployments.subscribe(
+        enqueue_handler(queue, mapped_keys(wakes.storages_of_deployment), child), here
+    )
+    caches.replica_sets.subscribe(
+        enqueue_handler(queue, mapped_keys(wakes.storages_of_replica_set), child), here
+    )
+    caches.pods.subscribe(enqueue_handler(queue, mapped_keys(wakes.storages_of_pod), child), here)
+    caches.units.subscribe(enqueue_handler(queue, mapped_keys(wakes.storages_of_unit), child), here)
+    caches.operations.subscribe(
+        enqueue_handler(queue, mapped_keys(wakes.storages_of_operation), child)
+    )
+    caches.storage_classes.subscribe(enqueue_handler(queue, mapped_keys(wakes.all_storages), child))

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 
 from controller.caches import (
-    BY_HOLDER,
-    BY_LOCK,
-    BY_ORIGIN,
+    BY_COPY_SOURCE,
+    BY_LOCK_OPERATION,
+    BY_LOCK_UNIT,
     Caches,
-    deployment_claims,
-    origins,
+    copy_source_names,
+    deployment_pvc_names,
 )
 from controller.namespaces import Namespaces
 from controller.runtime.client.kind import key_of
@@ -23,46 +23,50 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
 
 
-class Wakes:
+class StorageTriggers:
     """Keys by way of the indexes of the caches."""
 
     def __init__(self, caches: Caches, namespaces: Namespaces) -> None:
         self._caches = caches
         self._namespace = namespaces.instance
 
-    def by_pod(self, pod: Pod) -> Iterable[ObjectKey]:
+    def storages_of_pod(self, pod: Pod) -> Iterable[ObjectKey]:
         """The storages whose volumes it uses."""
-        return self._keys(pod.spec.claims)
+        return self._keys_of_names(pod.spec.pvc_names)
 
-    def by_deployment(self, deployment: Deployment) -> Iterable[ObjectKey]:
+    def storages_of_deployment(self, deployment: Deployment) -> Iterable[ObjectKey]:
         """The storages that its pods would use."""
-        return self._keys(deployment_claims(deployment))
+        return self._keys_of_names(deployment_pvc_names(deployment))
 
-    def by_replica_set(self, replica_set: ReplicaSet) -> Iterable[ObjectKey]:
+    def storages_of_replica_set(self, replica_set: ReplicaSet) -> Iterable[ObjectKey]:
         """The storages that its pods would use."""
-        return self._keys(replica_set.spec.template.spec.claims)
+        return self._keys_of_names(replica_set.spec.template.spec.pvc_names)
 
-    def by_unit(self, unit: GPUUnit) -> Iterable[ObjectKey]:
+    def storages_of_unit(self, unit: GPUUnit) -> Iterable[ObjectKey]:
         """The storages that it mounts, and those that it still has locked."""
-        held = self._caches.storages.by_index(self._namespace, BY_HOLDER, unit.metadata.name)
-        mounted = self._keys(mount.name for mount in unit.spec.storage_mounts)
+        held = self._caches.storages.by_index(self._namespace, BY_LOCK_UNIT, unit.metadata.name)
+        mounted = self._keys_of_names(mount.name for mount in unit.spec.storage_mounts)
         return [*mounted, *map(key_of, held)]
 
-    def by_operation(self, record: Operation) -> Iterable[ObjectKey]:
+    def storages_of_operation(self, operation: Operation) -> Iterable[ObjectKey]:
         """The storages that it has locked."""
-        found = self._caches.storages.by_index(self._namespace, BY_LOCK, record.spec.operation_id)
+        found = self._caches.storages.by_index(
+            self._namespace, BY_LOCK_OPERATION, operation.spec.operation_id
+        )
         return map(key_of, found)
 
-    def by_storage(self, storage: GPUStorage) -> Iterable[ObjectKey]:
+    def copies_and_source(self, storage: GPUStorage) -> Iterable[ObjectKey]:
         """The storages that are a copy of it, and the one that it is a copy of."""
-        copies = self._caches.storages.by_index(self._namespace, BY_ORIGIN, storage.metadata.name)
-        return [*map(key_of, copies), *self._keys(origins(storage))]
+        copies = self._caches.storages.by_index(
+            self._namespace, BY_COPY_SOURCE, storage.metadata.name
+        )
+        return [*map(key_of, copies), *self._keys_of_names(copy_source_names(storage))]
 
-    def by_class(self, _: Object) -> Iterable[ObjectKey]:
+    def all_storages(self, _: Object) -> Iterable[ObjectKey]:
         """All of them: classes change so rarely that no index is worth it."""
         return map(key_of, self._caches.storages.all())
 
-    def freed_name(self) -> Trigger:
+    def on_name_release(self) -> Trigger:
         """The storage whose child could not be made while somebody else's had its name.
 
         Such deletions are too rare for an index.
@@ -73,13 +77,13 @@ class Wakes:
                 return
             for storage in self._caches.storages.all():
                 name = storage.metadata.name
-                if old.metadata.name in (names.prepare_job(name), names.accessor(name)):
+                if old.metadata.name in (names.prepare_job_name(name), names.accessor_name(name)):
                     yield key_of(storage)
 
         return keys
 
-    def _keys(self, claims: Iterable[str]) -> Iterable[ObjectKey]:
-        return [ObjectKey(self._namespace, name) for name in claims]
+    def _keys_of_names(self, names: Iterable[str]) -> Iterable[ObjectKey]:
+        return [ObjectKey(self._namespace, name) for name in names]
 
 
 def has_controller(child: Object) -> bool:

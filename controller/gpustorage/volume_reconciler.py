@@ -1,83 +1,93 @@
 """Keeping the volume of a storage: asked for once, grown where it can be, never made anew."""
 
-from controller.apply.applier import Sync
+from controller.apply.applier import ChildApplier
 from controller.caches import Caches
-from controller.gpustorage.errors import OvertakenError
-from controller.gpustorage.resources.pvc import claim_child
+from controller.gpustorage.errors import StaleCacheError
+from controller.gpustorage.resources.pvc import pvc_child
 from controller.gpustorage.settings import StorageSettings
-from controller.gpustorage.status.blocker import Hitch, hitch_of
-from controller.gpustorage.status.readiness import Verdict
-from controller.gpustorage.volume_readiness import lost, volume_verdict, was_made
-from controller.object_reader import Lookup
+from controller.gpustorage.status.blocker import Blocker, blocker_of_failure
+from controller.gpustorage.status.readiness import StorageReadiness
+from controller.gpustorage.volume_readiness import had_pvc, pvc_deleted_readiness, volume_readiness
+from controller.object_reader import ObjectReader
 from controller.runtime.client.kind import key_of
 from controller.runtime.client.ownership import is_controlled_by
 from controller.runtime.key import ObjectKey
-from shared.k8s.pvc import VolumeClaim
+from shared.k8s.pvc import PersistentVolumeClaim
 from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.reasons import StorageReason
 from shared.v1alpha1.validation.storage import storage_problems
 
 
-class Volumes:
+class VolumeReconciler:
     """The claims of storages; deleting them is left to the garbage collector."""
 
     def __init__(
-        self, caches: Caches, lookup: Lookup, settings: StorageSettings, sync: Sync[GPUStorage]
+        self,
+        caches: Caches,
+        reader: ObjectReader,
+        settings: StorageSettings,
+        applier: ChildApplier[GPUStorage],
     ) -> None:
         self._caches = caches
-        self._lookup = lookup
+        self._reader = reader
         self._settings = settings
-        self._sync = sync
+        self._applier = applier
 
-    def found(self, storage: GPUStorage) -> tuple[VolumeClaim | None, StorageClass | None]:
+    def own_pvc_and_class(
+        self, storage: GPUStorage
+    ) -> tuple[PersistentVolumeClaim | None, StorageClass | None]:
         """The storage's own claim and its class, as far as they are there."""
-        claim = self._caches.claims.get(key_of(storage))
-        if claim is None or not is_own(storage, claim):
+        claim = self._caches.pvcs.get(key_of(storage))
+        if claim is None or not is_own_pvc(storage, claim):
             return None, None
-        return claim, self._caches.classes.get(ObjectKey("", claim.class_name))
+        return claim, self._caches.storage_classes.get(ObjectKey("", claim.storage_class_name))
 
-    async def keep(self, storage: GPUStorage) -> tuple[Verdict, Hitch | None]:
+    async def reconcile_volume(
+        self, storage: GPUStorage
+    ) -> tuple[StorageReadiness, Blocker | None]:
         """Ask for the volume as the spec has it; one that was there and is gone stays gone."""
-        claim, kind = self.found(storage)
-        if claim is None and was_made(storage):
-            return await self._lost(storage), None
+        claim, kind = self.own_pvc_and_class(storage)
+        if claim is None and had_pvc(storage):
+            return await self._confirm_pvc_deleted(storage), None
         problems = storage_problems(storage.spec)
         if problems:
             said = "; ".join(problem.text for problem in problems)
-            return Verdict.failed(StorageReason.INVALID_SPEC, said), None
-        there = self._caches.claims.get(key_of(storage))
+            return StorageReadiness.failed(StorageReason.INVALID_SPEC, said), None
+        there = self._caches.pvcs.get(key_of(storage))
         if there is None:
-            await self._require_free_name(storage)
-        asked_for = claim_child(storage, there, kind, self._settings)
-        failed = await self._sync.ensure(storage, [asked_for])
-        claim, kind = self.found(storage)
-        verdict = volume_verdict(storage, claim, kind)
+            await self._require_no_live_pvc(storage)
+        asked_for = pvc_child(storage, there, kind, self._settings)
+        failed = await self._applier.apply(storage, [asked_for])
+        claim, kind = self.own_pvc_and_class(storage)
+        verdict = volume_readiness(storage, claim, kind)
         if failed is None or (claim is not None and claim.metadata.deletion_timestamp is not None):
             return verdict, None
-        return refused(verdict, hitch_of(failed))
+        return rejected_change(verdict, blocker_of_failure(failed))
 
-    async def _require_free_name(self, storage: GPUStorage) -> None:
+    async def _require_no_live_pvc(self, storage: GPUStorage) -> None:
         """A claim that we have not heard of may be somebody else's: it would become ours."""
         name = storage.metadata.name
-        if await self._lookup.live_claim(name) is not None:
-            raise OvertakenError(name)
+        if await self._reader.live_pvc(name) is not None:
+            raise StaleCacheError(name)
 
-    async def _lost(self, storage: GPUStorage) -> Verdict:
+    async def _confirm_pvc_deleted(self, storage: GPUStorage) -> StorageReadiness:
         """That data is lost is believed only of the server."""
         name = storage.metadata.name
-        claim = await self._lookup.live_claim(name)
-        if claim is not None and is_own(storage, claim):
-            raise OvertakenError(name)
-        return lost(storage)
+        claim = await self._reader.live_pvc(name)
+        if claim is not None and is_own_pvc(storage, claim):
+            raise StaleCacheError(name)
+        return pvc_deleted_readiness(storage)
 
 
-def is_own(storage: GPUStorage, claim: VolumeClaim) -> bool:
-    return is_controlled_by(claim.metadata, [storage.metadata.uid])
+def is_own_pvc(storage: GPUStorage, pvc: PersistentVolumeClaim) -> bool:
+    return is_controlled_by(pvc.metadata, [storage.metadata.uid])
 
 
-def refused(verdict: Verdict, hitch: Hitch) -> tuple[Verdict, Hitch]:
+def rejected_change(
+    readiness: StorageReadiness, blocker: Blocker
+) -> tuple[StorageReadiness, Blocker]:
     """A change that the server does not take leaves a volume as good as it was."""
-    if verdict.is_ready and hitch.retry is not None:
-        return verdict.but(hitch.verdict.reason, hitch.verdict.message), hitch
-    return hitch.verdict, hitch
+    if readiness.is_ready and blocker.retry_error is not None:
+        return readiness.with_reason(blocker.readiness.reason, blocker.readiness.message), blocker
+    return blocker.readiness, blocker

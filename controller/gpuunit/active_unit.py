@@ -1,21 +1,26 @@
 """The story of a user's unit: admitted, run, given its place, and reported."""
 
-from controller.apply.applier import Sync
-from controller.apply.child import Step, next_step
-from controller.caches import Caches, deployment_claims
+from controller.apply.applier import ChildApplier
+from controller.apply.child import ChildAction, next_action
+from controller.caches import Caches, deployment_pvc_names
 from controller.gpuunit.handoff.handoff import Handoff
-from controller.gpuunit.handoff.handoff_check import Entry, Source, is_admitted, source_of
+from controller.gpuunit.handoff.handoff_check import (
+    HandoffDecision,
+    SourceStock,
+    is_admitted,
+    source_stock_of,
+)
 from controller.gpuunit.resources import children
-from controller.gpuunit.resources.access import access_url
-from controller.gpuunit.scheduling.nominator import PlaceKeeping
+from controller.gpuunit.resources.access import service_url
+from controller.gpuunit.scheduling.nominator import Nominator
 from controller.gpuunit.settings import UnitSettings
 from controller.gpuunit.status import validation
-from controller.gpuunit.status.outcome import Outcome, outcome_of
-from controller.gpuunit.status.readiness import Verdict
-from controller.gpuunit.status.status import Published, active_verdict
-from controller.gpuunit.status.worker_readiness import missing_function
-from controller.gpuunit.storage_mounts import Storages
-from controller.gpuunit.workload import observe
+from controller.gpuunit.status.outcome import UnitReconcileOutcome, outcome_of_failure
+from controller.gpuunit.status.readiness import UnitReadiness
+from controller.gpuunit.status.status import ServiceAddress, active_unit_readiness
+from controller.gpuunit.status.worker_readiness import missing_function_readiness
+from controller.gpuunit.storage_mounts import StorageMounts
+from controller.gpuunit.workload import observe_workload
 from controller.kinds import SERVICES
 from controller.runtime.client.kind import key_of
 from shared.v1alpha1 import names
@@ -23,7 +28,7 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.reasons import UnitReason
 
 
-class ActiveStory:
+class ActiveUnitReconciler:
     """What is done for one user's unit in one turn."""
 
     def __init__(
@@ -31,81 +36,85 @@ class ActiveStory:
         caches: Caches,
         settings: UnitSettings,
         handoff: Handoff,
-        places: PlaceKeeping,
-        storages: Storages,
-        sync: Sync[GPUUnit],
+        nominator: Nominator,
+        storage_mounts: StorageMounts,
+        applier: ChildApplier[GPUUnit],
     ) -> None:
         self._caches = caches
         self._settings = settings
         self._handoff = handoff
-        self._places = places
-        self._storages = storages
-        self._sync = sync
+        self._nominator = nominator
+        self._storage_mounts = storage_mounts
+        self._applier = applier
 
-    async def turn(self, unit: GPUUnit) -> Outcome | None:
+    async def reconcile_unit(self, unit: GPUUnit) -> UnitReconcileOutcome | None:
         """None when the next turn has to begin anew: the unit has gone or become another."""
-        source = source_of(unit)
+        source = source_stock_of(unit)
         if source is None or is_admitted(unit):
-            return await self._go_on(unit)
-        entered = await self._enter(unit, source)
-        return await self._go_on(entered) if isinstance(entered, GPUUnit) else entered
+            return await self._reconcile_admitted(unit)
+        entered = await self._admit(unit, source)
+        return await self._reconcile_admitted(entered) if isinstance(entered, GPUUnit) else entered
 
-    async def _go_on(self, unit: GPUUnit) -> Outcome:
-        await self._places.keep(unit)
-        refused = validation.refusal(unit)
+    async def _reconcile_admitted(self, unit: GPUUnit) -> UnitReconcileOutcome:
+        await self._nominator.nominate(unit)
+        refused = validation.invalid_spec_readiness(unit)
         if refused is not None:
-            return Outcome(refused)
-        failed = await self._run(unit)
+            return UnitReconcileOutcome(refused)
+        failed = await self._apply_children(unit)
         if failed is not None:
             return failed
-        await self._take_over(unit)
-        return self._seen(unit)
+        await self._consume_stock(unit)
+        return self._observed_outcome(unit)
 
-    async def _enter(self, unit: GPUUnit, source: Source) -> GPUUnit | Outcome | None:
+    async def _admit(
+        self, unit: GPUUnit, source_stock: SourceStock
+    ) -> GPUUnit | UnitReconcileOutcome | None:
         """The admitted unit, what to report instead, or nothing where there is no unit any more."""
-        admission = await self._handoff.admit(unit, source)
-        if admission.entry is Entry.STRAY:
-            await self._handoff.delete_stray(unit, admission.why)
+        admission = await self._handoff.admit(unit, source_stock)
+        if admission.decision is HandoffDecision.STRAY:
+            await self._handoff.delete_stray(unit, admission.message)
             return None
-        if admission.entry is Entry.LOST:
-            said = f"{admission.why}; delete the unit and ask for another"
-            return Outcome(Verdict.failed(UnitReason.STOCK_LOST, said))
+        if admission.decision is HandoffDecision.STOCK_LOST:
+            said = f"{admission.message}; delete the unit and ask for another"
+            return UnitReconcileOutcome(UnitReadiness.failed(UnitReason.STOCK_LOST, said))
         return self._caches.units.get(key_of(unit))
 
-    async def _run(self, unit: GPUUnit) -> Outcome | None:
+    async def _apply_children(self, unit: GPUUnit) -> UnitReconcileOutcome | None:
         """The policy first, then the pods, for which the unit must have its storages to itself."""
         exposed = children.service_child(unit, self._caches)
-        first = [children.policy_child(unit, self._caches, self._settings)]
-        failed = await self._sync.ensure(unit, [*first, *([exposed] if exposed else [])])
+        first = [children.network_policy_child(unit, self._caches, self._settings)]
+        failed = await self._applier.apply(unit, [*first, *([exposed] if exposed else [])])
         if failed is not None:
-            return outcome_of(failed)
+            return outcome_of_failure(failed)
         if exposed is None:
             live = self._caches.services.get(children.child_key(unit))
-            await self._sync.remove(unit, SERVICES, live)
-        workload = observe(self._caches, unit)
+            await self._applier.delete(unit, SERVICES, live)
+        workload = observe_workload(self._caches, unit)
         pods = children.deployment_child(unit, self._caches, self._settings, workload)
-        mounted = () if workload.deployment is None else deployment_claims(workload.deployment)
-        waiting = missing_function(unit, self._caches.function_of(unit))
-        waiting = waiting or await self._storages.take(unit, tuple(mounted))
-        if waiting is not None and next_step(pods) is not Step.NOTHING:
-            return Outcome(waiting)
-        failed = await self._sync.ensure(unit, [pods])
-        return None if failed is None else outcome_of(failed)
+        mounted = () if workload.deployment is None else deployment_pvc_names(workload.deployment)
+        waiting = missing_function_readiness(unit, self._caches.function_of(unit))
+        waiting = waiting or await self._storage_mounts.acquire_locks(unit, tuple(mounted))
+        if waiting is not None and next_action(pods) is not ChildAction.NONE:
+            return UnitReconcileOutcome(waiting)
+        failed = await self._applier.apply(unit, [pods])
+        return None if failed is None else outcome_of_failure(failed)
 
-    async def _take_over(self, unit: GPUUnit) -> None:
-        source = source_of(unit)
+    async def _consume_stock(self, unit: GPUUnit) -> None:
+        source = source_stock_of(unit)
         if source is not None:
-            await self._handoff.consume(unit, source, observe(self._caches, unit))
+            await self._handoff.consume_stock(unit, source, observe_workload(self._caches, unit))
 
-    def _seen(self, unit: GPUUnit) -> Outcome:
+    def _observed_outcome(self, unit: GPUUnit) -> UnitReconcileOutcome:
         """How the unit is; one that waits for a place is looked at again, should none come."""
-        workload = observe(self._caches, unit)
-        wait = self._places.wait(unit, workload)
-        nodes = self._caches.nodes_of(workload.current)
-        verdict = active_verdict(workload, nodes, is_place_kept=wait > 0)
-        return Outcome(verdict, self._published(unit), look_after=wait or None)
+        workload = observe_workload(self._caches, unit)
+        wait = self._nominator.remaining_seconds(unit, workload)
+        nodes = self._caches.nodes_of(workload.current_pods)
+        verdict = active_unit_readiness(workload, nodes, awaits_nominated_node=wait > 0)
+        return UnitReconcileOutcome(
+            verdict, self._service_address(unit), requeue_after=wait or None
+        )
 
-    def _published(self, unit: GPUUnit) -> Published:
-        url = access_url(unit, self._settings)
-        name = names.unit_child(unit.metadata.name) if url else ""
-        return Published(service_name=name, access_url=url)
+    def _service_address(self, unit: GPUUnit) -> ServiceAddress:
+        url = service_url(unit, self._settings)
+        name = names.unit_child_name(unit.metadata.name) if url else ""
+        return ServiceAddress(service_name=name, url=url)

@@ -13,10 +13,10 @@ from controller.runtime.client.kind import key_of
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.phases import UnitPhase
 
-NAME: Final = "gpuruntime_units"
+METRIC_NAME: Final = "gpuruntime_units"
 
 
-class Census(Collector):
+class UnitCountCollector(Collector):
     """Counted when asked, from the cache, and by the leader only: replicas would count twice."""
 
     def __init__(
@@ -28,7 +28,7 @@ class Census(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         labels = ["role", "spec", "phase"]
-        family = GaugeMetricFamily(NAME, "Units by role, spec and phase.", labels=labels)
+        family = GaugeMetricFamily(METRIC_NAME, "Units by role, spec and phase.", labels=labels)
         for count in self._counts().items():
             family.add_metric(*count)
         yield family
@@ -36,8 +36,8 @@ class Census(Collector):
     def _counts(self) -> Counter[tuple[str, str, str]]:
         if not self._is_leader():
             return Counter()
-        return Counter(map(self._class_of, self._units.all()))
+        return Counter(map(self._labels_of, self._units.all()))
 
-    def _class_of(self, unit: GPUUnit) -> tuple[str, str, str]:
+    def _labels_of(self, unit: GPUUnit) -> tuple[str, str, str]:
         role = "stock" if self._namespaces.is_stock(key_of(unit)) else "active"
         return role, unit.spec.spec_name, unit.status.phase or UnitPhase.PROGRESSING.value

@@ -2,45 +2,45 @@
 
 from typing import Final
 
-from shared.k8s.rbac import Rule
+from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP
 
-STOCK: Final = "runtime-stock"
-INSTANCE: Final = "runtime-instance"
-SYSTEM: Final = "runtime-system"
+STOCK_NAMESPACE: Final = "runtime-stock"
+INSTANCE_NAMESPACE: Final = "runtime-instance"
+SYSTEM_NAMESPACE: Final = "runtime-system"
 
-WATCH: Final = ("list", "watch")
-APPLY: Final = ("create", "list", "patch", "watch")
+WATCH_VERBS: Final = ("list", "watch")
+APPLY_VERBS: Final = ("create", "list", "patch", "watch")
 
 
-def in_units_namespace(namespace: str) -> tuple[Rule, ...]:
+def unit_namespace_rules(namespace: str) -> tuple[PolicyRule, ...]:
     """What both roles need."""
     return (
-        Rule(GROUP, ("gpuunits",), ("delete", "get", "list", "patch", "watch"), namespace),
-        Rule(GROUP, ("gpuunits/status",), ("patch",), namespace),
+        PolicyRule(GROUP, ("gpuunits",), ("delete", "get", "list", "patch", "watch"), namespace),
+        PolicyRule(GROUP, ("gpuunits/status",), ("patch",), namespace),
         # An owner that its children keep from going, where the cluster is strict about that.
-        Rule(GROUP, ("gpuunits/finalizers",), ("update",), namespace),
-        Rule("apps", ("deployments",), APPLY, namespace),
-        Rule("apps", ("replicasets",), WATCH, namespace),
-        Rule("networking.k8s.io", ("networkpolicies",), APPLY, namespace),
-        Rule("", ("pods",), WATCH, namespace),
-        Rule("events.k8s.io", ("events",), ("create", "patch"), namespace),
+        PolicyRule(GROUP, ("gpuunits/finalizers",), ("update",), namespace),
+        PolicyRule("apps", ("deployments",), APPLY_VERBS, namespace),
+        PolicyRule("apps", ("replicasets",), WATCH_VERBS, namespace),
+        PolicyRule("networking.k8s.io", ("networkpolicies",), APPLY_VERBS, namespace),
+        PolicyRule("", ("pods",), WATCH_VERBS, namespace),
+        PolicyRule("events.k8s.io", ("events",), ("create", "patch"), namespace),
     )
 
 
 RULES: Final = (
-    *in_units_namespace(STOCK),
-    *in_units_namespace(INSTANCE),
+    *unit_namespace_rules(STOCK_NAMESPACE),
+    *unit_namespace_rules(INSTANCE_NAMESPACE),
     # What a consumed reservation leaves behind is taken down at once.
-    Rule("apps", ("deployments", "replicasets"), ("delete",), STOCK),
-    Rule("", ("pods",), ("delete",), STOCK),
-    Rule("", ("services",), (*APPLY, "delete"), INSTANCE),
-    Rule("", ("pods/status",), ("patch",), INSTANCE),
-    Rule(GROUP, ("gpustorages",), (*WATCH, "patch"), INSTANCE),
+    PolicyRule("apps", ("deployments", "replicasets"), ("delete",), STOCK_NAMESPACE),
+    PolicyRule("", ("pods",), ("delete",), STOCK_NAMESPACE),
+    PolicyRule("", ("services",), (*APPLY_VERBS, "delete"), INSTANCE_NAMESPACE),
+    PolicyRule("", ("pods/status",), ("patch",), INSTANCE_NAMESPACE),
+    PolicyRule(GROUP, ("gpustorages",), (*WATCH_VERBS, "patch"), INSTANCE_NAMESPACE),
     # Only whether it is there: the Secrets of queues are nothing that the controller reads.
-    Rule(GROUP, ("functions",), WATCH, INSTANCE),
-    Rule(GROUP, ("stockpools",), WATCH, STOCK),
-    Rule(GROUP, ("operations",), ("get", *WATCH), SYSTEM),
-    Rule(GROUP, ("operations/status",), ("patch",), SYSTEM),
-    Rule("", ("nodes",), WATCH),
+    PolicyRule(GROUP, ("functions",), WATCH_VERBS, INSTANCE_NAMESPACE),
+    PolicyRule(GROUP, ("stockpools",), WATCH_VERBS, STOCK_NAMESPACE),
+    PolicyRule(GROUP, ("operations",), ("get", *WATCH_VERBS), SYSTEM_NAMESPACE),
+    PolicyRule(GROUP, ("operations/status",), ("patch",), SYSTEM_NAMESPACE),
+    PolicyRule("", ("nodes",), WATCH_VERBS),
 )

@@ -17,7 +17,7 @@ class SidecarSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueTarget:
+class QueuePeer:
     """The pods of the queue, as a NetworkPolicy finds them."""
 
     namespace: str
@@ -34,4 +34,4 @@ class UnitSettings:
     cluster_domain: str
     private_ranges: tuple[str, ...]
     sidecar: SidecarSettings
-    queue: QueueTarget
+    queue_peer: QueuePeer

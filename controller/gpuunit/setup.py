@@ -2,41 +2,41 @@
 
 from typing import Final
 
-from controller.apply.applier import Sync
-from controller.caches import Caches, deployment_claims, replica_set_claims
-from controller.gpuunit.active_unit import ActiveStory
+from controller.apply.applier import ChildApplier
+from controller.caches import Caches, deployment_pvc_names, replica_set_pvc_names
+from controller.gpuunit.active_unit import ActiveUnitReconciler
 from controller.gpuunit.handoff.handoff import Handoff
-from controller.gpuunit.handoff.stock_lifecycle import Stockkeeping
+from controller.gpuunit.handoff.stock_lifecycle import StockLifecycle
 from controller.gpuunit.reconciler import GPUUnitReconciler
-from controller.gpuunit.scheduling.nomination_timeout import Vacancies
-from controller.gpuunit.scheduling.nominator import PlaceKeeping
+from controller.gpuunit.scheduling.nomination_timeout import NominationTimeouts
+from controller.gpuunit.scheduling.nominator import Nominator
 from controller.gpuunit.settings import UnitSettings
-from controller.gpuunit.status.status_writer import Report
-from controller.gpuunit.stock_unit import StockStory
-from controller.gpuunit.storage_mounts import Storages
-from controller.gpuunit.triggers import Wakes
+from controller.gpuunit.status.status_writer import UnitStatusWriter
+from controller.gpuunit.stock_unit import StockUnitReconciler
+from controller.gpuunit.storage_mounts import StorageMounts
+from controller.gpuunit.triggers import UnitTriggers
 from controller.kinds import GPU_UNITS
 from controller.namespaces import Namespaces
-from controller.object_reader import Lookup
+from controller.object_reader import ObjectReader
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.client import Client
 from controller.runtime.clock import Clock
 from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.events.undecodable import by_event
+from controller.runtime.events.undecodable import undecodable_event_handler
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.control_loop import ControlLoop
-from controller.runtime.loop.enqueue import feed
-from controller.runtime.loop.loop_factory import Loops
-from controller.runtime.loop.triggers import itself, mapped, owner
+from controller.runtime.loop.enqueue import enqueue_handler
+from controller.runtime.loop.loop_factory import LoopFactory
+from controller.runtime.loop.triggers import mapped_keys, own_key, owner_keys
 from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.workqueue import WorkQueue
-from controller.volume_users import used_claims
+from controller.volume_users import used_pvc_names
 from shared.v1alpha1.reasons import EventReason
 
-NAME: Final = "gpuunit"
+LOOP_NAME: Final = "gpuunit"
 
 
-def reconciler(
+def create_reconciler(
     caches: Caches,
     client: Client,
     writer: Writer,
@@ -45,51 +45,63 @@ def reconciler(
     clock: Clock,
 ) -> GPUUnitReconciler:
     """The reconciler with all that it works with."""
-    lookup = Lookup(caches, client, settings.namespaces)
-    sync = Sync(GPU_UNITS, writer, recorder)
-    keeping = Stockkeeping(caches, lookup, writer, recorder)
+    lookup = ObjectReader(caches, client, settings.namespaces)
+    sync = ChildApplier(GPU_UNITS, writer, recorder)
+    keeping = StockLifecycle(caches, lookup, writer, recorder)
     handoff = Handoff(caches, lookup, writer, recorder, clock)
-    stock = StockStory(caches, settings, keeping, sync)
-    vacancies = Vacancies(clock)
-    places = PlaceKeeping(caches, handoff, vacancies, writer)
-    active = ActiveStory(caches, settings, handoff, places, Storages(caches, writer), sync)
-    report = Report(caches, settings.namespaces, writer, recorder, clock)
+    stock = StockUnitReconciler(caches, settings, keeping, sync)
+    vacancies = NominationTimeouts(clock)
+    places = Nominator(caches, handoff, vacancies, writer)
+    active = ActiveUnitReconciler(
+        caches, settings, handoff, places, StorageMounts(caches, writer), sync
+    )
+    report = UnitStatusWriter(caches, settings.namespaces, writer, recorder, clock)
     return GPUUnitReconciler(caches, settings.namespaces, stock, active, report, vacancies)
 
 
-def control_loop(
-    subject: GPUUnitReconciler,
+def create_control_loop(
+    reconciler: GPUUnitReconciler,
     caches: Caches,
     recorder: EventRecorder,
     namespaces: Namespaces,
-    loops: Loops,
+    loop_factory: LoopFactory,
     workers: int,
 ) -> ControlLoop:
     """A loop over all units that the caches know, not yet started."""
-    queue = loops.queue(NAME)
-    watch(queue, caches, namespaces)
+    queue = loop_factory.new_queue(LOOP_NAME)
+    subscribe_triggers(queue, caches, namespaces)
     for informer in caches.units.informers:
-        informer.report_unreadable(by_event(recorder, GPU_UNITS, EventReason.FAILED))
-    return loops.loop(NAME, workers, queue, subject)
+        informer.set_undecodable_handler(
+            undecodable_event_handler(recorder, GPU_UNITS, EventReason.FAILED)
+        )
+    return loop_factory.new_loop(LOOP_NAME, workers, queue, reconciler)
 
 
-def watch(queue: WorkQueue[ObjectKey], caches: Caches, namespaces: Namespaces) -> None:
+def subscribe_triggers(queue: WorkQueue[ObjectKey], caches: Caches, namespaces: Namespaces) -> None:
     """News about what a unit has or waits for goes before new units: it makes units ready."""
-    wakes, child = Wakes(caches, namespaces), Priority.CHILD
-    caches.units.subscribe(feed(queue, itself()))
-    caches.units.subscribe(feed(queue, mapped(wakes.by_stock), child), namespaces.stock)
-    caches.units.subscribe(feed(queue, wakes.gone_unit(), child), namespaces.instance)
-    for children in (caches.deployments, caches.services, caches.policies):
-        children.subscribe(feed(queue, owner(GPU_UNITS), child))
-        children.subscribe(feed(queue, wakes.freed_name(), child))
-    caches.replica_sets.subscribe(feed(queue, wakes.changed_revision(), child))
-    caches.pods.subscribe(feed(queue, mapped(wakes.by_label), child))
-    freed, here = wakes.freed_volume, namespaces.instance
-    caches.pods.subscribe(feed(queue, freed(used_claims), child), here)
-    caches.replica_sets.subscribe(feed(queue, freed(replica_set_claims), child), here)
-    caches.deployments.subscribe(feed(queue, freed(deployment_claims), child), here)
-    caches.nodes.subscribe(feed(queue, wakes.changed_node(), child))
-    caches.storages.subscribe(feed(queue, mapped(wakes.by_storage), child))
-    caches.functions.subscribe(feed(queue, wakes.made_function(), child))
-    caches.operations.subscribe(feed(queue, mapped(wakes.by_operation), child))
-    caches.pools.subscribe(feed(queue, wakes.noted_claim(), child))
+    wakes, child = UnitTriggers(caches, namespaces), Priority.CHILD
+    caches.units.subscribe(enqueue_handler(queue, own_key()))
+    caches.units.subscribe(
+        enqueue_handler(queue, mapped_keys(wakes.units_from_stock), child), namespaces.stock
+    )
+    caches.units.subscribe(
+        enqueue_handler(queue, wakes.on_unit_deletion(), child), namespaces.instance
+    )
+    for children in (caches.deployments, caches.services, caches.network_policies):
+        children.subscribe(enqueue_handler(queue, owner_keys(GPU_UNITS), child))
+        children.subscribe(enqueue_handler(queue, wakes.on_name_release(), child))
+    caches.replica_sets.subscribe(enqueue_handler(queue, wakes.on_revision_change(), child))
+    caches.pods.subscribe(enqueue_handler(queue, mapped_keys(wakes.units_of_child), child))
+    freed, here = wakes.on_volume_release, namespaces.instance
+    caches.pods.subscribe(enqueue_handler(queue, freed(used_pvc_names), child), here)
+    caches.replica_sets.subscribe(enqueue_handler(queue, freed(replica_set_pvc_names), child), here)
+    caches.deployments.subscribe(enqueue_handler(queue, freed(deployment_pvc_names), child), here)
+    caches.nodes.subscribe(enqueue_handler(queue, wakes.on_node_change(), child))
+    caches.storages.subscribe(enqueue_handler(queue, mapped_keys(wakes.units_mounting), child))
+    caches.functions.subscribe(
+        enqueue_handler(queue, wakes.on_function_created_or_deleted(), child)
+    )
+    caches.operations.subscribe(
+        enqueue_handler(queue, mapped_keys(wakes.units_of_operation), child)
+    )
+    caches.pools.subscribe(enqueue_handler(queue, wakes.on_claim_counted(), child))

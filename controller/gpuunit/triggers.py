@@ -8,17 +8,17 @@ from controller.caches import (
     BY_NODE,
     BY_OPERATION,
     BY_POOL,
-    BY_SOURCE,
+    BY_SOURCE_STOCK_UID,
     BY_STORAGE,
     Caches,
 )
-from controller.gpuunit.scheduling.nomination import is_node_ready, is_usable
+from controller.gpuunit.scheduling.nomination import is_node_ready, is_node_schedulable
 from controller.namespaces import Namespaces
 from controller.runtime.client.kind import key_of
 from controller.runtime.client.objects import Object
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.triggers import Trigger
-from shared.k8s.deployment import REVISION, ReplicaSet
+from shared.k8s.deployment import REVISION_ANNOTATION, ReplicaSet
 from shared.k8s.node import Node
 from shared.k8s.pod import Pod
 from shared.v1alpha1 import names, wellknown
@@ -28,57 +28,60 @@ from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.stockpool import StockPool
 
 
-class Wakes:
+class UnitTriggers:
     """Keys by way of the indexes of the caches."""
 
     def __init__(self, caches: Caches, namespaces: Namespaces) -> None:
         self._caches = caches
         self._namespaces = namespaces
 
-    def by_label(self, made: Pod | ReplicaSet) -> Iterable[ObjectKey]:
+    def units_of_child(self, child: Pod | ReplicaSet) -> Iterable[ObjectKey]:
         """Its unit; and whoever is to take the place of a stock's pod."""
-        name = made.metadata.labels.get(wellknown.UNIT_LABEL)
+        name = child.metadata.labels.get(wellknown.UNIT_LABEL)
         if name is None:
             return
-        key = ObjectKey(made.metadata.namespace, name)
+        key = ObjectKey(child.metadata.namespace, name)
         yield key
         stock = self._caches.units.get(key) if self._namespaces.is_stock(key) else None
         if stock is not None:
-            yield from self.by_stock(stock)
+            yield from self.units_from_stock(stock)
 
-    def changed_revision(self) -> Trigger:
+    def on_revision_change(self) -> Trigger:
         """The units whose pods may be current now, or no longer; the number of pods is no news."""
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
             changed = new or old
-            if isinstance(changed, ReplicaSet) and revision_marks(old) != revision_marks(new):
-                yield from self.by_label(changed)
+            if isinstance(changed, ReplicaSet) and revision_identity(old) != revision_identity(new):
+                yield from self.units_of_child(changed)
 
         return keys
 
-    def by_stock(self, stock: GPUUnit) -> Iterable[ObjectKey]:
+    def units_from_stock(self, stock: GPUUnit) -> Iterable[ObjectKey]:
         """The unit that was made from it."""
-        return self._made_from(stock.metadata.uid)
+        return self._units_from_stock_uid(stock.metadata.uid)
 
-    def by_storage(self, storage: GPUStorage) -> Iterable[ObjectKey]:
+    def units_mounting(self, storage: GPUStorage) -> Iterable[ObjectKey]:
         """The units that mount it."""
         meta = storage.metadata
         return map(key_of, self._caches.units.by_index(meta.namespace, BY_STORAGE, meta.name))
 
-    def freed_volume(self, claims: Callable[[Any], Iterable[str]]) -> Trigger:
+    def on_volume_release(self, pvc_names_of: Callable[[Any], Iterable[str]]) -> Trigger:
         """The units that mount a storage whose volume somebody has used until now."""
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
             if old is None:
                 return
-            namespace, kept = old.metadata.namespace, () if new is None else tuple(claims(new))
-            for name in claims(old):
+            namespace, kept = (
+                old.metadata.namespace,
+                () if new is None else tuple(pvc_names_of(new)),
+            )
+            for name in pvc_names_of(old):
                 if name not in kept:
                     yield from map(key_of, self._caches.units.by_index(namespace, BY_STORAGE, name))
 
         return keys
 
-    def made_function(self) -> Trigger:
+    def on_function_created_or_deleted(self) -> Trigger:
         """The units that work for a function which is there now, or gone."""
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
@@ -92,59 +95,64 @@ class Wakes:
 
         return keys
 
-    def by_operation(self, record: Operation) -> Iterable[ObjectKey]:
+    def units_of_operation(self, operation: Operation) -> Iterable[ObjectKey]:
         """The units that it made, and the stock that it claims."""
         for namespace in self._namespaces.units:
-            found = self._caches.units.by_index(namespace, BY_OPERATION, record.spec.operation_id)
+            found = self._caches.units.by_index(
+                namespace, BY_OPERATION, operation.spec.operation_id
+            )
             yield from map(key_of, found)
 
-    def _made_from(self, uid: str) -> Iterator[ObjectKey]:
-        found = self._caches.units.by_index(self._namespaces.instance, BY_SOURCE, uid)
+    def _units_from_stock_uid(self, uid: str) -> Iterator[ObjectKey]:
+        found = self._caches.units.by_index(self._namespaces.instance, BY_SOURCE_STOCK_UID, uid)
         yield from map(key_of, found)
 
-    def gone_unit(self) -> Trigger:
+    def on_unit_deletion(self) -> Trigger:
         """The stock of a unit that is deleted: it may have to be given back."""
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
             if new is None and isinstance(old, GPUUnit):
-                name = old.metadata.annotations.get(wellknown.SOURCE_STOCK_NAME)
+                name = old.metadata.annotations.get(wellknown.SOURCE_STOCK_NAME_ANNOTATION)
                 if name is not None:
                     yield ObjectKey(self._namespaces.stock, name)
 
         return keys
 
-    def freed_name(self) -> Trigger:
+    def on_name_release(self) -> Trigger:
         """The unit whose child could not be made while somebody else's had its name.
 
         Such deletions are too rare for an index.
         """
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
-            if new is not None or old is None or is_of_a_unit(old):
+            if new is not None or old is None or has_unit_owner(old):
                 return
             for unit in self._caches.units.all(old.metadata.namespace):
                 name = unit.metadata.name
-                if old.metadata.name in (names.unit_child(name), names.egress(name)):
+                if old.metadata.name in (
+                    names.unit_child_name(name),
+                    names.egress_policy_name(name),
+                ):
                     yield key_of(unit)
 
         return keys
 
-    def noted_claim(self) -> Trigger:
+    def on_claim_counted(self) -> Trigger:
         """The units whose stock a pool has just noted as claimed, or no longer will."""
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
             known = old.status.claimed if isinstance(old, StockPool) else ()
             if isinstance(new, StockPool):
                 for uid in set(new.status.claimed) - set(known):
-                    yield from self._made_from(uid)
+                    yield from self._units_from_stock_uid(uid)
             elif old is not None:
                 namespace, name = key_of(old)
                 for stock in self._caches.units.by_index(namespace, BY_POOL, name):
-                    yield from self.by_stock(stock)
+                    yield from self.units_from_stock(stock)
 
         return keys
 
-    def changed_node(self) -> Trigger:
+    def on_node_change(self) -> Trigger:
         """The units with pods on a node, or nominated to it, that can be used now or no longer."""
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
@@ -153,24 +161,28 @@ class Wakes:
                 return
             for namespace in self._namespaces.units:
                 for pod in self._caches.pods.by_index(namespace, BY_NODE, changed.metadata.name):
-                    yield from self.by_label(pod)
+                    yield from self.units_of_child(pod)
 
         return keys
 
 
-def is_of_a_unit(child: Object) -> bool:
+def has_unit_owner(child: Object) -> bool:
     owners = child.metadata.owner_references
     return any(owner.controller and owner.kind == KIND for owner in owners)
 
 
-def revision_marks(revision: Object | None) -> tuple[str | None, str | None] | None:
+def revision_identity(replica_set: Object | None) -> tuple[str | None, str | None] | None:
     """By what a ReplicaSet is known as the current one; None where there is none."""
-    if not isinstance(revision, ReplicaSet):
+    if not isinstance(replica_set, ReplicaSet):
         return None
-    notes = revision.metadata.annotations
-    return notes.get(wellknown.APPLIED_HASH), notes.get(REVISION)
+    notes = replica_set.metadata.annotations
+    return notes.get(wellknown.APPLIED_HASH_ANNOTATION), notes.get(REVISION_ANNOTATION)
 
 
 def node_state(node: Object | None) -> tuple[bool, bool]:
     """Whether pods there count as running, and whether more may come."""
-    return (is_node_ready(node), is_usable(node)) if isinstance(node, Node) else (False, False)
+    return (
+        (is_node_ready(node), is_node_schedulable(node))
+        if isinstance(node, Node)
+        else (False, False)
+    )

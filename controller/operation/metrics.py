@@ -7,44 +7,48 @@ from typing import Final
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from controller.operation.retention import FINAL, read
+from controller.operation.retention import FINAL_PHASES, parse_timestamp
 from controller.runtime.cache.cache import Cache
 from controller.runtime.clock import Clock
 from shared.v1alpha1.operation import Operation, OperationType
 
-NAME: Final = "gpuruntime_operation_stalled_seconds"
-MEANING: Final = "Seconds since the unfinished operation that waits longest last got on, by type."
+METRIC_NAME: Final = "gpuruntime_operation_stalled_seconds"
+METRIC_HELP: Final = (
+    "Seconds since the unfinished operation that waits longest last got on, by type."
+)
 
 
-class Stalls(Collector):
+class StalledOperationsCollector(Collector):
     """Looked up when asked, from the cache, and by the leader only, as the units are counted."""
 
     def __init__(
-        self, records: Cache[Operation], clock: Clock, is_leader: Callable[[], bool]
+        self, operations: Cache[Operation], clock: Clock, is_leader: Callable[[], bool]
     ) -> None:
-        self._records = records
+        self._operations = operations
         self._clock = clock
         self._is_leader = is_leader
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        family = GaugeMetricFamily(NAME, MEANING, labels=["type"])
+        family = GaugeMetricFamily(METRIC_NAME, METRIC_HELP, labels=["type"])
         if self._is_leader():
-            for kind, seconds in stalled(self._records.all(), self._clock.now()).items():
+            for kind, seconds in stalled_seconds_by_type(
+                self._operations.all(), self._clock.now()
+            ).items():
                 family.add_metric([kind], seconds)
         yield family
 
 
-def stalled(records: Iterable[Operation], now: datetime) -> dict[str, float]:
+def stalled_seconds_by_type(operations: Iterable[Operation], now: datetime) -> dict[str, float]:
     """The longest wait of each type; 0 where nothing waits."""
     longest = {kind.value: 0.0 for kind in OperationType}
-    for record in records:
-        if record.status.phase not in FINAL:
-            waited = (now - (last_sign(record) or now)).total_seconds()
+    for record in operations:
+        if record.status.phase not in FINAL_PHASES:
+            waited = (now - (last_update_time(record) or now)).total_seconds()
             longest[record.spec.type] = max(longest.get(record.spec.type, 0.0), waited)
     return longest
 
 
-def last_sign(record: Operation) -> datetime | None:
+def last_update_time(operation: Operation) -> datetime | None:
     """When its status last changed, or else when it was made."""
-    told = (record.status.updated_at, record.metadata.creation_timestamp)
-    return next((moment for text in told if (moment := read(text)) is not None), None)
+    told = (operation.status.updated_at, operation.metadata.creation_timestamp)
+    return next((moment for text in told if (moment := parse_timestamp(text)) is not None), None)

@@ -2,9 +2,11 @@
 
 from typing import Final
 
-from shared.k8s.rbac import Rule
+from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP
 
-SYSTEM: Final = "runtime-system"
+SYSTEM_NAMESPACE: Final = "runtime-system"
 
-RULES: Final = (Rule(GROUP, ("operations",), ("delete", "list", "patch", "watch"), SYSTEM),)
+RULES: Final = (
+    PolicyRule(GROUP, ("operations",), ("delete", "list", "patch", "watch"), SYSTEM_NAMESPACE),
+)

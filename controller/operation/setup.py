@@ -5,16 +5,18 @@ from typing import Final
 from controller.caches import Caches
 from controller.operation.reconciler import OperationReconciler
 from controller.runtime.loop.control_loop import ControlLoop
-from controller.runtime.loop.enqueue import feed
-from controller.runtime.loop.loop_factory import Loops
-from controller.runtime.loop.triggers import itself
+from controller.runtime.loop.enqueue import enqueue_handler
+from controller.runtime.loop.loop_factory import LoopFactory
+from controller.runtime.loop.triggers import own_key
 
-NAME: Final = "operation"
+LOOP_NAME: Final = "operation"
 WORKERS: Final = 2
 
 
-def control_loop(subject: OperationReconciler, caches: Caches, loops: Loops) -> ControlLoop:
+def create_control_loop(
+    reconciler: OperationReconciler, caches: Caches, loop_factory: LoopFactory
+) -> ControlLoop:
     """A loop over all records that the caches know, not yet started."""
-    queue = loops.queue(NAME)
-    caches.operations.subscribe(feed(queue, itself()))
-    return loops.loop(NAME, WORKERS, queue, subject)
+    queue = loop_factory.new_queue(LOOP_NAME)
+    caches.operations.subscribe(enqueue_handler(queue, own_key()))
+    return loop_factory.new_loop(LOOP_NAME, WORKERS, queue, reconciler)

@@ -30,7 +30,7 @@ class Clock(Protocol):
         """Let `seconds` pass."""
         ...
 
-    def call_at(self, when: float, call: Callable[[], None]) -> Timer:
+    def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
         """Call once `monotonic()` has reached `when`."""
         ...
 
@@ -50,6 +50,6 @@ class SystemClock:
         """Let `seconds` pass."""
         await asyncio.sleep(seconds)
 
-    def call_at(self, when: float, call: Callable[[], None]) -> Timer:
+    def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
         """Call on the running loop once `when` is reached."""
-        return asyncio.get_running_loop().call_later(when - time.monotonic(), call)
+        return asyncio.get_running_loop().call_later(when - time.monotonic(), callback)

@@ -6,31 +6,31 @@ from types import TracebackType
 from controller.runtime.clock import Clock
 
 
-class Deadline:
+class ClockTimeout:
     """`asyncio.timeout`, but of `seconds` on `clock`."""
 
     def __init__(self, clock: Clock, seconds: float) -> None:
         self._clock = clock
         self._seconds = seconds
-        self._limit = asyncio.timeout(None)
+        self._timeout = asyncio.timeout(None)
 
     @property
     def expired(self) -> bool:
         """Whether the block was cancelled for its time, however it ended then."""
-        return self._limit.expired()
+        return self._timeout.expired()
 
     async def __aenter__(self) -> None:
-        await self._limit.__aenter__()
+        await self._timeout.__aenter__()
         self._timer = self._clock.call_at(self._clock.monotonic() + self._seconds, self._expire)
 
     async def __aexit__(
         self,
-        kind: type[BaseException] | None,
+        exception_type: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
         self._timer.cancel()
-        await self._limit.__aexit__(kind, error, traceback)
+        await self._timeout.__aexit__(exception_type, error, traceback)
 
     def _expire(self) -> None:
-        self._limit.reschedule(asyncio.get_running_loop().time())
+        self._timeout.reschedule(asyncio.get_running_loop().time())

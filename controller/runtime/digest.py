@@ -4,10 +4,10 @@ import hashlib
 import json
 from typing import Final
 
-_LENGTH: Final = 16  # hexadecimal digits: 64 bits, and nobody gains by a collision
+_DIGEST_LENGTH: Final = 16  # hexadecimal digits: 64 bits, and nobody gains by a collision
 
 
-def digest(desired: object) -> str:
+def json_digest(value: object) -> str:
     """The same text for the same JSON value, whatever the order of its keys."""
-    canonical = json.dumps(desired, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()[:_LENGTH]
+    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:_DIGEST_LENGTH]

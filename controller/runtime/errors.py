@@ -4,12 +4,12 @@ from typing import Final
 
 import msgspec
 
-LONGEST_MESSAGE: Final = 1024
+MAX_MESSAGE_LENGTH: Final = 1024
 # What msgspec raises on bytes that are not JSON, not of the type, not UTF-8, or nested too deep.
-UNDECODABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+DECODE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-class AccessError(Exception):
+class KubeconfigError(Exception):
     """The kubeconfig or service account cannot be used; a person must mend it."""
 
 
@@ -17,11 +17,11 @@ class CannotListenError(Exception):
     """An address to serve on is taken or not ours."""
 
 
-class ApiError(Exception):
+class KubeError(Exception):
     """A call to the API server failed; the text says which server and what happened."""
 
 
-class UnreachableError(ApiError):
+class UnreachableError(KubeError):
     """No connection, a broken one, or no answer in time: a write may have taken effect."""
 
 
@@ -29,11 +29,11 @@ class ConnectRefusedError(UnreachableError):
     """Nobody listens at the server's address: nothing was sent."""
 
 
-class UnreadableError(ApiError):
+class UndecodableError(KubeError):
     """The server's answer is not what was asked for."""
 
 
-class StatusError(ApiError):
+class StatusError(KubeError):
     """The server answered with an error; `status` is its HTTP code, `reason` Kubernetes' word.
 
     `message` is what the server said, without whom we asked for what.
@@ -65,7 +65,7 @@ class ExpiredError(StatusError):
     """410: the resourceVersion or continue token is too old."""
 
 
-class VersionTooLargeError(StatusError):
+class ResourceVersionTooLargeError(StatusError):
     """The server has not yet seen the resourceVersion that was asked for."""
 
 
@@ -107,7 +107,7 @@ class Status(msgspec.Struct):
     details: StatusDetails | None = None
 
 
-BY_STATUS: Final[dict[int, type[StatusError]]] = {
+ERRORS_BY_CODE: Final[dict[int, type[StatusError]]] = {
     400: InvalidError,
     401: ForbiddenError,
     403: ForbiddenError,
@@ -119,21 +119,21 @@ BY_STATUS: Final[dict[int, type[StatusError]]] = {
 }
 
 
-def status_error(said: str, code: int, body: bytes) -> StatusError:
+def error_from_response(request_text: str, code: int, body: bytes) -> StatusError:
     """The typed error of an answer; proxies and unknown groups answer in plain text."""
     try:
         status = msgspec.json.decode(body, type=Status)
-    except UNDECODABLE:
+    except DECODE_ERRORS:
         status = Status(message=" ".join(body.decode(errors="replace").split()))
-    return error_of(said, code, status)
+    return error_from_status(request_text, code, status)
 
 
-def error_of(said: str, code: int, status: Status) -> StatusError:
+def error_from_status(request_text: str, code: int, status: Status) -> StatusError:
     """The typed error of a Status; `said` begins the message with what was asked."""
     causes = ",".join(cause.reason for cause in status.details.causes) if status.details else ""
-    message = status.message[:LONGEST_MESSAGE] or "no message"
-    return error_type(code, status, causes)(
-        f"{said}: {code} {message}",
+    message = status.message[:MAX_MESSAGE_LENGTH] or "no message"
+    return error_class(code, status, causes)(
+        f"{request_text}: {code} {message}",
         status=code,
         reason=status.reason,
         causes=causes,
@@ -141,11 +141,11 @@ def error_of(said: str, code: int, status: Status) -> StatusError:
     )
 
 
-def error_type(code: int, status: Status, causes: str) -> type[StatusError]:
+def error_class(code: int, status: Status, causes: str) -> type[StatusError]:
     if "ResourceVersionTooLarge" in causes or "Too large resource version" in status.message:
-        return VersionTooLargeError
+        return ResourceVersionTooLargeError
     if status.reason == "AlreadyExists":
         return AlreadyExistsError
     if status.reason in ("Expired", "Gone"):
         return ExpiredError
-    return BY_STATUS.get(code, ServerError if code >= 500 else StatusError)
+    return ERRORS_BY_CODE.get(code, ServerError if code >= 500 else StatusError)

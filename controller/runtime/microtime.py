@@ -3,6 +3,6 @@
 from datetime import UTC, datetime
 
 
-def micro_time(moment: datetime) -> str:
+def format_micro_time(time: datetime) -> str:
     """A MicroTime; always with six digits, which some readers insist on."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

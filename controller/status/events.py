@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.events.series import Reference
+from controller.runtime.events.series import ObjectReference
 from shared.v1alpha1.reasons import EventReason
 
 
 @dataclass(frozen=True, slots=True)
-class Announcement:
+class StatusEvent:
     """One Event to be."""
 
     is_warning: bool
@@ -16,7 +16,7 @@ class Announcement:
     message: str
 
 
-def announce(recorder: EventRecorder, about: Reference, news: Announcement) -> None:
+def record_event(recorder: EventRecorder, regarding: ObjectReference, event: StatusEvent) -> None:
     """Tell it of the object."""
-    tell = recorder.warning if news.is_warning else recorder.normal
-    tell(about, news.reason, news.message)
+    tell = recorder.warning if event.is_warning else recorder.normal
+    tell(regarding, event.reason, event.message)

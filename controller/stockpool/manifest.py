@@ -5,13 +5,13 @@ from typing import Any
 import msgspec
 
 from controller.kinds import STOCK_POOLS
-from controller.runtime.client.ownership import controlled_by
+from controller.runtime.client.ownership import controller_reference
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.stockpool import StockPool
-from shared.v1alpha1.unit_resources import Envelope
+from shared.v1alpha1.unit_resources import UnitResources
 
 
-def unit(pool: StockPool, name: str) -> dict[str, Any]:
+def unit_manifest(pool: StockPool, name: str) -> dict[str, Any]:
     """Stock with the pool's envelope, owned by the pool until somebody claims it."""
     return {
         "metadata": {
@@ -19,14 +19,16 @@ def unit(pool: StockPool, name: str) -> dict[str, Any]:
             "name": name,
             "labels": {
                 wellknown.POOL_LABEL: pool.metadata.name,
-                wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY,
+                wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY_VALUE,
             },
-            "ownerReferences": [controlled_by(STOCK_POOLS, pool)],
+            "ownerReferences": [controller_reference(STOCK_POOLS, pool)],
         },
-        "spec": msgspec.to_builtins(envelope(pool)),
+        "spec": msgspec.to_builtins(unit_resources(pool)),
     }
 
 
-def envelope(pool: StockPool) -> Envelope:
+def unit_resources(pool: StockPool) -> UnitResources:
     """What each unit of the pool takes of a node."""
-    return Envelope(**{field: getattr(pool.spec, field) for field in Envelope.__struct_fields__})
+    return UnitResources(
+        **{field: getattr(pool.spec, field) for field in UnitResources.__struct_fields__}
+    )

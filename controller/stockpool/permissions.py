@@ -2,16 +2,16 @@
 
 from typing import Final
 
-from shared.k8s.rbac import Rule
+from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP
 
-STOCK: Final = "runtime-stock"
+STOCK_NAMESPACE: Final = "runtime-stock"
 
 RULES: Final = (
-    Rule(GROUP, ("stockpools",), ("get", "list", "watch"), STOCK),
-    Rule(GROUP, ("stockpools/status",), ("patch",), STOCK),
+    PolicyRule(GROUP, ("stockpools",), ("get", "list", "watch"), STOCK_NAMESPACE),
+    PolicyRule(GROUP, ("stockpools/status",), ("patch",), STOCK_NAMESPACE),
     # An owner that its units keep from going, where the cluster is strict about that.
-    Rule(GROUP, ("stockpools/finalizers",), ("update",), STOCK),
-    Rule(GROUP, ("gpuunits",), ("create", "delete", "list", "watch"), STOCK),
-    Rule("events.k8s.io", ("events",), ("create", "patch"), STOCK),
+    PolicyRule(GROUP, ("stockpools/finalizers",), ("update",), STOCK_NAMESPACE),
+    PolicyRule(GROUP, ("gpuunits",), ("create", "delete", "list", "watch"), STOCK_NAMESPACE),
+    PolicyRule("events.k8s.io", ("events",), ("create", "patch"), STOCK_NAMESPACE),
 )

@@ -2,27 +2,27 @@
 
 from dataclasses import dataclass
 
-from controller.runtime.errors import ApiError, ForbiddenError, InvalidError
+from controller.runtime.errors import ForbiddenError, InvalidError, KubeError
 from shared.v1alpha1.stockpool import StockPool
-from shared.v1alpha1.validation.resources import envelope_problems
+from shared.v1alpha1.validation.resources import resource_problems
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class PoolProblem:
     """`is_invalid` where only another spec helps, and trying again does not."""
 
-    text: str
-    is_invalid: bool
+    message: str
+    is_invalid_spec: bool
 
 
-def of_spec(pool: StockPool) -> Trouble | None:
+def spec_problem(pool: StockPool) -> PoolProblem | None:
     """What is wrong with what the pool asks for."""
-    problems = envelope_problems(pool.spec)
-    return Trouble("; ".join(each.text for each in problems), True) if problems else None
+    problems = resource_problems(pool.spec)
+    return PoolProblem("; ".join(each.text for each in problems), True) if problems else None
 
 
-def of_answer(failure: ApiError | None) -> Trouble | None:
+def rejection_problem(error: KubeError | None) -> PoolProblem | None:
     """What the server will refuse again; a failure that passes is not worth a word."""
-    if not isinstance(failure, InvalidError | ForbiddenError):
+    if not isinstance(error, InvalidError | ForbiddenError):
         return None
-    return Trouble(failure.message, isinstance(failure, InvalidError))
+    return PoolProblem(error.message, isinstance(error, InvalidError))

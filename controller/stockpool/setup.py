@@ -7,26 +7,31 @@ from controller.caches import Caches
 from controller.namespaces import Namespaces
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.control_loop import ControlLoop
-from controller.runtime.loop.enqueue import feed
-from controller.runtime.loop.loop_factory import Loops
-from controller.runtime.loop.triggers import itself, mapped
+from controller.runtime.loop.enqueue import enqueue_handler
+from controller.runtime.loop.loop_factory import LoopFactory
+from controller.runtime.loop.triggers import mapped_keys, own_key
 from controller.runtime.queue.priority import Priority
 from controller.stockpool.reconciler import StockPoolReconciler
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.wellknown import POOL_LABEL
 
-NAME: Final = "stockpool"
+LOOP_NAME: Final = "stockpool"
 WORKERS: Final = 4
 
 
-def control_loop(
-    subject: StockPoolReconciler, caches: Caches, namespaces: Namespaces, loops: Loops
+def create_control_loop(
+    reconciler: StockPoolReconciler,
+    caches: Caches,
+    namespaces: Namespaces,
+    loop_factory: LoopFactory,
 ) -> ControlLoop:
     """A loop over all pools that the caches know, not yet started."""
-    queue = loops.queue(NAME)
-    caches.pools.subscribe(feed(queue, itself()))
-    caches.units.subscribe(feed(queue, mapped(pool_of), Priority.CHILD), namespaces.stock)
-    return loops.loop(NAME, WORKERS, queue, subject)
+    queue = loop_factory.new_queue(LOOP_NAME)
+    caches.pools.subscribe(enqueue_handler(queue, own_key()))
+    caches.units.subscribe(
+        enqueue_handler(queue, mapped_keys(pool_of), Priority.CHILD), namespaces.stock
+    )
+    return loop_factory.new_loop(LOOP_NAME, WORKERS, queue, reconciler)
 
 
 def pool_of(unit: GPUUnit) -> Iterable[ObjectKey]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from controller.caches import BY_POOL, Caches
 from controller.kinds import GPU_UNITS, STOCK_POOLS
 from controller.runtime.client.client import Client
-from controller.runtime.errors import NotFoundError, UnreadableError
+from controller.runtime.errors import NotFoundError, UndecodableError
 from controller.runtime.key import ObjectKey
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.stockpool import StockPool
@@ -14,28 +14,30 @@ from shared.v1alpha1.wellknown import POOL_LABEL
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class PoolSnapshot:
     """One pool and every unit with its label: unclaimed, claimed, foreign or on its way out."""
 
     pool: StockPool
     units: tuple[GPUUnit, ...]
 
 
-class Views:
+class PoolSnapshotReader:
     """Looks at pools; of one that is gone there is no view."""
 
     def __init__(self, caches: Caches, client: Client) -> None:
         self._caches = caches
         self._client = client
 
-    def cached(self, key: ObjectKey) -> View | None:
+    def cached(self, key: ObjectKey) -> PoolSnapshot | None:
         """What the caches tell, which may be old; costs nothing."""
         pool = self._caches.pools.get(key)
         if pool is None:
             return None
-        return View(pool, tuple(self._caches.units.by_index(key.namespace, BY_POOL, key.name)))
+        return PoolSnapshot(
+            pool, tuple(self._caches.units.by_index(key.namespace, BY_POOL, key.name))
+        )
 
-    async def live(self, key: ObjectKey) -> View | None:
+    async def live(self, key: ObjectKey) -> PoolSnapshot | None:
         """What the server has; the units are never older than the pool."""
         try:
             pool = await self._client.get(STOCK_POOLS, key)
@@ -43,14 +45,14 @@ class Views:
             return None
         selector = {"labelSelector": f"{POOL_LABEL}={key.name}"}
         listing = await self._client.list(GPU_UNITS, key.namespace, selector)
-        if listing.unreadable:  # they exist, and without them every count is wrong
-            unread = ", ".join(found.key.name for found in listing.unreadable)
-            raise UnreadableError(f"units of the pool cannot be read: {unread}")
-        return View(pool, tuple(listing.items))
+        if listing.undecodable:  # they exist, and without them every count is wrong
+            unread = ", ".join(found.key.name for found in listing.undecodable)
+            raise UndecodableError(f"units of the pool cannot be read: {unread}")
+        return PoolSnapshot(pool, tuple(listing.items))
 
-    def taken(self, view: View) -> Callable[[str], bool]:
+    def name_check(self, snapshot: PoolSnapshot) -> Callable[[str], bool]:
         """Tells whether a unit has a name: one of the pool by the view, of others by the cache."""
-        pool, own = view.pool.metadata, {unit.metadata.name for unit in view.units}
+        pool, own = snapshot.pool.metadata, {unit.metadata.name for unit in snapshot.units}
 
         def is_taken(name: str) -> bool:
             found = self._caches.units.get(ObjectKey(pool.namespace, name))

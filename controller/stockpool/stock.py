@@ -4,25 +4,25 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import Final
 
-from shared.k8s.conditions import condition_of
+from shared.k8s.conditions import find_condition
 from shared.k8s.meta import Condition
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.phases import UnitPhase
 from shared.v1alpha1.reasons import ConditionType
 from shared.v1alpha1.stockpool import StockPool
-from shared.v1alpha1.unit_resources import Envelope
+from shared.v1alpha1.unit_resources import UnitResources
 
 # Every field of an envelope, of a spec that says more.
-RESOURCES: Final = attrgetter(*Envelope.__struct_fields__)
+RESOURCE_VALUES: Final = attrgetter(*UnitResources.__struct_fields__)
 
 
-def unclaimed(pool: StockPool, units: Iterable[GPUUnit]) -> list[GPUUnit]:
+def unclaimed_units(pool: StockPool, units: Iterable[GPUUnit]) -> list[GPUUnit]:
     """The units that are the pool's stock: owned by it, free to claim and not on their way out."""
-    return [unit for unit in units if is_stock(pool, unit)]
+    return [unit for unit in units if is_unclaimed_stock(pool, unit)]
 
 
-def is_stock(pool: StockPool, unit: GPUUnit) -> bool:
+def is_unclaimed_stock(pool: StockPool, unit: GPUUnit) -> bool:
     """Whether the unit counts to the pool's replicas."""
     owners = unit.metadata.owner_references
     is_owned = any(owner.controller and owner.uid == pool.metadata.uid for owner in owners)
@@ -34,16 +34,16 @@ def is_claimed(unit: GPUUnit) -> bool:
     return wellknown.CLAIMED_LABEL in unit.metadata.labels
 
 
-def is_ready(unit: GPUUnit) -> bool:
+def is_unit_ready(unit: GPUUnit) -> bool:
     """Whether the unit can be claimed at once."""
     return unit.status.phase == UnitPhase.READY
 
 
 def is_outdated(pool: StockPool, unit: GPUUnit) -> bool:
     """Whether the unit holds another envelope than the pool now asks for."""
-    return bool(RESOURCES(unit.spec) != RESOURCES(pool.spec))
+    return bool(RESOURCE_VALUES(unit.spec) != RESOURCE_VALUES(pool.spec))
 
 
-def ready_condition(unit: GPUUnit) -> Condition | None:
+def unit_ready_condition(unit: GPUUnit) -> Condition | None:
     """What the unit says of itself."""
-    return condition_of(unit.status.conditions, ConditionType.READY)
+    return find_condition(unit.status.conditions, ConditionType.READY)

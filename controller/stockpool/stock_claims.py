@@ -13,21 +13,21 @@ from shared.v1alpha1.stockpool import StockPoolStatus
 
 
 @dataclass(frozen=True, slots=True)
-class Claims:
+class StockClaims:
     """The uids of claimed units, in order, and how many were consumed in total."""
 
-    uids: tuple[str, ...]
-    consumed: int
+    claimed_uids: tuple[str, ...]
+    consumed_count: int
 
 
-def written(status: StockPoolStatus) -> Claims:
+def recorded_claims(status: StockPoolStatus) -> StockClaims:
     """What the pool's status says."""
-    return Claims(status.claimed, status.allocated)
+    return StockClaims(status.claimed, status.allocated)
 
 
-def counted(status: StockPoolStatus, units: Iterable[GPUUnit]) -> Claims:
+def count_claims(status: StockPoolStatus, units: Iterable[GPUUnit]) -> StockClaims:
     """What the status must say, given all units of the pool; a released one is not counted."""
     existing = {unit.metadata.uid: is_claimed(unit) for unit in units}
     gone = [uid for uid in status.claimed if uid not in existing]
     claimed = sorted(uid for uid, is_held in existing.items() if is_held)
-    return Claims(tuple(claimed), status.allocated + len(gone))
+    return StockClaims(tuple(claimed), status.allocated + len(gone))

@@ -2,13 +2,13 @@
 
 import sys
 
-from hack.cluster.binaries.find import find_all
+from hack.cluster.binaries.find import ensure_binaries
 from hack.cluster.errors import ClusterError
 
 
 def main() -> int:
     try:
-        find_all()
+        ensure_binaries()
     except ClusterError as error:
         print(f"\nerror: {error}", file=sys.stderr)
         return 1

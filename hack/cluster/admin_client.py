@@ -16,7 +16,7 @@ MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 
-class RefusedError(Exception):
+class ApiStatusError(Exception):
     """The API server answered, and the answer was no."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -24,19 +24,19 @@ class RefusedError(Exception):
         self.status = status
 
 
-class Admin:
+class AdminClient:
     """May do everything; for bringing a cluster up and for tests that look at it from outside."""
 
-    def __init__(self, server: str, pki: Path, *, timeout: float = 60.0) -> None:
-        self._server = server
-        self._tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))
-        self._tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")
+    def __init__(self, server_url: str, pki_dir: Path, *, timeout: float = 60.0) -> None:
+        self._server = server_url
+        self._tls = ssl.create_default_context(cafile=str(pki_dir / "ca.crt"))
+        self._tls.load_cert_chain(pki_dir / "admin.crt", pki_dir / "admin.key")
         self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
         self._users = Counter[asyncio.AbstractEventLoop]()
 
     @asynccontextmanager
-    async def connected(self) -> AsyncIterator[None]:
+    async def keep_alive(self) -> AsyncIterator[None]:
         """Keep connections open in this event loop for the length of the block.
 
         A handshake costs the server more than most answers. Without the block every request has a
@@ -93,7 +93,7 @@ class Admin:
             async with response:
                 text = await response.text()
                 if response.status >= 400:
-                    raise RefusedError(response.status, text)
+                    raise ApiStatusError(response.status, text)
                 return json.loads(text) if "json" in response.content_type else text
 
     @asynccontextmanager

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 
-def write_private(path: Path, text: str) -> None:
+def write_private_atomic(path: Path, text: str) -> None:
     """Write a file that only its owner may read."""
-    write_whole(path, text, mode=0o600)
+    write_atomic(path, text, mode=0o600)
 
 
-def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
+def write_atomic(path: Path, text: str, mode: int = 0o644) -> None:
     """Write beside `path` and rename, so that no reader ever sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.unfinished")

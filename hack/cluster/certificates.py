@@ -12,12 +12,12 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
-LIFETIME = timedelta(days=365)
+CERTIFICATE_LIFETIME = timedelta(days=365)
 CLOCK_SKEW = timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
-class Leaf:
+class CertificateRequest:
     """What a certificate is for: who (common name, group) and which addresses, if it serves."""
 
     name: str
@@ -27,26 +27,26 @@ class Leaf:
     dns_names: tuple[str, ...] = ()
 
 
-class Authority:
+class CertificateAuthority:
     """Keys and certificates in one folder; what is there already is kept."""
 
     def __init__(self, folder: Path, now: datetime) -> None:
         self.folder = folder
         self._now = now
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._key, self._certificate = self._load_or_make()
+        self._key, self._certificate = self._load_or_create()
 
     @property
     def certificate_path(self) -> Path:
         return self.folder / "ca.crt"
 
-    def issue(self, leaf: Leaf) -> tuple[Path, Path]:
+    def issue(self, request: CertificateRequest) -> tuple[Path, Path]:
         """The certificate and key files of `leaf`, signed now unless they are there."""
-        certificate_path = self.folder / f"{leaf.name}.crt"
-        key_path = self.folder / f"{leaf.name}.key"
+        certificate_path = self.folder / f"{request.name}.crt"
+        key_path = self.folder / f"{request.name}.key"
         if not certificate_path.exists():
             key = ec.generate_private_key(ec.SECP256R1())
-            certificate = self._sign(leaf, key.public_key())
+            certificate = self._sign(request, key.public_key())
             write_key(key_path, key)
             write_certificate(certificate_path, certificate)
         return certificate_path, key_path
@@ -64,7 +64,7 @@ class Authority:
             )
         return private_path, public_path
 
-    def _load_or_make(self) -> tuple[PrivateKey, x509.Certificate]:
+    def _load_or_create(self) -> tuple[PrivateKey, x509.Certificate]:
         key_path = self.folder / "ca.key"
         if self.certificate_path.exists():
             key = serialization.load_pem_private_key(key_path.read_bytes(), password=None)
@@ -76,7 +76,7 @@ class Authority:
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "gpu-runtime-local")])
         usage = key_usage(signs_certificates=True)
         certificate = (
-            self._builder(name, name, key.public_key())
+            self._new_builder(name, name, key.public_key())
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(usage, critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), False)
@@ -86,11 +86,13 @@ class Authority:
         write_certificate(self.certificate_path, certificate)
         return key, certificate
 
-    def _sign(self, leaf: Leaf, public_key: ec.EllipticCurvePublicKey) -> x509.Certificate:
-        names: list[x509.GeneralName] = [x509.DNSName(name) for name in leaf.dns_names]
-        names += [x509.IPAddress(ipaddress.ip_address(address)) for address in leaf.addresses]
+    def _sign(
+        self, request: CertificateRequest, public_key: ec.EllipticCurvePublicKey
+    ) -> x509.Certificate:
+        names: list[x509.GeneralName] = [x509.DNSName(name) for name in request.dns_names]
+        names += [x509.IPAddress(ipaddress.ip_address(address)) for address in request.addresses]
         usages = [ExtendedKeyUsageOID.CLIENT_AUTH]
-        builder = self._builder(subject(leaf), self._certificate.subject, public_key)
+        builder = self._new_builder(subject_name(request), self._certificate.subject, public_key)
         if names:
             usages.append(ExtendedKeyUsageOID.SERVER_AUTH)
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
@@ -105,7 +107,7 @@ class Authority:
             .sign(self._key, hashes.SHA256())
         )
 
-    def _builder(
+    def _new_builder(
         self,
         subject: x509.Name,
         issuer: x509.Name,
@@ -118,19 +120,19 @@ class Authority:
             .public_key(public_key)
             .serial_number(x509.random_serial_number())
             .not_valid_before(self._now - CLOCK_SKEW)
-            .not_valid_after(self._now + LIFETIME)
+            .not_valid_after(self._now + CERTIFICATE_LIFETIME)
         )
 
 
-def authority(folder: Path) -> Authority:
+def certificate_authority(folder: Path) -> CertificateAuthority:
     """The authority in `folder`, made now unless it is there."""
-    return Authority(folder, datetime.now(UTC))  # noqa: TID251 - where a command reads the time
+    return CertificateAuthority(folder, datetime.now(UTC))  # noqa: TID251 - where a command reads the time
 
 
-def subject(leaf: Leaf) -> x509.Name:
-    attributes = [x509.NameAttribute(NameOID.COMMON_NAME, leaf.common_name)]
-    if leaf.organization:
-        attributes.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, leaf.organization))
+def subject_name(request: CertificateRequest) -> x509.Name:
+    attributes = [x509.NameAttribute(NameOID.COMMON_NAME, request.common_name)]
+    if request.organization:
+        attributes.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, request.organization))
     return x509.Name(attributes)
 
 

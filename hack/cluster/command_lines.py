@@ -2,31 +2,35 @@
 
 from dataclasses import replace
 
-from hack.cluster.layout import Layout
+from hack.cluster.layout import ControlPlaneLayout
 from hack.cluster.ports import HOST
 from hack.cluster.process import Command
 
-CLIENT_RATE = ("--kube-api-qps=500", "--kube-api-burst=1000")
+CLIENT_RATE_FLAGS = ("--kube-api-qps=500", "--kube-api-burst=1000")
 # Simulated nodes send no heartbeats: one is lost when its label says so, not when kwok restarts.
-NODES_ARE_NOT_LOST_BY_SILENCE = "--node-monitor-grace-period=87600h"
+NODE_GRACE_PERIOD_FLAG = "--node-monitor-grace-period=87600h"
 # A single member has no other to hear of, and data that is thrown away can be written seldom. The
 # API server need not count objects for metrics. Both are a third of the CPU of a cluster at rest.
-SELDOM = ("--heartbeat-interval=500", "--election-timeout=5000", "--backend-batch-interval=1s")
-NO_COUNTS = ("--etcd-count-metric-poll-period=0", "--etcd-db-metric-poll-interval=0")
+ETCD_LOW_CPU_FLAGS = (
+    "--heartbeat-interval=500",
+    "--election-timeout=5000",
+    "--backend-batch-interval=1s",
+)
+NO_ETCD_METRICS_FLAGS = ("--etcd-count-metric-poll-period=0", "--etcd-db-metric-poll-interval=0")
 # Two kinds whose first stages kwok compiles at the same instant write one map, and it dies of that.
-ONE_THREAD = {"GOMAXPROCS": "1"}
+SINGLE_THREAD_ENVIRONMENT = {"GOMAXPROCS": "1"}
 
 
-def etcd(layout: Layout) -> Command:
+def etcd_command(layout: ControlPlaneLayout) -> Command:
     """Without fsync: the data is thrown away with the cluster, and kill -9 does not need it."""
     peer = f"http://{HOST}:{layout.ports['etcd-peer']}"
-    return command(
+    return new_command(
         layout,
         "etcd",
         "--name=local",
-        f"--data-dir={layout.home / 'etcd'}",
+        f"--data-dir={layout.state_dir / 'etcd'}",
         "--unsafe-no-fsync",
-        *SELDOM,
+        *ETCD_LOW_CPU_FLAGS,
         "--log-level=warn",
         f"--listen-client-urls={layout.etcd_url}",
         f"--advertise-client-urls={layout.etcd_url}",
@@ -36,9 +40,9 @@ def etcd(layout: Layout) -> Command:
     )
 
 
-def kube_apiserver(layout: Layout) -> Command:
+def kube_apiserver_command(layout: ControlPlaneLayout) -> Command:
     """It would wait a minute for open watches at a stop; its clients must bear a cut anyway."""
-    served = command(
+    served = new_command(
         layout,
         "kube-apiserver",
         f"--etcd-servers={layout.etcd_url}",
@@ -46,72 +50,76 @@ def kube_apiserver(layout: Layout) -> Command:
         f"--secure-port={layout.ports['kube-apiserver']}",
         f"--advertise-address={HOST}",
         "--endpoint-reconciler-type=none",
-        f"--tls-cert-file={layout.pki / 'kube-apiserver.crt'}",
-        f"--tls-private-key-file={layout.pki / 'kube-apiserver.key'}",
-        f"--client-ca-file={layout.pki / 'ca.crt'}",
+        f"--tls-cert-file={layout.pki_dir / 'kube-apiserver.crt'}",
+        f"--tls-private-key-file={layout.pki_dir / 'kube-apiserver.key'}",
+        f"--client-ca-file={layout.pki_dir / 'ca.crt'}",
         "--authorization-mode=Node,RBAC",
         "--service-account-issuer=https://kubernetes.default.svc",
-        f"--service-account-key-file={layout.pki / 'sa.pub'}",
-        f"--service-account-signing-key-file={layout.pki / 'sa.key'}",
+        f"--service-account-key-file={layout.pki_dir / 'sa.pub'}",
+        f"--service-account-signing-key-file={layout.pki_dir / 'sa.key'}",
         "--service-cluster-ip-range=10.96.0.0/16",
         "--allow-privileged=true",
         "--profiling=false",
-        *NO_COUNTS,
-        f"--kubelet-certificate-authority={layout.pki / 'ca.crt'}",
+        *NO_ETCD_METRICS_FLAGS,
+        f"--kubelet-certificate-authority={layout.pki_dir / 'ca.crt'}",
         "--kubelet-preferred-address-types=InternalIP",
     )
     return replace(served, stop_seconds=3.0)
 
 
-def kube_controller_manager(layout: Layout) -> Command:
+def kube_controller_manager_command(layout: ControlPlaneLayout) -> Command:
     """With the controllers' own credentials, without which RBAC refuses most of their work."""
-    return command(
+    return new_command(
         layout,
         "kube-controller-manager",
         f"--kubeconfig={layout.kubeconfig('kube-controller-manager')}",
         "--leader-elect=false",
         "--secure-port=0",
-        *CLIENT_RATE,
-        f"--service-account-private-key-file={layout.pki / 'sa.key'}",
-        f"--root-ca-file={layout.pki / 'ca.crt'}",
+        *CLIENT_RATE_FLAGS,
+        f"--service-account-private-key-file={layout.pki_dir / 'sa.key'}",
+        f"--root-ca-file={layout.pki_dir / 'ca.crt'}",
         "--use-service-account-credentials=true",
         "--controllers=*,-nodeipam,-cloud-node-lifecycle",
-        NODES_ARE_NOT_LOST_BY_SILENCE,
-        inputs=(layout.server_url,),
+        NODE_GRACE_PERIOD_FLAG,
+        fingerprint_inputs=(layout.server_url,),
     )
 
 
-def kube_scheduler(layout: Layout) -> Command:
-    return command(
+def kube_scheduler_command(layout: ControlPlaneLayout) -> Command:
+    return new_command(
         layout,
         "kube-scheduler",
         f"--kubeconfig={layout.kubeconfig('kube-scheduler')}",
         "--leader-elect=false",
         "--secure-port=0",
-        *CLIENT_RATE,
-        inputs=(layout.server_url,),
+        *CLIENT_RATE_FLAGS,
+        fingerprint_inputs=(layout.server_url,),
     )
 
 
-def kwok(layout: Layout, configuration: str) -> Command:
+def kwok_command(layout: ControlPlaneLayout, kwok_config: str) -> Command:
     """`--server-address` keeps its port on loopback; the node address alone does not."""
     port = layout.ports["kwok"]
-    played = command(
+    played = new_command(
         layout,
         "kwok",
         f"--kubeconfig={layout.kubeconfig('kwok')}",
-        f"--config={layout.kwok_configuration}",
+        f"--config={layout.kwok_config_path}",
         "--manage-all-nodes=true",
         f"--node-ip={HOST}",
         f"--node-port={port}",
         f"--server-address={HOST}:{port}",
         "--cidr=10.244.0.0/16",
-        f"--tls-cert-file={layout.pki / 'kubelet.crt'}",
-        f"--tls-private-key-file={layout.pki / 'kubelet.key'}",
-        inputs=(layout.server_url, configuration),
+        f"--tls-cert-file={layout.pki_dir / 'kubelet.crt'}",
+        f"--tls-private-key-file={layout.pki_dir / 'kubelet.key'}",
+        fingerprint_inputs=(layout.server_url, kwok_config),
     )
-    return replace(played, environment=ONE_THREAD)
+    return replace(played, environment=SINGLE_THREAD_ENVIRONMENT)
 
 
-def command(layout: Layout, name: str, *arguments: str, inputs: tuple[str, ...] = ()) -> Command:
-    return Command(name, (str(layout.programs[name]), *arguments), inputs=inputs)
+def new_command(
+    layout: ControlPlaneLayout, name: str, *arguments: str, fingerprint_inputs: tuple[str, ...] = ()
+) -> Command:
+    return Command(
+        name, (str(layout.programs[name]), *arguments), fingerprint_inputs=fingerprint_inputs
+    )

@@ -8,29 +8,29 @@ import yaml
 
 
 @dataclass(frozen=True)
-class Access:
+class ApiServerEndpoint:
     """How to reach one API server: its address and the CA that its certificate is checked by."""
 
     server: str
     ca: bytes
 
 
-def for_certificate(access: Access, certificate: Path, key: Path) -> str:
+def kubeconfig_for_certificate(endpoint: ApiServerEndpoint, certificate: Path, key: Path) -> str:
     """A kubeconfig whose user is a client certificate, everything in the one file."""
     user = {
-        "client-certificate-data": encoded(certificate.read_bytes()),
-        "client-key-data": encoded(key.read_bytes()),
+        "client-certificate-data": base64_encode(certificate.read_bytes()),
+        "client-key-data": base64_encode(key.read_bytes()),
     }
-    return kubeconfig(access, user)
+    return render_kubeconfig(endpoint, user)
 
 
-def for_token_file(access: Access, token: Path) -> str:
+def kubeconfig_for_token_file(endpoint: ApiServerEndpoint, token_path: Path) -> str:
     """A kubeconfig whose user is the token in a file, which may be renewed under the reader."""
-    return kubeconfig(access, {"tokenFile": str(token)})
+    return render_kubeconfig(endpoint, {"tokenFile": str(token_path)})
 
 
-def kubeconfig(access: Access, user: dict[str, str]) -> str:
-    cluster = {"server": access.server, "certificate-authority-data": encoded(access.ca)}
+def render_kubeconfig(endpoint: ApiServerEndpoint, user: dict[str, str]) -> str:
+    cluster = {"server": endpoint.server, "certificate-authority-data": base64_encode(endpoint.ca)}
     return yaml.safe_dump(
         {
             "apiVersion": "v1",
@@ -44,9 +44,9 @@ def kubeconfig(access: Access, user: dict[str, str]) -> str:
     )
 
 
-def encoded(content: bytes) -> str:
+def base64_encode(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-def decoded(text: str) -> bytes:
+def base64_decode(text: str) -> bytes:
     return base64.b64decode(text)

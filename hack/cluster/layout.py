@@ -6,14 +6,14 @@ from pathlib import Path
 
 from hack.cluster.ports import HOST
 
-PORTS = ("etcd", "etcd-peer", "kube-apiserver", "kwok")
+PORT_NAMES = ("etcd", "etcd-peer", "kube-apiserver", "kwok")
 
 
 @dataclass(frozen=True)
-class Layout:
+class ControlPlaneLayout:
     """The values from which every command line and file of a control plane follows."""
 
-    home: Path
+    state_dir: Path
     ports: Mapping[str, int]
     programs: Mapping[str, Path]
 
@@ -26,16 +26,16 @@ class Layout:
         return f"https://{HOST}:{self.ports['kube-apiserver']}"
 
     @property
-    def pki(self) -> Path:
-        return self.home / "pki"
+    def pki_dir(self) -> Path:
+        return self.state_dir / "pki"
 
     def kubeconfig(self, user: str) -> Path:
-        return self.home / "kubeconfigs" / user
+        return self.state_dir / "kubeconfigs" / user
 
     @property
     def admin_kubeconfig(self) -> Path:
         return self.kubeconfig("admin")
 
     @property
-    def kwok_configuration(self) -> Path:
-        return self.home / "kwok.yaml"
+    def kwok_config_path(self) -> Path:
+        return self.state_dir / "kwok.yaml"

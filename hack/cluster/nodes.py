@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-NAME_PREFIX = "gpu-"
-PRODUCT = "NVIDIA-H100-80GB-HBM3"
+NODE_NAME_PREFIX = "gpu-"
+GPU_PRODUCT = "NVIDIA-H100-80GB-HBM3"
 
 
 @dataclass(frozen=True)
@@ -16,33 +16,33 @@ class Fleet:
 
 
 def node_names(fleet: Fleet) -> list[str]:
-    return [f"{NAME_PREFIX}{number}" for number in range(fleet.nodes)]
+    return [f"{NODE_NAME_PREFIX}{number}" for number in range(fleet.nodes)]
 
 
-def node(name: str, fleet: Fleet) -> dict[str, Any]:
+def node_manifest(name: str, fleet: Fleet) -> dict[str, Any]:
     """A node as a kubelet on a GPU machine would register it; kwok sets the conditions."""
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": labels(name, fleet)},
-        "status": {"capacity": resources(fleet), "allocatable": resources(fleet)},
+        "metadata": {"name": name, "labels": node_labels(name, fleet)},
+        "status": {"capacity": node_resources(fleet), "allocatable": node_resources(fleet)},
     }
 
 
-def labels(name: str, fleet: Fleet) -> dict[str, str]:
+def node_labels(name: str, fleet: Fleet) -> dict[str, str]:
     return {
         "kubernetes.io/hostname": name,
         "kubernetes.io/os": "linux",
         "kubernetes.io/arch": "amd64",
         "topology.kubernetes.io/zone": "zone-a",
         "node.kubernetes.io/instance-type": "simulated",
-        "nvidia.com/gpu.product": PRODUCT,
+        "nvidia.com/gpu.product": GPU_PRODUCT,
         "nvidia.com/gpu.count": str(fleet.gpus),
         "nvidia.com/gpu.memory": "81559",
     }
 
 
-def resources(fleet: Fleet) -> dict[str, str]:
+def node_resources(fleet: Fleet) -> dict[str, str]:
     return {
         "cpu": "128",
         "memory": "1Ti",

@@ -12,28 +12,29 @@ from hack.cluster.errors import ClusterError
 HOST: Final = "127.0.0.1"
 # Below the range from which the kernel takes the ports of outgoing connections, and below the
 # blocks that tests take.
-CHOICES: Final = range(10000, 12000)
+DEFAULT_PORT_RANGE: Final = range(10000, 12000)
 # The first ports of a given range are for servers that have one of their own by name.
-NAMED: Final = 20
+NAMED_PORT_COUNT: Final = 20
 # A range such as 9000-9199 to take all ports from: two systems keep out of each other's way.
-VARIABLE: Final = "GPU_RUNTIME_PORTS"
+PORT_RANGE_VARIABLE: Final = "GPU_RUNTIME_PORTS"
 
 
-def given_range() -> range | None:
+def configured_range() -> range | None:
     """The range of ports that the environment names; None without one."""
-    text = os.environ.get(VARIABLE)
+    text = os.environ.get(PORT_RANGE_VARIABLE)
     if not text:
         return None
     found = re.fullmatch(r"(\d{1,5})-(\d{1,5})", text)
     ports = range(int(found[1]), int(found[2]) + 1) if found else range(0)
-    if len(ports) <= NAMED or ports[0] < 1 or ports[-1] > 65535:
+    if len(ports) <= NAMED_PORT_COUNT or ports[0] < 1 or ports[-1] > 65535:
         raise ClusterError(
-            f"{VARIABLE}={text} is not a range of more than {NAMED} ports, such as 9000-9199"
+            f"{PORT_RANGE_VARIABLE}={text} is not a range of more than {NAMED_PORT_COUNT} ports, "
+            "such as 9000-9199"
         )
     return ports
 
 
-def is_free(port: int) -> bool:
+def is_port_free(port: int) -> bool:
     """Whether a server could listen on `port` now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -51,14 +52,14 @@ class FreePorts:
     """
 
     def __init__(self, randomness: random.Random) -> None:
-        given = given_range()
-        choices = given[NAMED:] if given else CHOICES
+        given = configured_range()
+        choices = given[NAMED_PORT_COUNT:] if given else DEFAULT_PORT_RANGE
         self._choices = deque(randomness.sample(choices, len(choices)))
 
     def take(self) -> int:
         """A port on which no server listens; raises ClusterError when there is none."""
         for _ in range(len(self._choices)):
             self._choices.rotate()
-            if is_free(self._choices[0]):
+            if is_port_free(self._choices[0]):
                 return self._choices[0]
         raise ClusterError(f"all ports from {min(self._choices)} to {max(self._choices)} are taken")

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import psutil
 
-from hack.cluster.atomic_files import write_whole
+from hack.cluster.atomic_files import write_atomic
 from hack.cluster.errors import ClusterError
 
-HOME = "GPU_RUNTIME_HOME"
-NAME = "GPU_RUNTIME_PROCESS"
-FINGERPRINT = "GPU_RUNTIME_FINGERPRINT"
+STATE_DIR_VARIABLE = "GPU_RUNTIME_HOME"
+PROCESS_NAME_VARIABLE = "GPU_RUNTIME_PROCESS"
+FINGERPRINT_VARIABLE = "GPU_RUNTIME_FINGERPRINT"
 POLL_SECONDS = 0.05
 
 
@@ -33,45 +33,52 @@ class Command:
     name: str
     arguments: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
-    inputs: tuple[str, ...] = ()
+    fingerprint_inputs: tuple[str, ...] = ()
     stop_seconds: float = 40.0
 
     def fingerprint(self) -> str:
-        parts = (*self.arguments, *sorted(map(str, self.environment.items())), *self.inputs)
+        parts = (
+            *self.arguments,
+            *sorted(map(str, self.environment.items())),
+            *self.fingerprint_inputs,
+        )
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
 class Process:
     """The process of one command in one cluster's folder (`pids/`, `logs/` are kept there)."""
 
-    def __init__(self, command: Command, home: Path) -> None:
+    def __init__(self, command: Command, state_dir: Path) -> None:
         self.command = command
         self.name = command.name
-        self.log = home / "logs" / f"{command.name}.log"
-        self._home = home
-        self._pid_file = home / "pids" / command.name
+        self.log_path = state_dir / "logs" / f"{command.name}.log"
+        self._state_dir = state_dir
+        self._pid_file = state_dir / "pids" / command.name
         self._child: subprocess.Popen[bytes] | None = None
 
     @property
     def pid(self) -> int | None:
         """The pid of the process while it runs."""
-        found = self._found()
+        found = self._find_process()
         return found.pid if found else None
 
-    def is_current(self) -> bool:
+    def is_up_to_date(self) -> bool:
         """Whether it runs, started in the way that the command says now."""
-        found = self._found()
-        return found is not None and mark(found, FINGERPRINT) == self.command.fingerprint()
+        found = self._find_process()
+        return (
+            found is not None
+            and read_mark(found, FINGERPRINT_VARIABLE) == self.command.fingerprint()
+        )
 
     def start(self) -> None:
         """Start it; the parent may end or get Ctrl-C without taking it along."""
         marks = {
-            HOME: str(self._home),
-            NAME: self.name,
-            FINGERPRINT: self.command.fingerprint(),
+            STATE_DIR_VARIABLE: str(self._state_dir),
+            PROCESS_NAME_VARIABLE: self.name,
+            FINGERPRINT_VARIABLE: self.command.fingerprint(),
         }
-        self.log.parent.mkdir(parents=True, exist_ok=True)
-        with self.log.open("ab") as log:
+        self.log_path.parent.mkdir(parents=True, exist_ok=True)
+        with self.log_path.open("ab") as log:
             self._child = subprocess.Popen(
                 self.command.arguments,
                 env={**os.environ, **self.command.environment, **marks},
@@ -80,7 +87,7 @@ class Process:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        write_whole(self._pid_file, f"{self._child.pid}\n")
+        write_atomic(self._pid_file, f"{self._child.pid}\n")
 
     async def stop(self) -> None:
         """Ask it to end, and kill it when it has not ended in time."""
@@ -88,20 +95,20 @@ class Process:
         self._signal(signal.SIGCONT)  # a paused process cannot end
         try:
             async with asyncio.timeout(self.command.stop_seconds):
-                await self._ended()
+                await self._wait_ended()
         except TimeoutError:
             await self.kill()
         self._pid_file.unlink(missing_ok=True)
 
-    async def end(self, number: signal.Signals) -> int | None:
+    async def signal_and_wait(self, signal_number: signal.Signals) -> int | None:
         """Signal it and wait; its exit code where it is a child of ours."""
-        self._signal(number)
-        await self._ended()
+        self._signal(signal_number)
+        await self._wait_ended()
         return self._child.returncode if self._child else None
 
     async def kill(self) -> None:
         """kill -9, and wait until it is gone."""
-        await self.end(signal.SIGKILL)
+        await self.signal_and_wait(signal.SIGKILL)
 
     def pause(self) -> None:
         self._signal(signal.SIGSTOP)
@@ -112,47 +119,56 @@ class Process:
     def check_alive(self) -> None:
         """Raise, with the end of its log, when the process has ended."""
         if self.pid is None:
-            raise ClusterError(f"{self.name} has ended; the end of {self.log}:\n{self.log_tail()}")
+            raise ClusterError(
+                f"{self.name} has ended; the end of {self.log_path}:\n{self.log_tail()}"
+            )
 
     def log_tail(self, lines: int = 15) -> str:
         try:
-            text = self.log.read_text(errors="replace")
+            text = self.log_path.read_text(errors="replace")
         except FileNotFoundError:
             return ""
         return "\n".join(text.splitlines()[-lines:])
 
-    def _signal(self, number: signal.Signals) -> None:
-        if (found := self._found()) is not None:
+    def _signal(self, signal_number: signal.Signals) -> None:
+        if (found := self._find_process()) is not None:
             with suppress(psutil.NoSuchProcess):  # it has ended at this moment
-                found.send_signal(number)
+                found.send_signal(signal_number)
 
-    async def _ended(self) -> None:
+    async def _wait_ended(self) -> None:
         while self.pid is not None:  # noqa: ASYNC110 - it may be another's child
             await asyncio.sleep(POLL_SECONDS)
 
-    def _found(self) -> psutil.Process | None:
+    def _find_process(self) -> psutil.Process | None:
         if self._child is not None and self._child.poll() is None:
             return psutil.Process(self._child.pid)  # its marks may not be readable yet
         try:
             found = psutil.Process(int(self._pid_file.read_text()))
         except (FileNotFoundError, ValueError, psutil.NoSuchProcess):
             return None
-        return found if self._is_ours(found) else None
+        return found if self._has_our_marks(found) else None
 
-    def _is_ours(self, found: psutil.Process) -> bool:
-        return (mark(found, HOME), mark(found, NAME)) == (str(self._home), self.name)
+    def _has_our_marks(self, process: psutil.Process) -> bool:
+        return (
+            read_mark(process, STATE_DIR_VARIABLE),
+            read_mark(process, PROCESS_NAME_VARIABLE),
+        ) == (str(self._state_dir), self.name)
 
 
-def mark(found: psutil.Process, key: str) -> str | None:
+def read_mark(process: psutil.Process, key: str) -> str | None:
     """One of our marks in the environment of a live process that we may look at."""
     try:
-        if found.status() == psutil.STATUS_ZOMBIE:
+        if process.status() == psutil.STATUS_ZOMBIE:
             return None
-        return found.environ().get(key)
+        return process.environ().get(key)
     except psutil.Error:
         return None
 
 
-def marked(home: Path) -> list[psutil.Process]:
+def marked_processes(state_dir: Path) -> list[psutil.Process]:
     """Every live process that belongs to the cluster in `home`, with or without a pid file."""
-    return [found for found in psutil.process_iter() if mark(found, HOME) == str(home)]
+    return [
+        found
+        for found in psutil.process_iter()
+        if read_mark(found, STATE_DIR_VARIABLE) == str(state_dir)
+    ]

@@ -5,47 +5,49 @@ from collections.abc import Awaitable, Callable
 
 import aiohttp
 
-from hack.cluster.admin_client import RefusedError
+from hack.cluster.admin_client import ApiStatusError
 from hack.cluster.errors import ClusterError
 from hack.cluster.process import POLL_SECONDS, Process
 
-READY_SECONDS = 180.0
+READY_TIMEOUT_SECONDS = 180.0
 
 
-async def ensure(process: Process) -> None:
+async def ensure_running(process: Process) -> None:
     """Start `process` unless it runs as its command says now."""
-    if not process.is_current():
+    if not process.is_up_to_date():
         await process.stop()
         process.start()
 
 
-async def answers(url: str) -> bool:
+async def responds_ok(url: str) -> bool:
     """Whether a GET of `url` is answered with 200."""
     timeout = aiohttp.ClientTimeout(total=2.0)
     async with aiohttp.ClientSession(timeout=timeout) as session, session.get(url) as response:
         return response.status == 200
 
 
-async def until(ready: Callable[[], Awaitable[bool]], *processes: Process) -> None:
+async def wait_until(is_ready: Callable[[], Awaitable[bool]], *processes: Process) -> None:
     """Wait for `ready`; ends early, with its log, when one of `processes` dies meanwhile."""
     last: Exception | None = None
     try:
-        async with asyncio.timeout(READY_SECONDS):
+        async with asyncio.timeout(READY_TIMEOUT_SECONDS):
             while True:
                 try:
-                    if await ready():
+                    if await is_ready():
                         return
-                except (aiohttp.ClientError, RefusedError, OSError) as error:
+                except (aiohttp.ClientError, ApiStatusError, OSError) as error:
                     last = error
                 for process in processes:
                     process.check_alive()
                 await asyncio.sleep(POLL_SECONDS)
     except TimeoutError:
-        raise ClusterError(late(processes, last)) from last
+        raise ClusterError(timeout_message(processes, last)) from last
 
 
-def late(processes: tuple[Process, ...], last: Exception | None) -> str:
+def timeout_message(processes: tuple[Process, ...], last_error: Exception | None) -> str:
     names = " and ".join(process.name for process in processes)
-    logs = "\n".join(f"  {process.log}\n{process.log_tail()}" for process in processes)
-    cause = f" (last answer: {last!r})" if last else ""
-    return f"{names} not ready after {READY_SECONDS:.0f} s{cause}; the end of the log:\n{logs}"
+    logs = "\n".join(f"  {process.log_path}\n{process.log_tail()}" for process in processes)
+    cause = f" (last answer: {last_error!r})" if last_error else ""
+    return (
+        f"{names} not ready after {READY_TIMEOUT_SECONDS:.0f} s{cause}; the end of the log:\n{logs}"
+    )

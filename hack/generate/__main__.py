@@ -5,19 +5,19 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from hack.cluster.atomic_files import write_whole
+from hack.cluster.atomic_files import write_atomic
 from hack.generate import configuration_doc, crd, dashboard, openapi, rbac
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FILES: Mapping[str, Callable[[], str]] = {
+GENERATED_FILES: Mapping[str, Callable[[], str]] = {
     "docs/configuration.md": configuration_doc.document,
-    "docs/openapi.json": openapi.document,
-    **crd.FILES,
-    "manifests/rbac/activator.yaml": rbac.activator,
-    "manifests/monitoring/dashboard.json": dashboard.document,
-    "manifests/rbac/controller.yaml": rbac.controller,
-    "manifests/rbac/credentials.yaml": rbac.credentials,
-    "manifests/rbac/runtime-api.yaml": rbac.runtime_api,
+    "docs/openapi.json": openapi.openapi_json,
+    **crd.GENERATED_FILES,
+    "manifests/rbac/activator.yaml": rbac.activator_manifest,
+    "manifests/monitoring/dashboard.json": dashboard.dashboard_json,
+    "manifests/rbac/controller.yaml": rbac.controller_manifest,
+    "manifests/rbac/credentials.yaml": rbac.credentials_manifest,
+    "manifests/rbac/runtime-api.yaml": rbac.runtime_api_manifest,
 }
 
 
@@ -25,12 +25,12 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--check"]):
         print(__doc__, file=sys.stderr)
         return 2
-    stale = [name for name, make in FILES.items() if current(name) != make()]
+    stale = [name for name, make in GENERATED_FILES.items() if current_content(name) != make()]
     for name in stale:
         if arguments:
-            print(difference(name), file=sys.stderr)
+            print(diff_of(name), file=sys.stderr)
         else:
-            write_whole(ROOT / name, FILES[name]())
+            write_atomic(ROOT / name, GENERATED_FILES[name]())
             print(f"wrote {name}")
     if stale and arguments:
         print(f"not current: {', '.join(stale)}; run: make generate", file=sys.stderr)
@@ -38,13 +38,13 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def current(name: str) -> str:
+def current_content(name: str) -> str:
     path = ROOT / name
     return path.read_text() if path.exists() else ""
 
 
-def difference(name: str) -> str:
-    before, after = current(name).splitlines(), FILES[name]().splitlines()
+def diff_of(name: str) -> str:
+    before, after = current_content(name).splitlines(), GENERATED_FILES[name]().splitlines()
     return "\n".join(difflib.unified_diff(before, after, name, "generated", lineterm="", n=1))
 
 

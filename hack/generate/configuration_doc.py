@@ -6,7 +6,7 @@ from apiserver.config import Config as APIConfig
 from controller.config import Config as ControllerConfig
 from serverless.activator.config import Config as ActivatorConfig
 from serverless.resultstore.config import Config as ResultStoreConfig
-from shared.config.loader import Key, keys
+from shared.config.loader import ConfigKey, config_keys
 
 TITLE = """# Configuration
 
@@ -18,18 +18,19 @@ written `500ms`, `1s`, `5m`, `24h`. The files that `make up` uses are in `hack/c
 
 def document() -> str:
     sections = [
-        section("runtime-api", "python -m apiserver", keys(APIConfig)),
-        section("controller", "python -m controller", keys(ControllerConfig)),
-        section("activator", "python -m serverless.activator", keys(ActivatorConfig)),
-        section("result-store", "python -m serverless.resultstore", keys(ResultStoreConfig)),
+        section("runtime-api", "python -m apiserver", config_keys(APIConfig)),
+        section("controller", "python -m controller", config_keys(ControllerConfig)),
+        section("activator", "python -m serverless.activator", config_keys(ActivatorConfig)),
+        section("result-store", "python -m serverless.resultstore", config_keys(ResultStoreConfig)),
     ]
     return "\n".join([TITLE, *sections])
 
 
-def section(name: str, command: str, found: Iterable[Key]) -> str:
+def section(name: str, command: str, config_keys: Iterable[ConfigKey]) -> str:
     rows = [
-        f"| `{key.name}` | {escaped(key.accepted)} | {default(key)} | {escaped(key.description)} |"
-        for key in found
+        f"| `{key.name}` | {escape_cell(key.accepted)} | {default_cell(key)} "
+        f"| {escape_cell(key.description)} |"
+        for key in config_keys
     ]
     head = [
         f"## {name} (`{command}`)",
@@ -40,9 +41,9 @@ def section(name: str, command: str, found: Iterable[Key]) -> str:
     return "\n".join([*head, *rows, ""])
 
 
-def default(key: Key) -> str:
+def default_cell(key: ConfigKey) -> str:
     return f"`{key.default}`" if key.default.strip("'\"") else "empty"
 
 
-def escaped(text: str) -> str:
+def escape_cell(text: str) -> str:
     return text.replace("|", "\\|")

@@ -6,20 +6,20 @@ from typing import Any, get_type_hints
 
 import yaml
 
-from hack.generate.crd_resources import RESOURCES, Column, Resource
-from hack.generate.crd_schema import Schema, of_type
+from hack.generate.crd_resources import RESOURCES, CustomResource, PrinterColumn
+from hack.generate.crd_schema import Schema, schema_of_type
 from shared.v1alpha1.group import GROUP, VERSION
 
-HEADER = "# Generated from the models in shared/v1alpha1 by `make generate`.\n"
+FILE_HEADER = "# Generated from the models in shared/v1alpha1 by `make generate`.\n"
 CATEGORY = "gpuruntime"
 
 
-def manifest(resource: Resource) -> str:
+def crd_manifest(resource: CustomResource) -> str:
     """One file, the same whenever the model is."""
-    return HEADER + yaml.safe_dump(definition(resource), sort_keys=False, width=100)
+    return FILE_HEADER + yaml.safe_dump(crd_definition(resource), sort_keys=False, width=100)
 
 
-def definition(resource: Resource) -> dict[str, Any]:
+def crd_definition(resource: CustomResource) -> dict[str, Any]:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -30,25 +30,25 @@ def definition(resource: Resource) -> dict[str, Any]:
         "spec": {
             "group": GROUP,
             "scope": "Namespaced",
-            "names": names(resource),
-            "versions": [version(resource)],
+            "names": crd_names(resource),
+            "versions": [crd_version(resource)],
         },
     }
 
 
-def names(resource: Resource) -> dict[str, Any]:
+def crd_names(resource: CustomResource) -> dict[str, Any]:
     kind = resource.model.__name__
     return {
         "kind": kind,
         "listKind": f"{kind}List",
         "plural": resource.plural,
         "singular": kind.lower(),
-        "shortNames": [resource.short],
+        "shortNames": [resource.short_name],
         "categories": [CATEGORY],
     }
 
 
-def version(resource: Resource) -> dict[str, Any]:
+def crd_version(resource: CustomResource) -> dict[str, Any]:
     scale = {"scale": dict(resource.scale)} if resource.scale else {}
     return {
         "name": VERSION,
@@ -56,17 +56,17 @@ def version(resource: Resource) -> dict[str, Any]:
         "storage": True,
         "subresources": {"status": {}, **scale},
         "selectableFields": [{"jsonPath": path} for path in resource.selectable],
-        "additionalPrinterColumns": [column(each) for each in resource.columns],
-        "schema": {"openAPIV3Schema": root(resource)},
+        "additionalPrinterColumns": [printer_column(each) for each in resource.columns],
+        "schema": {"openAPIV3Schema": object_schema(resource)},
     }
 
 
-def column(shown: Column) -> dict[str, Any]:
-    wide = {"priority": 1} if shown.wide else {}
-    return {"name": shown.name, "type": shown.type, "jsonPath": shown.path, **wide}
+def printer_column(column: PrinterColumn) -> dict[str, Any]:
+    wide = {"priority": 1} if column.wide else {}
+    return {"name": column.name, "type": column.type, "jsonPath": column.path, **wide}
 
 
-def root(resource: Resource) -> Schema:
+def object_schema(resource: CustomResource) -> Schema:
     """The whole object: what every object has, then our spec and status."""
     rule, message = resource.name_rule
     return {
@@ -74,11 +74,11 @@ def root(resource: Resource) -> Schema:
         "description": resource.model.__doc__,
         "required": ["spec"],
         "properties": {
-            "apiVersion": text("The version of the API that this object is written in."),
-            "kind": text("The kind of this object."),
-            "metadata": metadata(),
-            "spec": part(resource, "spec", with_defaults=True),
-            "status": part(resource, "status", with_defaults=False),
+            "apiVersion": text_schema("The version of the API that this object is written in."),
+            "kind": text_schema("The kind of this object."),
+            "metadata": metadata_schema(),
+            "spec": part_schema(resource, "spec", with_defaults=True),
+            "status": part_schema(resource, "status", with_defaults=False),
         },
         "x-kubernetes-validations": [
             {"rule": rule, "message": message, "fieldPath": ".metadata.name"}
@@ -86,21 +86,22 @@ def root(resource: Resource) -> Schema:
     }
 
 
-def metadata() -> Schema:
+def metadata_schema() -> Schema:
     """The server brings its own and suffers no words here; a refusal points at what is declared."""
-    name = text("What the object is called, once in its namespace.")
+    name = text_schema("What the object is called, once in its namespace.")
     return {"type": "object", "properties": {"name": name}}
 
 
-def part(resource: Resource, name: str, *, with_defaults: bool) -> Schema:
+def part_schema(resource: CustomResource, name: str, *, with_defaults: bool) -> Schema:
     hints = get_type_hints(resource.model, include_extras=True)
-    return of_type(hints[name], with_defaults=with_defaults)
+    return schema_of_type(hints[name], with_defaults=with_defaults)
 
 
-def text(description: str) -> Schema:
+def text_schema(description: str) -> Schema:
     return {"type": "string", "description": description}
 
 
-FILES: Mapping[str, Callable[[], str]] = {
-    f"manifests/crd/{resource.plural}.yaml": partial(manifest, resource) for resource in RESOURCES
+GENERATED_FILES: Mapping[str, Callable[[], str]] = {
+    f"manifests/crd/{resource.plural}.yaml": partial(crd_manifest, resource)
+    for resource in RESOURCES
 }

@@ -5,13 +5,13 @@ from typing import Final
 
 import msgspec
 
-from hack.generate.crd_rules import FUNCTION_NAME_RULE, LABEL_RULE
+from hack.generate.crd_rules import FUNCTION_NAME_RULE, LABEL_NAME_RULE
 from shared.v1alpha1 import function, gpustorage, gpuunit, operation, stockpool
-from shared.v1alpha1.wellknown import SOURCE_STOCK_NAME
+from shared.v1alpha1.wellknown import SOURCE_STOCK_NAME_ANNOTATION
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PrinterColumn:
     """One column of `kubectl get`; a wide one is shown with `-o wide`."""
 
     name: str
@@ -21,28 +21,28 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
+class CustomResource:
     """One kind as its CustomResourceDefinition tells it."""
 
     model: type[msgspec.Struct]
     plural: str
-    short: str
-    columns: tuple[Column, ...]
+    short_name: str
+    columns: tuple[PrinterColumn, ...]
     selectable: tuple[str, ...]
-    name_rule: tuple[str, str] = LABEL_RULE
+    name_rule: tuple[str, str] = LABEL_NAME_RULE
     scale: tuple[tuple[str, str], ...] = ()
 
 
-PHASE: Final = Column("Phase", ".status.phase")
-AGE: Final = Column("Age", ".metadata.creationTimestamp", "date")
-SPEC: Final = Column("Spec", ".spec.specName")
-REASON: Final = Column("Reason", '.status.conditions[?(@.type=="Ready")].reason')
-SOURCE: Final = Column(
-    "Source", ".metadata.annotations." + SOURCE_STOCK_NAME.replace(".", r"\."), wide=True
+PHASE: Final = PrinterColumn("Phase", ".status.phase")
+AGE: Final = PrinterColumn("Age", ".metadata.creationTimestamp", "date")
+SPEC: Final = PrinterColumn("Spec", ".spec.specName")
+REASON: Final = PrinterColumn("Reason", '.status.conditions[?(@.type=="Ready")].reason')
+SOURCE: Final = PrinterColumn(
+    "Source", ".metadata.annotations." + SOURCE_STOCK_NAME_ANNOTATION.replace(".", r"\."), wide=True
 )
 BY_SPEC_AND_PHASE: Final = (".spec.specName", ".status.phase")
 
-GPU_UNIT: Final = Resource(
+GPU_UNIT: Final = CustomResource(
     gpuunit.GPUUnit,
     gpuunit.PLURAL,
     "gu",
@@ -50,24 +50,24 @@ GPU_UNIT: Final = Resource(
         SPEC,
         PHASE,
         REASON,
-        Column("Access", ".status.accessURL"),
-        Column("GPU", ".spec.gpu", "integer", wide=True),
-        Column("Memory", ".spec.memory", wide=True),
-        Column("Node", ".status.nodeName", wide=True),
+        PrinterColumn("Access", ".status.accessURL"),
+        PrinterColumn("GPU", ".spec.gpu", "integer", wide=True),
+        PrinterColumn("Memory", ".spec.memory", wide=True),
+        PrinterColumn("Node", ".status.nodeName", wide=True),
         SOURCE,
         AGE,
     ),
     BY_SPEC_AND_PHASE,
 )
-STOCK_POOL: Final = Resource(
+STOCK_POOL: Final = CustomResource(
     stockpool.StockPool,
     stockpool.PLURAL,
     "sp",
     (
         SPEC,
-        Column("Desired", ".spec.replicas", "integer"),
-        Column("Available", ".status.available", "integer"),
-        Column("Allocated", ".status.allocated", "integer"),
+        PrinterColumn("Desired", ".spec.replicas", "integer"),
+        PrinterColumn("Available", ".status.available", "integer"),
+        PrinterColumn("Allocated", ".status.allocated", "integer"),
         PHASE,
         AGE,
     ),
@@ -78,41 +78,41 @@ STOCK_POOL: Final = Resource(
         ("labelSelectorPath", ".status.selector"),
     ),
 )
-GPU_STORAGE: Final = Resource(
+GPU_STORAGE: Final = CustomResource(
     gpustorage.GPUStorage,
     gpustorage.PLURAL,
     "gs",
     (
-        Column("Size", ".spec.size"),
-        Column("Capacity", ".status.capacity"),
+        PrinterColumn("Size", ".spec.size"),
+        PrinterColumn("Capacity", ".status.capacity"),
         PHASE,
-        Column("Mounted by", ".status.mountedBy"),
+        PrinterColumn("Mounted by", ".status.mountedBy"),
         AGE,
     ),
     (".status.phase",),
 )
-OPERATION: Final = Resource(
+OPERATION: Final = CustomResource(
     operation.Operation,
     operation.PLURAL,
     "op",
     (
-        Column("Operation", ".spec.operationID"),
-        Column("Type", ".spec.type"),
+        PrinterColumn("Operation", ".spec.operationID"),
+        PrinterColumn("Type", ".spec.type"),
         PHASE,
-        Column("Created", ".status.created", "integer"),
+        PrinterColumn("Created", ".status.created", "integer"),
         AGE,
     ),
     (".spec.type", ".status.phase"),
 )
-FUNCTION: Final = Resource(
+FUNCTION: Final = CustomResource(
     function.Function,
     function.PLURAL,
     "fn",
     (
         SPEC,
-        Column("Workers", ".status.workers", "integer"),
-        Column("Ready", ".status.readyWorkers", "integer"),
-        Column("Queued", ".status.queued", "integer"),
+        PrinterColumn("Workers", ".status.workers", "integer"),
+        PrinterColumn("Ready", ".status.readyWorkers", "integer"),
+        PrinterColumn("Queued", ".status.queued", "integer"),
         PHASE,
         AGE,
     ),

@@ -9,16 +9,16 @@ from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.template import EnvVar, Port
 
 # A list of these is a map: server-side apply merges its entries by this key.
-LIST_KEYS: Final[Mapping[type, str]] = {
+LIST_MAP_KEYS: Final[Mapping[type, str]] = {
     Condition: "type",
     EnvVar: "name",
     Port: "name",
     StorageMount: "name",
 }
-SETS: Final = frozenset({"imagePullSecrets"})
+SET_FIELDS: Final = frozenset({"imagePullSecrets"})
 
 # CEL rules and what they say, by the model that they are about.
-RULES: Final[Mapping[type, tuple[tuple[str, str], ...]]] = {
+CEL_RULES: Final[Mapping[type, tuple[tuple[str, str], ...]]] = {
     gpustorage.GPUStorageSpec: (
         (
             "has(self.prepare) == has(oldSelf.prepare)"
@@ -26,7 +26,7 @@ RULES: Final[Mapping[type, tuple[tuple[str, str], ...]]] = {
             "prepare cannot be changed",
         ),
     ),
-    gpustorage.Prepare: (
+    gpustorage.PrepareSpec: (
         (
             "has(self.fromImage) != has(self.fromStorageName)",
             "give either fromImage or fromStorageName",
@@ -49,7 +49,7 @@ RULES: Final[Mapping[type, tuple[tuple[str, str], ...]]] = {
     ),
 }
 
-LABEL_RULE: Final = (
+LABEL_NAME_RULE: Final = (
     "size(self.metadata.name) <= 63"
     " && self.metadata.name.matches('^[a-z0-9]([a-z0-9-]*[a-z0-9])?$')",
     "metadata.name must be a DNS-1123 label of at most 63 characters",

@@ -4,38 +4,40 @@ from typing import Any
 
 from msgspec import inspect
 
-from hack.generate.crd_rules import LIST_KEYS, RULES, SETS
+from hack.generate.crd_rules import CEL_RULES, LIST_MAP_KEYS, SET_FIELDS
 
 Schema = dict[str, Any]
 
 
-def of_type(hint: Any, *, with_defaults: bool) -> Schema:
+def schema_of_type(hint: Any, *, with_defaults: bool) -> Schema:
     """The schema of a model's part; a status has only the defaults that its model names."""
-    return _type(inspect.type_info(hint), with_defaults)
+    return _type_schema(inspect.type_info(hint), with_defaults)
 
 
-def _struct(found: inspect.StructType, with_defaults: bool) -> Schema:
-    required = [field.encode_name for field in found.fields if field.required]
-    rules = [{"rule": rule, "message": says} for rule, says in RULES.get(found.cls, ())]
+def _struct_schema(struct: inspect.StructType, with_defaults: bool) -> Schema:
+    required = [field.encode_name for field in struct.fields if field.required]
+    rules = [{"rule": rule, "message": says} for rule, says in CEL_RULES.get(struct.cls, ())]
     return {
         "type": "object",
-        "description": found.cls.__doc__,
+        "description": struct.cls.__doc__,
         **({"required": required} if required else {}),
-        "properties": {field.encode_name: _field(field, with_defaults) for field in found.fields},
+        "properties": {
+            field.encode_name: _field_schema(field, with_defaults) for field in struct.fields
+        },
         **({"x-kubernetes-validations": rules} if rules else {}),
     }
 
 
-def _field(field: inspect.Field, with_defaults: bool) -> Schema:
-    schema = _type(field.type, with_defaults)
+def _field_schema(field: inspect.Field, with_defaults: bool) -> Schema:
+    schema = _type_schema(field.type, with_defaults)
     if schema["type"] == "array":
         schema |= _list_type(field)
-    if with_defaults and _is_shown(field.default):
+    if with_defaults and _is_written_default(field.default):
         schema["default"] = field.default
     return schema
 
 
-def _is_shown(default: object) -> bool:
+def _is_written_default(default: object) -> bool:
     """Numbers, and texts that say something, are written into objects; the rest stays absent."""
     return type(default) is int or (isinstance(default, str) and default != "")
 
@@ -43,47 +45,51 @@ def _is_shown(default: object) -> bool:
 def _list_type(field: inspect.Field) -> Schema:
     found = field.type.type if isinstance(field.type, inspect.Metadata) else field.type
     item = found.item_type if isinstance(found, inspect.VarTupleType) else None
-    if isinstance(item, inspect.StructType) and item.cls in LIST_KEYS:
-        keys = [LIST_KEYS[item.cls]]
+    if isinstance(item, inspect.StructType) and item.cls in LIST_MAP_KEYS:
+        keys = [LIST_MAP_KEYS[item.cls]]
         return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys}
-    return {"x-kubernetes-list-type": "set" if field.encode_name in SETS else "atomic"}
+    return {"x-kubernetes-list-type": "set" if field.encode_name in SET_FIELDS else "atomic"}
 
 
-def _type(found: inspect.Type, with_defaults: bool) -> Schema:
-    match found:
+def _type_schema(type_info: inspect.Type, with_defaults: bool) -> Schema:
+    match type_info:
         case inspect.Metadata(type=inner, extra_json_schema=extra):
-            return {**_type(inner, with_defaults), **(extra or {})}
+            return {**_type_schema(inner, with_defaults), **(extra or {})}
         case inspect.UnionType(types=types):
             [inner] = [each for each in types if not isinstance(each, inspect.NoneType)]
-            return _type(inner, with_defaults)
+            return _type_schema(inner, with_defaults)
         case inspect.StructType():
-            return _struct(found, with_defaults)
+            return _struct_schema(type_info, with_defaults)
         case inspect.VarTupleType(item_type=item):
-            return {"type": "array", "items": _type(item, with_defaults)}
+            return {"type": "array", "items": _type_schema(item, with_defaults)}
         case inspect.DictType(value_type=value):
-            return _map(value, with_defaults)
+            return _map_schema(value, with_defaults)
         case _:
-            return _plain(found)
+            return _scalar_schema(type_info)
 
 
-def _map(value: inspect.Type, with_defaults: bool) -> Schema:
-    if isinstance(value, inspect.AnyType):
+def _map_schema(value_type: inspect.Type, with_defaults: bool) -> Schema:
+    if isinstance(value_type, inspect.AnyType):
         return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    return {"type": "object", "additionalProperties": _type(value, with_defaults)}
+    return {"type": "object", "additionalProperties": _type_schema(value_type, with_defaults)}
 
 
-def _plain(found: inspect.Type) -> Schema:
-    match found:
+def _scalar_schema(type_info: inspect.Type) -> Schema:
+    match type_info:
         case inspect.BoolType():
             return {"type": "boolean"}
         case inspect.IntType(ge=least, le=most):
-            return {"type": "integer", "format": "int64", **_given(minimum=least, maximum=most)}
+            return {
+                "type": "integer",
+                "format": "int64",
+                **_given_bounds(minimum=least, maximum=most),
+            }
         case inspect.StrType(min_length=least, max_length=most, pattern=pattern):
-            bounds = _given(minLength=least, maxLength=most, pattern=pattern)
+            bounds = _given_bounds(minLength=least, maxLength=most, pattern=pattern)
             return {"type": "string", **bounds}
         case _:
-            raise TypeError(f"{found} has no place in a custom resource")
+            raise TypeError(f"{type_info} has no place in a custom resource")
 
 
-def _given(**bounds: object) -> Schema:
+def _given_bounds(**bounds: object) -> Schema:
     return {name: bound for name, bound in bounds.items() if bound is not None}

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-OURS = 'namespace="runtime-system"'
+PRODUCT_SELECTOR = 'namespace="runtime-system"'
 
 
 @dataclass(frozen=True)
@@ -23,15 +23,15 @@ class Row:
     panels: tuple[Panel, ...]
 
 
-def quantile(metric: str, by: str, more: str = "") -> str:
+def p99(metric: str, label: str, selector: str = "") -> str:
     """What one in a hundred takes."""
-    return f"histogram_quantile(0.99, sum by (le, {by}) (rate({metric}_bucket{more}[5m])))"
+    return f"histogram_quantile(0.99, sum by (le, {label}) (rate({metric}_bucket{selector}[5m])))"
 
 
 # Reads and calls of functions may wait as long as their caller asks.
-THAT_WAIT_FOR_NOBODY = '{method!="GET", route!~".*/(invocations|invoke)"}'
+NON_WAITING_WRITES_SELECTOR = '{method!="GET", route!~".*/(invocations|invoke)"}'
 
-ROWS = (
+DASHBOARD_ROWS = (
     Row(
         "Machines",
         (
@@ -67,7 +67,7 @@ ROWS = (
             Panel(
                 "Time of one in a hundred",
                 "s",
-                quantile("gpuruntime_operation_duration_seconds", "type"),
+                p99("gpuruntime_operation_duration_seconds", "type"),
                 "{{type}}",
             ),
             Panel(
@@ -90,7 +90,9 @@ ROWS = (
             Panel(
                 "Time of one in a hundred writes",
                 "s",
-                quantile("gpuruntime_http_request_duration_seconds", "route", THAT_WAIT_FOR_NOBODY),
+                p99(
+                    "gpuruntime_http_request_duration_seconds", "route", NON_WAITING_WRITES_SELECTOR
+                ),
                 "{{route}}",
             ),
             Panel("In flight", "short", "sum(gpuruntime_http_in_flight)", "requests"),
@@ -102,38 +104,42 @@ ROWS = (
             Panel(
                 "Leaders",
                 "short",
-                f"sum by (name) (leader_election_master_status{{{OURS}}})",
+                f"sum by (name) (leader_election_master_status{{{PRODUCT_SELECTOR}}})",
                 "{{name}}",
             ),
             Panel(
                 "Reconciles by result",
                 "ops",
                 "sum by (controller, result) "
-                f"(rate(controller_runtime_reconcile_total{{{OURS}}}[5m]))",
+                f"(rate(controller_runtime_reconcile_total{{{PRODUCT_SELECTOR}}}[5m]))",
                 "{{controller}} {{result}}",
             ),
             Panel(
                 "Time of one in a hundred reconciles",
                 "s",
-                quantile("controller_runtime_reconcile_time_seconds", "controller", f"{{{OURS}}}"),
+                p99(
+                    "controller_runtime_reconcile_time_seconds",
+                    "controller",
+                    f"{{{PRODUCT_SELECTOR}}}",
+                ),
                 "{{controller}}",
             ),
             Panel(
                 "Waiting in work queues",
                 "short",
-                f"sum by (name) (workqueue_depth{{{OURS}}})",
+                f"sum by (name) (workqueue_depth{{{PRODUCT_SELECTOR}}})",
                 "{{name}}",
             ),
             Panel(
                 "Calls to Kubernetes by code",
                 "reqps",
-                f"sum by (code) (rate(rest_client_requests_total{{{OURS}}}[5m]))",
+                f"sum by (code) (rate(rest_client_requests_total{{{PRODUCT_SELECTOR}}}[5m]))",
                 "{{code}}",
             ),
             Panel(
                 "Memory",
                 "bytes",
-                f"process_resident_memory_bytes{{{OURS}}}",
+                f"process_resident_memory_bytes{{{PRODUCT_SELECTOR}}}",
                 "{{pod}}",
             ),
         ),

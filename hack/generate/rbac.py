@@ -9,46 +9,46 @@ from apiserver.rbac import RULES as API_RULES
 from controller.rbac import RULES as CONTROLLER_RULES
 from serverless.activator.rbac import RULES as ACTIVATOR_RULES
 from serverless.credentials.rbac import RULES as CREDENTIALS_RULES
-from shared.k8s.rbac import Rule
+from shared.k8s.rbac import PolicyRule
 
 NAMESPACE = "runtime-system"
-HEADER = "# Generated from the program's rbac.py by `make generate`.\n"
-RBAC = "rbac.authorization.k8s.io"
+FILE_HEADER = "# Generated from the program's rbac.py by `make generate`.\n"
+RBAC_GROUP = "rbac.authorization.k8s.io"
 
 
-def runtime_api() -> str:
-    return manifest("runtime-api", API_RULES)
+def runtime_api_manifest() -> str:
+    return rbac_manifest("runtime-api", API_RULES)
 
 
-def controller() -> str:
-    return manifest("controller", CONTROLLER_RULES)
+def controller_manifest() -> str:
+    return rbac_manifest("controller", CONTROLLER_RULES)
 
 
-def activator() -> str:
-    return manifest("activator", ACTIVATOR_RULES)
+def activator_manifest() -> str:
+    return rbac_manifest("activator", ACTIVATOR_RULES)
 
 
-def credentials() -> str:
-    return manifest("credentials", CREDENTIALS_RULES)
+def credentials_manifest() -> str:
+    return rbac_manifest("credentials", CREDENTIALS_RULES)
 
 
-def manifest(account: str, rules: Sequence[Rule]) -> str:
+def rbac_manifest(account: str, rules: Sequence[PolicyRule]) -> str:
     documents = [service_account(account)]
     for namespace in sorted({rule.namespace for rule in rules}):
-        held = merged(rule for rule in rules if rule.namespace == namespace)
-        documents += [role(account, namespace, held), binding(account, namespace)]
-    return HEADER + yaml.safe_dump_all(documents, sort_keys=False)
+        held = merge_rules(rule for rule in rules if rule.namespace == namespace)
+        documents += [role(account, namespace, held), role_binding(account, namespace)]
+    return FILE_HEADER + yaml.safe_dump_all(documents, sort_keys=False)
 
 
-def merged(rules: Iterable[Rule]) -> list[Rule]:
+def merge_rules(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
     """One rule a resource: what several parts of a program need is listed once."""
     verbs: dict[tuple[str, str, str, tuple[str, ...]], set[str]] = {}
     for rule in rules:
         for resource in rule.resources:
-            what = (rule.namespace, rule.group, resource, rule.names)
+            what = (rule.namespace, rule.group, resource, rule.resource_names)
             verbs.setdefault(what, set()).update(rule.verbs)
     return [
-        Rule(group, (resource,), tuple(sorted(needed)), namespace, names)
+        PolicyRule(group, (resource,), tuple(sorted(needed)), namespace, names)
         for (namespace, group, resource, names), needed in sorted(verbs.items())
     ]
 
@@ -57,22 +57,22 @@ def service_account(account: str) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
-        "metadata": metadata(account, NAMESPACE),
+        "metadata": object_metadata(account, NAMESPACE),
     }
 
 
-def role(account: str, namespace: str, rules: Sequence[Rule]) -> dict[str, Any]:
+def role(account: str, namespace: str, rules: Sequence[PolicyRule]) -> dict[str, Any]:
     """A Role, or a ClusterRole where there is no namespace."""
     return {
-        "apiVersion": f"{RBAC}/v1",
+        "apiVersion": f"{RBAC_GROUP}/v1",
         "kind": role_kind(namespace),
-        "metadata": metadata(role_name(account), namespace),
+        "metadata": object_metadata(role_name(account), namespace),
         "rules": [policy_rule(rule) for rule in rules],
     }
 
 
-def policy_rule(rule: Rule) -> dict[str, Any]:
-    named = {"resourceNames": list(rule.names)} if rule.names else {}
+def policy_rule(rule: PolicyRule) -> dict[str, Any]:
+    named = {"resourceNames": list(rule.resource_names)} if rule.resource_names else {}
     return {
         "apiGroups": [rule.group],
         "resources": list(rule.resources),
@@ -81,13 +81,13 @@ def policy_rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def binding(account: str, namespace: str) -> dict[str, Any]:
+def role_binding(account: str, namespace: str) -> dict[str, Any]:
     kind = role_kind(namespace)
     return {
-        "apiVersion": f"{RBAC}/v1",
+        "apiVersion": f"{RBAC_GROUP}/v1",
         "kind": f"{kind}Binding",
-        "metadata": metadata(role_name(account), namespace),
-        "roleRef": {"apiGroup": RBAC, "kind": kind, "name": role_name(account)},
+        "metadata": object_metadata(role_name(account), namespace),
+        "roleRef": {"apiGroup": RBAC_GROUP, "kind": kind, "name": role_name(account)},
         "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}],
     }
 
@@ -101,7 +101,7 @@ def role_name(account: str) -> str:
     return f"gpu-runtime:{account}"
 
 
-def metadata(name: str, namespace: str) -> dict[str, Any]:
+def object_metadata(name: str, namespace: str) -> dict[str, Any]:
     labels = {"app.kubernetes.io/part-of": "gpu-runtime"}
     where = {"namespace": namespace} if namespace else {}
     return {"name": name, **where, "labels": labels}

@@ -8,27 +8,27 @@ from pathlib import Path
 
 from hack.cluster.errors import ClusterError
 from hack.local import clusters, down, logs, product_processes, status, up
-from hack.local.interrupt import Interruption
-from hack.local.state_dir import ROOT, locked
+from hack.local.interrupt import InterruptHandler
+from hack.local.state_dir import ROOT, lock_state_dir
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def main() -> int:
-    arguments = parser().parse_args()
+    arguments = build_parser().parse_args()
     home: Path = arguments.home.absolute()
-    interruption = Interruption()
-    for number in SIGNALS:  # also where a shell in the background had them ignored
+    interruption = InterruptHandler()
+    for number in STOP_SIGNALS:  # also where a shell in the background had them ignored
         signal.signal(number, interruption)
     try:
         if arguments.command == "logs":
-            return logs.follow(home, arguments.names)
+            return logs.follow_logs(home, arguments.names)
         if arguments.command == "run":
-            product_processes.become(
-                home, product_processes.NAMES[arguments.program], arguments.flags
+            product_processes.exec_program(
+                home, product_processes.PROGRAMS_BY_ALIAS[arguments.program], arguments.flags
             )
         if arguments.command == "status":
-            return 0 if asyncio.run(status.report(home)) else 1
+            return 0 if asyncio.run(status.print_status(home)) else 1
         if arguments.command == "down":
             return take_down(home)
         return bring_up(home, arguments, interruption)
@@ -39,50 +39,50 @@ def main() -> int:
         return 130
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hack.local", description=__doc__)
     parser.add_argument("--home", type=Path, default=ROOT / ".local", help="folder of the state")
     commands = parser.add_subparsers(dest="command", required=True)
     raising = commands.add_parser("up", help="start what does not run")
-    raising.add_argument("--cluster", choices=clusters.NAMES, help="default: local")
-    raising.add_argument("--nodes", type=count, help="simulated nodes (4)")
-    raising.add_argument("--gpus", type=count, help="GPUs of a node (8)")
+    raising.add_argument("--cluster", choices=clusters.CLUSTER_KINDS, help="default: local")
+    raising.add_argument("--nodes", type=positive_count, help="simulated nodes (4)")
+    raising.add_argument("--gpus", type=positive_count, help="GPUs of a node (8)")
     commands.add_parser("down", help="stop everything and remove the state")
     commands.add_parser("status", help="tell what runs")
     commands.add_parser("logs", help="follow the logs").add_argument("names", nargs="*")
     running = commands.add_parser("run", help="become one more process of the system")
-    running.add_argument("program", choices=sorted(product_processes.NAMES))
+    running.add_argument("program", choices=sorted(product_processes.PROGRAMS_BY_ALIAS))
     running.add_argument("flags", nargs=argparse.REMAINDER, help="passed on to the program")
     return parser
 
 
-def count(text: str) -> int:
+def positive_count(text: str) -> int:
     number = int(text)
     if not 1 <= number <= 1000:
         raise argparse.ArgumentTypeError("1 to 1000")
     return number
 
 
-def take_down(home: Path) -> int:
-    if not home.exists():
+def take_down(state_dir: Path) -> int:
+    if not state_dir.exists():
         print("nothing is set up here")
         return 0
-    with locked(home):
-        asyncio.run(down.take_down(home))
+    with lock_state_dir(state_dir):
+        asyncio.run(down.take_down(state_dir))
     return 0
 
 
-def bring_up(home: Path, arguments: argparse.Namespace, interruption: Interruption) -> int:
+def bring_up(state_dir: Path, arguments: argparse.Namespace, interrupt: InterruptHandler) -> int:
     """All or nothing: an interrupted or failed start stops every process, and keeps the state."""
-    with locked(home):
-        wanted = up.choose(home, arguments.cluster, arguments.nodes, arguments.gpus)
+    with lock_state_dir(state_dir):
+        wanted = up.choose_settings(state_dir, arguments.cluster, arguments.nodes, arguments.gpus)
         try:
             binaries = clusters.binaries_for(wanted.cluster)
-            interruption.run(up.bring_up(home, wanted, binaries))
+            interrupt.run(up.bring_up(state_dir, wanted, binaries))
         except BaseException:
-            for number in SIGNALS:
+            for number in STOP_SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
-            stopped = asyncio.run(down.stop_processes(home))
+            stopped = asyncio.run(down.stop_processes(state_dir))
             print(f"\nstopped again: {', '.join(stopped) or 'nothing had started'}", flush=True)
             raise
     return 0

@@ -5,29 +5,31 @@ from pathlib import Path
 import yaml
 
 from hack.cluster import kubeconfig
-from hack.cluster.atomic_files import write_private
+from hack.cluster.atomic_files import write_private_atomic
 from hack.local.kubectl import Kubectl
 
 NAMESPACE = "runtime-system"
-LIFETIME = "8760h"
+TOKEN_LIFETIME = "8760h"  # noqa: S105
 
 
-async def write_identity(kubectl: Kubectl, account: str, home: Path) -> Path:
+async def write_account_kubeconfig(kubectl: Kubectl, account: str, state_dir: Path) -> Path:
     """A kubeconfig for `account`; the processes follow the token file when it is renewed."""
     token = await kubectl.run(
-        "create", "token", account, f"--namespace={NAMESPACE}", f"--duration={LIFETIME}"
+        "create", "token", account, f"--namespace={NAMESPACE}", f"--duration={TOKEN_LIFETIME}"
     )
-    token_path = home / "secrets" / f"token-{account}"
-    write_private(token_path, token.strip())
-    path = home / "kubeconfigs" / account
-    write_private(path, kubeconfig.for_token_file(await access_of(kubectl), token_path))
+    token_path = state_dir / "secrets" / f"token-{account}"
+    write_private_atomic(token_path, token.strip())
+    path = state_dir / "kubeconfigs" / account
+    write_private_atomic(
+        path, kubeconfig.kubeconfig_for_token_file(await api_server_endpoint(kubectl), token_path)
+    )
     return path
 
 
-async def access_of(kubectl: Kubectl) -> kubeconfig.Access:
+async def api_server_endpoint(kubectl: Kubectl) -> kubeconfig.ApiServerEndpoint:
     """The address and CA of the cluster that `kubectl` talks to."""
     text = await kubectl.run("config", "view", "--raw", "--minify", "--flatten")
     cluster = yaml.safe_load(text)["clusters"][0]["cluster"]
-    return kubeconfig.Access(
-        cluster["server"], kubeconfig.decoded(cluster["certificate-authority-data"])
+    return kubeconfig.ApiServerEndpoint(
+        cluster["server"], kubeconfig.base64_decode(cluster["certificate-authority-data"])
     )

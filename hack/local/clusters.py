@@ -6,24 +6,24 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from hack.cluster.atomic_files import write_private
+from hack.cluster.atomic_files import write_private_atomic
 from hack.cluster.binaries.catalogue import PROGRAMS
-from hack.cluster.binaries.find import Binary, find_all
+from hack.cluster.binaries.find import Binary, ensure_binaries
 from hack.cluster.control_plane import ControlPlane
 from hack.cluster.errors import ClusterError
-from hack.cluster.layout import Layout
+from hack.cluster.layout import ControlPlaneLayout
 from hack.cluster.process import Process
-from hack.local.command import output_of
+from hack.local.command import run_command
 from hack.local.kubectl import Kubectl
-from hack.local.settings import Settings
+from hack.local.settings import LocalSettings
 
-NAMES = ("local", "kind", "current")
+CLUSTER_KINDS = ("local", "kind", "current")
 KIND_CLUSTER = "gpu-runtime"
 KUBECTL_ONLY = tuple(program for program in PROGRAMS if program.name == "kubectl")
 
 
 @dataclass(frozen=True)
-class Cluster:
+class RunningCluster:
     """A cluster that answers: kubectl with administrator rights, and our processes in it."""
 
     kubectl: Kubectl
@@ -31,28 +31,32 @@ class Cluster:
     processes: tuple[Process, ...] = ()
 
 
-def local(home: Path, settings: Settings, binaries: dict[str, Binary]) -> ControlPlane:
+def local_control_plane(
+    state_dir: Path, settings: LocalSettings, binaries: dict[str, Binary]
+) -> ControlPlane:
     """Our own control plane in `home`, not yet started."""
     paths = {name: binary.path for name, binary in binaries.items()}
-    return ControlPlane(Layout(home, settings.ports, paths))
+    return ControlPlane(ControlPlaneLayout(state_dir, settings.ports, paths))
 
 
-async def start(home: Path, settings: Settings, binaries: dict[str, Binary]) -> Cluster:
+async def start_cluster(
+    state_dir: Path, settings: LocalSettings, binaries: dict[str, Binary]
+) -> RunningCluster:
     """Bring up the cluster that the settings name."""
-    kubeconfig = home / "kubeconfigs" / "admin"
+    kubeconfig = state_dir / "kubeconfigs" / "admin"
     kubectl = Kubectl(binaries["kubectl"].path, kubeconfig)
     if settings.cluster == "kind":
-        await start_kind(kubeconfig)
-        return Cluster(kubectl, binaries)
+        await start_kind_cluster(kubeconfig)
+        return RunningCluster(kubectl, binaries)
     if settings.cluster == "current":
-        return Cluster(kubectl, binaries)
-    plane = local(home, settings, binaries)
+        return RunningCluster(kubectl, binaries)
+    plane = local_control_plane(state_dir, settings, binaries)
     await plane.start(settings.fleet)
-    return Cluster(kubectl, binaries, plane.processes)
+    return RunningCluster(kubectl, binaries, plane.processes)
 
 
 def binaries_for(cluster: str) -> dict[str, Binary]:
-    return find_all(PROGRAMS if cluster == "local" else KUBECTL_ONLY)
+    return ensure_binaries(PROGRAMS if cluster == "local" else KUBECTL_ONLY)
 
 
 def require_programs(cluster: str) -> None:
@@ -62,24 +66,24 @@ def require_programs(cluster: str) -> None:
             raise ClusterError(f"CLUSTER=kind needs {program} on PATH; install it, or use make up")
 
 
-async def start_kind(kubeconfig: Path) -> None:
+async def start_kind_cluster(kubeconfig: Path) -> None:
     target = ("--name", KIND_CLUSTER, "--kubeconfig", str(kubeconfig))
-    existing = await output_of("kind", "get", "clusters")
+    existing = await run_command("kind", "get", "clusters")
     if KIND_CLUSTER in existing.split():
-        await output_of("kind", "export", "kubeconfig", *target)
+        await run_command("kind", "export", "kubeconfig", *target)
         return
     print("creating a kind cluster, about a minute", flush=True)
-    await output_of("kind", "create", "cluster", *target)
+    await run_command("kind", "create", "cluster", *target)
 
 
-async def delete_kind() -> None:
+async def delete_kind_cluster() -> None:
     require_programs("kind")
-    await output_of("kind", "delete", "cluster", "--name", KIND_CLUSTER)
+    await run_command("kind", "delete", "cluster", "--name", KIND_CLUSTER)
 
 
-async def adopt_current_context(home: Path, kubectl: Path) -> None:
+async def adopt_current_context(state_dir: Path, kubectl_path: Path) -> None:
     """Take over the user's current context, after asking; nothing else of it is ever used."""
-    user = Kubectl(kubectl, None)
+    user = Kubectl(kubectl_path, None)
     context = (await user.run("config", "current-context")).strip()
     print(f"This installs GPU Runtime's namespaces, accounts and roles in the cluster '{context}'.")
     print("Go on? [y/N] ", end="", flush=True)
@@ -87,4 +91,4 @@ async def adopt_current_context(home: Path, kubectl: Path) -> None:
     if answer.strip().lower() not in ("y", "yes"):
         raise ClusterError("nothing was changed")
     flat = await user.run("config", "view", "--minify", "--flatten", "--raw")
-    write_private(home / "kubeconfigs" / "admin", flat)
+    write_private_atomic(state_dir / "kubeconfigs" / "admin", flat)

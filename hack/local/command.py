@@ -6,7 +6,7 @@ from pathlib import Path
 from hack.cluster.errors import ClusterError
 
 
-async def output_of(program: str | Path, *arguments: str) -> str:
+async def run_command(program: str | Path, *arguments: str) -> str:
     """What the command prints; a failure is an error with what it complained about."""
     process = await asyncio.create_subprocess_exec(
         program, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE

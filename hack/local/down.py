@@ -6,31 +6,31 @@ from pathlib import Path
 
 import psutil
 
-from hack.cluster.process import NAME, POLL_SECONDS, mark, marked
+from hack.cluster.process import POLL_SECONDS, PROCESS_NAME_VARIABLE, marked_processes, read_mark
 from hack.local import clusters, postgres, settings
-from hack.local.state_dir import remove
+from hack.local.state_dir import remove_state_dir
 
-CLUSTER_PARTS = frozenset(
+CLUSTER_PROCESSES = frozenset(
     ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "nats-server")
 )
-SERVERS = CLUSTER_PARTS | {postgres.PROCESS}
+SERVER_PROCESSES = CLUSTER_PROCESSES | {postgres.PROCESS_NAME}
 CLEAN_STOP_SECONDS = 30.0
 REAP_SECONDS = 5.0
 
 
-async def take_down(home: Path) -> None:
+async def take_down(state_dir: Path) -> None:
     """Stop everything, then delete the folder; what another cluster holds is left and named."""
-    stored = settings.load(home)
-    stopped = await stop_processes(home)
+    stored = settings.load_settings(state_dir)
+    stopped = await stop_processes(state_dir)
     if stored and stored.cluster == "kind":
-        await clusters.delete_kind()
+        await clusters.delete_kind_cluster()
     if stored and stored.cluster == "current":
         print("left in the cluster; to remove it: kubectl delete -k manifests/rbac")
-    remove(home)
+    remove_state_dir(state_dir)
     print(f"stopped {len(stopped)} processes: {', '.join(stopped)}" if stopped else "nothing ran")
 
 
-async def stop_processes(home: Path) -> list[str]:
+async def stop_processes(state_dir: Path) -> list[str]:
     """Our programs stop cleanly while their cluster is there; the cluster itself is killed.
 
     Nothing of the cluster needs a clean stop: after kill -9 it starts again from the same data. But
@@ -38,24 +38,31 @@ async def stop_processes(home: Path) -> list[str]:
     """
     ours: list[psutil.Process] = []
     parts: list[psutil.Process] = []
-    for process in marked(home):
-        (parts if mark(process, NAME) in SERVERS else ours).append(process)
-    names = sorted(mark(process, NAME) or str(process.pid) for process in [*ours, *parts])
-    await end(ours, signal.SIGTERM)
-    await end([each for each in parts if mark(each, NAME) == postgres.PROCESS], postgres.STOP)
-    await end([*ours, *parts], signal.SIGKILL)
-    await reaped([*ours, *parts])
+    for process in marked_processes(state_dir):
+        (parts if read_mark(process, PROCESS_NAME_VARIABLE) in SERVER_PROCESSES else ours).append(
+            process
+        )
+    names = sorted(
+        read_mark(process, PROCESS_NAME_VARIABLE) or str(process.pid) for process in [*ours, *parts]
+    )
+    await signal_and_wait(ours, signal.SIGTERM)
+    await signal_and_wait(
+        [each for each in parts if read_mark(each, PROCESS_NAME_VARIABLE) == postgres.PROCESS_NAME],
+        postgres.STOP_SIGNAL,
+    )
+    await signal_and_wait([*ours, *parts], signal.SIGKILL)
+    await wait_reaped([*ours, *parts])
     for name in names:
-        (home / "pids" / name).unlink(missing_ok=True)
-    (home / "env").unlink(missing_ok=True)
+        (state_dir / "pids" / name).unlink(missing_ok=True)
+    (state_dir / "env").unlink(missing_ok=True)
     return names
 
 
-async def end(processes: list[psutil.Process], number: signal.Signals) -> None:
+async def signal_and_wait(processes: list[psutil.Process], signal_number: signal.Signals) -> None:
     """Signal the processes and wait until they are gone or the time for a clean stop is over."""
     for process in processes:
         try:
-            process.send_signal(number)
+            process.send_signal(signal_number)
             process.send_signal(signal.SIGCONT)
         except psutil.NoSuchProcess:
             continue
@@ -67,17 +74,17 @@ async def end(processes: list[psutil.Process], number: signal.Signals) -> None:
         return
 
 
-async def reaped(processes: list[psutil.Process]) -> None:
+async def wait_reaped(processes: list[psutil.Process]) -> None:
     """Wait until not even their pids are left, as far as whoever inherited them sees to it."""
     try:
         async with asyncio.timeout(REAP_SECONDS):
-            while not all([has_no_pid(process) for process in processes]):  # noqa: ASYNC110, C419
+            while not all([is_reaped(process) for process in processes]):  # noqa: ASYNC110, C419
                 await asyncio.sleep(POLL_SECONDS)
     except TimeoutError:
         return
 
 
-def has_no_pid(process: psutil.Process) -> bool:
+def is_reaped(process: psutil.Process) -> bool:
     """Whether even the pid is free; reaps a child of this very process."""
     try:
         process.wait(timeout=0)

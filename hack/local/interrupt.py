@@ -5,18 +5,18 @@ from collections.abc import Coroutine
 from types import FrameType
 
 
-class Interruption:
+class InterruptHandler:
     """A signal handler that raises KeyboardInterrupt, and cancels the work of `run`.
 
     Raising alone is not enough: Python drops an exception that is raised inside a finaliser.
     """
 
     def __init__(self) -> None:
-        self._has_come = False
+        self._was_interrupted = False
         self._work: asyncio.Task[None] | None = None
 
     def __call__(self, _signal: int, _frame: FrameType | None) -> None:
-        self._has_come = True
+        self._was_interrupted = True
         if self._work is not None:
             self._work.get_loop().call_soon_threadsafe(self._cancel, self._work)
         raise KeyboardInterrupt
@@ -24,14 +24,14 @@ class Interruption:
     def run(self, work: Coroutine[None, None, None]) -> None:
         """Run the work in an event loop; raises KeyboardInterrupt if a signal came meanwhile."""
         try:
-            asyncio.run(self._do(work))
+            asyncio.run(self._run_cancellable(work))
         except asyncio.CancelledError:
-            if not self._has_come:
+            if not self._was_interrupted:
                 raise
-        if self._has_come:
+        if self._was_interrupted:
             raise KeyboardInterrupt
 
-    async def _do(self, work: Coroutine[None, None, None]) -> None:
+    async def _run_cancellable(self, work: Coroutine[None, None, None]) -> None:
         self._work = asyncio.current_task()
         try:
             await work

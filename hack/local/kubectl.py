@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hack.local.command import output_of
+from hack.local.command import run_command
 
 
 class Kubectl:
@@ -14,4 +14,4 @@ class Kubectl:
 
     async def run(self, *arguments: str) -> str:
         where = [f"--kubeconfig={self.kubeconfig}"] if self.kubeconfig else []
-        return await output_of(self.program, *where, *arguments)
+        return await run_command(self.program, *where, *arguments)

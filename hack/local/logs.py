@@ -5,37 +5,37 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 POLL_SECONDS = 0.2
-BACKLOG_BYTES = 4096
+INITIAL_TAIL_BYTES = 4096
 
 
-def follow(home: Path, names: Sequence[str]) -> int:
+def follow_logs(state_dir: Path, names: Sequence[str]) -> int:
     """Print the ends of the logs and what is added, until Ctrl-C or `make down`."""
     positions: dict[Path, int] = {}
-    if not home.exists():
+    if not state_dir.exists():
         print("nothing is set up here; make up starts it")
         return 1
-    print(f"following {home / 'logs'} (Ctrl-C ends)", flush=True)
-    while home.exists():
-        for path in log_files(home, names):
-            positions[path] = print_news(path, positions.get(path))
+    print(f"following {state_dir / 'logs'} (Ctrl-C ends)", flush=True)
+    while state_dir.exists():
+        for path in log_files(state_dir, names):
+            positions[path] = print_new_lines(path, positions.get(path))
         time.sleep(POLL_SECONDS)  # noqa: TID251 - a command line tool without a loop
     return 0
 
 
-def log_files(home: Path, names: Sequence[str]) -> Iterator[Path]:
-    for path in sorted((home / "logs").glob("*.log")):
+def log_files(state_dir: Path, names: Sequence[str]) -> Iterator[Path]:
+    for path in sorted((state_dir / "logs").glob("*.log")):
         if not names or path.stem in names:
             yield path
 
 
-def print_news(path: Path, position: int | None) -> int:
+def print_new_lines(path: Path, position: int | None) -> int:
     """Print the whole lines after `position`; the position to go on from."""
     try:
         size = path.stat().st_size
     except FileNotFoundError:  # removed by `make down` at this moment
         return 0
     if position is None or position > size:
-        position = max(0, size - BACKLOG_BYTES)
+        position = max(0, size - INITIAL_TAIL_BYTES)
     with path.open("rb") as log:
         log.seek(position)
         text = log.read(size - position)

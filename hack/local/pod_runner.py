@@ -5,21 +5,21 @@ from pathlib import Path
 from typing import Final
 
 from hack.cluster.process import Command, Process
-from hack.cluster.readiness import ensure
+from hack.cluster.readiness import ensure_running
 from hack.local import product_processes
 from hack.local.kubectl import Kubectl
 from hack.local.state_dir import ROOT
 
-NAME: Final = "pod-runner"
-PACKAGES: Final = ("controller", "hack", "shared")
-SAMPLES: Final = ("function-stock.yaml", "function.yaml")
+PROCESS_NAME: Final = "pod-runner"
+CODE_PACKAGES: Final = ("controller", "hack", "shared")
+SAMPLE_MANIFESTS: Final = ("function-stock.yaml", "function.yaml")
 
 
-async def start(home: Path, kubectl: Kubectl) -> Process:
+async def start_pod_runner(state_dir: Path, kubectl: Kubectl) -> Process:
     """Start the runner, and install the echo function with stock for its workers."""
-    process = runner(home, kubectl.kubeconfig or Path())
-    await ensure(process)
-    for sample in SAMPLES:
+    process = pod_runner_process(state_dir, kubectl.kubeconfig or Path())
+    await ensure_running(process)
+    for sample in SAMPLE_MANIFESTS:
         path = ROOT / "manifests" / "samples" / sample
         await kubectl.run(
             "apply", "--server-side", "--field-manager=local-cluster", "-f", str(path)
@@ -27,13 +27,13 @@ async def start(home: Path, kubectl: Kubectl) -> Process:
     return process
 
 
-def runner(home: Path, kubeconfig: Path) -> Process:
+def pod_runner_process(state_dir: Path, kubeconfig: Path) -> Process:
     """The pod runner, which has the rights of a kubelet on every node."""
-    where = ("--kubeconfig", str(kubeconfig), "--home", str(home))
+    where = ("--kubeconfig", str(kubeconfig), "--home", str(state_dir))
     command = Command(
-        name=NAME,
+        name=PROCESS_NAME,
         arguments=(sys.executable, "-m", "hack.podrunner", *where),
         environment=product_processes.ENVIRONMENT,
-        inputs=(product_processes.code_digest(PACKAGES),),
+        fingerprint_inputs=(product_processes.code_digest(CODE_PACKAGES),),
     )
-    return Process(command, home)
+    return Process(command, state_dir)

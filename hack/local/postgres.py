@@ -12,89 +12,96 @@ from typing import Final
 import asyncpg
 import psutil
 
-from hack.cluster.atomic_files import write_private
+from hack.cluster.atomic_files import write_private_atomic
 from hack.cluster.ports import HOST
 from hack.cluster.process import POLL_SECONDS, Command, Process
-from hack.cluster.readiness import until
-from hack.local.command import output_of
+from hack.cluster.readiness import wait_until
+from hack.local.command import run_command
 
-PROCESS: Final = "postgres"
-STOP: Final = signal.SIGINT  # it does not wait until its clients have gone
+PROCESS_NAME: Final = "postgres"
+STOP_SIGNAL: Final = signal.SIGINT  # it does not wait until its clients have gone
 OWNER: Final = "owner"
 READER: Final = "reader"
-DEBIAN: Final = Path("/usr/lib/postgresql")
-NOT_READY: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
+DEBIAN_POSTGRES_DIR: Final = Path("/usr/lib/postgresql")
+NOT_READY_ERRORS: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
-def programs() -> Path | None:
+def find_postgres_dir() -> Path | None:
     """The folder of initdb and postgres, of the newest version that is there."""
-    newest_first = sorted(DEBIAN.glob("*/bin"), key=lambda path: -int(path.parent.name))
+    newest_first = sorted(
+        DEBIAN_POSTGRES_DIR.glob("*/bin"), key=lambda path: -int(path.parent.name)
+    )
     on_path = shutil.which("initdb")
     found = [*newest_first, *([Path(on_path).resolve().parent] if on_path else [])]
     return next((each for each in found if (each / "postgres").exists()), None)
 
 
-def dsn_file(home: Path, user: str) -> Path:
+def dsn_file(state_dir: Path, user: str) -> Path:
     """Where a user finds the address of the database, with a password, once there is one."""
-    return home / "secrets" / f"postgres-{user}"
+    return state_dir / "secrets" / f"postgres-{user}"
 
 
-class DatabaseServer:
+class PostgresServer:
     """One server with an owner and a reader; never root's, so root lends it another user."""
 
-    def __init__(self, binaries: Path, home: Path, port: int) -> None:
+    def __init__(self, binaries: Path, state_dir: Path, port: int) -> None:
         self._binaries = binaries
-        self._home = home
-        self._folder = home / "postgresql"
+        self._state_dir = state_dir
+        self._postgres_dir = state_dir / "postgresql"
         self._port = port
         listening = ("-h", HOST, "-p", str(port), "-c", "unix_socket_directories=")
         # Its memory is in files of the folder, which go with it.
         memory = ("-c", "dynamic_shared_memory_type=mmap")
-        data = ("-D", str(self._folder / "data"))
+        data = ("-D", str(self._postgres_dir / "data"))
         arguments = (str(binaries / "postgres"), *data, *listening, *memory)
-        self.process = Process(Command(PROCESS, (*lent(), *arguments)), home)
+        self.process = Process(Command(PROCESS_NAME, (*setpriv_prefix(), *arguments)), state_dir)
 
     @property
     def dsn(self) -> str:
         """Its address, with the password of its owner."""
         return self._dsn(OWNER)
 
-    async def prepare(self) -> None:
+    async def init_data_dir(self) -> None:
         """Make the files of the database, unless they are there."""
         password = self._password(OWNER)
-        if (self._folder / "data" / "PG_VERSION").exists():
+        if (self._postgres_dir / "data" / "PG_VERSION").exists():
             return
-        shutil.rmtree(self._folder, ignore_errors=True)
-        file = self._folder / "password"
-        write_private(file, password)
+        shutil.rmtree(self._postgres_dir, ignore_errors=True)
+        file = self._postgres_dir / "password"
+        write_private_atomic(file, password)
         if os.getuid() == 0:
-            for path in (self._folder, file):
-                shutil.chown(path, lent_user().pw_uid, lent_user().pw_gid)
-        await output_of(
-            *(*lent(), str(self._binaries / "initdb"), "-D", str(self._folder / "data")),
+            for path in (self._postgres_dir, file):
+                shutil.chown(path, unprivileged_user().pw_uid, unprivileged_user().pw_gid)
+        await run_command(
+            *(
+                *setpriv_prefix(),
+                str(self._binaries / "initdb"),
+                "-D",
+                str(self._postgres_dir / "data"),
+            ),
             *("-U", OWNER, "--auth=scram-sha-256", f"--pwfile={file}"),
         )
         file.unlink()
 
     async def start(self) -> None:
         """Start it, unless it runs; one that was killed has helpers which end a little later."""
-        if self.process.is_current():
+        if self.process.is_up_to_date():
             return
         await self.process.stop()
-        data = self._folder / "data"
-        while is_in_use(data):  # noqa: ASYNC110 - they are not our children
+        data = self._postgres_dir / "data"
+        while is_data_dir_in_use(data):  # noqa: ASYNC110 - they are not our children
             await asyncio.sleep(POLL_SECONDS)
         # Whoever it names is dead, but would count as alive until its parent has noticed.
         (data / "postmaster.pid").unlink(missing_ok=True)
         self.process.start()
 
-    async def ready(self) -> None:
+    async def wait_ready(self) -> None:
         """Wait until it answers, and has its reader."""
 
         async def answers() -> bool:
             try:
                 connection = await asyncpg.connect(self.dsn, timeout=5)
-            except NOT_READY:
+            except NOT_READY_ERRORS:
                 return False
             try:
                 await self._ensure_reader(connection)
@@ -102,9 +109,9 @@ class DatabaseServer:
                 await connection.close()
             return True
 
-        await until(answers, self.process)
+        await wait_until(answers, self.process)
         for user in (OWNER, READER):
-            write_private(dsn_file(self._home, user), self._dsn(user))
+            write_private_atomic(dsn_file(self._state_dir, user), self._dsn(user))
 
     async def _ensure_reader(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
         known = await connection.fetchval("SELECT 1 FROM pg_roles WHERE rolname = $1", READER)
@@ -118,37 +125,37 @@ class DatabaseServer:
         return f"postgresql://{user}:{self._password(user)}@{HOST}:{self._port}/postgres"
 
     def _password(self, user: str) -> str:
-        path = self._home / "secrets" / f"postgres-password-{user}"
+        path = self._state_dir / "secrets" / f"postgres-password-{user}"
         if not path.exists():
-            write_private(path, secrets.token_hex(24))
+            write_private_atomic(path, secrets.token_hex(24))
         return path.read_text()
 
 
-def is_in_use(data: Path) -> bool:
+def is_data_dir_in_use(data_dir: Path) -> bool:
     """Whether a process of PostgreSQL works on these files; each of them is at home there."""
-    return any(folder_of(found) == data for found in psutil.process_iter())
+    return any(working_directory(found) == data_dir for found in psutil.process_iter())
 
 
-def folder_of(found: psutil.Process) -> Path | None:
+def working_directory(process: psutil.Process) -> Path | None:
     try:
-        return Path(found.cwd())
+        return Path(process.cwd())
     except psutil.Error:
         return None
 
 
-def lent_user() -> pwd.struct_passwd:
+def unprivileged_user() -> pwd.struct_passwd:
     """Somebody who is not root."""
     names = {each.pw_name for each in pwd.getpwall()}
     return pwd.getpwnam("postgres" if "postgres" in names else "nobody")
 
 
-def lent() -> tuple[str, ...]:
+def setpriv_prefix() -> tuple[str, ...]:
     """What turns a command of root's into another user's, in the same process.
 
     It keeps the right to pass through folders that are root's alone, such as root's home.
     """
     if os.getuid() != 0:
         return ()
-    found, kept = lent_user(), "+dac_override"
+    found, kept = unprivileged_user(), "+dac_override"
     who = (f"--reuid={found.pw_uid}", f"--regid={found.pw_gid}", "--clear-groups")
     return ("setpriv", *who, f"--inh-caps={kept}", f"--ambient-caps={kept}")

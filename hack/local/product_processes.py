@@ -10,16 +10,16 @@ from typing import Any, NoReturn
 
 import yaml
 
-from hack.cluster.atomic_files import write_whole
+from hack.cluster.atomic_files import write_atomic
 from hack.cluster.errors import ClusterError
-from hack.cluster.nats_server import QueueServer
+from hack.cluster.nats_server import NATSServer
 from hack.cluster.ports import HOST
-from hack.cluster.process import HOME, NAME, Command, Process
+from hack.cluster.process import PROCESS_NAME_VARIABLE, STATE_DIR_VARIABLE, Command, Process
 from hack.local.state_dir import ROOT
 
 
 @dataclass(frozen=True)
-class Program:
+class ProductProgram:
     """One program of ours: its process name, which is also its ServiceAccount, and its module."""
 
     name: str
@@ -27,45 +27,49 @@ class Program:
     packages: tuple[str, ...]
 
 
-RUNTIME_API = Program("runtime-api", "apiserver", ("apiserver", "shared"))
-CONTROLLER = Program("controller", "controller", ("controller", "shared"))
-ACTIVATOR = Program("activator", "serverless.activator", ("serverless", "controller", "shared"))
-RESULT_STORE = Program(
+RUNTIME_API = ProductProgram("runtime-api", "apiserver", ("apiserver", "shared"))
+CONTROLLER = ProductProgram("controller", "controller", ("controller", "shared"))
+ACTIVATOR = ProductProgram(
+    "activator", "serverless.activator", ("serverless", "controller", "shared")
+)
+RESULT_STORE = ProductProgram(
     "result-store", "serverless.resultstore", ("serverless", "controller", "shared")
 )
-PROGRAMS = (CONTROLLER, RUNTIME_API, ACTIVATOR)
-NAMES = {"api": RUNTIME_API, "controller": CONTROLLER, "activator": ACTIVATOR}
+PRODUCT_PROGRAMS = (CONTROLLER, RUNTIME_API, ACTIVATOR)
+PROGRAMS_BY_ALIAS = {"api": RUNTIME_API, "controller": CONTROLLER, "activator": ACTIVATOR}
 ENVIRONMENT = {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
 
 
-def configuration_path(home: Path, program: Program) -> Path:
-    return home / "config" / f"{program.name}.yaml"
+def config_path(state_dir: Path, program: ProductProgram) -> Path:
+    return state_dir / "config" / f"{program.name}.yaml"
 
 
-def process(home: Path, program: Program, changes: Mapping[str, Any]) -> Process:
+def product_process(
+    state_dir: Path, program: ProductProgram, overrides: Mapping[str, Any]
+) -> Process:
     """The process of `program` with its file of hack/config and `changes` to it.
 
     Its code is part of the fingerprint: `make up` after an edit restarts it.
     """
     template = (ROOT / "hack" / "config" / f"{program.name}.yaml").read_text()
-    text = yaml.safe_dump({**yaml.safe_load(template), **changes}, sort_keys=False)
-    path = configuration_path(home, program)
-    write_whole(path, text)
+    text = yaml.safe_dump({**yaml.safe_load(template), **overrides}, sort_keys=False)
+    path = config_path(state_dir, program)
+    write_atomic(path, text)
     command = Command(
         name=program.name,
         arguments=(sys.executable, "-m", program.module, "--config", str(path)),
         environment=ENVIRONMENT,
-        inputs=(text, code_digest(program.packages)),
+        fingerprint_inputs=(text, code_digest(program.packages)),
     )
-    return Process(command, home)
+    return Process(command, state_dir)
 
 
-def become(home: Path, program: Program, flags: Sequence[str]) -> NoReturn:
+def exec_program(state_dir: Path, program: ProductProgram, flags: Sequence[str]) -> NoReturn:
     """Turn into one more process of `program`, which `make down` ends like the others."""
-    path = configuration_path(home, program)
+    path = config_path(state_dir, program)
     if not path.exists():
         raise ClusterError("the local system is not set up; run make up first")
-    marks = {HOME: str(home), NAME: f"{program.name} (extra)"}
+    marks = {STATE_DIR_VARIABLE: str(state_dir), PROCESS_NAME_VARIABLE: f"{program.name} (extra)"}
     os.execve(  # noqa: S606 - no shell is the point
         sys.executable,
         [sys.executable, "-m", program.module, "--config", str(path), *flags],
@@ -83,10 +87,14 @@ def code_digest(packages: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def url(ports: Mapping[str, int], program: Program) -> str:
+def program_url(ports: Mapping[str, int], program: ProductProgram) -> str:
     return f"http://{HOST}:{ports[program.name]}"
 
 
-def queue_access(queue: QueueServer, user: str) -> dict[str, str]:
+def nats_settings(nats_server: NATSServer, user: str) -> dict[str, str]:
     """How a program of ours reaches the queue."""
-    return {"url": queue.url, "user": user, "passwordFile": str(queue.password_file(user))}
+    return {
+        "url": nats_server.url,
+        "user": user,
+        "passwordFile": str(nats_server.password_file(user)),
+    }

@@ -4,63 +4,76 @@ from pathlib import Path
 from typing import Any, Final
 
 from hack.cluster.errors import ClusterError
-from hack.cluster.nats_server import QueueServer
+from hack.cluster.nats_server import NATSServer
 from hack.cluster.ports import HOST
 from hack.cluster.process import Process
-from hack.cluster.readiness import answers, ensure, until
+from hack.cluster.readiness import ensure_running, responds_ok, wait_until
 from hack.local import product_processes
-from hack.local.postgres import OWNER, PROCESS, READER, DatabaseServer, dsn_file, programs
-from hack.local.settings import Settings
+from hack.local.postgres import (
+    OWNER,
+    PROCESS_NAME,
+    READER,
+    PostgresServer,
+    dsn_file,
+    find_postgres_dir,
+)
+from hack.local.settings import LocalSettings
 
-NAMES: Final = (PROCESS, product_processes.RESULT_STORE.name)
+PROCESS_NAMES: Final = (PROCESS_NAME, product_processes.RESULT_STORE.name)
 
 
-async def start_database(home: Path, wanted: Settings) -> tuple[Process, ...]:
+async def start_database(state_dir: Path, settings: LocalSettings) -> tuple[Process, ...]:
     """The database, or nothing where there is no PostgreSQL to be had."""
-    binaries = programs()
+    binaries = find_postgres_dir()
     if binaries is None:
         print(
             "- no result store: PostgreSQL is not installed (outcomes stay in the queue for 72 h)"
         )
         return ()
-    database = DatabaseServer(binaries, home, wanted.ports[PROCESS])
+    database = PostgresServer(binaries, state_dir, settings.ports[PROCESS_NAME])
     try:
-        await database.prepare()
+        await database.init_data_dir()
     except ClusterError as error:
         print(f"- no result store: PostgreSQL cannot be set up here: {error}")
         return ()
     await database.start()
-    await database.ready()
+    await database.wait_ready()
     return (database.process,)
 
 
-async def start_store(home: Path, wanted: Settings, queue: QueueServer) -> Process:
+async def start_result_store(
+    state_dir: Path, settings: LocalSettings, nats_server: NATSServer
+) -> Process:
     """The result store, ready."""
-    store = process(home, wanted, queue)
-    await ensure(store)
-    readyz = f"{product_processes.url(wanted.ports, product_processes.RESULT_STORE)}/readyz"
-    await until(lambda: answers(readyz), store)
+    store = result_store_process(state_dir, settings, nats_server)
+    await ensure_running(store)
+    readyz = (
+        f"{product_processes.program_url(settings.ports, product_processes.RESULT_STORE)}/readyz"
+    )
+    await wait_until(lambda: responds_ok(readyz), store)
     return store
 
 
-def process(home: Path, wanted: Settings, queue: QueueServer) -> Process:
+def result_store_process(
+    state_dir: Path, settings: LocalSettings, nats_server: NATSServer
+) -> Process:
     """The result store on the local database."""
-    address = f"{HOST}:{wanted.ports[product_processes.RESULT_STORE.name]}"
+    address = f"{HOST}:{settings.ports[product_processes.RESULT_STORE.name]}"
     changes = {
         "probeAddr": address,
         "metricsAddr": address,
-        "nats": product_processes.queue_access(queue, product_processes.RESULT_STORE.name),
-        "dsnFile": str(dsn_file(home, OWNER)),
+        "nats": product_processes.nats_settings(nats_server, product_processes.RESULT_STORE.name),
+        "dsnFile": str(dsn_file(state_dir, OWNER)),
     }
-    return product_processes.process(home, product_processes.RESULT_STORE, changes)
+    return product_processes.product_process(state_dir, product_processes.RESULT_STORE, changes)
 
 
-def api_settings(home: Path) -> dict[str, Any]:
+def api_overrides(state_dir: Path) -> dict[str, Any]:
     """How the API reads what the result store has written, where there is one."""
-    path = dsn_file(home, READER)
+    path = dsn_file(state_dir, READER)
     return {"resultStore": {"dsnFile": str(path)}} if path.exists() else {}
 
 
-def expected(home: Path) -> tuple[str, ...]:
+def expected_processes(state_dir: Path) -> tuple[str, ...]:
     """The processes that should run here."""
-    return NAMES if dsn_file(home, OWNER).exists() else ()
+    return PROCESS_NAMES if dsn_file(state_dir, OWNER).exists() else ()

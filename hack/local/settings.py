@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from hack.cluster.atomic_files import write_whole
+from hack.cluster.atomic_files import write_atomic
 from hack.cluster.nodes import Fleet
-from hack.cluster.ports import FreePorts, given_range, is_free
+from hack.cluster.ports import FreePorts, configured_range, is_port_free
 
 PREFERRED_PORTS: Mapping[str, int] = {
     "runtime-api": 8080,
@@ -23,18 +23,18 @@ PREFERRED_PORTS: Mapping[str, int] = {
     "nats-monitor": 8222,
     "postgres": 5433,
 }
-OWNERS = {"etcd-peer": "etcd", "nats": "nats-server", "nats-monitor": "nats-server"}
-FILE = "settings.json"
+PROCESS_BY_PORT = {"etcd-peer": "etcd", "nats": "nats-server", "nats-monitor": "nats-server"}
+SETTINGS_FILE = "settings.json"
 
 
 def preferred_ports() -> dict[str, int]:
     """The ports that everybody knows, or the first ones of the range that the environment names."""
-    given = given_range()
+    given = configured_range()
     return dict(zip(PREFERRED_PORTS, given, strict=False)) if given else dict(PREFERRED_PORTS)
 
 
 @dataclass(frozen=True)
-class Settings:
+class LocalSettings:
     """`cluster` is local, kind or current; the ports are those in use or used last."""
 
     cluster: str = "local"
@@ -42,28 +42,28 @@ class Settings:
     ports: Mapping[str, int] = field(default_factory=preferred_ports)
 
 
-def load(home: Path) -> Settings | None:
+def load_settings(state_dir: Path) -> LocalSettings | None:
     """The settings of the system in `home`; None when there is none."""
     try:
-        stored = json.loads((home / FILE).read_text())
+        stored = json.loads((state_dir / SETTINGS_FILE).read_text())
     except FileNotFoundError:
         return None
     ports = {**preferred_ports(), **stored["ports"]}  # those that an older system did not have
-    return Settings(stored["cluster"], Fleet(**stored["fleet"]), ports)
+    return LocalSettings(stored["cluster"], Fleet(**stored["fleet"]), ports)
 
 
-def save(home: Path, settings: Settings) -> None:
-    write_whole(home / FILE, json.dumps(asdict(settings), indent=2) + "\n")
+def save_settings(state_dir: Path, settings: LocalSettings) -> None:
+    write_atomic(state_dir / SETTINGS_FILE, json.dumps(asdict(settings), indent=2) + "\n")
 
 
 def with_usable_ports(
-    settings: Settings, runs: Callable[[str], bool], randomness: random.Random
-) -> Settings:
+    settings: LocalSettings, is_running: Callable[[str], bool], randomness: random.Random
+) -> LocalSettings:
     """Keep the ports of processes that run and those that are free; replace the taken ones."""
     ports: dict[str, int] = {}
     free = FreePorts(randomness)
     for name, port in settings.ports.items():
-        owner = OWNERS.get(name, name)
-        keep = runs(owner) or (is_free(port) and port not in ports.values())
+        owner = PROCESS_BY_PORT.get(name, name)
+        keep = is_running(owner) or (is_port_free(port) and port not in ports.values())
         ports[name] = port if keep else free.take()
     return replace(settings, ports=ports)

@@ -8,27 +8,27 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hack.cluster.errors import ClusterError
-from hack.local.settings import FILE
+from hack.local.settings import SETTINGS_FILE
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-LOCK = "lock"
+LOCK_FILE = "lock"
 
 
 @contextmanager
-def locked(home: Path) -> Iterator[None]:
+def lock_state_dir(state_dir: Path) -> Iterator[None]:
     """Hold `home` against other commands; waits, and says for whom, while one is at work."""
     while True:
-        home.mkdir(parents=True, exist_ok=True)
-        with (home / LOCK).open("a+") as lock:
-            wait_for(lock.fileno(), home / LOCK)
-            if not is_same_file(lock.fileno(), home / LOCK):
+        state_dir.mkdir(parents=True, exist_ok=True)
+        with (state_dir / LOCK_FILE).open("a+") as lock:
+            acquire_lock(lock.fileno(), state_dir / LOCK_FILE)
+            if not is_same_file(lock.fileno(), state_dir / LOCK_FILE):
                 continue  # `make down` removed it while we waited
-            (home / LOCK).write_text(f"{os.getpid()}\n")
+            (state_dir / LOCK_FILE).write_text(f"{os.getpid()}\n")
             yield
             return
 
 
-def wait_for(descriptor: int, path: Path) -> None:
+def acquire_lock(descriptor: int, path: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -40,9 +40,9 @@ def is_same_file(descriptor: int, path: Path) -> bool:
     return path.exists() and os.path.samestat(os.fstat(descriptor), path.stat())
 
 
-def remove(home: Path) -> None:
+def remove_state_dir(state_dir: Path) -> None:
     """Delete the folder; refuses one that holds something else than a local system."""
-    strangers = {path.name for path in home.iterdir()} - {LOCK}
-    if strangers and not (home / FILE).exists():
-        raise ClusterError(f"{home} is not the folder of a local system: not removed")
-    shutil.rmtree(home)
+    strangers = {path.name for path in state_dir.iterdir()} - {LOCK_FILE}
+    if strangers and not (state_dir / SETTINGS_FILE).exists():
+        raise ClusterError(f"{state_dir} is not the folder of a local system: not removed")
+    shutil.rmtree(state_dir)

@@ -6,11 +6,11 @@ from pathlib import Path
 from hack.cluster.ports import HOST
 from hack.cluster.process import Process
 from hack.local import product_processes
-from hack.local.clusters import Cluster
-from hack.local.settings import Settings
+from hack.local.clusters import RunningCluster
+from hack.local.settings import LocalSettings
 from hack.local.state_dir import ROOT
 
-ADDRESSES = {
+ADDRESS_FORMATS = {
     "runtime-api": "http://{}:{}",
     "controller": "http://{}:{}",
     "activator": "http://{}:{}",
@@ -23,17 +23,18 @@ ADDRESSES = {
 }
 
 
-def render(
-    home: Path,
-    settings: Settings,
-    cluster: Cluster,
+def render_summary(
+    state_dir: Path,
+    settings: LocalSettings,
+    cluster: RunningCluster,
     processes: Sequence[Process],
     seconds: float,
 ) -> str:
-    api = product_processes.url(settings.ports, product_processes.RUNTIME_API)
-    kubectl = f"{cluster.kubectl.program} --kubeconfig {quoted(shown(home / 'kubeconfigs/admin'))}"
+    api = product_processes.program_url(settings.ports, product_processes.RUNTIME_API)
+    kubeconfig = quote_if_needed(short_path(state_dir / "kubeconfigs/admin"))
+    kubectl = f"{cluster.kubectl.program} --kubeconfig {kubeconfig}"
     rows = [
-        f"  {process.name:<24}{address(process.name, settings):<32}pid {process.pid}"
+        f"  {process.name:<24}{process_address(process.name, settings):<32}pid {process.pid}"
         for process in processes
     ]
     size = f"{settings.fleet.nodes} nodes with {settings.fleet.gpus} GPUs each, simulated"
@@ -45,13 +46,14 @@ def render(
             "",
             *rows,
             "",
-            f"  state {shown(home)}/   logs {shown(home)}/logs/   . {shown(home)}/env sets"
+            f"  state {short_path(state_dir)}/   logs {short_path(state_dir)}/logs/   "
+            f". {short_path(state_dir)}/env sets"
             " BASE_URL, KUBECONFIG, ...",
             "",
             "Try:",
             f"  curl -s {api}/api/v1/health",
             f"  {kubectl} get nodes",
-            *invitation(api, settings),
+            *example_call(api, settings),
             f"  {api}/swagger and {api}/ui   in a browser",
             "",
             "make status | make logs | make down",
@@ -59,23 +61,23 @@ def render(
     )
 
 
-def invitation(api: str, settings: Settings) -> list[str]:
+def example_call(api: str, settings: LocalSettings) -> list[str]:
     """A call of the function that is installed where pods have processes."""
     if settings.cluster != "local":
         return []
     return [f"  curl -s {api}/api/v1/serverless/functions/echo/invoke?mode=sync -d hello"]
 
 
-def address(name: str, settings: Settings) -> str:
+def process_address(name: str, settings: LocalSettings) -> str:
     """Where a process listens, if it does."""
     port = settings.ports.get("nats" if name == "nats-server" else name)
-    return ADDRESSES[name].format(HOST, port) if name in ADDRESSES else ""
+    return ADDRESS_FORMATS[name].format(HOST, port) if name in ADDRESS_FORMATS else ""
 
 
-def shown(path: Path) -> str:
+def short_path(path: Path) -> str:
     """Short where it is below the checkout."""
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
-def quoted(text: str) -> str:
+def quote_if_needed(text: str) -> str:
     return f"'{text}'" if " " in text else text

@@ -6,14 +6,14 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from hack.cluster.atomic_files import write_private
+from hack.cluster.atomic_files import write_private_atomic
 from hack.cluster.binaries.find import Binary
 from hack.cluster.errors import ClusterError
-from hack.cluster.nats_server import QueueServer
+from hack.cluster.nats_server import NATSServer
 from hack.cluster.nodes import Fleet
 from hack.cluster.ports import HOST
-from hack.cluster.process import NAME, Process, mark, marked
-from hack.cluster.readiness import answers, ensure, until
+from hack.cluster.process import PROCESS_NAME_VARIABLE, Process, marked_processes, read_mark
+from hack.cluster.readiness import ensure_running, responds_ok, wait_until
 from hack.generate.crd_resources import RESOURCES
 from hack.local import (
     clusters,
@@ -24,127 +24,141 @@ from hack.local import (
     settings,
     summary,
 )
-from hack.local.account_kubeconfigs import write_identity
-from hack.local.clusters import Cluster
+from hack.local.account_kubeconfigs import write_account_kubeconfig
+from hack.local.clusters import RunningCluster
 from hack.local.kubectl import Kubectl
-from hack.local.settings import Settings
+from hack.local.settings import LocalSettings
 from hack.local.state_dir import ROOT
 from shared.v1alpha1.group import GROUP
 
-DEFINITIONS = [f"{each.plural}.{GROUP}" for each in RESOURCES]
+CRD_NAMES = [f"{each.plural}.{GROUP}" for each in RESOURCES]
 
 
-def choose(home: Path, cluster: str | None, nodes: int | None, gpus: int | None) -> Settings:
+def choose_settings(
+    state_dir: Path, cluster: str | None, nodes: int | None, gpus: int | None
+) -> LocalSettings:
     """What is asked for, and for the rest what was there before."""
-    stored = settings.load(home)
+    stored = settings.load_settings(state_dir)
     if stored and cluster and cluster != stored.cluster:
         raise ClusterError(f"CLUSTER={stored.cluster} is set up here; run make down first")
     clusters.require_programs(cluster or "local")
-    before = stored or Settings(cluster=cluster or "local")
+    before = stored or LocalSettings(cluster=cluster or "local")
     fleet = Fleet(nodes or before.fleet.nodes, gpus or before.fleet.gpus)
-    running = {mark(process, NAME) for process in marked(home)}
+    running = {read_mark(process, PROCESS_NAME_VARIABLE) for process in marked_processes(state_dir)}
     wanted = replace(before, fleet=fleet)
     return settings.with_usable_ports(wanted, running.__contains__, random.Random())  # noqa: S311
 
 
-async def bring_up(home: Path, wanted: Settings, binaries: dict[str, Binary]) -> None:
+async def bring_up(state_dir: Path, chosen: LocalSettings, binaries: dict[str, Binary]) -> None:
     """Start what is missing in the order of dependence, and show what runs where."""
     started = time.monotonic()
-    if wanted.cluster == "current" and settings.load(home) is None:
-        await clusters.adopt_current_context(home, binaries["kubectl"].path)
-    settings.save(home, wanted)
-    queue = QueueServer(home, wanted.ports)
-    await ensure(queue.process)
-    say(f"starting the cluster ({wanted.cluster})")
-    cluster = await clusters.start(home, wanted, binaries)
-    await queue.ready()
-    say("installing the manifests")
-    await install(cluster.kubectl)
-    say(f"starting {', '.join(program.name for program in product_processes.PROGRAMS)}")
-    stored = await result_store.start_database(home, wanted)
-    processes = (*stored, *await start_ours(home, wanted, cluster, queue))
+    if chosen.cluster == "current" and settings.load_settings(state_dir) is None:
+        await clusters.adopt_current_context(state_dir, binaries["kubectl"].path)
+    settings.save_settings(state_dir, chosen)
+    queue = NATSServer(state_dir, chosen.ports)
+    await ensure_running(queue.process)
+    print_step(f"starting the cluster ({chosen.cluster})")
+    cluster = await clusters.start_cluster(state_dir, chosen, binaries)
+    await queue.wait_ready()
+    print_step("installing the manifests")
+    await install_manifests(cluster.kubectl)
+    print_step(
+        f"starting {', '.join(program.name for program in product_processes.PRODUCT_PROGRAMS)}"
+    )
+    stored = await result_store.start_database(state_dir, chosen)
+    processes = (*stored, *await start_product(state_dir, chosen, cluster, queue))
     if stored:
-        processes = (*processes, await result_store.start_store(home, wanted, queue))
-    if wanted.cluster == "local":
-        processes = (*processes, await pod_runner.start(home, cluster.kubectl))
-    write_private(home / "env", env_file.render(environment(wanted, cluster, queue)))
+        processes = (*processes, await result_store.start_result_store(state_dir, chosen, queue))
+    if chosen.cluster == "local":
+        processes = (*processes, await pod_runner.start_pod_runner(state_dir, cluster.kubectl))
+    write_private_atomic(
+        state_dir / "env", env_file.render_env_file(env_file_values(chosen, cluster, queue))
+    )
     everything = (*cluster.processes, queue.process, *processes)
-    print(summary.render(home, wanted, cluster, everything, time.monotonic() - started))
+    print(
+        summary.render_summary(state_dir, chosen, cluster, everything, time.monotonic() - started)
+    )
 
 
-async def install(kubectl: Kubectl) -> None:
+async def install_manifests(kubectl: Kubectl) -> None:
     """Apply what our processes need: resource definitions, priorities, accounts and roles."""
     apply = ("apply", "--server-side", "--force-conflicts", "--field-manager=local-cluster")
     for part in ("crd", "priority", "rbac"):
         await kubectl.run(*apply, "-k", str(ROOT / "manifests" / part))
-    definitions = [f"crd/{each}" for each in DEFINITIONS]
+    definitions = [f"crd/{each}" for each in CRD_NAMES]
     await kubectl.run("wait", "--for=condition=Established", "--timeout=30s", *definitions)
 
 
-async def start_ours(
-    home: Path, wanted: Settings, cluster: Cluster, queue: QueueServer
+async def start_product(
+    state_dir: Path, chosen: LocalSettings, cluster: RunningCluster, nats_server: NATSServer
 ) -> tuple[Process, ...]:
-    accounts = [program.name for program in product_processes.PROGRAMS]
+    accounts = [program.name for program in product_processes.PRODUCT_PROGRAMS]
     paths = await asyncio.gather(
-        *(write_identity(cluster.kubectl, account, home) for account in accounts)
+        *(write_account_kubeconfig(cluster.kubectl, account, state_dir) for account in accounts)
     )
     kubeconfigs = dict(zip(accounts, map(str, paths), strict=True))
     processes = (
-        controller(home, wanted, kubeconfigs["controller"]),
-        runtime_api(home, wanted, kubeconfigs["runtime-api"], queue),
-        activator(home, wanted, kubeconfigs["activator"], queue),
+        controller_process(state_dir, chosen, kubeconfigs["controller"]),
+        runtime_api_process(state_dir, chosen, kubeconfigs["runtime-api"], nats_server),
+        activator_process(state_dir, chosen, kubeconfigs["activator"], nats_server),
     )
     for process in processes:
-        await ensure(process)
-    for process, program in zip(processes, product_processes.PROGRAMS, strict=True):
-        readyz = f"{product_processes.url(wanted.ports, program)}/readyz"
-        await until(lambda url=readyz: answers(url), process)  # type: ignore[misc]
+        await ensure_running(process)
+    for process, program in zip(processes, product_processes.PRODUCT_PROGRAMS, strict=True):
+        readyz = f"{product_processes.program_url(chosen.ports, program)}/readyz"
+        await wait_until(lambda url=readyz: responds_ok(url), process)  # type: ignore[misc]
     return processes
 
 
-def controller(home: Path, wanted: Settings, kubeconfig: str) -> Process:
-    address = f"{HOST}:{wanted.ports['controller']}"
+def controller_process(state_dir: Path, chosen: LocalSettings, kubeconfig: str) -> Process:
+    address = f"{HOST}:{chosen.ports['controller']}"
     changes = {"kubeconfig": kubeconfig, "probeAddr": address, "metricsAddr": address}
-    return product_processes.process(home, product_processes.CONTROLLER, changes)
+    return product_processes.product_process(state_dir, product_processes.CONTROLLER, changes)
 
 
-def runtime_api(home: Path, wanted: Settings, kubeconfig: str, queue: QueueServer) -> Process:
+def runtime_api_process(
+    state_dir: Path, chosen: LocalSettings, kubeconfig: str, nats_server: NATSServer
+) -> Process:
     changes = {
         "kubeconfig": kubeconfig,
-        "httpAddr": f"{HOST}:{wanted.ports['runtime-api']}",
-        "nats": product_processes.queue_access(queue, "runtime-api"),
-        **result_store.api_settings(home),
+        "httpAddr": f"{HOST}:{chosen.ports['runtime-api']}",
+        "nats": product_processes.nats_settings(nats_server, "runtime-api"),
+        **result_store.api_overrides(state_dir),
     }
-    return product_processes.process(home, product_processes.RUNTIME_API, changes)
+    return product_processes.product_process(state_dir, product_processes.RUNTIME_API, changes)
 
 
-def activator(home: Path, wanted: Settings, kubeconfig: str, queue: QueueServer) -> Process:
-    address = f"{HOST}:{wanted.ports['activator']}"
+def activator_process(
+    state_dir: Path, chosen: LocalSettings, kubeconfig: str, nats_server: NATSServer
+) -> Process:
+    address = f"{HOST}:{chosen.ports['activator']}"
     changes = {
         "kubeconfig": kubeconfig,
         "probeAddr": address,
         "metricsAddr": address,
-        "runtimeApiURL": product_processes.url(wanted.ports, product_processes.RUNTIME_API),
-        "nats": product_processes.queue_access(queue, "activator"),
-        "workerKeyFile": str(queue.worker_key_file),
+        "runtimeApiURL": product_processes.program_url(chosen.ports, product_processes.RUNTIME_API),
+        "nats": product_processes.nats_settings(nats_server, "activator"),
+        "workerKeyFile": str(nats_server.worker_key_file),
         "calloutUser": "callout",
-        "calloutPasswordFile": str(queue.password_file("callout")),
-        "calloutSeedFile": str(queue.issuer_seed_file),
+        "calloutPasswordFile": str(nats_server.password_file("callout")),
+        "calloutSeedFile": str(nats_server.issuer_seed_file),
     }
-    return product_processes.process(home, product_processes.ACTIVATOR, changes)
+    return product_processes.product_process(state_dir, product_processes.ACTIVATOR, changes)
 
 
-def environment(wanted: Settings, cluster: Cluster, queue: QueueServer) -> dict[str, str]:
+def env_file_values(
+    chosen: LocalSettings, cluster: RunningCluster, nats_server: NATSServer
+) -> dict[str, str]:
     return {
-        "BASE_URL": product_processes.url(wanted.ports, product_processes.RUNTIME_API),
-        "CONTROLLER_URL": product_processes.url(wanted.ports, product_processes.CONTROLLER),
-        "ACTIVATOR_URL": product_processes.url(wanted.ports, product_processes.ACTIVATOR),
+        "BASE_URL": product_processes.program_url(chosen.ports, product_processes.RUNTIME_API),
+        "CONTROLLER_URL": product_processes.program_url(chosen.ports, product_processes.CONTROLLER),
+        "ACTIVATOR_URL": product_processes.program_url(chosen.ports, product_processes.ACTIVATOR),
         "KUBECONFIG": str(cluster.kubectl.kubeconfig),
         "KUBECTL": str(cluster.kubectl.program),
-        "NATS_URL": queue.admin_url,
-        "POD_RUNNER": str(int(wanted.cluster == "local")),
+        "NATS_URL": nats_server.admin_url,
+        "POD_RUNNER": str(int(chosen.cluster == "local")),
     }
 
 
-def say(text: str) -> None:
+def print_step(text: str) -> None:
     print(f"- {text}", flush=True)

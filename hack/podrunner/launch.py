@@ -7,31 +7,34 @@ from asyncio.subprocess import Process
 from collections.abc import Mapping
 from pathlib import Path
 
-from hack.cluster.process import HOME, NAME
+from hack.cluster.process import PROCESS_NAME_VARIABLE, STATE_DIR_VARIABLE
 from hack.local.state_dir import ROOT
 from hack.podrunner import pod_ports
-from hack.podrunner.images import command
+from hack.podrunner.images import container_command
 from hack.podrunner.pod import Container, EnvVar, Pod, Secret
-from hack.podrunner.pod_directory import PodFolder
+from hack.podrunner.pod_directory import PodDirectory
 
-PASSED_ON = ("PATH", "LANG", "TZ")
+INHERITED_VARIABLES = ("PATH", "LANG", "TZ")
 
 
-async def launch(
-    home: Path,
+async def launch_container(
+    state_dir: Path,
     pod: Pod,
     container: Container,
     environment: Mapping[str, str],
 ) -> Process:
     """Start it in the folder of its pod; what it prints goes to a log beside the others."""
-    log_path = home / "logs" / f"{pod.metadata.name}.{container.name}.log"
+    log_path = state_dir / "logs" / f"{pod.metadata.name}.{container.name}.log"
     log_path.parent.mkdir(parents=True, exist_ok=True)
-    marks = {HOME: str(home), NAME: f"{pod.metadata.name}/{container.name}"}
+    marks = {
+        STATE_DIR_VARIABLE: str(state_dir),
+        PROCESS_NAME_VARIABLE: f"{pod.metadata.name}/{container.name}",
+    }
     with log_path.open("ab") as log:
         return await asyncio.create_subprocess_exec(
-            *command(container),
-            cwd=PodFolder(home, pod).path,
-            env={**inherited(), **environment, **marks},
+            *container_command(container),
+            cwd=PodDirectory(state_dir, pod).path,
+            env={**inherited_environment(), **environment, **marks},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -39,27 +42,27 @@ async def launch(
         )
 
 
-def inherited() -> dict[str, str]:
+def inherited_environment() -> dict[str, str]:
     """What any program needs here, and nothing else of ours."""
-    known = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    known = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
     return {**known, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
 
 
-def environment(
+def container_environment(
     container: Container,
-    folder: PodFolder,
+    pod_directory: PodDirectory,
     port_map: Mapping[int | str, int],
     secrets: Mapping[str, Secret],
 ) -> dict[str, str]:
     """The variables of the container, with its paths and ports as they are here."""
-    values = {variable.name: value(variable, secrets) for variable in container.env}
+    values = {variable.name: variable_value(variable, secrets) for variable in container.env}
     return {
-        name: pod_ports.mapped(folder.mapped(container, text), port_map)
+        name: pod_ports.map_listen_address(pod_directory.map_path(container, text), port_map)
         for name, text in values.items()
     }
 
 
-def value(variable: EnvVar, secrets: Mapping[str, Secret]) -> str:
+def variable_value(variable: EnvVar, secrets: Mapping[str, Secret]) -> str:
     source = variable.value_from
     if source is None or source.secret_key_ref is None:
         return variable.value

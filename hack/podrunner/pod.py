@@ -7,20 +7,20 @@ import msgspec
 from controller.runtime.client.kind import Kind
 from shared.k8s.meta import ObjectMeta
 
-ALWAYS: Final = "Always"
+RESTART_ALWAYS: Final = "Always"
 
 
-class SecretKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SecretKeySelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One value of a Secret."""
 
     name: str
     key: str
 
 
-class ValueFrom(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class EnvVarSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Where the value of a variable comes from."""
 
-    secret_key_ref: SecretKey | None = None
+    secret_key_ref: SecretKeySelector | None = None
 
 
 class EnvVar(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -28,23 +28,23 @@ class EnvVar(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     name: str
     value: str = ""
-    value_from: ValueFrom | None = None
+    value_from: EnvVarSource | None = None
 
 
-class Port(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ContainerPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A port on which a container listens."""
 
     container_port: int
 
 
-class Mount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class VolumeMount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Where a container sees a volume."""
 
     name: str
     mount_path: str
 
 
-class HTTPGet(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class HTTPGetAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A request to a container; a port may be named, but ours are not."""
 
     port: int | str
@@ -54,22 +54,22 @@ class HTTPGet(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Probe(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """How the kubelet asks a container how it is."""
 
-    http_get: HTTPGet | None = None
+    http_get: HTTPGetAction | None = None
     period_seconds: float = 10
     timeout_seconds: float = 1
     failure_threshold: int = 3
 
 
-class Handler(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class LifecycleHandler(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What is done at one moment of a container's life."""
 
-    http_get: HTTPGet | None = None
+    http_get: HTTPGetAction | None = None
 
 
 class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What is done before a container is told to stop."""
 
-    pre_stop: Handler | None = None
+    pre_stop: LifecycleHandler | None = None
 
 
 class Container(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -80,15 +80,15 @@ class Container(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
     env: tuple[EnvVar, ...] = ()
-    ports: tuple[Port, ...] = ()
-    volume_mounts: tuple[Mount, ...] = ()
+    ports: tuple[ContainerPort, ...] = ()
+    volume_mounts: tuple[VolumeMount, ...] = ()
     readiness_probe: Probe | None = None
     liveness_probe: Probe | None = None
     lifecycle: Lifecycle = Lifecycle()
     restart_policy: str = ""
 
 
-class SecretVolume(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SecretVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The files of a Secret."""
 
     secret_name: str
@@ -98,7 +98,7 @@ class Volume(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Files that containers share; an empty folder where they are of no Secret."""
 
     name: str
-    secret: SecretVolume | None = None
+    secret: SecretVolumeSource | None = None
 
 
 class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -112,10 +112,10 @@ class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     @property
     def sidecars(self) -> tuple[Container, ...]:
         """Containers that start before the others and end after them."""
-        return tuple(each for each in self.init_containers if each.restart_policy == ALWAYS)
+        return tuple(each for each in self.init_containers if each.restart_policy == RESTART_ALWAYS)
 
 
-class Metadata(ObjectMeta, frozen=True, kw_only=True, rename="camel"):
+class PodMetadata(ObjectMeta, frozen=True, kw_only=True, rename="camel"):
     """Metadata with how long a pod that is being deleted may take."""
 
     deletion_grace_period_seconds: int = 30
@@ -124,7 +124,7 @@ class Metadata(ObjectMeta, frozen=True, kw_only=True, rename="camel"):
 class Pod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Programs that run together."""
 
-    metadata: Metadata
+    metadata: PodMetadata
     spec: PodSpec = PodSpec()
 
 

@@ -4,33 +4,33 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from hack.cluster.atomic_files import write_private
+from hack.cluster.atomic_files import write_private_atomic
 from hack.podrunner.pod import Container, Pod
 
 
-class PodFolder:
+class PodDirectory:
     """Processes run in it, so that paths are short enough for a unix socket, wherever it is."""
 
-    def __init__(self, home: Path, pod: Pod) -> None:
+    def __init__(self, state_dir: Path, pod: Pod) -> None:
         meta = pod.metadata
-        self.path = home / "pods" / f"{meta.name}-{meta.uid[:8]}"
+        self.path = state_dir / "pods" / f"{meta.name}-{meta.uid[:8]}"
         self._volumes = {volume.name: str(n) for n, volume in enumerate(pod.spec.volumes)}
 
-    def make(self) -> None:
+    def create(self) -> None:
         """An empty folder for every volume; nobody else may look into it."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         for volume in self._volumes.values():
             (self.path / volume).mkdir(exist_ok=True)
 
-    def fill(self, volume: str, files: Mapping[str, bytes]) -> None:
+    def write_secret_files(self, volume: str, files: Mapping[str, bytes]) -> None:
         """Put the values of a Secret into a volume."""
         for name, content in files.items():
-            write_private(self.path / self._volumes[volume] / name, content.decode())
+            write_private_atomic(self.path / self._volumes[volume] / name, content.decode())
 
     def remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
 
-    def mapped(self, container: Container, value: str) -> str:
+    def map_path(self, container: Container, value: str) -> str:
         """`value` where it is no path in a volume; else that path as seen from the folder."""
         mounts = sorted(container.volume_mounts, key=lambda mount: -len(mount.mount_path))
         for mount in mounts:

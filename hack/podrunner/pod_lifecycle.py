@@ -10,118 +10,127 @@ import msgspec
 
 from controller.runtime.client.client import Client
 from controller.runtime.client.kind import key_of
-from controller.runtime.client.rest import Call
+from controller.runtime.client.rest import KubeRequest
 from controller.runtime.clock import Clock
-from controller.runtime.errors import ApiError, NotFoundError
+from controller.runtime.errors import KubeError, NotFoundError
 from controller.runtime.key import ObjectKey
 from hack.cluster.ports import FreePorts
 from hack.podrunner import launch, pod_ports
-from hack.podrunner.container import RunningContainer
+from hack.podrunner.container import ContainerRunner
 from hack.podrunner.pod import PODS, SECRETS, Container, Pod, Secret
-from hack.podrunner.pod_directory import PodFolder
-from hack.podrunner.status_writer import StatusReport
+from hack.podrunner.pod_directory import PodDirectory
+from hack.podrunner.status_writer import PodStatusWriter
 
 RETRY_SECONDS: Final = 0.5
-LEAST_SIDECAR_SECONDS: Final = 2.0
+MIN_SIDECAR_STOP_SECONDS: Final = 2.0
 
 log = logging.getLogger(__name__)
 
 
-class PodLife:
+class PodLifecycle:
     """Runs the containers of a pod, tells how they are, and ends them in order."""
 
     def __init__(
-        self, pod: Pod, client: Client, home: Path, clock: Clock, free_ports: FreePorts
+        self, pod: Pod, client: Client, state_dir: Path, clock: Clock, free_ports: FreePorts
     ) -> None:
         self._pod = pod
         self._client = client
-        self._home = home
+        self._state_dir = state_dir
         self._clock = clock
         self._free_ports = free_ports
-        self._folder = PodFolder(home, pod)
-        self._ports: dict[int | str, int] = {}
+        self._directory = PodDirectory(state_dir, pod)
+        self._port_map: dict[int | str, int] = {}
         self._secrets: dict[str, Secret] = {}
-        self._grace = 0.0
-        self._ending = asyncio.Event()
-        self._report = StatusReport(pod, client, clock)
+        self._grace_seconds = 0.0
+        self._terminating = asyncio.Event()
+        self._status_writer = PodStatusWriter(pod, client, clock)
         everything = (*pod.spec.sidecars, *pod.spec.containers)
         self._containers = {
-            each.name: RunningContainer(each, self._launch, self._ports, self._report.tell, clock)
+            each.name: ContainerRunner(
+                each, self._launch, self._port_map, self._status_writer.container_changed, clock
+            )
             for each in everything
         }
 
-    def end(self, seconds: float) -> None:
+    def terminate(self, grace_seconds: float) -> None:
         """The pod is being deleted, and may take that long."""
-        self._grace = seconds
-        self._ending.set()
+        self._grace_seconds = grace_seconds
+        self._terminating.set()
 
     async def run(self) -> None:
         """Live until `end` is called, and take the pod away; cancelled, die at once."""
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._live()), group.create_task(self._report.run())]
-                await self._ending.wait()
+                tasks = [
+                    group.create_task(self._run_containers()),
+                    group.create_task(self._status_writer.run()),
+                ]
+                await self._terminating.wait()
                 await self._stop_in_order()
                 for task in tasks:
                     task.cancel()
-            await self._delete()
+            await self._delete_pod()
         finally:
             await asyncio.gather(*(each.kill() for each in self._containers.values()))
-            self._folder.remove()
+            self._directory.remove()
 
-    async def _live(self) -> None:
-        self._folder.make()
+    async def _run_containers(self) -> None:
+        self._directory.create()
         for volume in self._pod.spec.volumes:
             if volume.secret is not None:
-                secret = await self._secret(volume.secret.secret_name)
-                self._folder.fill(volume.name, secret.data)
+                secret = await self._wait_secret(volume.secret.secret_name)
+                self._directory.write_secret_files(volume.name, secret.data)
         async with asyncio.TaskGroup() as group:
             for each in self._containers.values():
                 group.create_task(each.run())
 
-    async def _secret(self, name: str) -> Secret:
+    async def _wait_secret(self, name: str) -> Secret:
         """The Secret, as soon as there is one."""
         key = ObjectKey(self._pod.metadata.namespace, name)
         while name not in self._secrets:
             try:
                 self._secrets[name] = await self._client.get(SECRETS, key)
-            except ApiError as error:
+            except KubeError as error:
                 log.info("secret_missing", extra={"secret": str(key), "why": str(error)})
                 await self._clock.sleep(RETRY_SECONDS)
         return self._secrets[name]
 
     async def _launch(self, container: Container) -> Process:
-        self._ports.update(pod_ports.chosen([container], self._free_ports))
+        self._port_map.update(pod_ports.allocate_ports([container], self._free_ports))
         for variable in container.env:
             if variable.value_from is not None and variable.value_from.secret_key_ref is not None:
-                await self._secret(variable.value_from.secret_key_ref.name)
-        given = launch.environment(container, self._folder, self._ports, self._secrets)
-        return await launch.launch(self._home, self._pod, container, given)
+                await self._wait_secret(variable.value_from.secret_key_ref.name)
+        given = launch.container_environment(
+            container, self._directory, self._port_map, self._secrets
+        )
+        return await launch.launch_container(self._state_dir, self._pod, container, given)
 
     async def _stop_in_order(self) -> None:
         """The program first, after the call that drains it; the sidecars when it has ended."""
-        deadline = self._clock.monotonic() + self._grace
+        deadline = self._clock.monotonic() + self._grace_seconds
         async with asyncio.TaskGroup() as group:
             for container in self._pod.spec.containers:
-                group.create_task(self._stop(self._containers[container.name], deadline))
+                group.create_task(self._stop_container(self._containers[container.name], deadline))
         for container in reversed(self._pod.spec.sidecars):
-            left = max(deadline - self._clock.monotonic(), LEAST_SIDECAR_SECONDS)
+            left = max(deadline - self._clock.monotonic(), MIN_SIDECAR_STOP_SECONDS)
             await self._containers[container.name].stop(left)
 
-    async def _stop(self, running: RunningContainer, deadline: float) -> None:
-        await running.drain(max(deadline - self._clock.monotonic(), 0.1))
-        await running.stop(max(deadline - self._clock.monotonic(), LEAST_SIDECAR_SECONDS))
+    async def _stop_container(self, running: ContainerRunner, deadline: float) -> None:
+        await running.run_pre_stop_hook(max(deadline - self._clock.monotonic(), 0.1))
+        await running.stop(max(deadline - self._clock.monotonic(), MIN_SIDECAR_STOP_SECONDS))
 
-    async def _delete(self) -> None:
+    async def _delete_pod(self) -> None:
         """What the API server waits for: without it the pod is there for ever."""
         options = {"gracePeriodSeconds": 0, "preconditions": {"uid": self._pod.metadata.uid}}
-        call = Call("DELETE", PODS.path(key_of(self._pod)), {}, msgspec.json.encode(options))
+        call = KubeRequest(
+            "DELETE", PODS.object_path(key_of(self._pod)), {}, msgspec.json.encode(options)
+        )
         while True:
             try:
                 await self._client.rest.send(call)
             except NotFoundError:
                 return
-            except ApiError as error:
+            except KubeError as error:
                 log.warning("pod_not_deleted", extra={"why": str(error)})
                 await self._clock.sleep(RETRY_SECONDS)
             else:

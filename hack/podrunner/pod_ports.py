@@ -7,18 +7,18 @@ from typing import Final
 from hack.cluster.ports import HOST, FreePorts
 from hack.podrunner.pod import Container
 
-_LISTENING: Final = re.compile(r"(?:0\.0\.0\.0|\[::\])?:(\d+)")
+_LISTEN_ADDRESS: Final = re.compile(r"(?:0\.0\.0\.0|\[::\])?:(\d+)")
 
 
-def chosen(containers: Iterable[Container], free: FreePorts) -> dict[int | str, int]:
+def allocate_ports(containers: Iterable[Container], free_ports: FreePorts) -> dict[int | str, int]:
     """A free port for each that the containers declare."""
     declared = (port.container_port for container in containers for port in container.ports)
-    return {port: free.take() for port in declared}
+    return {port: free_ports.take() for port in declared}
 
 
-def mapped(value: str, ports: Mapping[int | str, int]) -> str:
+def map_listen_address(value: str, port_map: Mapping[int | str, int]) -> str:
     """`value`, unless it says to listen everywhere on a port of the pod."""
-    found = _LISTENING.fullmatch(value)
-    if found is None or int(found[1]) not in ports:
+    found = _LISTEN_ADDRESS.fullmatch(value)
+    if found is None or int(found[1]) not in port_map:
         return value
-    return f"{HOST}:{ports[int(found[1])]}"
+    return f"{HOST}:{port_map[int(found[1])]}"

@@ -8,14 +8,14 @@ from hack.podrunner.pod import Container, Pod
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedContainer:
     """How a container is; `exit_code` is of the process before, if there was one."""
 
     started_at: str = ""
     is_ready: bool = False
     restarts: int = 0
     exit_code: int | None = None
-    waiting: str = "ContainerCreating"
+    waiting_reason: str = "ContainerCreating"
     message: str = ""
 
     @property
@@ -23,29 +23,30 @@ class Seen:
         return bool(self.started_at)
 
 
-def is_ready(pod: Pod, seen: Mapping[str, Seen]) -> bool:
+def is_pod_ready(pod: Pod, observed: Mapping[str, ObservedContainer]) -> bool:
     """Whether all of it does its work."""
     everything = (*pod.spec.sidecars, *pod.spec.containers)
-    return all(seen.get(each.name, Seen()).is_ready for each in everything)
+    return all(observed.get(each.name, ObservedContainer()).is_ready for each in everything)
 
 
-def pod_status(pod: Pod, seen: Mapping[str, Seen]) -> dict[str, Any]:
+def pod_status(pod: Pod, observed: Mapping[str, ObservedContainer]) -> dict[str, Any]:
     """Everything but the conditions, which have a time."""
     was_started = all(
-        seen.get(each.name, Seen()).is_running or seen.get(each.name, Seen()).exit_code is not None
+        observed.get(each.name, ObservedContainer()).is_running
+        or observed.get(each.name, ObservedContainer()).exit_code is not None
         for each in pod.spec.containers
     )
     return {
         "phase": "Running" if was_started else "Pending",
-        "initContainerStatuses": [container(each, seen) for each in pod.spec.sidecars],
-        "containerStatuses": [container(each, seen) for each in pod.spec.containers],
+        "initContainerStatuses": [container_status(each, observed) for each in pod.spec.sidecars],
+        "containerStatuses": [container_status(each, observed) for each in pod.spec.containers],
     }
 
 
-def conditions(ready: bool, now: str) -> list[dict[str, str]]:
+def ready_conditions(is_ready: bool, now: str) -> list[dict[str, str]]:
     """What changes with the readiness of the pod."""
-    status = "True" if ready else "False"
-    why = {} if ready else {"reason": "ContainersNotReady"}
+    status = "True" if is_ready else "False"
+    why = {} if is_ready else {"reason": "ContainersNotReady"}
     changing = [
         {"type": kind, "status": status, "lastTransitionTime": now, **why}
         for kind in ("Ready", "ContainersReady")
@@ -53,8 +54,8 @@ def conditions(ready: bool, now: str) -> list[dict[str, str]]:
     return [{"type": "Initialized", "status": "True", "lastTransitionTime": now}, *changing]
 
 
-def container(spec: Container, seen: Mapping[str, Seen]) -> dict[str, Any]:
-    found = seen.get(spec.name, Seen())
+def container_status(spec: Container, observed: Mapping[str, ObservedContainer]) -> dict[str, Any]:
+    found = observed.get(spec.name, ObservedContainer())
     ended = {"exitCode": found.exit_code, "reason": "Error" if found.exit_code else "Completed"}
     return {
         "name": spec.name,
@@ -63,12 +64,12 @@ def container(spec: Container, seen: Mapping[str, Seen]) -> dict[str, Any]:
         "ready": found.is_ready,
         "started": found.is_running,
         "restartCount": found.restarts,
-        "state": state(found),
+        "state": container_state(found),
         "lastState": {} if found.exit_code is None else {"terminated": ended},
     }
 
 
-def state(found: Seen) -> dict[str, Any]:
-    if found.is_running:
-        return {"running": {"startedAt": found.started_at}}
-    return {"waiting": {"reason": found.waiting, "message": found.message}}
+def container_state(observed: ObservedContainer) -> dict[str, Any]:
+    if observed.is_running:
+        return {"running": {"startedAt": observed.started_at}}
+    return {"waiting": {"reason": observed.waiting_reason, "message": observed.message}}

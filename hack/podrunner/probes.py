@@ -5,16 +5,18 @@ from collections.abc import Mapping
 import aiohttp
 
 from hack.cluster.ports import HOST
-from hack.podrunner.pod import HTTPGet
+from hack.podrunner.pod import HTTPGetAction
 
 
-async def answers(ports: Mapping[int | str, int], get: HTTPGet, within: float) -> bool:
+async def probe_succeeds(
+    port_map: Mapping[int | str, int], action: HTTPGetAction, timeout_seconds: float
+) -> bool:
     """Whether the request is answered with success in time."""
-    timeout = aiohttp.ClientTimeout(total=within)
+    timeout = aiohttp.ClientTimeout(total=timeout_seconds)
     try:
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,
-            session.get(f"http://{HOST}:{ports.get(get.port, 0)}{get.path}") as response,
+            session.get(f"http://{HOST}:{port_map.get(action.port, 0)}{action.path}") as response,
         ):
             return response.status < 400
     except (aiohttp.ClientError, OSError, TimeoutError):

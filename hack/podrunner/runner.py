@@ -11,16 +11,16 @@ from prometheus_client import CollectorRegistry
 
 from controller.runtime.cache.informer import Informer
 from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.cache.reflector import Scope
-from controller.runtime.cache.subscription import Notice
+from controller.runtime.cache.reflector import WatchScope
+from controller.runtime.cache.subscription import ChangeNotification
 from controller.runtime.client.client import Client
-from controller.runtime.client.connect import connected
+from controller.runtime.client.connect import open_client
 from controller.runtime.clock import Clock, SystemClock
 from hack.cluster.ports import FreePorts
-from hack.cluster.process import NAME, mark, marked
-from hack.podrunner.images import is_ours
+from hack.cluster.process import PROCESS_NAME_VARIABLE, marked_processes, read_mark
+from hack.podrunner.images import runs_as_processes
 from hack.podrunner.pod import PODS, Pod
-from hack.podrunner.pod_lifecycle import PodLife
+from hack.podrunner.pod_lifecycle import PodLifecycle
 
 log = logging.getLogger(__name__)
 
@@ -28,69 +28,69 @@ log = logging.getLogger(__name__)
 class PodRunner:
     """Follows the pods of one namespace, or of all, and keeps their processes in `home`."""
 
-    def __init__(self, client: Client, home: Path, namespace: str, clock: Clock) -> None:
+    def __init__(self, client: Client, state_dir: Path, namespace: str, clock: Clock) -> None:
         self._client = client
-        self._home = home
+        self._state_dir = state_dir
         self._clock = clock
         randomness = random.Random()  # noqa: S311 - spreads retries and ports
         self._free_ports = FreePorts(randomness)
         metrics = InformerMetrics(CollectorRegistry())
-        scope = Scope(PODS, namespace)
+        scope = WatchScope(PODS, namespace)
         self._informer = Informer(client, scope, metrics, clock, randomness)
-        self._lives: dict[str, tuple[PodLife, asyncio.Task[None]]] = {}
+        self._lifecycles: dict[str, tuple[PodLifecycle, asyncio.Task[None]]] = {}
 
     async def run(self) -> None:
         """Run pods until cancelled; what a runner before us left behind is killed first."""
-        kill_leftovers(self._home)
+        kill_leftovers(self._state_dir)
         async with asyncio.TaskGroup() as group:
-            self._informer.subscribe(lambda notice: self._follow(notice, group))
+            self._informer.subscribe(lambda notice: self._handle_notice(notice, group))
             await self._informer.run()
 
-    async def synced(self) -> None:
+    async def wait_synced(self) -> None:
         """Wait until the pods that are there are known."""
         await self._informer.synced()
 
-    def _follow(self, notice: Notice[Pod], group: asyncio.TaskGroup) -> None:
+    def _handle_notice(self, notice: ChangeNotification[Pod], group: asyncio.TaskGroup) -> None:
         if notice.new is None:
             if notice.old is not None:
-                self._forget(notice.old.metadata.uid)
+                self._handle_deletion(notice.old.metadata.uid)
             return
         pod = notice.new
-        if not is_ours(pod):
+        if not runs_as_processes(pod):
             return
         uid = pod.metadata.uid
-        if uid not in self._lives:
+        if uid not in self._lifecycles:
             log.info("pod_started", extra={"pod": pod.metadata.name})
-            life = PodLife(pod, self._client, self._home, self._clock, self._free_ports)
-            self._lives[uid] = life, group.create_task(life.run())
+            life = PodLifecycle(pod, self._client, self._state_dir, self._clock, self._free_ports)
+            self._lifecycles[uid] = life, group.create_task(life.run())
         if pod.metadata.deletion_timestamp is not None:
-            self._lives[uid][0].end(pod.metadata.deletion_grace_period_seconds)
+            self._lifecycles[uid][0].terminate(pod.metadata.deletion_grace_period_seconds)
 
-    def _forget(self, uid: str) -> None:
+    def _handle_deletion(self, uid: str) -> None:
         """The pod is gone, in order or by force: whatever is left of it goes too."""
-        if uid in self._lives:
-            _, task = self._lives.pop(uid)
+        if uid in self._lifecycles:
+            _, task = self._lifecycles.pop(uid)
             task.cancel()
 
 
-def kill_leftovers(home: Path) -> None:
+def kill_leftovers(state_dir: Path) -> None:
     """End the processes of pods whose runner has been killed."""
-    for process in marked(home):
-        if "/" in (mark(process, NAME) or ""):
+    for process in marked_processes(state_dir):
+        if "/" in (read_mark(process, PROCESS_NAME_VARIABLE) or ""):
             process.kill()
 
 
 @asynccontextmanager
-async def running_pods(kubeconfig: Path, home: Path, namespace: str = "") -> AsyncIterator[None]:
+async def run_pods(kubeconfig: Path, state_dir: Path, namespace: str = "") -> AsyncIterator[None]:
     """A runner for the length of the block."""
     clock = SystemClock()
     async with (
-        connected(str(kubeconfig), "pod-runner", CollectorRegistry(), clock) as client,
+        open_client(str(kubeconfig), "pod-runner", CollectorRegistry(), clock) as client,
         asyncio.TaskGroup() as group,
     ):
-        runner = PodRunner(client, home, namespace, clock)
+        runner = PodRunner(client, state_dir, namespace, clock)
         task = group.create_task(runner.run())
-        await runner.synced()
+        await runner.wait_synced()
         try:
             yield
         finally:

@@ -12,7 +12,7 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.group import GROUP, VERSION
 
 
-class Secret(msgspec.Struct, frozen=True, kw_only=True):
+class WorkerSecret(msgspec.Struct, frozen=True, kw_only=True):
     """A Secret as we read our own back."""
 
     metadata: ObjectMeta
@@ -21,4 +21,4 @@ class Secret(msgspec.Struct, frozen=True, kw_only=True):
 
 FUNCTIONS: Final = Kind(GROUP, VERSION, function.PLURAL, function.KIND, Function)
 GPU_UNITS: Final = Kind(GROUP, VERSION, gpuunit.PLURAL, gpuunit.KIND, GPUUnit)
-SECRETS: Final = Kind("", "v1", "secrets", "Secret", Secret)
+WORKER_SECRETS: Final = Kind("", "v1", "secrets", "Secret", WorkerSecret)

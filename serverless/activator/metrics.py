@@ -9,57 +9,57 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from controller.runtime.clock import Clock
-from serverless.activator.queue_depths import Depths
-from serverless.activator.scaling.plan import Scene
-from serverless.activator.sweep.metrics import SettlingMetrics
+from serverless.activator.queue_depths import QueueDepths
+from serverless.activator.scaling.plan import ScalingSnapshot
+from serverless.activator.sweep.metrics import SettleMetrics
 from serverless.activator.sweep.sweep import Sweep
 from serverless.activator.timestamps import now_ms
 
-BUCKETS: Final = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)
+COLD_START_BUCKETS: Final = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)
 
 
-class Measures:
+class FunctionMetrics:
     """What a reconcile has seen last of each function, and what was settled."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.workers: dict[str, Counter[str]] = {}
-        self.settling = SettlingMetrics(registry)
+        self.settle_metrics = SettleMetrics(registry)
         self.cold_start_seconds = Histogram(
             "gpuruntime_function_cold_start_seconds",
             "From the acceptance of an invocation that found no ready worker to its first run.",
-            buckets=BUCKETS,
+            buckets=COLD_START_BUCKETS,
             registry=registry,
         )
 
-    def seen(self, request_id: str, scene: Scene) -> None:
+    def observe_workers(self, function_name: str, snapshot: ScalingSnapshot) -> None:
         """Count the workers."""
-        self.workers[request_id] = Counter(each.state.name.lower() for each in scene.workers)
+        self.workers[function_name] = Counter(each.state.name.lower() for each in snapshot.workers)
 
-    def forget(self, request_id: str) -> None:
+    def forget(self, function_name: str) -> None:
         """Keep nothing of a function that is gone."""
-        self.workers.pop(request_id, None)
+        self.workers.pop(function_name, None)
 
 
-class FunctionCensus(Collector):
+class FunctionCollector(Collector):
     """Queues, workers, ages and dead letters by function."""
 
     def __init__(
         self,
-        depths: Depths,
+        queue_depths: QueueDepths,
         sweep: Sweep,
-        measures: Measures,
+        metrics: FunctionMetrics,
         is_leader: Callable[[], bool],
         clock: Clock,
     ) -> None:
-        self._depths = depths
+        self._queue_depths = queue_depths
         self._sweep = sweep
-        self._measures = measures
+        self._metrics = metrics
         self._is_leader = is_leader
         self._clock = clock
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Every family, also while there is nothing to tell."""
-        loads = {name: each.load for name, each in self._depths.all().items()}
+        loads = {name: each.load for name, each in self._queue_depths.get_all().items()}
         now = now_ms(self._clock)
         yield self._by_function(
             "queue_depth", "Invocations that wait.", {k: v.queued for k, v in loads.items()}
@@ -67,14 +67,16 @@ class FunctionCensus(Collector):
         yield self._by_function(
             "running", "Invocations that run.", {k: v.running for k, v in loads.items()}
         )
-        ages = {k: (now - at) / 1000 for k, at in self._sweep.oldest().items()}
+        ages = {k: (now - at) / 1000 for k, at in self._sweep.oldest_queued_times().items()}
         yield self._by_function("oldest_seconds", "Age of the oldest that waits.", ages)
         yield self._workers()
         yield self._dead_letters()
-        yield self._record_fullness()
+        yield self._records_used()
 
-    def _by_function(self, name: str, text: str, values: dict[str, float]) -> GaugeMetricFamily:
-        family = GaugeMetricFamily(f"gpuruntime_function_{name}", text, labels=["function"])
+    def _by_function(
+        self, name: str, help_text: str, values: dict[str, float]
+    ) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(f"gpuruntime_function_{name}", help_text, labels=["function"])
         for function, value in values.items() if self._is_leader() else ():
             family.add_metric([function], value)
         return family
@@ -83,7 +85,7 @@ class FunctionCensus(Collector):
         family = GaugeMetricFamily(
             "gpuruntime_function_workers", "Workers by state.", labels=["function", "state"]
         )
-        for function, counts in self._measures.workers.items() if self._is_leader() else ():
+        for function, counts in self._metrics.workers.items() if self._is_leader() else ():
             for state, count in counts.items():
                 family.add_metric([function, state], count)
         return family
@@ -92,16 +94,18 @@ class FunctionCensus(Collector):
         family = GaugeMetricFamily(
             "gpuruntime_dead_letters", "Dead letters that are kept.", labels=["function"]
         )
-        letters = self._sweep.dead_letters
+        letters = self._sweep.dead_letter_counts
         if letters is not None and self._is_leader():
-            for function, count in (dict.fromkeys(self._depths.all(), 0) | letters).items():
+            for function, count in (
+                dict.fromkeys(self._queue_depths.get_all(), 0) | letters
+            ).items():
                 family.add_metric([function], count)
         return family
 
-    def _record_fullness(self) -> GaugeMetricFamily:
+    def _records_used(self) -> GaugeMetricFamily:
         family = GaugeMetricFamily(
             "gpuruntime_invocation_records_used_ratio", "How much of the room for records is taken."
         )
         if self._is_leader():
-            family.add_metric([], self._sweep.record_fullness)
+            family.add_metric([], self._sweep.records_used_ratio)
         return family

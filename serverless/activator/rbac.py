@@ -2,20 +2,20 @@
 
 from typing import Final
 
-from shared.k8s.rbac import Rule
+from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP
 
-INSTANCE: Final = "runtime-instance"
-SYSTEM: Final = "runtime-system"
+INSTANCE_NAMESPACE: Final = "runtime-instance"
+SYSTEM_NAMESPACE: Final = "runtime-system"
 
 RULES: Final = (
-    Rule(GROUP, ("functions",), ("get", "list", "patch", "watch"), INSTANCE),
-    Rule(GROUP, ("functions/status",), ("patch",), INSTANCE),
+    PolicyRule(GROUP, ("functions",), ("get", "list", "patch", "watch"), INSTANCE_NAMESPACE),
+    PolicyRule(GROUP, ("functions/status",), ("patch",), INSTANCE_NAMESPACE),
     # An owner that its Secret keeps from going, where the cluster is strict about that.
-    Rule(GROUP, ("functions/finalizers",), ("update",), INSTANCE),
-    Rule(GROUP, ("gpuunits",), ("get", "list", "watch"), INSTANCE),
-    Rule("", ("secrets",), ("create", "get", "patch"), INSTANCE),
-    Rule("events.k8s.io", ("events",), ("create", "patch"), INSTANCE),
-    Rule("coordination.k8s.io", ("leases",), ("create", "get", "patch"), SYSTEM),
-    Rule("events.k8s.io", ("events",), ("create", "patch"), SYSTEM),
+    PolicyRule(GROUP, ("functions/finalizers",), ("update",), INSTANCE_NAMESPACE),
+    PolicyRule(GROUP, ("gpuunits",), ("get", "list", "watch"), INSTANCE_NAMESPACE),
+    PolicyRule("", ("secrets",), ("create", "get", "patch"), INSTANCE_NAMESPACE),
+    PolicyRule("events.k8s.io", ("events",), ("create", "patch"), INSTANCE_NAMESPACE),
+    PolicyRule("coordination.k8s.io", ("leases",), ("create", "get", "patch"), SYSTEM_NAMESPACE),
+    PolicyRule("events.k8s.io", ("events",), ("create", "patch"), SYSTEM_NAMESPACE),
 )

@@ -10,7 +10,7 @@ def now_ms(clock: Clock) -> int:
     return int(clock.now().timestamp() * 1000)
 
 
-def ms_of(text: str | None) -> int:
+def parse_timestamp_ms(text: str | None) -> int:
     """A moment as Kubernetes writes it; 0 where there is none."""
     if not text:
         return 0

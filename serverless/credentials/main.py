@@ -10,22 +10,22 @@ from typing import Final
 from prometheus_client import CollectorRegistry
 
 from controller.runtime.client.client import Client
-from controller.runtime.client.connect import connected
+from controller.runtime.client.connect import open_client
 from controller.runtime.clock import SystemClock
-from controller.runtime.errors import AccessError, ApiError
+from controller.runtime.errors import KubeconfigError, KubeError
 from controller.runtime.key import ObjectKey
 from serverless.credentials.config import Config
-from serverless.credentials.secret import NAME, SECRETS, RandomBytes, missing
+from serverless.credentials.secret import SECRET_NAME, SECRETS, RandomBytes, missing_values
 from shared.config import command_line, loader, logfmt
 from shared.config.exitcode import ExitCode
 from shared.config.loader import ConfigurationError
 
 FIELD_MANAGER: Final = "gpu-runtime-credentials"
-PROGRAM: Final = command_line.Program(
+PROGRAM: Final = command_line.ProgramDescription(
     name="serverless.credentials",
-    purpose="Makes the passwords of the queue's users where they are missing, and ends.",
-    config=Config,
-    overridable=("kubeconfig", "namespace", "logLevel"),
+    description="Makes the passwords of the queue's users where they are missing, and ends.",
+    config_type=Config,
+    flag_keys=("kubeconfig", "namespace", "logLevel"),
 )
 
 log = logging.getLogger(__name__)
@@ -33,15 +33,15 @@ log = logging.getLogger(__name__)
 
 def main(arguments: Sequence[str]) -> ExitCode:
     """Fill what is missing; a failure is worth another try, and says why."""
-    given = command_line.parse(PROGRAM, arguments)
+    given = command_line.parse_command_line(PROGRAM, arguments)
     try:
-        config = loader.load(Config, given.config, given.overrides)
-        logfmt.configure(config.log_level, sys.stderr)
+        config = loader.load_config(Config, given.config_path, given.overrides)
+        logfmt.configure_logging(config.log_level, sys.stderr)
         asyncio.run(run(config))
-    except (ConfigurationError, AccessError) as error:
+    except (ConfigurationError, KubeconfigError) as error:
         sys.stderr.write(f"bad configuration:\n{error}\n")
         return ExitCode.BAD_CONFIGURATION
-    except ApiError as error:
+    except KubeError as error:
         log.error("failed", extra={"error": str(error)})  # noqa: TRY400 - no bug
         return ExitCode.FAILURE
     return ExitCode.CLEAN
@@ -49,15 +49,15 @@ def main(arguments: Sequence[str]) -> ExitCode:
 
 async def run(config: Config) -> None:
     registry, clock = CollectorRegistry(), SystemClock()
-    async with connected(config.kubeconfig, FIELD_MANAGER, registry, clock) as client:
-        made = await fill(client, ObjectKey(config.namespace, NAME), os.urandom)
+    async with open_client(config.kubeconfig, FIELD_MANAGER, registry, clock) as client:
+        made = await fill_secret(client, ObjectKey(config.namespace, SECRET_NAME), os.urandom)
     log.info("filled", extra={"keys": ",".join(made) or "none"})
 
 
-async def fill(client: Client, key: ObjectKey, random_bytes: RandomBytes) -> list[str]:
+async def fill_secret(client: Client, key: ObjectKey, random_bytes: RandomBytes) -> list[str]:
     """The keys that were made; the write fails if somebody else was quicker."""
     secret = await client.get(SECRETS, key)
-    made = missing(secret.data, random_bytes)
+    made = missing_values(secret.data, random_bytes)
     if made:
         seen = {"resourceVersion": secret.metadata.resource_version}
         await client.patch(SECRETS, key, {"metadata": seen, "data": made})

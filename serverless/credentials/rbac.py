@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from serverless.credentials.secret import NAME
-from shared.k8s.rbac import Rule
+from serverless.credentials.secret import SECRET_NAME
+from shared.k8s.rbac import PolicyRule
 
-SYSTEM: Final = "runtime-system"
+SYSTEM_NAMESPACE: Final = "runtime-system"
 
-RULES: Final = (Rule("", ("secrets",), ("get", "patch"), SYSTEM, (NAME,)),)
+RULES: Final = (PolicyRule("", ("secrets",), ("get", "patch"), SYSTEM_NAMESPACE, (SECRET_NAME,)),)

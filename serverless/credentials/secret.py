@@ -10,8 +10,8 @@ import nkeys
 from controller.runtime.client.kind import Kind
 from shared.k8s.meta import ObjectMeta
 
-NAME: Final = "nats-users"
-USERS: Final = ("admin", "activator", "callout", "result-store", "runtime-api")
+SECRET_NAME: Final = "nats-users"  # noqa: S105
+NATS_USERS: Final = ("admin", "activator", "callout", "result-store", "runtime-api")
 CALLOUT_SEED: Final = "callout-seed"
 CALLOUT_ISSUER: Final = "callout-issuer"
 WORKER_KEY: Final = "worker-key"
@@ -20,39 +20,39 @@ SECRET_BYTES: Final = 32
 RandomBytes = Callable[[int], bytes]
 
 
-class Secret(msgspec.Struct, frozen=True, kw_only=True):
+class NATSUsersSecret(msgspec.Struct, frozen=True, kw_only=True):
     """A Secret as Kubernetes shows it: values in base64."""
 
     metadata: ObjectMeta
     data: dict[str, str] = {}
 
 
-SECRETS: Final = Kind("", "v1", "secrets", "Secret", Secret)
+SECRETS: Final = Kind("", "v1", "secrets", "Secret", NATSUsersSecret)
 
 
-def missing(data: Mapping[str, str], random_bytes: RandomBytes) -> dict[str, str]:
+def missing_values(data: Mapping[str, str], random_bytes: RandomBytes) -> dict[str, str]:
     """New values, in base64, for the keys that `data` lacks; what is there stays as it is."""
-    made = {user: password(random_bytes) for user in USERS if user not in data}
+    made = {user: generate_password(random_bytes) for user in NATS_USERS if user not in data}
     if WORKER_KEY not in data:
         made[WORKER_KEY] = b64encode(random_bytes(SECRET_BYTES))
     if CALLOUT_SEED not in data:
-        made[CALLOUT_SEED] = account_seed(random_bytes)
+        made[CALLOUT_SEED] = generate_account_seed(random_bytes)
     encoded = {key: b64encode(value).decode() for key, value in made.items()}
-    return {**encoded, **new_issuer({**data, **encoded}, data)}
+    return {**encoded, **missing_issuer({**data, **encoded}, data)}
 
 
-def password(random_bytes: RandomBytes) -> bytes:
+def generate_password(random_bytes: RandomBytes) -> bytes:
     """It begins with a letter: the queue's configuration would read digits as a number."""
     return b"p" + random_bytes(SECRET_BYTES).hex().encode()
 
 
-def account_seed(random_bytes: RandomBytes) -> bytes:
+def generate_account_seed(random_bytes: RandomBytes) -> bytes:
     """The key of the account that vouches for workers."""
     return bytes(nkeys.encode_seed(random_bytes(SECRET_BYTES), nkeys.PREFIX_BYTE_ACCOUNT))
 
 
-def new_issuer(complete: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
+def missing_issuer(data: Mapping[str, str], stored_data: Mapping[str, str]) -> dict[str, str]:
     """The public half of the seed, which the queue knows it by, unless it is there already."""
-    pair = nkeys.from_seed(bytearray(b64decode(complete[CALLOUT_SEED])))
+    pair = nkeys.from_seed(bytearray(b64decode(data[CALLOUT_SEED])))
     issuer = b64encode(pair.public_key).decode()
-    return {} if before.get(CALLOUT_ISSUER) == issuer else {CALLOUT_ISSUER: issuer}
+    return {} if stored_data.get(CALLOUT_ISSUER) == issuer else {CALLOUT_ISSUER: issuer}

@@ -16,23 +16,23 @@ class ToldToFailError(Exception):
     """The caller asked for a failure."""
 
 
-async def echo(given: Invocation) -> Response:
+async def echo(invocation: Invocation) -> Response:
     """What came in, after what the attributes ask for."""
-    told = given.attributes
+    told = invocation.attributes
     await asyncio.sleep(float(told.get("sleepSeconds", 0)))
     if "exit" in told:
-        end(int(told["exit"]))
+        exit_process(int(told["exit"]))
     if "fail" in told:
         raise ToldToFailError(told["fail"])
     if "failRetryably" in told:
         raise Retryable(told["failRetryably"])
-    if given.attempt <= int(told.get("failAttempts", 0)):
+    if invocation.attempt <= int(told.get("failAttempts", 0)):
         raise Retryable(f"told to fail {told['failAttempts']} attempts")
-    body = b"x" * int(told["answerBytes"]) if "answerBytes" in told else given.body
-    return Response(body, int(told.get("statusCode", 200)), given.content_type)
+    body = b"x" * int(told["answerBytes"]) if "answerBytes" in told else invocation.body
+    return Response(body, int(told.get("statusCode", 200)), invocation.content_type)
 
 
-def end(status: int) -> NoReturn:
+def exit_process(status: int) -> NoReturn:
     """End as a crash does: nothing is finished, nobody is told."""
     os._exit(status)
 

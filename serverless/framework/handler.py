@@ -10,9 +10,9 @@ from serverless.framework.invocation import Invocation
 Handler = Callable[[Invocation], object]
 
 
-async def answer(handler: Handler, given: Invocation, threads: Executor) -> object:
+async def call_handler(handler: Handler, invocation: Invocation, executor: Executor) -> object:
     """What the handler gives; a plain one works in a thread, so that health goes on answering."""
     if inspect.iscoroutinefunction(handler):
-        return await handler(given)
-    value = await asyncio.get_running_loop().run_in_executor(threads, handler, given)
+        return await handler(invocation)
+    value = await asyncio.get_running_loop().run_in_executor(executor, handler, invocation)
     return await value if inspect.isawaitable(value) else value

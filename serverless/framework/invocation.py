@@ -28,7 +28,7 @@ class Invocation:
         return json.loads(self.body)
 
 
-def invocation(headers: Mapping[str, str], content_type: str, body: bytes) -> Invocation:
+def parse_invocation(headers: Mapping[str, str], content_type: str, body: bytes) -> Invocation:
     """Read a worker's request; KeyError or ValueError if it is none."""
     return Invocation(
         id=headers[framework_protocol.INVOCATION_HEADER],

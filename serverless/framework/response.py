@@ -24,7 +24,7 @@ class Response:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def response(value: object) -> Response:
+def to_response(value: object) -> Response:
     """The answer that a handler's value stands for; TypeError if it stands for none."""
     match value:
         case Response():
@@ -37,7 +37,7 @@ def response(value: object) -> Response:
             return Response(json.dumps(value).encode(), content_type="application/json")
 
 
-def failure(error: Exception) -> Response:
+def error_response(error: Exception) -> Response:
     """The answer when a handler has raised."""
     retryable = {RETRYABLE_HEADER: "true"} if isinstance(error, Retryable) else {}
     text = json.dumps({"error": f"{type(error).__name__}: {error}"})

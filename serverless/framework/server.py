@@ -13,27 +13,27 @@ from typing import Final
 
 from aiohttp import web
 
-from serverless.framework.handler import Handler, answer
-from serverless.framework.invocation import Invocation, invocation
-from serverless.framework.response import failure, response
+from serverless.framework.handler import Handler, call_handler
+from serverless.framework.invocation import Invocation, parse_invocation
+from serverless.framework.response import error_response, to_response
 from shared.config import logfmt
 from shared.invocation import framework_protocol
 from shared.invocation.limits import MAX_ATTRIBUTE_BYTES, MAX_PAYLOAD_BYTES
 
-FOLDER_MODE: Final = 0o770
+DIRECTORY_MODE: Final = 0o770
 SOCKET_MODE: Final = 0o660
-MOST_THREADS: Final = 1000
+MAX_THREADS: Final = 1000
 # The pod's grace period ends before this; a handler may use all of it.
-FINISH_SECONDS: Final = 3600.0
+SHUTDOWN_TIMEOUT_SECONDS: Final = 3600.0
 # Attributes come as ASCII, in which a character takes three times its bytes, and with blanks.
-LONGEST_HEADER: Final = 4 * MAX_ATTRIBUTE_BYTES
+MAX_HEADER_FIELD_BYTES: Final = 4 * MAX_ATTRIBUTE_BYTES
 
 log = logging.getLogger(__name__)
 
 
 def serve(handler: Handler) -> None:
     """Answer invocations with `handler` until SIGTERM or SIGINT; what has begun is finished."""
-    logfmt.configure("info", sys.stderr)
+    logfmt.configure_logging("info", sys.stderr)
     asyncio.run(_run(handler, os.environ))
 
 
@@ -42,33 +42,33 @@ async def _run(handler: Handler, environment: Mapping[str, str]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     path = Path(environment.get("GPU_RUNTIME_SOCKET") or framework_protocol.SOCKET_PATH)
-    async with serving(application(handler, environment), path):
+    async with serving(create_app(handler, environment), path):
         log.info("framework_ready", extra={"socket": str(path)})
         await stop.wait()
         log.info("framework_stopping")
 
 
-def application(handler: Handler, environment: Mapping[str, str]) -> web.Application:
+def create_app(handler: Handler, environment: Mapping[str, str]) -> web.Application:
     """The routes of a framework whose handler this is."""
     app = web.Application(client_max_size=MAX_PAYLOAD_BYTES)
     invoke_path = environment.get("GPU_RUNTIME_INVOKE_PATH") or framework_protocol.INVOKE_PATH
     health_path = environment.get("GPU_RUNTIME_HEALTH_PATH") or framework_protocol.HEALTH_PATH
     app.router.add_post(invoke_path, _InvokeRoute(handler).post)
-    app.router.add_get(health_path, _healthy)
+    app.router.add_get(health_path, _get_health)
     return app
 
 
 @asynccontextmanager
 async def serving(app: web.Application, path: Path) -> AsyncIterator[None]:
     """Listen for the length of the block; only the owner and the group may connect."""
-    path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    path.parent.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
     # A caller that hangs up has no use for the answer: its handler is cancelled.
     runner = web.AppRunner(
         app,
         access_log=None,
         handler_cancellation=True,
-        shutdown_timeout=FINISH_SECONDS,
-        max_field_size=LONGEST_HEADER,
+        shutdown_timeout=SHUTDOWN_TIMEOUT_SECONDS,
+        max_field_size=MAX_HEADER_FIELD_BYTES,
     )
     await runner.setup()
     try:
@@ -84,26 +84,26 @@ class _InvokeRoute:
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
-        self._threads = ThreadPoolExecutor(MOST_THREADS, "handler")
+        self._executor = ThreadPoolExecutor(MAX_THREADS, "handler")
 
     async def post(self, request: web.Request) -> web.Response:
         body = await request.read()
         try:
-            given = invocation(request.headers, request.headers.get("Content-Type", ""), body)
+            given = parse_invocation(request.headers, request.headers.get("Content-Type", ""), body)
         except (KeyError, ValueError) as error:
             raise web.HTTPBadRequest(text=f"not from a worker: {error!r}") from error
-        with logfmt.bound(invocationID=given.id, run=given.run, attempt=given.attempt):
-            return await self._answer(given)
+        with logfmt.log_context(invocationID=given.id, run=given.run, attempt=given.attempt):
+            return await self._call_handler(given)
 
-    async def _answer(self, given: Invocation) -> web.Response:
+    async def _call_handler(self, invocation: Invocation) -> web.Response:
         try:
-            said = response(await answer(self._handler, given, self._threads))
+            said = to_response(await call_handler(self._handler, invocation, self._executor))
         except Exception as error:  # a handler may raise anything: it is the answer
             log.exception("handler_failed")
-            said = failure(error)
+            said = error_response(error)
         headers = {**said.headers, "Content-Type": said.content_type}
         return web.Response(body=said.body, status=said.status, headers=headers)
 
 
-async def _healthy(_: web.Request) -> web.Response:
+async def _get_health(_: web.Request) -> web.Response:
     return web.Response(text="ok\n")

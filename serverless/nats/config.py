@@ -21,10 +21,10 @@ class QueueConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ] = ""
 
 
-def secret_of(path: str, key: str) -> str:
+def read_secret_file(path: str, config_key: str) -> str:
     """What the file that `key` names holds; ConfigurationError where it cannot be read."""
     try:
         return Path(path).read_text().strip()
     except OSError as error:
         problem = f"{path!r} cannot be read: {error.strerror}"
-        raise ConfigurationError(f"{key}: {problem}") from error
+        raise ConfigurationError(f"{config_key}: {problem}") from error

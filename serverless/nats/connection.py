@@ -8,13 +8,13 @@ import nats.errors
 from nats.aio.client import Client
 
 from controller.runtime.clock import Clock
-from serverless.nats.cancellation import heeding_cancellation
-from serverless.nats.close import leave
-from serverless.nats.config import QueueConfig, secret_of
+from serverless.nats.cancellation import preserve_cancellation
+from serverless.nats.close import close_quietly
+from serverless.nats.config import QueueConfig, read_secret_file
 from serverless.nats.errors import UnavailableError
 
-AGAIN_SECONDS: Final = 2.0
-PING_SECONDS: Final = 10  # two unanswered pings are a dead connection
+RETRY_SECONDS: Final = 2.0
+PING_INTERVAL_SECONDS: Final = 10  # two unanswered pings are a dead connection
 
 log = logging.getLogger(__name__)
 
@@ -28,31 +28,31 @@ class QueueConnection:
         self._clock = clock
         self._client: Client | None = None
         self._closed = asyncio.Event()
-        self._changed = asyncio.Condition()
-        self._trouble = "not connected yet"
-        self.epoch = 0
+        self._connect_condition = asyncio.Condition()
+        self._last_error = "not connected yet"
+        self.connect_count = 0
 
     @property
     def client(self) -> Client:
         """The live client, or UnavailableError."""
         if self._client is None or not self._client.is_connected:
-            raise UnavailableError(f"the queue is not connected: {self._trouble}")
+            raise UnavailableError(f"the queue is not connected: {self._last_error}")
         return self._client
 
     def not_ready(self) -> list[str]:
         """Why nothing can be asked; nothing while the connection stands."""
         is_up = self._client is not None and self._client.is_connected
-        return [] if is_up else [f"the queue is not connected: {self._trouble}"]
+        return [] if is_up else [f"the queue is not connected: {self._last_error}"]
 
-    async def newer_than(self, epoch: int) -> int:
+    async def wait_for_connect(self, connect_count: int) -> int:
         """Wait for a connect after that of `epoch`; its number."""
-        async with self._changed:
-            await self._changed.wait_for(lambda: self.epoch > epoch)
-        return self.epoch
+        async with self._connect_condition:
+            await self._connect_condition.wait_for(lambda: self.connect_count > connect_count)
+        return self.connect_count
 
     async def synced(self) -> None:
         """Wait for the first connect."""
-        await self.newer_than(0)
+        await self.wait_for_connect(0)
 
     async def run(self) -> None:
         """Stay connected for ever."""
@@ -60,48 +60,48 @@ class QueueConnection:
             self._closed.clear()
             client = Client()
             try:
-                with heeding_cancellation():
+                with preserve_cancellation():
                     await self._connect(client)
                 await self._closed.wait()
             except (nats.errors.Error, OSError, TimeoutError) as error:
-                await self._noted(error)
+                await self._on_error(error)
             finally:
                 self._client = None
-                await leave(client)
-            await self._clock.sleep(AGAIN_SECONDS)
+                await close_quietly(client)
+            await self._clock.sleep(RETRY_SECONDS)
 
     async def _connect(self, client: Client) -> None:
         await client.connect(
             self._config.url,
             name=self._name,
             user=self._config.user or None,
-            password=self._password if self._config.password_file else None,
+            password=self._read_password if self._config.password_file else None,
             max_reconnect_attempts=-1,
-            ping_interval=PING_SECONDS,
-            error_cb=self._noted,
-            disconnected_cb=self._lost,
-            reconnected_cb=self._connected,
-            closed_cb=self._ended,
+            ping_interval=PING_INTERVAL_SECONDS,
+            error_cb=self._on_error,
+            disconnected_cb=self._on_disconnected,
+            reconnected_cb=self._on_connected,
+            closed_cb=self._on_closed,
         )
         self._client = client
-        await self._connected()
+        await self._on_connected()
 
-    def _password(self) -> str:
-        return secret_of(self._config.password_file, "nats.passwordFile")
+    def _read_password(self) -> str:
+        return read_secret_file(self._config.password_file, "nats.passwordFile")
 
-    async def _connected(self) -> None:
-        self._trouble = "the connection was lost"
+    async def _on_connected(self) -> None:
+        self._last_error = "the connection was lost"
         log.info("queue_connected", extra={"user": self._config.user})
-        async with self._changed:
-            self.epoch += 1
-            self._changed.notify_all()
+        async with self._connect_condition:
+            self.connect_count += 1
+            self._connect_condition.notify_all()
 
-    async def _lost(self) -> None:
+    async def _on_disconnected(self) -> None:
         if self._client is not None:  # the client also tells of attempts that failed
-            log.warning("queue_lost", extra={"queueError": self._trouble})
+            log.warning("queue_lost", extra={"queueError": self._last_error})
 
-    async def _noted(self, error: Exception) -> None:
-        self._trouble = str(error) or type(error).__name__
+    async def _on_error(self, error: Exception) -> None:
+        self._last_error = str(error) or type(error).__name__
 
-    async def _ended(self) -> None:
+    async def _on_closed(self) -> None:
         self._closed.set()

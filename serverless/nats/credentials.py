@@ -8,11 +8,11 @@ from typing import Final
 
 DEFAULT_INBOX_PREFIX: Final = "_INBOX"
 
-_USER: Final = re.compile(r"worker\.[^.]+\.([^.]+)")
+_USER_PATTERN: Final = re.compile(r"worker\.[^.]+\.([^.]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class NATSCredentials:
     """An address and what is said there; without a user the address says it all."""
 
     url: str
@@ -23,25 +23,25 @@ class Access:
     @property
     def function_uid(self) -> str:
         """The function for which the user may work; empty if the user does not say it."""
-        match = _USER.fullmatch(self.user)
+        match = _USER_PATTERN.fullmatch(self.user)
         return match.group(1) if match else ""
 
 
-AccessSource = Callable[[], Access]
+CredentialsSource = Callable[[], NATSCredentials]
 
 
-def from_folder(folder: Path) -> AccessSource:
+def credentials_from_directory(directory: Path) -> CredentialsSource:
     """Read it from the files of a Secret, anew each time: the Secret may change."""
 
-    def read() -> Access:
+    def read() -> NATSCredentials:
         def text(name: str) -> str:
-            return (folder / name).read_text().strip()
+            return (directory / name).read_text().strip()
 
-        return Access(text("url"), text("user"), text("password"), text("inboxPrefix"))
+        return NATSCredentials(text("url"), text("user"), text("password"), text("inboxPrefix"))
 
     return read
 
 
-def shown(url: str) -> str:
+def redact_url(url: str) -> str:
     """The address without the secret that it may hold."""
     return re.sub(r"//[^@/]*@", "//", url)

@@ -4,9 +4,9 @@ from typing import Final
 
 import nats.errors
 
-SUBJECT_FULL: Final = 10077
-WRONG_SEQUENCE: Final = frozenset({10071, 10164})
-ABSENT: Final = frozenset({10014, 10037, 10043, 10059})
+STREAM_LIMIT_CODE: Final = 10077
+REVISION_CONFLICT_CODES: Final = frozenset({10071, 10164})
+NOT_FOUND_CODES: Final = frozenset({10014, 10037, 10043, 10059})
 
 
 class QueueError(Exception):
@@ -17,11 +17,11 @@ class UnavailableError(QueueError):
     """No connection or no answer in time: a write may have taken effect."""
 
 
-class UnheardError(QueueError):
+class NoResponderError(QueueError):
     """Nobody takes what is sent there; elsewhere all may be well."""
 
 
-class RefusedError(QueueError):
+class JetStreamApiError(QueueError):
     """The queue has answered that it will not."""
 
     def __init__(self, code: int, text: str) -> None:
@@ -29,30 +29,32 @@ class RefusedError(QueueError):
         self.code = code
 
 
-class AbsentError(RefusedError):
+class JetStreamNotFoundError(JetStreamApiError):
     """There is no such stream, consumer or message."""
 
 
-class OvertakenError(RefusedError):
+class RevisionConflictError(JetStreamApiError):
     """Somebody else has written since: a compare-and-set has lost."""
 
 
-class SubjectFullError(RefusedError):
+class StreamLimitError(JetStreamApiError):
     """The subject, or the whole stream, holds as much as it may."""
 
 
-def refusal(code: int, text: str) -> RefusedError:
+def api_error_of(code: int, text: str) -> JetStreamApiError:
     """The error of a code of JetStream's."""
-    if code in WRONG_SEQUENCE:
-        return OvertakenError(code, text)
-    if code in ABSENT:
-        return AbsentError(code, text)
-    return SubjectFullError(code, text) if code == SUBJECT_FULL else RefusedError(code, text)
+    if code in REVISION_CONFLICT_CODES:
+        return RevisionConflictError(code, text)
+    if code in NOT_FOUND_CODES:
+        return JetStreamNotFoundError(code, text)
+    return (
+        StreamLimitError(code, text) if code == STREAM_LIMIT_CODE else JetStreamApiError(code, text)
+    )
 
 
-def unavailable(error: Exception, about: str) -> QueueError:
+def request_error_of(error: Exception, subject: str) -> QueueError:
     """The error of a request that was not answered."""
     if isinstance(error, nats.errors.NoRespondersError):
-        return UnheardError(f"{about}: nobody takes it")
+        return NoResponderError(f"{subject}: nobody takes it")
     why = "no answer in time" if isinstance(error, TimeoutError) else str(error)
-    return UnavailableError(f"{about}: {why or type(error).__name__}")
+    return UnavailableError(f"{subject}: {why or type(error).__name__}")

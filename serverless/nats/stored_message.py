@@ -5,32 +5,32 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-REMOVED: Final = "KV-Operation"
+KV_OPERATION_HEADER: Final = "KV-Operation"
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredMessage:
     """One message with its place; `at` is in milliseconds since 1970, by the server's clock."""
 
     subject: str
     sequence: int
-    at: int
+    stored_at: int
     data: bytes
-    is_removal: bool = False
+    is_deletion: bool = False
 
 
-def stored(headers: Mapping[str, str], data: bytes) -> Stored:
+def parse_stored_message(headers: Mapping[str, str], data: bytes) -> StoredMessage:
     """What a direct read has answered."""
-    return Stored(
+    return StoredMessage(
         subject=headers["Nats-Subject"],
         sequence=int(headers["Nats-Sequence"]),
-        at=milliseconds(headers["Nats-Time-Stamp"]),
+        stored_at=parse_server_time_ms(headers["Nats-Time-Stamp"]),
         data=data,
-        is_removal=REMOVED in headers,
+        is_deletion=KV_OPERATION_HEADER in headers,
     )
 
 
-def milliseconds(text: str) -> int:
+def parse_server_time_ms(text: str) -> int:
     """The server's nanoseconds, cut to what Python can read."""
     seconds, _, fraction = text.removesuffix("Z").partition(".")
     whole = datetime.fromisoformat(f"{seconds}+00:00")

@@ -12,54 +12,54 @@ from nats.aio.msg import Msg
 from nats.js.client import JetStreamContext
 
 from controller.runtime.clock import Clock
-from serverless.nats.cancellation import heeding_cancellation
+from serverless.nats.cancellation import preserve_cancellation
 from serverless.nats.connection import QueueConnection
-from serverless.nats.errors import QueueError, unavailable
-from serverless.nats.requests import JetStream, Wire
+from serverless.nats.errors import QueueError, request_error_of
+from serverless.nats.requests import JetStreamClient, JsonObject
 from serverless.nats.stream_setup import ensure_consumer
-from serverless.resultstore.metrics import IntakeMetrics
-from serverless.resultstore.row import Row, row
-from serverless.resultstore.store import NoStoreError, RefusedRowError, Store
-from shared.invocation.message import Outcome, decode_outcome
+from serverless.resultstore.metrics import OutcomeMetrics
+from serverless.resultstore.row import OutcomeRow, outcome_row_of
+from serverless.resultstore.store import InvalidRowError, OutcomeStore, StoreUnavailableError
+from shared.invocation.message import OutcomeMessage, decode_outcome
 from shared.invocation.queue_names import QueueNames
 
-CONSUMER: Final = "result-store"
-BATCH: Final = 256
-WAIT_SECONDS: Final = 5.0
+CONSUMER_NAME: Final = "result-store"
+MAX_BATCH: Final = 256
+FETCH_TIMEOUT_SECONDS: Final = 5.0
 ACK_WAIT_SECONDS: Final = 60
-AGAIN_SECONDS: Final = 2.0
+RETRY_SECONDS: Final = 2.0
 
 log = logging.getLogger(__name__)
 
 
-def consumer(names: QueueNames) -> Wire:
+def consumer_config(queue_names: QueueNames) -> JsonObject:
     """The one consumer that all replicas take from."""
     return {
-        "durable_name": CONSUMER,
-        "name": CONSUMER,
-        "filter_subject": names.result_subject("*"),
+        "durable_name": CONSUMER_NAME,
+        "name": CONSUMER_NAME,
+        "filter_subject": queue_names.result_subject("*"),
         "deliver_policy": "all",
         "ack_policy": "explicit",
         "ack_wait": ACK_WAIT_SECONDS * 1_000_000_000,
         "max_deliver": -1,
-        "max_ack_pending": 64 * BATCH,
+        "max_ack_pending": 64 * MAX_BATCH,
         "replay_policy": "instant",
     }
 
 
-class Intake:
+class OutcomeConsumer:
     """Moves batches for ever; a batch is tried until it is stored."""
 
     def __init__(
         self,
         connection: QueueConnection,
-        names: QueueNames,
-        store: Store,
-        metrics: IntakeMetrics,
+        queue_names: QueueNames,
+        store: OutcomeStore,
+        metrics: OutcomeMetrics,
         clock: Clock,
     ) -> None:
         self._connection = connection
-        self._names = names
+        self._queue_names = queue_names
         self._store = store
         self._metrics = metrics
         self._clock = clock
@@ -69,83 +69,85 @@ class Intake:
         await self._store.synced()
         while True:
             try:
-                wanted = consumer(self._names)
-                jetstream = JetStream(self._connection)
-                await ensure_consumer(jetstream, self._names.results_stream, wanted)
-                await self._move(self._connection.client)
+                wanted = consumer_config(self._queue_names)
+                jetstream = JetStreamClient(self._connection)
+                await ensure_consumer(jetstream, self._queue_names.results_stream, wanted)
+                await self._consume(self._connection.client)
             except QueueError as error:
                 log.warning("no_outcomes", extra={"queueError": str(error)})
-            await self._clock.sleep(AGAIN_SECONDS)
+            await self._clock.sleep(RETRY_SECONDS)
 
-    async def _move(self, client: Client) -> None:
+    async def _consume(self, client: Client) -> None:
         try:
-            await self._move_from(client)
+            await self._consume_from(client)
         except (nats.errors.Error, OSError) as error:
-            raise unavailable(error, self._names.results_stream) from error
+            raise request_error_of(error, self._queue_names.results_stream) from error
 
-    async def _move_from(self, client: Client) -> None:
-        with heeding_cancellation():
+    async def _consume_from(self, client: Client) -> None:
+        with preserve_cancellation():
             pulled = await client.jetstream().pull_subscribe_bind(
-                CONSUMER, stream=self._names.results_stream
+                CONSUMER_NAME, stream=self._queue_names.results_stream
             )
         while client.is_connected:
-            with heeding_cancellation():
-                messages = await self._fetched(pulled)
+            with preserve_cancellation():
+                messages = await self._fetch(pulled)
                 if messages:
-                    await self._stored(messages)
-        with heeding_cancellation():
+                    await self._store_messages(messages)
+        with preserve_cancellation():
             await pulled.unsubscribe()
 
-    async def _fetched(self, pulled: JetStreamContext.PullSubscription) -> list[Msg]:
+    async def _fetch(self, subscription: JetStreamContext.PullSubscription) -> list[Msg]:
         try:
-            return await pulled.fetch(BATCH, timeout=WAIT_SECONDS)
+            return await subscription.fetch(MAX_BATCH, timeout=FETCH_TIMEOUT_SECONDS)
         except (nats.errors.TimeoutError, nats.js.errors.FetchTimeoutError):
             return []
 
-    async def _stored(self, messages: Sequence[Msg]) -> None:
+    async def _store_messages(self, messages: Sequence[Msg]) -> None:
         """Until they are stored: those that were delivered again meanwhile are the same rows."""
-        read = [(each, self._row(each)) for each in messages]
+        read = [(each, self._parse_row(each)) for each in messages]
         for each, found in read:
             if found is None:
                 await each.term()
         rows = {each.reply: (each, found) for each, found in read if found is not None}
-        while rows and not await self._saved([found for _, found in rows.values()]):
-            await self._clock.sleep(AGAIN_SECONDS)
+        while rows and not await self._save([found for _, found in rows.values()]):
+            await self._clock.sleep(RETRY_SECONDS)
         for each, _ in rows.values():
             await each.ack()
 
-    async def _saved(self, rows: Sequence[Row]) -> bool:
+    async def _save(self, rows: Sequence[OutcomeRow]) -> bool:
         try:
             await self._store.save(rows)
-        except NoStoreError:
+        except StoreUnavailableError:
             self._metrics.failed.inc()
             return False
-        except RefusedRowError as error:
-            return await self._saved_one_by_one(rows, str(error))
+        except InvalidRowError as error:
+            return await self._save_one_by_one(rows, str(error))
         self._metrics.stored.inc(len(rows))
         return True
 
-    async def _saved_one_by_one(self, rows: Sequence[Row], why: str) -> bool:
+    async def _save_one_by_one(self, rows: Sequence[OutcomeRow], reason: str) -> bool:
         """All but the row that PostgreSQL does not take, which is told and given up."""
         if len(rows) > 1:
-            return all([await self._saved([each]) for each in rows])
+            return all([await self._save([each]) for each in rows])
         self._metrics.refused.inc()
         key = {"requestID": rows[0].request_id, "invocationID": rows[0].invocation_id}
-        log.error("outcome_refused", extra={**key, "error": why})
+        log.error("outcome_refused", extra={**key, "error": reason})
         return True
 
-    def _row(self, message: Msg) -> Row | None:
+    def _parse_row(self, message: Msg) -> OutcomeRow | None:
         try:
-            return row(outcome_on(message.subject, message.data, self._names))
+            return outcome_row_of(
+                decode_outcome_on(message.subject, message.data, self._queue_names)
+            )
         except (msgspec.DecodeError, OverflowError, ValueError) as error:
             self._metrics.refused.inc()
             log.error("outcome_unreadable", extra={"error": str(error)})  # noqa: TRY400 - no bug
             return None
 
 
-def outcome_on(subject: str, data: bytes, names: QueueNames) -> Outcome:
+def decode_outcome_on(subject: str, data: bytes, queue_names: QueueNames) -> OutcomeMessage:
     """The outcome in a message; ValueError for one of another function than may tell it there."""
     outcome = decode_outcome(data)
-    if names.result_subject(outcome.request_id) != subject:
-        raise ValueError(f"an outcome of {outcome.request_id!r} was told on {subject}")
+    if queue_names.result_subject(outcome.function_name) != subject:
+        raise ValueError(f"an outcome of {outcome.function_name!r} was told on {subject}")
     return outcome

@@ -12,27 +12,27 @@ from prometheus_client import CollectorRegistry
 from controller.runtime.clock import Clock, SystemClock
 from controller.runtime.errors import CannotListenError
 from controller.runtime.process.manager import running
-from controller.runtime.process.probes import Probes
-from controller.runtime.process.process import first, new_registry, stop_event
-from serverless.nats.config import secret_of
+from controller.runtime.process.probes import ProbeServer
+from controller.runtime.process.process import first_error, install_stop_signals, new_registry
+from serverless.nats.config import read_secret_file
 from serverless.nats.connection import QueueConnection
 from serverless.resultstore.config import Config
-from serverless.resultstore.consumer import Intake
-from serverless.resultstore.metrics import IntakeMetrics
+from serverless.resultstore.consumer import OutcomeConsumer
+from serverless.resultstore.metrics import OutcomeMetrics
 from serverless.resultstore.retention import Retention
-from serverless.resultstore.store import Store
+from serverless.resultstore.store import OutcomeStore
 from shared.config import command_line, loader, logfmt
 from shared.config.exitcode import ExitCode
 from shared.config.loader import ConfigurationError
-from shared.config.metrics_tls import metrics_tls
-from shared.config.version import version
+from shared.config.metrics_tls import metrics_ssl_context
+from shared.config.version import product_version
 
-NAME: Final = "gpu-runtime-result-store"
-PROGRAM: Final = command_line.Program(
+PROGRAM_NAME: Final = "gpu-runtime-result-store"
+PROGRAM: Final = command_line.ProgramDescription(
     name="serverless.resultstore",
-    purpose="Keeps the outcomes of invocations in PostgreSQL.",
-    config=Config,
-    overridable=("probeAddr", "metricsAddr", "logLevel"),
+    description="Keeps the outcomes of invocations in PostgreSQL.",
+    config_type=Config,
+    flag_keys=("probeAddr", "metricsAddr", "logLevel"),
 )
 
 log = logging.getLogger(__name__)
@@ -40,17 +40,17 @@ log = logging.getLogger(__name__)
 
 def main(arguments: Sequence[str]) -> ExitCode:
     """Run the result store until it is told to stop."""
-    given = command_line.parse(PROGRAM, arguments)
+    given = command_line.parse_command_line(PROGRAM, arguments)
     try:
-        config = loader.load(Config, given.config, given.overrides)
-        logfmt.configure(config.log_level, sys.stderr)
-        secret_of(config.dsn_file, "dsnFile")
+        config = loader.load_config(Config, given.config_path, given.overrides)
+        logfmt.configure_logging(config.log_level, sys.stderr)
+        read_secret_file(config.dsn_file, "dsnFile")
         return asyncio.run(run(config))
     except* ConfigurationError as errors:
-        sys.stderr.write(f"bad configuration:\n{first(errors)}\n")
+        sys.stderr.write(f"bad configuration:\n{first_error(errors)}\n")
         code = ExitCode.BAD_CONFIGURATION
     except* CannotListenError as errors:
-        log.error("failed", extra={"error": str(first(errors))})  # noqa: TRY400 - no bug
+        log.error("failed", extra={"error": str(first_error(errors))})  # noqa: TRY400 - no bug
         code = ExitCode.FAILURE
     except* Exception:
         log.exception("crashed")
@@ -61,17 +61,17 @@ def main(arguments: Sequence[str]) -> ExitCode:
 @asynccontextmanager
 async def serving(
     config: Config, registry: CollectorRegistry, clock: Clock
-) -> AsyncIterator[Store]:
+) -> AsyncIterator[OutcomeStore]:
     """A result store at work for the length of the block."""
-    queue = QueueConnection(config.nats, NAME, clock)
-    store = Store(config.dsn_file, clock)
-    intake = Intake(queue, config.nats.names, store, IntakeMetrics(registry), clock)
+    queue = QueueConnection(config.nats, PROGRAM_NAME, clock)
+    store = OutcomeStore(config.dsn_file, clock)
+    intake = OutcomeConsumer(queue, config.nats.names, store, OutcomeMetrics(registry), clock)
     retention = Retention(store, config.retention.seconds, clock)
-    probes = Probes(registry, lambda: [*queue.not_ready(), *store.not_ready()])
-    tls = metrics_tls(config.metrics_tls, config.probe_addr, config.metrics_addr)
+    probes = ProbeServer(registry, lambda: [*queue.not_ready(), *store.not_ready()])
+    tls = metrics_ssl_context(config.metrics_tls, config.probe_addr, config.metrics_addr)
     places = [(each.host, each.port) for each in (config.probe_addr, config.metrics_addr)]
     async with (
-        probes.serving(places[0], places[1], tls),
+        probes.serve(places[0], places[1], tls),
         running([queue, store, intake, retention]),
     ):
         yield store
@@ -79,9 +79,9 @@ async def serving(
 
 async def run(config: Config) -> ExitCode:
     """Move outcomes until a signal; what is not acknowledged comes again elsewhere."""
-    stop, registry = stop_event(), new_registry()
+    stop, registry = install_stop_signals(), new_registry()
     async with serving(config, registry, SystemClock()):
-        log.info("starting", extra={"probes": config.probe_addr.url, "version": version()})
+        log.info("starting", extra={"probes": config.probe_addr.url, "version": product_version()})
         await stop.wait()
     log.info("stopped", extra={"exitCode": int(ExitCode.CLEAN)})
     return ExitCode.CLEAN

@@ -3,7 +3,7 @@
 from prometheus_client import CollectorRegistry, Counter
 
 
-class IntakeMetrics:
+class OutcomeMetrics:
     """Outcomes by what became of them."""
 
     def __init__(self, registry: CollectorRegistry) -> None:

@@ -5,10 +5,10 @@ from datetime import timedelta
 from typing import Final
 
 from controller.runtime.clock import Clock
-from serverless.resultstore.store import NoStoreError, Store
+from serverless.resultstore.store import OutcomeStore, StoreUnavailableError
 
-ROUND_SECONDS: Final = 600.0
-MOST_AT_ONCE: Final = 5000
+INTERVAL_SECONDS: Final = 600.0
+MAX_ROWS_PER_DELETE: Final = 5000
 
 log = logging.getLogger(__name__)
 
@@ -16,23 +16,23 @@ log = logging.getLogger(__name__)
 class Retention:
     """Looks every ten minutes; many small deletions, so that nobody waits for a large one."""
 
-    def __init__(self, store: Store, seconds: float, clock: Clock) -> None:
+    def __init__(self, store: OutcomeStore, retention_seconds: float, clock: Clock) -> None:
         self._store = store
-        self._kept = timedelta(seconds=seconds)
+        self._max_age = timedelta(seconds=retention_seconds)
         self._clock = clock
 
     async def run(self) -> None:
         """Remove for ever."""
         await self._store.synced()
         while True:
-            await self.round()
-            await self._clock.sleep(ROUND_SECONDS)
+            await self.run_round()
+            await self._clock.sleep(INTERVAL_SECONDS)
 
-    async def round(self) -> None:
+    async def run_round(self) -> None:
         """Remove all that is due; what fails is due next time."""
-        before = self._clock.now() - self._kept
+        before = self._clock.now() - self._max_age
         try:
-            while await self._store.prune(before, MOST_AT_ONCE) == MOST_AT_ONCE:
+            while await self._store.prune(before, MAX_ROWS_PER_DELETE) == MAX_ROWS_PER_DELETE:
                 await self._clock.sleep(0)
-        except NoStoreError as error:
+        except StoreUnavailableError as error:
             log.warning("not_pruned", extra={"error": str(error)})

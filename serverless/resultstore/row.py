@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from shared.invocation.message import Outcome
+from shared.invocation.message import OutcomeMessage
 
 
-class Row(NamedTuple):
+class OutcomeRow(NamedTuple):
     """The columns in the order of the table."""
 
     function_uid: str
@@ -24,32 +24,32 @@ class Row(NamedTuple):
     result: str
 
 
-def row(outcome: Outcome) -> Row:
+def outcome_row_of(outcome: OutcomeMessage) -> OutcomeRow:
     """The row of an outcome; the same outcome always gives the same row."""
-    return Row(
+    return OutcomeRow(
         function_uid=outcome.function_uid,
-        request_id=outcome.request_id,
+        request_id=outcome.function_name,
         invocation_id=outcome.invocation_id,
         run=outcome.run,
         state=outcome.state.value,
         attempts=outcome.attempts,
-        worker=storable(outcome.worker),
-        accepted_at=moment(outcome.accepted_at),
-        started_at=moment(outcome.started_at) if outcome.started_at else None,
-        finished_at=moment(outcome.finished_at),
-        result=msgspec.json.encode(storable(msgspec.to_builtins(outcome.result))).decode(),
+        worker=replace_nul(outcome.worker),
+        accepted_at=to_datetime(outcome.accepted_at),
+        started_at=to_datetime(outcome.started_at) if outcome.started_at else None,
+        finished_at=to_datetime(outcome.finished_at),
+        result=msgspec.json.encode(replace_nul(msgspec.to_builtins(outcome.result))).decode(),
     )
 
 
-def moment(milliseconds: int) -> datetime:
+def to_datetime(milliseconds: int) -> datetime:
     """Milliseconds since 1970 as PostgreSQL takes a moment."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def storable(value: Any) -> Any:
+def replace_nul(value: Any) -> Any:
     """The value without the one character that PostgreSQL keeps nowhere."""
     if isinstance(value, str):
         return value.replace("\0", "\N{REPLACEMENT CHARACTER}")
     if isinstance(value, dict):
-        return {storable(name): storable(each) for name, each in value.items()}
+        return {replace_nul(name): replace_nul(each) for name, each in value.items()}
     return value

@@ -4,17 +4,17 @@ import time
 from typing import Protocol
 
 
-class Clock(Protocol):
+class RecordClock(Protocol):
     """The only way in which a worker tells the time."""
 
-    def now(self) -> int:
+    def now_ms(self) -> int:
         """Milliseconds since 1970."""
         ...
 
 
-class SystemClock:
+class SystemRecordClock:
     """The clock of this machine."""
 
-    def now(self) -> int:
+    def now_ms(self) -> int:
         """Milliseconds since 1970."""
         return time.time_ns() // 1_000_000

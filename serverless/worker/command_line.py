@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from serverless.worker.settings import MOST
-from shared.invocation.ids import is_request_id
+from serverless.worker.settings import MAX_CONCURRENCY
+from shared.invocation.ids import is_function_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _request_id(text: str) -> str:
-    if not is_request_id(text):
+    if not is_function_name(text):
         problem = f"{text!r} is not one: lower case letters, digits and -, at most 48"
         raise argparse.ArgumentTypeError(problem)
     return text
 
 
 def _concurrency(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {MOST}")
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MAX_CONCURRENCY):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {MAX_CONCURRENCY}")
     return int(text)

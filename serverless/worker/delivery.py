@@ -7,15 +7,15 @@ from typing import Final
 import msgspec
 
 from shared.invocation import message
-from shared.invocation.message import Call
+from shared.invocation.message import CallMessage
 from shared.invocation.queue_names import QueueNames
 
-ACKNOWLEDGED: Final = b"+ACK"
+ACK: Final = b"+ACK"
 IN_PROGRESS: Final = b"+WPI"
-TERMINATED: Final = b"+TERM"
+TERM: Final = b"+TERM"
 
-_SHORT_REPLY: Final = 9  # tokens; a longer one has a domain and an account before the stream
-_MILLION: Final = 1_000_000
+_SHORT_REPLY_TOKENS: Final = 9  # tokens; a longer one has a domain and an account before the stream
+_NANOSECONDS_PER_MILLISECOND: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,26 +30,30 @@ class Delivery:
     sent_at: int
 
 
-def delivery(subject: str, reply: str, data: bytes, headers: Mapping[str, str]) -> Delivery:
+def parse_delivery(subject: str, reply: str, data: bytes, headers: Mapping[str, str]) -> Delivery:
     """Read the place of a message from its reply subject; ValueError if it is of no stream."""
     tokens = reply.split(".")
-    if not reply.startswith("$JS.ACK.") or len(tokens) < _SHORT_REPLY:
+    if not reply.startswith("$JS.ACK.") or len(tokens) < _SHORT_REPLY_TOKENS:
         raise ValueError(f"{reply!r} is no reply subject of a stream")
-    first = 2 if len(tokens) == _SHORT_REPLY else 4
+    first = 2 if len(tokens) == _SHORT_REPLY_TOKENS else 4
     sequence, nanoseconds = int(tokens[first + 3]), int(tokens[first + 5])
-    return Delivery(subject, reply, data, dict(headers), sequence, nanoseconds // _MILLION)
+    return Delivery(
+        subject, reply, data, dict(headers), sequence, nanoseconds // _NANOSECONDS_PER_MILLISECOND
+    )
 
 
-def call_in(given: Delivery, names: QueueNames) -> Call | None:
+def try_decode_call(delivery: Delivery, queue_names: QueueNames) -> CallMessage | None:
     """The call that a message holds; none if it cannot be read or is on another's subject."""
     try:
-        call = message.decode_call(given.data)
+        call = message.decode_call(delivery.data)
     except msgspec.DecodeError:
         return None
-    own = names.call_subject(call.request_id, call.invocation_id)
-    return call if own == given.subject else None
+    own = queue_names.call_subject(call.function_name, call.invocation_id)
+    return call if own == delivery.subject else None
 
 
-def refused(seconds: float) -> bytes:
+def nak_with_delay(delay_seconds: float) -> bytes:
     """The answer that asks for the message again after some time."""
-    return b"-NAK " + msgspec.json.encode({"delay": int(seconds * 1000) * _MILLION})
+    return b"-NAK " + msgspec.json.encode(
+        {"delay": int(delay_seconds * 1000) * _NANOSECONDS_PER_MILLISECOND}
+    )

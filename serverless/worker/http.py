@@ -16,18 +16,18 @@ class CannotListenError(Exception):
     """The address is taken, or not ours."""
 
 
-class WorkerHTTP:
+class WorkerServer:
     """Answers probes; `drained` stops the pulling and returns when nothing runs."""
 
     def __init__(
         self,
         registry: CollectorRegistry,
         not_ready: Callable[[], Sequence[str]],
-        drained: Callable[[], Awaitable[None]],
+        drain: Callable[[], Awaitable[None]],
     ) -> None:
         self._registry = registry
         self._not_ready = not_ready
-        self._drained = drained
+        self._drain_worker = drain
 
     @asynccontextmanager
     async def serving(self, address: Address) -> AsyncIterator[None]:
@@ -59,5 +59,5 @@ class WorkerHTTP:
         return web.json_response({"data": {"status": "ready"}})
 
     async def _drain(self, _: web.Request) -> web.Response:
-        await self._drained()
+        await self._drain_worker()
         return web.json_response({"data": {"status": "drained"}})

@@ -2,21 +2,23 @@
 
 from dataclasses import dataclass
 
-from shared.invocation.limits import HEARTBEAT_SECONDS
-from shared.invocation.worker_report import REPORT_SECONDS
+from shared.invocation.limits import HEARTBEAT_INTERVAL_SECONDS
+from shared.invocation.worker_report import REPORT_INTERVAL_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Intervals:
     """Seconds between one time and the next."""
 
-    heartbeat: float = float(HEARTBEAT_SECONDS)
-    report: float = REPORT_SECONDS
-    retry: float = 1.0
-    longest_retry: float = 30.0
-    health: float = 5.0
-    pull: float = 30.0
+    heartbeat_seconds: float = float(HEARTBEAT_INTERVAL_SECONDS)
+    report_seconds: float = REPORT_INTERVAL_SECONDS
+    retry_seconds: float = 1.0
+    max_retry_seconds: float = 30.0
+    health_check_seconds: float = 5.0
+    pull_seconds: float = 30.0
 
-    def again_in(self, times: int) -> float:
+    def retry_delay_seconds(self, failures: int) -> float:
         """How long to leave a thing alone that has gone wrong so many times."""
-        return min(self.longest_retry, self.retry * 2.0 ** min(max(times - 1, 0), 10))
+        return min(
+            self.max_retry_seconds, self.retry_seconds * 2.0 ** min(max(failures - 1, 0), 10)
+        )

@@ -5,9 +5,9 @@ class QueueError(Exception):
     """The queue did not do it, or did not say that it did; later it may."""
 
 
-class NoRoomError(QueueError):
+class StreamLimitError(QueueError):
     """The stream holds as much as it may; something smaller may still find room."""
 
 
-class WrongRevisionError(QueueError):
+class RevisionConflictError(QueueError):
     """Somebody else has changed the record, or an earlier try of ours has."""

@@ -12,27 +12,27 @@ from typing import Final
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 
 from serverless.nats import credentials
-from serverless.nats.credentials import Access, AccessSource
+from serverless.nats.credentials import CredentialsSource, NATSCredentials
 from serverless.worker import command_line, settings
-from serverless.worker.clock import SystemClock
+from serverless.worker.clock import SystemRecordClock
 from serverless.worker.command_line import CommandLine
-from serverless.worker.consume.decision import Identity
-from serverless.worker.framework.client import FrameworkPlace, framework_at
-from serverless.worker.http import CannotListenError, WorkerHTTP
-from serverless.worker.intervals import Pace
-from serverless.worker.jetstream import Queue
+from serverless.worker.consume.decision import WorkerIdentity
+from serverless.worker.framework.client import FrameworkEndpoint, open_framework_client
+from serverless.worker.http import CannotListenError, WorkerServer
+from serverless.worker.intervals import Intervals
+from serverless.worker.jetstream import WorkerJetStream
 from serverless.worker.local import environment, run_once
-from serverless.worker.settings import Settings
-from serverless.worker.worker import Surroundings, Worker
+from serverless.worker.settings import WorkerSettings
+from serverless.worker.worker import Worker, WorkerDependencies
 from shared.config import logfmt
 from shared.config.exitcode import ExitCode
 from shared.config.loader import ConfigurationError
-from shared.config.version import version
+from shared.config.version import product_version
 
 # Of the pod's grace period, which is 30 s longer than one run; the rest is for releasing.
-SPARE_SECONDS: Final = 15.0
+STOP_MARGIN_SECONDS: Final = 15.0
 
-EXPECTED: Final = (CannotListenError, environment.LocalError)
+EXPECTED_ERRORS: Final = (CannotListenError, environment.LocalError)
 
 log = logging.getLogger(__name__)
 
@@ -40,13 +40,13 @@ log = logging.getLogger(__name__)
 def main(arguments: Sequence[str]) -> ExitCode:
     """Run until a signal says to stop."""
     given = command_line.parse(arguments)
-    logfmt.configure("info", sys.stderr)
+    logfmt.configure_logging("info", sys.stderr)
     try:
-        return asyncio.run(_chosen(given))
+        return asyncio.run(_run_command(given))
     except ConfigurationError as error:
         sys.stderr.write(f"bad configuration:\n{error}\n")
         return ExitCode.BAD_CONFIGURATION
-    except EXPECTED as error:
+    except EXPECTED_ERRORS as error:
         log.error("failed", extra={"error": str(error)})  # noqa: TRY400 - no bug
         return ExitCode.FAILURE
     except KeyboardInterrupt:  # a person has waited long enough; a worker at work stops cleanly
@@ -56,41 +56,59 @@ def main(arguments: Sequence[str]) -> ExitCode:
         return ExitCode.FAILURE
 
 
-async def _chosen(given: CommandLine) -> ExitCode:
-    if given.local is None:
+async def _run_command(arguments: CommandLine) -> ExitCode:
+    if arguments.local is None:
         return await run(settings.from_environment(os.environ))
     with TemporaryDirectory(prefix="gpu-runtime-") as folder:
-        place = FrameworkPlace(f"{folder}/framework.sock")
-        async with environment.framework(given.local, place, must_last=given.once is not None):
-            if given.once:
-                return await run_once.run(place, given.request_id, given.once.read_bytes())
-            await environment.prepare(given.nats_url, given.request_id)
-            return await _work(environment.settings(given, place), lambda: Access(given.nats_url))
+        place = FrameworkEndpoint(f"{folder}/framework.sock")
+        async with environment.run_framework(
+            arguments.local, place, must_stay_up=arguments.once is not None
+        ):
+            if arguments.once:
+                return await run_once.run_once(
+                    place, arguments.request_id, arguments.once.read_bytes()
+                )
+            await environment.prepare_queue(arguments.nats_url, arguments.request_id)
+            return await _run_worker(
+                environment.local_settings(arguments, place),
+                lambda: NATSCredentials(arguments.nats_url),
+            )
 
 
-async def run(told: Settings) -> ExitCode:
+async def run(worker_settings: WorkerSettings) -> ExitCode:
     """Work as the environment says until a signal comes."""
-    source = credentials.from_folder(told.queue_secret)
+    source = credentials.credentials_from_directory(worker_settings.credentials_directory)
     try:
         source()
     except OSError as error:
         raise ConfigurationError(f"GPU_RUNTIME_QUEUE_SECRET: {error}") from error
-    return await _work(told, source)
+    return await _run_worker(worker_settings, source)
 
 
-async def _work(told: Settings, source: AccessSource) -> ExitCode:
+async def _run_worker(
+    worker_settings: WorkerSettings, credentials_source: CredentialsSource
+) -> ExitCode:
     registry, stop = CollectorRegistry(), _stop_event()
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)
-    me = Identity(told.request_id, told.worker, source().function_uid)
-    async with framework_at(told.framework) as framework:
-        around = Surroundings(Queue(told.names), source, framework, registry, SystemClock(), Pace())
-        worker = Worker(around, me, told.concurrency)
-        http = WorkerHTTP(registry, worker.not_ready, worker.drained)
-        async with http.serving(told.http_addr), worker.working():
-            log.info("started", extra={"requestID": me.request_id, "version": version()})
+    me = WorkerIdentity(
+        worker_settings.function_name, worker_settings.worker, credentials_source().function_uid
+    )
+    async with open_framework_client(worker_settings.framework) as framework:
+        around = WorkerDependencies(
+            WorkerJetStream(worker_settings.queue_names),
+            credentials_source,
+            framework,
+            registry,
+            SystemRecordClock(),
+            Intervals(),
+        )
+        worker = Worker(around, me, worker_settings.concurrency)
+        http = WorkerServer(registry, worker.not_ready, worker.drain)
+        async with http.serving(worker_settings.http_addr), worker.running():
+            log.info("started", extra={"requestID": me.function_name, "version": product_version()})
             await stop.wait()
-            await worker.stop(told.timeout_seconds + SPARE_SECONDS)
+            await worker.stop(worker_settings.timeout_seconds + STOP_MARGIN_SECONDS)
     log.info("stopped")
     return ExitCode.CLEAN
 

@@ -5,71 +5,71 @@ import asyncio
 from shared.invocation.limits import MAX_PAYLOAD_BYTES
 
 
-class Memory:
+class MemoryBudget:
     """So many bytes, which are taken in the order in which they were asked for."""
 
     def __init__(self, size: int = MAX_PAYLOAD_BYTES) -> None:
         self._size = size
-        self._free = size
-        self._turn = asyncio.Lock()
-        self._freed = asyncio.Event()
+        self._free_bytes = size
+        self._acquire_lock = asyncio.Lock()
+        self._released = asyncio.Event()
 
-    async def take(self, size: int) -> int:
+    async def acquire(self, size: int) -> int:
         """Wait until so many are free, or all if there are no more; how many were taken."""
         wanted = min(size, self._size)
-        async with self._turn:
-            while self._free < wanted:
-                self._freed.clear()
-                await self._freed.wait()
-            self._free -= wanted
+        async with self._acquire_lock:
+            while self._free_bytes < wanted:
+                self._released.clear()
+                await self._released.wait()
+            self._free_bytes -= wanted
         return wanted
 
-    def give_back(self, size: int) -> None:
+    def release(self, size: int) -> None:
         """They are free again."""
-        self._free += size
-        self._freed.set()
+        self._free_bytes += size
+        self._released.set()
 
 
-class Part:
+class MemoryReservation:
     """What one attempt holds of a memory.
 
     It asks once: whoever holds some and waits for more may keep others waiting who do the same.
     """
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
-        self._held = 0
+    def __init__(self, budget: MemoryBudget) -> None:
+        self._budget = budget
+        self._held_bytes = 0
 
-    async def take(self, size: int) -> None:
+    async def acquire(self, size: int) -> None:
         """Hold so many bytes, once they are free."""
-        self._held += await self._memory.take(size)
+        self._held_bytes += await self._budget.acquire(size)
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """Hold nothing any more."""
-        self._memory.give_back(self._held)
-        self._held = 0
+        self._budget.release(self._held_bytes)
+        self._held_bytes = 0
 
 
-class Hold:
+class AttemptMemory:
     """What one attempt holds of both memories."""
 
-    def __init__(self, payloads: Memory, answers: Memory) -> None:
-        self.payload = Part(payloads)
-        self.answer = Part(answers)
+    def __init__(self, payloads: MemoryBudget, responses: MemoryBudget) -> None:
+        self.payload = MemoryReservation(payloads)
+        self.response = MemoryReservation(responses)
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """The attempt is over."""
-        self.payload.give_back()
-        self.answer.give_back()
+        self.payload.release()
+        self.response.release()
 
 
-class Memories:
+class MemoryBudgets:
     """Payloads and answers apart: a framework may read no payload before its answer is heard."""
 
     def __init__(self, size: int = MAX_PAYLOAD_BYTES) -> None:
-        self._payloads = Memory(size)
-        self._answers = Memory(size)
+        self._payloads = MemoryBudget(size)
+        self._responses = MemoryBudget(size)
 
-    def hold(self) -> Hold:
+    def for_attempt(self) -> AttemptMemory:
         """For one attempt; nothing is taken yet."""
-        return Hold(self._payloads, self._answers)
+        return AttemptMemory(self._payloads, self._responses)

@@ -4,16 +4,16 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from shared.invocation.record import Record
+from shared.invocation.record import InvocationRecord
 
-_SECONDS: Final = (0.005, 0.02, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600)
+_BUCKETS: Final = (0.005, 0.02, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600)
 
 
 class WorkerMetrics:
     """Invocations by outcome, attempts, and how long they wait and run."""
 
-    def __init__(self, registry: CollectorRegistry, function: str) -> None:
-        self._function = function
+    def __init__(self, registry: CollectorRegistry, function_name: str) -> None:
+        self._function_name = function_name
         self._finished = Counter(
             "gpuruntime_invocations_finished",
             "Invocations whose outcome this worker recorded.",
@@ -26,31 +26,31 @@ class WorkerMetrics:
             ("function",),
             registry=registry,
         )
-        self._queued = Histogram(
+        self._queue_seconds = Histogram(
             "gpuruntime_invocation_queue_seconds",
             "From the acceptance of a run to the beginning of its first attempt.",
-            buckets=_SECONDS,
+            buckets=_BUCKETS,
             registry=registry,
         )
-        self._ran = Histogram(
+        self._run_seconds = Histogram(
             "gpuruntime_invocation_run_seconds",
             "From the beginning of the last attempt to the outcome.",
-            buckets=_SECONDS,
+            buckets=_BUCKETS,
             registry=registry,
         )
 
-    def begun(self, record: Record) -> None:
+    def observe_attempt(self, record: InvocationRecord) -> None:
         """One more attempt has begun."""
-        self._attempts.labels(self._function).inc()
+        self._attempts.labels(self._function_name).inc()
         if record.attempts == 1:
-            self._queued.observe(_seconds(record.accepted_at, record.started_at))
+            self._queue_seconds.observe(_elapsed_seconds(record.accepted_at, record.started_at))
 
-    def finished(self, record: Record) -> None:
+    def observe_finished(self, record: InvocationRecord) -> None:
         """The outcome is recorded, and we have recorded it."""
-        self._finished.labels(self._function, record.state).inc()
+        self._finished.labels(self._function_name, record.state).inc()
         if record.started_at:
-            self._ran.observe(_seconds(record.started_at, record.finished_at))
+            self._run_seconds.observe(_elapsed_seconds(record.started_at, record.finished_at))
 
 
-def _seconds(begin: int, end: int) -> float:
+def _elapsed_seconds(begin: int, end: int) -> float:
     return max(0, end - begin) / 1000  # clocks of two machines may disagree

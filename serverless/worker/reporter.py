@@ -4,44 +4,50 @@ import asyncio
 import logging
 from typing import Final
 
-from serverless.worker.consume.decision import Identity
+from serverless.worker.consume.decision import WorkerIdentity
 from serverless.worker.consume.slots import Slots
-from serverless.worker.intervals import Pace
-from serverless.worker.jetstream import Queue
+from serverless.worker.intervals import Intervals
+from serverless.worker.jetstream import WorkerJetStream
 from serverless.worker.jetstream_errors import QueueError
 from shared.invocation import worker_report
-from shared.invocation.queue_names import worker_key
+from shared.invocation.queue_names import worker_report_key
 from shared.invocation.worker_report import WorkerReport
 
-SHORTEST_SECONDS: Final = 1.0  # what changes more often is not worth a message each time
+MIN_REPORT_SECONDS: Final = 1.0  # what changes more often is not worth a message each time
 
 log = logging.getLogger(__name__)
 
 
-class Reporter:
+class WorkerReporter:
     """Reports every few seconds, and soon after something has changed."""
 
-    def __init__(self, queue: Queue, me: Identity, slots: Slots, pace: Pace) -> None:
-        self._queue = queue
+    def __init__(
+        self,
+        jetstream: WorkerJetStream,
+        identity: WorkerIdentity,
+        slots: Slots,
+        intervals: Intervals,
+    ) -> None:
+        self._jetstream = jetstream
         self._slots = slots
-        self._pace = pace
-        key = worker_key(me.request_id, me.worker)
-        self._subject = f"$KV.{queue.names.worker_bucket}.{key}"
+        self._intervals = intervals
+        key = worker_report_key(identity.function_name, identity.worker)
+        self._subject = f"$KV.{jetstream.queue_names.worker_bucket}.{key}"
         self.is_draining = False
 
     async def run(self, version: str) -> None:
         """For ever."""
         while True:
             self._slots.changed.clear()
-            if await self._is_told(self._report(version)):
-                await asyncio.sleep(min(SHORTEST_SECONDS, self._pace.report))
+            if await self._publish_report(self._build_report(version)):
+                await asyncio.sleep(min(MIN_REPORT_SECONDS, self._intervals.report_seconds))
             try:
-                async with asyncio.timeout(self._pace.report):
+                async with asyncio.timeout(self._intervals.report_seconds):
                     await self._slots.changed.wait()
             except TimeoutError:
                 pass
 
-    def _report(self, version: str) -> WorkerReport:
+    def _build_report(self, version: str) -> WorkerReport:
         return WorkerReport(
             running=self._slots.running,
             last_active=self._slots.last_active,
@@ -49,9 +55,9 @@ class Reporter:
             draining=self.is_draining,
         )
 
-    async def _is_told(self, report: WorkerReport) -> bool:
+    async def _publish_report(self, report: WorkerReport) -> bool:
         try:
-            await self._queue.tell(self._subject, worker_report.encode(report))
+            await self._jetstream.publish(self._subject, worker_report.encode_report(report))
         except QueueError as error:
             log.info("not_reported", extra={"reason": str(error)})
             return False

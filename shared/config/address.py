@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Final, Self
 
-ACCEPTED: Final = "an address such as 127.0.0.1:8080, localhost:8080, [::1]:8080 or :8080"
+ACCEPTED_FORMAT: Final = "an address such as 127.0.0.1:8080, localhost:8080, [::1]:8080 or :8080"
 
-_TEXT: Final = re.compile(r"(?:\[([0-9A-Fa-f:.%\w]+)\]|([\w.-]*)):(\d{1,5})", re.ASCII)
-_WILDCARDS: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - recognised, not bound
+_PATTERN: Final = re.compile(r"(?:\[([0-9A-Fa-f:.%\w]+)\]|([\w.-]*)):(\d{1,5})", re.ASCII)
+_WILDCARD_HOSTS: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - recognised, not bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,21 +20,21 @@ class Address:
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
-            raise ValueError(f"port {self.port} is not in 0..65535; give {ACCEPTED}")
+            raise ValueError(f"port {self.port} is not in 0..65535; give {ACCEPTED_FORMAT}")
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read `host:port`; an IPv6 host stands in brackets."""
-        match = _TEXT.fullmatch(text)
+        match = _PATTERN.fullmatch(text)
         if match is None:
-            raise ValueError(f"{text!r} is not {ACCEPTED}")
+            raise ValueError(f"{text!r} is not {ACCEPTED_FORMAT}")
         bracketed, plain, port = match.groups()
         return cls(bracketed or plain or "", int(port))
 
     @property
     def url(self) -> str:
         """Where a browser on this machine finds the server."""
-        return f"http://{Address('127.0.0.1', self.port) if self.host in _WILDCARDS else self}"
+        return f"http://{Address('127.0.0.1', self.port) if self.host in _WILDCARD_HOSTS else self}"
 
     @property
     def is_loopback(self) -> bool:

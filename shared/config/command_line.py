@@ -7,38 +7,38 @@ from pathlib import Path
 
 import msgspec
 
-from shared.config.loader import flag, keys
+from shared.config.loader import config_keys, flag_name
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ProgramDescription:
     """What a program is called, what it does, and which of its keys have a flag."""
 
     name: str
-    purpose: str
-    config: type[msgspec.Struct]
-    overridable: tuple[str, ...]
+    description: str
+    config_type: type[msgspec.Struct]
+    flag_keys: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
     """A configuration file and the keys that the command line overrides."""
 
-    config: Path | None
+    config_path: Path | None
     overrides: dict[str, str]
 
 
-def parse(program: Program, arguments: Sequence[str]) -> CommandLine:
+def parse_command_line(program: ProgramDescription, arguments: Sequence[str]) -> CommandLine:
     """Read the command line; a mistake in it ends the process with status 2."""
     given = vars(_parser(program).parse_args(arguments))
     config = given.pop("config")
     return CommandLine(config, {key: text for key, text in given.items() if text is not None})
 
 
-def _parser(program: Program) -> argparse.ArgumentParser:
+def _parser(program: ProgramDescription) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"python -m {program.name}",
-        description=program.purpose,
+        description=program.description,
         epilog="Flags override the keys of the configuration file. "
         "Exit status: 0 clean stop, 1 runtime failure, 2 bad configuration.",
         allow_abbrev=False,
@@ -46,10 +46,10 @@ def _parser(program: Program) -> argparse.ArgumentParser:
     parser.add_argument(
         "--config", type=Path, metavar="FILE", help="YAML file; see docs/configuration.md"
     )
-    for key in keys(program.config):
-        if key.name in program.overridable:
+    for key in config_keys(program.config_type):
+        if key.name in program.flag_keys:
             words = f"{key.description} Accepts {key.accepted}. Default: {key.default}"
             parser.add_argument(
-                flag(key.name), dest=key.name, metavar="VALUE", help=words.replace("%", "%%")
+                flag_name(key.name), dest=key.name, metavar="VALUE", help=words.replace("%", "%%")
             )
     return parser

@@ -5,10 +5,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, Self
 
-ACCEPTED: Final = "a duration above zero such as 500ms, 1s, 5m, 24h or 1h30m"
+ACCEPTED_FORMAT: Final = "a duration above zero such as 500ms, 1s, 5m, 24h or 1h30m"
 
-_UNITS: Final = {"h": Decimal(3600), "m": Decimal(60), "s": Decimal(1), "ms": Decimal("0.001")}
-_TEXT: Final = re.compile(
+_UNIT_SECONDS: Final = {
+    "h": Decimal(3600),
+    "m": Decimal(60),
+    "s": Decimal(1),
+    "ms": Decimal("0.001"),
+}
+_PATTERN: Final = re.compile(
     r"(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?(?:(\d{1,9})ms)?", re.ASCII
 )
 
@@ -21,24 +26,24 @@ class Duration:
 
     def __post_init__(self) -> None:
         if not self.seconds > 0:
-            raise ValueError(f"{self.seconds} s is not {ACCEPTED}")
+            raise ValueError(f"{self.seconds} s is not {ACCEPTED_FORMAT}")
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read `1h30m`; units go from large to small, each at most once."""
-        match = _TEXT.fullmatch(text)
+        match = _PATTERN.fullmatch(text)
         if match is None:
-            raise ValueError(f"{text!r} is not {ACCEPTED}")
-        counts = zip(match.groups(default="0"), _UNITS.values(), strict=True)
+            raise ValueError(f"{text!r} is not {ACCEPTED_FORMAT}")
+        counts = zip(match.groups(default="0"), _UNIT_SECONDS.values(), strict=True)
         total = sum((Decimal(count) * unit for count, unit in counts), Decimal(0))
         if total == 0:
-            raise ValueError(f"{text!r} is not {ACCEPTED}")
+            raise ValueError(f"{text!r} is not {ACCEPTED_FORMAT}")
         return cls(float(total))
 
     def __str__(self) -> str:
         rest = round(self.seconds * 1000)
         parts = []
-        for unit, seconds in _UNITS.items():
+        for unit, seconds in _UNIT_SECONDS.items():
             count, rest = divmod(rest, int(seconds * 1000))
             if count:
                 parts.append(f"{count}{unit}")

@@ -5,12 +5,12 @@ from typing import Final
 
 # Our programs leave next to none; with Python's own thresholds looking takes a sixth of the API's
 # time.
-THRESHOLDS: Final = (20_000, 20, 50)
+GC_THRESHOLDS: Final = (20_000, 20, 50)
 
 
-def look_seldom() -> None:
+def tune_gc() -> None:
     """Leave alone what was loaded at the start, and look for new garbage now and then only."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*THRESHOLDS)
+    gc.set_threshold(*GC_THRESHOLDS)
     gc.enable()

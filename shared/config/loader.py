@@ -13,7 +13,7 @@ from shared.config import setting
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-_LONGEST_SHOWN: Final = 80
+_MAX_SHOWN_LENGTH: Final = 80
 
 
 class ConfigurationError(Exception):
@@ -24,7 +24,7 @@ class ConfigurationError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ConfigKey:
     """One setting as its documentation shows it."""
 
     name: str
@@ -34,40 +34,43 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class _Flag:
+class _FlagValue:
     text: str
 
 
-def load(kind: type[T], path: Path | None, overrides: Mapping[str, str]) -> T:
+def load_config(config_type: type[T], path: Path | None, overrides: Mapping[str, str]) -> T:
     """Read `path` (none: all defaults) into `kind`, with flags laid over it by dotted key."""
-    document = {} if path is None else _document(path)
+    document = {} if path is None else _read_document(path)
     for key, text in overrides.items():
-        _lay_over(document, key, _Flag(text))
+        _set_override(document, key, _FlagValue(text))
     problems: list[str] = []
-    settings = _section(kind, document, "", problems)
+    settings = _read_section(config_type, document, "", problems)
     if problems:
         raise ConfigurationError(*problems)
     return settings
 
 
-def keys(kind: type[msgspec.Struct], prefix: str = "") -> Iterator[Key]:
+def config_keys(config_type: type[msgspec.Struct], prefix: str = "") -> Iterator[ConfigKey]:
     """Every setting of `kind` in the order it is written, sections flattened."""
-    for field in msgspec.structs.fields(kind):
+    for field in msgspec.structs.fields(config_type):
         name = prefix + field.encode_name
         if _is_section(field.type):
-            yield from keys(field.type, f"{name}.")
+            yield from config_keys(field.type, f"{name}.")
         else:
-            default = setting.shown(_default(field))
-            accepted, description = setting.accepted(field.type), setting.description(field.type)
-            yield Key(name, accepted, default, description)
+            default = setting.format_value(_default_value(field))
+            accepted, description = (
+                setting.accepted_text(field.type),
+                setting.description_of(field.type),
+            )
+            yield ConfigKey(name, accepted, default, description)
 
 
-def flag(key: str) -> str:
+def flag_name(key: str) -> str:
     """The flag that overrides a key: `httpAddr` is `--http-addr`."""
     return "--" + re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", key.replace(".", "-")).lower()
 
 
-def _document(path: Path) -> dict[str, Any]:
+def _read_document(path: Path) -> dict[str, Any]:
     try:
         document = msgspec.yaml.decode(path.read_bytes())
     except FileNotFoundError:
@@ -80,11 +83,11 @@ def _document(path: Path) -> dict[str, Any]:
     if document is None:
         return {}
     if not isinstance(document, dict):
-        raise ConfigurationError(f"{path}: expected a mapping of keys, got {_quoted(document)}")
+        raise ConfigurationError(f"{path}: expected a mapping of keys, got {_quote(document)}")
     return document
 
 
-def _lay_over(document: dict[str, Any], key: str, value: _Flag) -> None:
+def _set_override(document: dict[str, Any], key: str, value: _FlagValue) -> None:
     *sections, name = key.split(".")
     for section in sections:
         inner = document.get(section)
@@ -93,50 +96,52 @@ def _lay_over(document: dict[str, Any], key: str, value: _Flag) -> None:
     document[name] = value
 
 
-def _section(kind: type[T], given: object, prefix: str, problems: list[str]) -> T:
+def _read_section(section_type: type[T], raw: object, prefix: str, problems: list[str]) -> T:
     """Read one mapping; whatever is wrong with it is added to `problems`."""
-    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
-    if not isinstance(given, dict):
-        problems.append(f"{prefix[:-1]}: got {_quoted(given)}, expected a mapping of keys")
-        return kind()
+    fields = {field.encode_name: field for field in msgspec.structs.fields(section_type)}
+    if not isinstance(raw, dict):
+        problems.append(f"{prefix[:-1]}: got {_quote(raw)}, expected a mapping of keys")
+        return section_type()
     values: dict[str, object] = {}
-    for name, value in given.items():
+    for name, value in raw.items():
         field = fields.get(name)
         if field is None:
-            problems.append(_unknown(prefix, str(name), list(fields)))
+            problems.append(_unknown_key_problem(prefix, str(name), list(fields)))
         elif not _is_section(field.type):
-            values[field.name] = _leaf(field.type, value, f"{prefix}{name}", problems)
+            values[field.name] = _read_value(field.type, value, f"{prefix}{name}", problems)
         elif value is not None:  # a section whose keys are all commented out
-            values[field.name] = _section(field.type, value, f"{prefix}{name}.", problems)
-    return kind(**values)
+            values[field.name] = _read_section(field.type, value, f"{prefix}{name}.", problems)
+    return section_type(**values)
 
 
-def _leaf(kind: Any, given: object, key: str, problems: list[str]) -> object:
-    is_flag = isinstance(given, _Flag)
-    value = given.text if isinstance(given, _Flag) else given
+def _read_value(value_type: Any, raw: object, key: str, problems: list[str]) -> object:
+    is_flag = isinstance(raw, _FlagValue)
+    value = raw.text if isinstance(raw, _FlagValue) else raw
     try:
-        return setting.read(value, kind, is_flag=is_flag)
+        return setting.convert(value, value_type, is_flag=is_flag)
     except ValueError as error:
-        label = flag(key) if is_flag else key
+        label = flag_name(key) if is_flag else key
         detail = f" ({error})" if isinstance(value, dict | list) else ""
-        problems.append(f"{label}: got {_quoted(value)}, expected {setting.accepted(kind)}{detail}")
+        problems.append(
+            f"{label}: got {_quote(value)}, expected {setting.accepted_text(value_type)}{detail}"
+        )
         return None
 
 
-def _unknown(prefix: str, name: str, known: list[str]) -> str:
+def _unknown_key_problem(prefix: str, name: str, known: list[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
     advice = f"did you mean {prefix}{near[0]}?" if near else f"known here: {', '.join(known)}"
     return f"{prefix}{name}: there is no such key; {advice}"
 
 
-def _is_section(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+def _is_section(field_type: Any) -> bool:
+    return isinstance(field_type, type) and issubclass(field_type, msgspec.Struct)
 
 
-def _default(field: msgspec.structs.FieldInfo) -> object:
+def _default_value(field: msgspec.structs.FieldInfo) -> object:
     return field.default_factory() if field.default is msgspec.NODEFAULT else field.default
 
 
-def _quoted(given: object) -> str:
-    text = "nothing" if given is None else repr(given)
-    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
+def _quote(value: object) -> str:
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= _MAX_SHOWN_LENGTH else text[: _MAX_SHOWN_LENGTH - 3] + "..."

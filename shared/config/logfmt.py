@@ -12,18 +12,18 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, TextIO
 
-_BARE: Final = re.compile(r"[!#-<>-\[\]-~]+")  # printable ASCII without space " = \
-_NOT_PLAIN: Final = re.compile(r"[^ -~]")
-_NOT_KEY: Final = re.compile(r"[^A-Za-z0-9_.-]")
-_OWN: Final = frozenset({"ts", "level", "event", "logger"})
-_STANDARD: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime"}
-_NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
+_BARE_VALUE: Final = re.compile(r"[!#-<>-\[\]-~]+")  # printable ASCII without space " = \
+_NON_ASCII: Final = re.compile(r"[^ -~]")
+_INVALID_KEY_CHARACTER: Final = re.compile(r"[^A-Za-z0-9_.-]")
+_RESERVED_KEYS: Final = frozenset({"ts", "level", "event", "logger"})
+_STANDARD_ATTRIBUTES: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime"}
+_NO_FIELDS: Final[Mapping[str, object]] = MappingProxyType({})
 
-_context: ContextVar[Mapping[str, object]] = ContextVar("logfmt fields", default=_NOTHING)
+_context: ContextVar[Mapping[str, object]] = ContextVar("logfmt fields", default=_NO_FIELDS)
 
 
 @contextmanager
-def bound(**fields: object) -> Iterator[None]:
+def log_context(**fields: object) -> Iterator[None]:
     """Add `fields` to every line logged inside the block, by this task and those it starts."""
     token = _context.set({**_context.get(), **fields})
     try:
@@ -32,7 +32,7 @@ def bound(**fields: object) -> Iterator[None]:
         _context.reset(token)
 
 
-def configure(level: str, stream: TextIO) -> None:
+def configure_logging(level: str, stream: TextIO) -> None:
     """Make the root logger write logfmt to `stream`, from `level` up."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(LogfmtFormatter())
@@ -53,12 +53,15 @@ class LogfmtFormatter(logging.Formatter):
             "event": record.getMessage(),
             "logger": record.name,
         }
-        extra = {k: v for k, v in record.__dict__.items() if k not in _STANDARD}
-        fields = {_key(k): v for k, v in {**_context.get(), **extra, **_failure(record)}.items()}
-        return " ".join(f"{key}={_value(value)}" for key, value in {**own, **fields}.items())
+        extra = {k: v for k, v in record.__dict__.items() if k not in _STANDARD_ATTRIBUTES}
+        fields = {
+            _format_key(k): v
+            for k, v in {**_context.get(), **extra, **_exception_fields(record)}.items()
+        }
+        return " ".join(f"{key}={_format_value(value)}" for key, value in {**own, **fields}.items())
 
 
-def _failure(record: logging.LogRecord) -> dict[str, object]:
+def _exception_fields(record: logging.LogRecord) -> dict[str, object]:
     if not record.exc_info or record.exc_info[1] is None:
         return {}
     error = record.exc_info[1]
@@ -69,17 +72,17 @@ def _failure(record: logging.LogRecord) -> dict[str, object]:
 
 
 @lru_cache(maxsize=1024)
-def _key(name: str) -> str:
-    key = _NOT_KEY.sub("_", name) or "_"
-    return f"{key}_" if key in _OWN else key  # a field must not pass for the line's own
+def _format_key(name: str) -> str:
+    key = _INVALID_KEY_CHARACTER.sub("_", name) or "_"
+    return f"{key}_" if key in _RESERVED_KEYS else key  # a field must not pass for the line's own
 
 
-def _value(value: object) -> str:
-    text = _text(value)
-    return text if _BARE.fullmatch(text) else _quoted(text)
+def _format_value(value: object) -> str:
+    text = _to_text(value)
+    return text if _BARE_VALUE.fullmatch(text) else _quote(text)
 
 
-def _text(value: object) -> str:
+def _to_text(value: object) -> str:
     if type(value) is str:  # nearly all are; an enumeration says itself what it is
         return value
     if isinstance(value, bool):
@@ -89,11 +92,11 @@ def _text(value: object) -> str:
     return str(value)
 
 
-def _quoted(text: str) -> str:
-    return _NOT_PLAIN.sub(_visible, json.dumps(text, ensure_ascii=False))
+def _quote(text: str) -> str:
+    return _NON_ASCII.sub(_escape, json.dumps(text, ensure_ascii=False))
 
 
-def _visible(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     character = match.group()
     if character.isprintable():
         return character

@@ -23,32 +23,32 @@ class MetricsTLSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     ] = ""
 
 
-def metrics_tls(
-    config: MetricsTLSConfig, probes: Address, metrics: Address
+def metrics_ssl_context(
+    config: MetricsTLSConfig, probe_address: Address, metrics_address: Address
 ) -> ssl.SSLContext | None:
     """How /metrics is served; ConfigurationError where the files cannot be used so."""
     if not config.cert_file and not config.key_file:
         return None
     if not config.cert_file or not config.key_file:
         raise ConfigurationError("metricsTLS: give both certFile and keyFile, or neither")
-    if probes == metrics:
+    if probe_address == metrics_address:
         raise ConfigurationError(
             "metricsTLS: metricsAddr must be another address than probeAddr, which is plain HTTP"
         )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        load(context, config)
+        load_certificate(context, config)
     except OSError as error:
         raise ConfigurationError(f"metricsTLS: cannot be used: {error}") from error
 
     def renew(*_: object) -> None:
         with suppress(OSError):  # the files are being replaced; the next connection tries again
-            load(context, config)
+            load_certificate(context, config)
 
     context.sni_callback = renew
     return context
 
 
-def load(context: ssl.SSLContext, config: MetricsTLSConfig) -> None:
+def load_certificate(context: ssl.SSLContext, config: MetricsTLSConfig) -> None:
     """Read the files; a key that needs a password is refused, not asked for."""
     context.load_cert_chain(config.cert_file, config.key_file, password=lambda: "")

@@ -3,7 +3,7 @@
 from importlib import metadata
 
 
-def version() -> str:
+def product_version() -> str:
     """The version of the installed distribution; a bare checkout has none."""
     try:
         return metadata.version("gpu-runtime")

@@ -4,14 +4,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shared.invocation import message
-from shared.invocation.message import DeadLetter, call_of, outcome_id, outcome_of
-from shared.invocation.queue_names import QueueNames, ids_of
-from shared.invocation.record import Record
-from shared.invocation.state import State
+from shared.invocation.message import (
+    DeadLetterMessage,
+    call_message,
+    outcome_message,
+    outcome_message_id,
+)
+from shared.invocation.queue_names import QueueNames, parse_record_key
+from shared.invocation.record import InvocationRecord
+from shared.invocation.state import InvocationState
 
 
 @dataclass(frozen=True, slots=True)
-class Announcement:
+class StreamMessage:
     """One message for a stream; a second one with the same id is dropped there."""
 
     subject: str
@@ -19,20 +24,24 @@ class Announcement:
     data: bytes
 
 
-def announcements(names: QueueNames, record_key: str, record: Record) -> Iterator[Announcement]:
+def final_messages(
+    names: QueueNames, key: str, record: InvocationRecord
+) -> Iterator[StreamMessage]:
     """The outcome of a final record, and its dead letter if it was given up."""
-    request_id, invocation_id = ids_of(record_key)
-    outcome = outcome_of(request_id, invocation_id, record)
-    once = outcome_id(outcome)
-    yield Announcement(names.result_subject(request_id), once, message.encode(outcome))
-    if record.state is State.DEAD_LETTERED:
-        call = call_of(request_id, invocation_id, record)
-        letter = DeadLetter(
+    request_id, invocation_id = parse_record_key(key)
+    outcome = outcome_message(request_id, invocation_id, record)
+    once = outcome_message_id(outcome)
+    yield StreamMessage(names.result_subject(request_id), once, message.encode_message(outcome))
+    if record.state is InvocationState.DEAD_LETTERED:
+        call = call_message(request_id, invocation_id, record)
+        letter = DeadLetterMessage(
             reason=outcome.result.error,
             failure_class=outcome.result.failure_class,
             attempts=record.attempts,
             call=call,
-            original=message.encode(call),
+            original=message.encode_message(call),
             at=record.finished_at,
         )
-        yield Announcement(names.dead_letter_subject(request_id), once, message.encode(letter))
+        yield StreamMessage(
+            names.dead_letter_subject(request_id), once, message.encode_message(letter)
+        )

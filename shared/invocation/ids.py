@@ -3,16 +3,16 @@
 import re
 from typing import Final
 
-PATTERN: Final = "^[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?$"
-INVOCATION_PATTERN: Final = "^[A-Za-z0-9_-]{1,64}$"
+FUNCTION_NAME_PATTERN: Final = "^[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?$"
+INVOCATION_ID_PATTERN: Final = "^[A-Za-z0-9_-]{1,64}$"
 
-_REQUEST_ID: Final = re.compile(PATTERN[1:-1])
-_INVOCATION_ID: Final = re.compile(INVOCATION_PATTERN[1:-1])
+_FUNCTION_NAME: Final = re.compile(FUNCTION_NAME_PATTERN[1:-1])
+_INVOCATION_ID: Final = re.compile(INVOCATION_ID_PATTERN[1:-1])
 
 
-def is_request_id(text: str) -> bool:
+def is_function_name(text: str) -> bool:
     """Whether `text` can be the name of a function."""
-    return _REQUEST_ID.fullmatch(text) is not None
+    return _FUNCTION_NAME.fullmatch(text) is not None
 
 
 def is_invocation_id(text: str) -> bool:

@@ -3,63 +3,67 @@
 import msgspec
 from msgspec import field
 
-from shared.invocation.record import Record, Result
-from shared.invocation.state import State
-from shared.time import Milliseconds
+from shared.invocation.record import InvocationRecord, InvocationResult
+from shared.invocation.state import InvocationState
+from shared.time import UnixMilliseconds
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class CallMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The message of the work queue: which record to run, and which run of it."""
 
     function_uid: str
-    request_id: str = field(name="requestID")
+    function_name: str = field(name="requestID")
     invocation_id: str = field(name="invocationID")
     run: int
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class OutcomeMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """How one run has ended; the same record always gives the same bytes."""
 
     function_uid: str
-    request_id: str = field(name="requestID")
+    function_name: str = field(name="requestID")
     invocation_id: str = field(name="invocationID")
     run: int
-    state: State
+    state: InvocationState
     attempts: int
     worker: str
-    accepted_at: Milliseconds
-    started_at: Milliseconds
-    finished_at: Milliseconds
-    result: Result
+    accepted_at: UnixMilliseconds
+    started_at: UnixMilliseconds
+    finished_at: UnixMilliseconds
+    result: InvocationResult
 
 
-class DeadLetter(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class DeadLetterMessage(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
+):
     """A message that nobody will run again, as it was, and why; `call` is absent if unreadable."""
 
     reason: str
     failure_class: str
     attempts: int = 0
-    call: Call | None = None
+    call: CallMessage | None = None
     original: bytes = b""
     headers: dict[str, str] = {}
-    at: Milliseconds = 0
+    at: UnixMilliseconds = 0
 
 
-def call_of(request_id: str, invocation_id: str, record: Record) -> Call:
+def call_message(function_name: str, invocation_id: str, record: InvocationRecord) -> CallMessage:
     """The message with which the present run of a record is queued."""
-    return Call(
+    return CallMessage(
         function_uid=record.function_uid,
-        request_id=request_id,
+        function_name=function_name,
         invocation_id=invocation_id,
         run=record.run,
     )
 
 
-def outcome_of(request_id: str, invocation_id: str, record: Record) -> Outcome:
+def outcome_message(
+    function_name: str, invocation_id: str, record: InvocationRecord
+) -> OutcomeMessage:
     """What the stream of results tells of a final record."""
-    return Outcome(
+    return OutcomeMessage(
         function_uid=record.function_uid,
-        request_id=request_id,
+        function_name=function_name,
         invocation_id=invocation_id,
         run=record.run,
         state=record.state,
@@ -68,30 +72,30 @@ def outcome_of(request_id: str, invocation_id: str, record: Record) -> Outcome:
         accepted_at=record.accepted_at,
         started_at=record.started_at,
         finished_at=record.finished_at,
-        result=record.result or Result(),
+        result=record.result or InvocationResult(),
     )
 
 
-def outcome_id(outcome: Outcome) -> str:
+def outcome_message_id(outcome: OutcomeMessage) -> str:
     """The message id by which the stream drops a second copy."""
     return f"{outcome.function_uid}.{outcome.invocation_id}.{outcome.run}"
 
 
-def encode(message: Call | Outcome | DeadLetter) -> bytes:
+def encode_message(message: CallMessage | OutcomeMessage | DeadLetterMessage) -> bytes:
     """The message as the stream holds it."""
     return msgspec.json.encode(message)
 
 
-def decode_call(data: bytes) -> Call:
+def decode_call(data: bytes) -> CallMessage:
     """Read a call, or raise msgspec.DecodeError."""
-    return msgspec.json.decode(data, type=Call)
+    return msgspec.json.decode(data, type=CallMessage)
 
 
-def decode_outcome(data: bytes) -> Outcome:
+def decode_outcome(data: bytes) -> OutcomeMessage:
     """Read an outcome, or raise msgspec.DecodeError."""
-    return msgspec.json.decode(data, type=Outcome)
+    return msgspec.json.decode(data, type=OutcomeMessage)
 
 
-def decode_dead_letter(data: bytes) -> DeadLetter:
+def decode_dead_letter(data: bytes) -> DeadLetterMessage:
     """Read a dead letter, or raise msgspec.DecodeError."""
-    return msgspec.json.decode(data, type=DeadLetter)
+    return msgspec.json.decode(data, type=DeadLetterMessage)

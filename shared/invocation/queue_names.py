@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from shared.invocation.ids import is_invocation_id, is_request_id
+from shared.invocation.ids import is_function_name, is_invocation_id
 
 
 class QueueNames(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -29,67 +29,67 @@ class QueueNames(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         str, Meta(description="The object bucket of large bodies; -<requestID> is added.")
     ] = "runtime-bodies"
 
-    def call_subject(self, request_id: str, invocation_id: str) -> str:
+    def call_subject(self, function_name: str, invocation_id: str) -> str:
         """Where an invocation is queued; at most one message is on it."""
-        return f"{self.prefix}.invoke.{request_id}.{invocation_id}"
+        return f"{self.prefix}.invoke.{function_name}.{invocation_id}"
 
-    def calls_of(self, request_id: str) -> str:
+    def call_filter(self, function_name: str) -> str:
         """The filter of a function's consumer."""
-        return f"{self.prefix}.invoke.{request_id}.*"
+        return f"{self.prefix}.invoke.{function_name}.*"
 
-    def result_subject(self, request_id: str) -> str:
+    def result_subject(self, function_name: str) -> str:
         """Where outcomes of a function are told."""
-        return f"{self.prefix}.result.{request_id}"
+        return f"{self.prefix}.result.{function_name}"
 
-    def dead_letter_subject(self, request_id: str) -> str:
+    def dead_letter_subject(self, function_name: str) -> str:
         """Where dead letters of a function are told."""
-        return f"{self.prefix}.dlq.{request_id}"
+        return f"{self.prefix}.dlq.{function_name}"
 
-    def nudge_subject(self, request_id: str) -> str:
+    def cancellation_subject(self, function_name: str) -> str:
         """Where workers hear of a cancelled invocation, by its id, without a promise."""
-        return f"{self.prefix}.nudge.{request_id}"
+        return f"{self.prefix}.nudge.{function_name}"
 
-    def bodies_of(self, request_id: str) -> str:
+    def body_bucket_name(self, function_name: str) -> str:
         """The object bucket of a function."""
-        return f"{self.body_bucket}-{request_id}"
+        return f"{self.body_bucket}-{function_name}"
 
     def record_subject(self, key: str) -> str:
         """The subject under which a record's changes appear."""
         return f"$KV.{self.record_bucket}.{key}"
 
 
-def consumer_of(request_id: str) -> str:
+def consumer_name(function_name: str) -> str:
     """The durable consumer of a function."""
-    return request_id
+    return function_name
 
 
-def record_key(request_id: str, invocation_id: str) -> str:
+def record_key(function_name: str, invocation_id: str) -> str:
     """The key of an invocation's record."""
-    return f"{request_id}.{invocation_id}"
+    return f"{function_name}.{invocation_id}"
 
 
-def ids_of(record_key: str) -> tuple[str, str]:
+def parse_record_key(key: str) -> tuple[str, str]:
     """The requestID and the invocationID that a record's key is made of."""
-    request_id, _, invocation_id = record_key.partition(".")
+    request_id, _, invocation_id = key.partition(".")
     return request_id, invocation_id
 
 
 def is_record_key(key: str) -> bool:
     """Whether a key can be that of an invocation's record; the bucket takes any."""
-    request_id, invocation_id = ids_of(key)
-    return is_request_id(request_id) and is_invocation_id(invocation_id)
+    request_id, invocation_id = parse_record_key(key)
+    return is_function_name(request_id) and is_invocation_id(invocation_id)
 
 
-def worker_key(request_id: str, worker: str) -> str:
+def worker_report_key(function_name: str, worker: str) -> str:
     """The key of a worker's report."""
-    return f"{request_id}.{worker}"
+    return f"{function_name}.{worker}"
 
 
-def request_object(function_uid: str, invocation_id: str) -> str:
+def request_object_name(function_uid: str, invocation_id: str) -> str:
     """The object of an invocation's large payload, the same for every run."""
     return f"{function_uid}.{invocation_id}.request"
 
 
-def result_object(function_uid: str, invocation_id: str, run: int, attempt: int) -> str:
+def result_object_name(function_uid: str, invocation_id: str, run: int, attempt: int) -> str:
     """The object of one attempt's large result."""
     return f"{function_uid}.{invocation_id}.{run}.{attempt}.result"

@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Final
 
 
-class State(StrEnum):
+class InvocationState(StrEnum):
     """How far along an invocation is; the last five are final for a run."""
 
     QUEUED = "queued"
@@ -33,6 +33,12 @@ class FailureClass(StrEnum):
     UNREADABLE = "unreadable"
 
 
-FINAL: Final = frozenset(
-    {State.SUCCEEDED, State.FAILED, State.EXPIRED, State.CANCELLED, State.DEAD_LETTERED}
+FINAL_STATES: Final = frozenset(
+    {
+        InvocationState.SUCCEEDED,
+        InvocationState.FAILED,
+        InvocationState.EXPIRED,
+        InvocationState.CANCELLED,
+        InvocationState.DEAD_LETTERED,
+    }
 )

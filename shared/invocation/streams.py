@@ -7,15 +7,15 @@ from msgspec import Meta
 
 from shared.config.duration import Duration
 from shared.invocation.limits import ACK_WAIT_SECONDS
-from shared.invocation.queue_names import QueueNames, consumer_of
-from shared.invocation.worker_report import LIFE_SECONDS
+from shared.invocation.queue_names import QueueNames, consumer_name
+from shared.invocation.worker_report import REPORT_TTL_SECONDS
 
-_SECOND: Final = 1_000_000_000
-_DUPLICATES_SECONDS: Final = 120
+_NANOSECONDS_PER_SECOND: Final = 1_000_000_000
+_DUPLICATE_WINDOW_SECONDS: Final = 120
 # A record whose time to live is all of the retention must still be there for the sweep.
-SWEEP_SECONDS: Final = 600
+SWEEP_GRACE_SECONDS: Final = 600
 
-Wire = dict[str, Any]
+JetStreamConfig = dict[str, Any]
 
 
 class StreamLimits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -45,41 +45,46 @@ class StreamLimits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ] = 1024**3
 
 
-def streams(names: QueueNames, limits: StreamLimits) -> tuple[Wire, ...]:
+def stream_configs(names: QueueNames, limits: StreamLimits) -> tuple[JetStreamConfig, ...]:
     """Every stream that is there before the first invocation, in JetStream's own form."""
     return (
-        _calls(names, limits),
-        _log(names.results_stream, f"{names.prefix}.result.*", limits.result_retention, limits),
-        _log(
+        _work_queue_config(names, limits),
+        _log_stream_config(
+            names.results_stream, f"{names.prefix}.result.*", limits.result_retention, limits
+        ),
+        _log_stream_config(
             names.dead_letter_stream, f"{names.prefix}.dlq.*", limits.dead_letter_retention, limits
         ),
-        _bucket(names.record_bucket, _record_age(limits), limits),
-        _bucket(names.worker_bucket, Duration(LIFE_SECONDS), limits) | {"max_bytes": -1},
+        _key_value_config(names.record_bucket, _max_record_age(limits), limits),
+        _key_value_config(names.worker_bucket, Duration(REPORT_TTL_SECONDS), limits)
+        | {"max_bytes": -1},
     )
 
 
-def body_bucket(names: QueueNames, limits: StreamLimits, request_id: str) -> Wire:
+def body_bucket_config(
+    names: QueueNames, limits: StreamLimits, function_name: str
+) -> JetStreamConfig:
     """The object bucket of one function; bodies outlive the records that name them."""
-    bucket = names.bodies_of(request_id)
-    return _stream(f"OBJ_{bucket}", limits) | {
+    bucket = names.body_bucket_name(function_name)
+    return _base_stream_config(f"OBJ_{bucket}", limits) | {
         "subjects": [f"$O.{bucket}.C.>", f"$O.{bucket}.M.>"],
         "discard": "new",
-        "max_age": _nanoseconds(_record_age(limits)) * 2,
+        "max_age": _to_nanoseconds(_max_record_age(limits)) * 2,
         "max_bytes": -1,
         "allow_direct": True,
         "allow_rollup_hdrs": True,
     }
 
 
-def consumer(names: QueueNames, request_id: str, max_workers: int) -> Wire:
+def consumer_config(names: QueueNames, function_name: str, max_workers: int) -> JetStreamConfig:
     """The consumer from which all workers of a function pull."""
     return {
-        "durable_name": consumer_of(request_id),
-        "name": consumer_of(request_id),
-        "filter_subject": names.calls_of(request_id),
+        "durable_name": consumer_name(function_name),
+        "name": consumer_name(function_name),
+        "filter_subject": names.call_filter(function_name),
         "deliver_policy": "all",
         "ack_policy": "explicit",
-        "ack_wait": ACK_WAIT_SECONDS * _SECOND,
+        "ack_wait": ACK_WAIT_SECONDS * _NANOSECONDS_PER_SECOND,
         "max_deliver": -1,
         "max_ack_pending": -1,
         "max_waiting": max(512, 2 * max_workers),
@@ -87,8 +92,8 @@ def consumer(names: QueueNames, request_id: str, max_workers: int) -> Wire:
     }
 
 
-def _calls(names: QueueNames, limits: StreamLimits) -> Wire:
-    return _stream(names.invocations_stream, limits) | {
+def _work_queue_config(names: QueueNames, limits: StreamLimits) -> JetStreamConfig:
+    return _base_stream_config(names.invocations_stream, limits) | {
         "subjects": [f"{names.prefix}.invoke.*.*"],
         "retention": "workqueue",
         "discard": "new",
@@ -98,21 +103,23 @@ def _calls(names: QueueNames, limits: StreamLimits) -> Wire:
     }
 
 
-def _log(name: str, subject: str, age: Duration, limits: StreamLimits) -> Wire:
-    return _stream(name, limits) | {
+def _log_stream_config(
+    name: str, subject: str, max_age: Duration, limits: StreamLimits
+) -> JetStreamConfig:
+    return _base_stream_config(name, limits) | {
         "subjects": [subject],
         "discard": "old",
-        "max_age": _nanoseconds(age),
+        "max_age": _to_nanoseconds(max_age),
         "allow_direct": True,
-        "duplicate_window": _DUPLICATES_SECONDS * _SECOND,
+        "duplicate_window": _DUPLICATE_WINDOW_SECONDS * _NANOSECONDS_PER_SECOND,
     }
 
 
-def _bucket(name: str, age: Duration, limits: StreamLimits) -> Wire:
-    return _stream(f"KV_{name}", limits) | {
+def _key_value_config(name: str, max_age: Duration, limits: StreamLimits) -> JetStreamConfig:
+    return _base_stream_config(f"KV_{name}", limits) | {
         "subjects": [f"$KV.{name}.>"],
         "discard": "new",
-        "max_age": _nanoseconds(age),
+        "max_age": _to_nanoseconds(max_age),
         "max_msgs_per_subject": 1,
         "allow_direct": True,
         "allow_rollup_hdrs": False,  # one message of a worker could remove those of all functions
@@ -120,11 +127,11 @@ def _bucket(name: str, age: Duration, limits: StreamLimits) -> Wire:
     }
 
 
-def _record_age(limits: StreamLimits) -> Duration:
-    return Duration(limits.record_retention.seconds + SWEEP_SECONDS)
+def _max_record_age(limits: StreamLimits) -> Duration:
+    return Duration(limits.record_retention.seconds + SWEEP_GRACE_SECONDS)
 
 
-def _stream(name: str, limits: StreamLimits) -> Wire:
+def _base_stream_config(name: str, limits: StreamLimits) -> JetStreamConfig:
     return {
         "name": name,
         "retention": "limits",
@@ -134,5 +141,5 @@ def _stream(name: str, limits: StreamLimits) -> Wire:
     }
 
 
-def _nanoseconds(duration: Duration) -> int:
-    return int(duration.seconds * _SECOND)
+def _to_nanoseconds(duration: Duration) -> int:
+    return int(duration.seconds * _NANOSECONDS_PER_SECOND)

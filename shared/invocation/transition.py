@@ -2,20 +2,26 @@
 
 from msgspec.structs import replace
 
-from shared.invocation.record import Record, Request, Result
-from shared.invocation.state import FailureClass, State
+from shared.invocation.record import InvocationRecord, InvocationRequest, InvocationResult
+from shared.invocation.state import FailureClass, InvocationState
 
 
-def accepted(request: Request, function_uid: str, hash_: str, now: int) -> Record:
+def new_record(
+    request: InvocationRequest, function_uid: str, request_hash: str, now: int
+) -> InvocationRecord:
     """The first record of an invocation."""
-    return Record(function_uid=function_uid, hash=hash_, accepted_at=now, request=request)
+    return InvocationRecord(
+        function_uid=function_uid, hash=request_hash, accepted_at=now, request=request
+    )
 
 
-def begun(record: Record, worker: str, sequence: int, now: int) -> Record:
+def attempt_started(
+    record: InvocationRecord, worker: str, sequence: int, now: int
+) -> InvocationRecord:
     """One more attempt, by this worker on this message."""
     return replace(
         record,
-        state=State.RUNNING,
+        state=InvocationState.RUNNING,
         attempts=record.attempts + 1,
         worker=worker,
         sequence=sequence,
@@ -23,51 +29,57 @@ def begun(record: Record, worker: str, sequence: int, now: int) -> Record:
     )
 
 
-def released(record: Record) -> Record:
+def requeued(record: InvocationRecord) -> InvocationRecord:
     """Back in line after an attempt that the infrastructure has spoilt."""
-    return replace(record, state=State.QUEUED, worker="", sequence=0)
+    return replace(record, state=InvocationState.QUEUED, worker="", sequence=0)
 
 
-def finished(record: Record, state: State, result: Result, now: int) -> Record:
+def finished(
+    record: InvocationRecord, state: InvocationState, result: InvocationResult, now: int
+) -> InvocationRecord:
     """The outcome of the run."""
     return replace(record, state=state, result=result, finished_at=now, published=False)
 
 
-def cancelling(record: Record) -> Record:
+def cancelling(record: InvocationRecord) -> InvocationRecord:
     """Running, but its result is no longer wanted."""
-    return replace(record, state=State.CANCELLING)
+    return replace(record, state=InvocationState.CANCELLING)
 
 
-def cancelled(record: Record, now: int) -> Record:
+def cancelled(record: InvocationRecord, now: int) -> InvocationRecord:
     """Ended because the caller asked for it."""
-    why = Result(error="the invocation was cancelled", failure_class=FailureClass.CANCELLED)
-    return finished(record, State.CANCELLED, why, now)
+    why = InvocationResult(
+        error="the invocation was cancelled", failure_class=FailureClass.CANCELLED
+    )
+    return finished(record, InvocationState.CANCELLED, why, now)
 
 
-def expired(record: Record, now: int) -> Record:
+def expired(record: InvocationRecord, now: int) -> InvocationRecord:
     """Ended because its time to live has passed."""
     seconds = record.request.ttl_seconds
-    why = Result(
+    why = InvocationResult(
         error=f"it was not finished within its ttlSeconds ({seconds})",
         failure_class=FailureClass.EXPIRED,
     )
-    return finished(record, State.EXPIRED, why, now)
+    return finished(record, InvocationState.EXPIRED, why, now)
 
 
-def dead_lettered(record: Record, why: str, failure_class: FailureClass, now: int) -> Record:
+def dead_lettered(
+    record: InvocationRecord, reason: str, failure_class: FailureClass, now: int
+) -> InvocationRecord:
     """Given up on; the dead-letter stream tells why."""
-    result = Result(error=why, failure_class=failure_class)
-    return finished(record, State.DEAD_LETTERED, result, now)
+    result = InvocationResult(error=reason, failure_class=failure_class)
+    return finished(record, InvocationState.DEAD_LETTERED, result, now)
 
 
-def published(record: Record) -> Record:
+def published(record: InvocationRecord) -> InvocationRecord:
     """Final, and its outcome is in the stream of results."""
     return replace(record, published=True)
 
 
-def redriven(record: Record, now: int) -> Record:
+def redriven(record: InvocationRecord, now: int) -> InvocationRecord:
     """A new run with new attempts."""
-    return Record(
+    return InvocationRecord(
         function_uid=record.function_uid,
         run=record.run + 1,
         hash=record.hash,

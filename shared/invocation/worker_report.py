@@ -2,8 +2,8 @@
 
 import msgspec
 
-REPORT_SECONDS = 10.0
-LIFE_SECONDS = 30.0
+REPORT_INTERVAL_SECONDS = 10.0
+REPORT_TTL_SECONDS = 30.0
 
 
 class WorkerReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -15,11 +15,11 @@ class WorkerReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     draining: bool = False
 
 
-def encode(report: WorkerReport) -> bytes:
+def encode_report(report: WorkerReport) -> bytes:
     """The report as the bucket holds it."""
     return msgspec.json.encode(report)
 
 
-def decode(value: bytes) -> WorkerReport:
+def decode_report(value: bytes) -> WorkerReport:
     """Read a report, or raise msgspec.DecodeError."""
     return msgspec.json.decode(value, type=WorkerReport)

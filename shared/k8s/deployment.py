@@ -7,7 +7,7 @@ import msgspec
 from shared.k8s.meta import ObjectMeta
 from shared.k8s.pod import PodSpec
 
-REVISION: Final = "deployment.kubernetes.io/revision"
+REVISION_ANNOTATION: Final = "deployment.kubernetes.io/revision"
 
 
 class DeploymentCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -37,7 +37,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     status: DeploymentStatus = DeploymentStatus()
 
 
-class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PodTemplateSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What pods are made of."""
 
     spec: PodSpec = PodSpec()
@@ -47,7 +47,7 @@ class ReplicaSetSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """How many pods of which template."""
 
     replicas: int = 0
-    template: PodTemplate = PodTemplate()
+    template: PodTemplateSpec = PodTemplateSpec()
 
 
 class ReplicaSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

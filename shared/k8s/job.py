@@ -28,7 +28,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     status: JobStatus = JobStatus()
 
     @property
-    def ending(self) -> JobCondition | None:
+    def end_condition(self) -> JobCondition | None:
         """How it ended; only when none of its pods runs any more."""
         ends = ("Complete", "Failed")
         found = (each for each in self.status.conditions if each.status == "True")

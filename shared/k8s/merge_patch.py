@@ -10,23 +10,23 @@ from typing import Any
 import msgspec
 
 
-def between(before: msgspec.Struct | None, after: msgspec.Struct) -> dict[str, Any]:
+def create_merge_patch(before: msgspec.Struct | None, after: msgspec.Struct) -> dict[str, Any]:
     """What turns `before` into `after`; empty where there is nothing to write."""
     known = {} if before is None else msgspec.to_builtins(before)
-    return _changes(known, msgspec.to_builtins(after))
+    return _object_patch(known, msgspec.to_builtins(after))
 
 
-def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+def _object_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     dropped = {name: None for name in before if name not in after}
     changed = {
-        name: _change(before.get(name), value)
+        name: _value_patch(before.get(name), value)
         for name, value in after.items()
         if name not in before or before[name] != value
     }
     return {**dropped, **changed}
 
 
-def _change(before: Any, after: Any) -> Any:
+def _value_patch(before: Any, after: Any) -> Any:
     """Maps are merged by name; everything else, lists too, is replaced as a whole."""
     is_merged = isinstance(before, Mapping) and isinstance(after, Mapping)
-    return _changes(before, after) if is_merged else after
+    return _object_patch(before, after) if is_merged else after

@@ -6,9 +6,11 @@ import msgspec
 from msgspec import Meta
 
 # What the API conventions of Kubernetes demand of a condition.
-_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_TYPE = rf"^({_LABEL}(\.{_LABEL})*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"
-_REASON = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
+_LABEL_PATTERN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_TYPE_PATTERN = (
+    rf"^({_LABEL_PATTERN}(\.{_LABEL_PATTERN})*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"
+)
+_REASON_PATTERN = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
 
 
 class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -43,7 +45,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
     type: Annotated[
         str,
-        Meta(description="What is observed, in CamelCase.", max_length=316, pattern=_TYPE),
+        Meta(description="What is observed, in CamelCase.", max_length=316, pattern=_TYPE_PATTERN),
     ]
     status: Annotated[
         str,
@@ -68,7 +70,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
             description="Why the status is what it is, in one CamelCase word.",
             min_length=1,
             max_length=1024,
-            pattern=_REASON,
+            pattern=_REASON_PATTERN,
         ),
     ]
     message: Annotated[

@@ -6,7 +6,7 @@ from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.unit_resources import Toleration
 
 
-class Resources(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ResourceRequirements(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What a container asks of its node: quantities by resource name."""
 
     requests: dict[str, str] = {}
@@ -17,10 +17,10 @@ class Container(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     name: str
     restart_policy: str = ""
-    resources: Resources = Resources()
+    resources: ResourceRequirements = ResourceRequirements()
 
 
-class ClaimVolume(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PVCVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The claim whose volume is used."""
 
     claim_name: str = ""
@@ -29,7 +29,7 @@ class ClaimVolume(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Volume(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Files that containers can mount; only those of a claim have one."""
 
-    persistent_volume_claim: ClaimVolume | None = None
+    persistent_volume_claim: PVCVolumeSource | None = None
 
 
 class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -43,26 +43,26 @@ class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     volumes: tuple[Volume, ...] = ()
 
     @property
-    def lasting(self) -> tuple[Container, ...]:
+    def long_running_containers(self) -> tuple[Container, ...]:
         """The containers that run side by side: the programs and the sidecars."""
         sidecars = (each for each in self.init_containers if each.restart_policy == "Always")
         return (*self.containers, *sidecars)
 
     @property
-    def claims(self) -> tuple[str, ...]:
+    def pvc_names(self) -> tuple[str, ...]:
         """The names of the claims whose volumes the pod uses."""
         found = (volume.persistent_volume_claim for volume in self.volumes)
         return tuple(claim.claim_name for claim in found if claim is not None)
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ContainerStateWaiting(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Why a container does not run yet."""
 
     reason: str = ""
     message: str = ""
 
 
-class Terminated(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ContainerStateTerminated(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """How a container ended; the message is what it wrote into its termination log."""
 
     exit_code: int = 0
@@ -73,8 +73,8 @@ class Terminated(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class ContainerState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """At most one of these is set; none of them: it runs."""
 
-    waiting: Waiting | None = None
-    terminated: Terminated | None = None
+    waiting: ContainerStateWaiting | None = None
+    terminated: ContainerStateTerminated | None = None
 
 
 class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -6,32 +6,32 @@ import msgspec
 
 from shared.k8s.meta import ObjectMeta
 
-BOUND: Final = "Bound"
-LOST: Final = "Lost"
+PHASE_BOUND: Final = "Bound"
+PHASE_LOST: Final = "Lost"
 
 
-class VolumeClaimStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PersistentVolumeClaimStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What was given to the claim."""
 
     phase: str = ""
     capacity: dict[str, str] = {}
 
 
-class VolumeClaim(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PersistentVolumeClaim(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A volume that is asked for; the spec stays as it came, to be compared with ours."""
 
     metadata: ObjectMeta
     spec: dict[str, Any] = {}
-    status: VolumeClaimStatus = VolumeClaimStatus()
+    status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
 
     @property
-    def request(self) -> str:
+    def requested_storage(self) -> str:
         """How much was asked for."""
         asked: str = self.spec.get("resources", {}).get("requests", {}).get("storage", "0")
         return asked
 
     @property
-    def class_name(self) -> str:
+    def storage_class_name(self) -> str:
         """The StorageClass; empty where there is none (yet)."""
         return self.spec.get("storageClassName") or ""
 
@@ -43,4 +43,4 @@ class VolumeClaim(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     @property
     def is_bound(self) -> bool:
         """Whether there is a volume."""
-        return self.status.phase == BOUND
+        return self.status.phase == PHASE_BOUND

@@ -6,21 +6,23 @@ from fractions import Fraction
 from math import ceil
 from typing import Final, Self
 
-ACCEPTED: Final = "a Kubernetes quantity such as 64Gi, 1.5G, 500m or 1e3"
+ACCEPTED_FORMAT: Final = "a Kubernetes quantity such as 64Gi, 1.5G, 500m or 1e3"
 
-NANOS: Final = 10**9
-LARGEST: Final = (2**63 - 1) * NANOS
+NANOS_PER_UNIT: Final = 10**9
+MAX_NANOS: Final = (2**63 - 1) * NANOS_PER_UNIT
 
-LONGEST_TEXT: Final = 64  # far above what can be meant, and cheap to compute with
+MAX_TEXT_LENGTH: Final = 64  # far above what can be meant, and cheap to compute with
 # For schemas: what `parse` takes without a sign, in a dialect that Python and Go share.
-UNSIGNED: Final = r"^([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$"
+UNSIGNED_PATTERN: Final = (
+    r"^([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$"
+)
 
-_BINARY: Final = {f"{unit}i": 1024**power for power, unit in enumerate("KMGTPE", start=1)}
-_DECIMAL: Final = {
+_BINARY_SCALES: Final = {f"{unit}i": 1024**power for power, unit in enumerate("KMGTPE", start=1)}
+_DECIMAL_SCALES: Final = {
     **{"n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "": Fraction(1)},
     **{unit: Fraction(1000**power) for power, unit in enumerate("kMGTPE", start=1)},
 }
-_TEXT: Final = re.compile(
+_PATTERN: Final = re.compile(
     r"([+-]?)(\d+\.?\d*|\.\d+)(?:([KMGTPE]i|[numkMGTPE])|[eE]([+-]?\d{1,3}))?", re.ASCII
 )
 
@@ -32,31 +34,31 @@ class Quantity:
     nanos: int
 
     def __post_init__(self) -> None:
-        if abs(self.nanos) > LARGEST:
+        if abs(self.nanos) > MAX_NANOS:
             raise ValueError("a quantity beyond 2^63-1 is more than Kubernetes can hold")
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read a quantity; what is finer than a nano is rounded away from zero, as there."""
-        match = _TEXT.fullmatch(text) if len(text) <= LONGEST_TEXT else None
+        match = _PATTERN.fullmatch(text) if len(text) <= MAX_TEXT_LENGTH else None
         if match is None:
-            raise ValueError(f"{text[:LONGEST_TEXT]!r} is not {ACCEPTED}")
+            raise ValueError(f"{text[:MAX_TEXT_LENGTH]!r} is not {ACCEPTED_FORMAT}")
         sign, number, suffix, exponent = match.groups()
-        nanos = ceil(Fraction(number) * _scale(suffix, exponent) * NANOS)
+        nanos = ceil(Fraction(number) * _scale(suffix, exponent) * NANOS_PER_UNIT)
         try:
             return cls(-nanos if sign == "-" else nanos)
         except ValueError as error:
             raise ValueError(f"{text!r}: {error}") from None
 
     @property
-    def whole(self) -> int:
+    def whole_units(self) -> int:
         """The amount in units (bytes, GPUs), rounded up."""
-        return -(-self.nanos // NANOS)
+        return -(-self.nanos // NANOS_PER_UNIT)
 
     def __str__(self) -> str:
         """The exact amount with the largest suffix that leaves no fraction."""
-        for suffix, scale in _suffixes(self.nanos):
-            count = Fraction(self.nanos, NANOS) / scale
+        for suffix, scale in _possible_suffixes(self.nanos):
+            count = Fraction(self.nanos, NANOS_PER_UNIT) / scale
             if count.denominator == 1:
                 return f"{count.numerator}{suffix}"
         raise AssertionError("every amount is a whole number of nanos")
@@ -65,12 +67,16 @@ class Quantity:
 def _scale(suffix: str | None, exponent: str | None) -> Fraction:
     if exponent is not None:
         return Fraction(10) ** int(exponent)
-    return Fraction(_BINARY[suffix]) if suffix in _BINARY else _DECIMAL[suffix or ""]
+    return (
+        Fraction(_BINARY_SCALES[suffix])
+        if suffix in _BINARY_SCALES
+        else _DECIMAL_SCALES[suffix or ""]
+    )
 
 
-def _suffixes(nanos: int) -> list[tuple[str, Fraction]]:
+def _possible_suffixes(nanos: int) -> list[tuple[str, Fraction]]:
     """What may stand after the number, the best first; nought stands alone."""
     if nanos == 0:
         return [("", Fraction(1))]
-    binary = [(suffix, Fraction(scale)) for suffix, scale in _BINARY.items()]
-    return [*reversed(binary), *reversed(_DECIMAL.items())]
+    binary = [(suffix, Fraction(scale)) for suffix, scale in _BINARY_SCALES.items()]
+    return [*reversed(binary), *reversed(_DECIMAL_SCALES.items())]

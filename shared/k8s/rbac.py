@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class PolicyRule:
     """Verbs on resources of one API group, in one namespace or, without one, in the cluster.
 
     With `names`, on the objects of these names only.
@@ -14,4 +14,4 @@ class Rule:
     resources: tuple[str, ...]
     verbs: tuple[str, ...]
     namespace: str = ""
-    names: tuple[str, ...] = ()
+    resource_names: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-OLDEST: Final = (1, 33)
+MIN_VERSION: Final = (1, 33)
 
 
 class ServerVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -18,27 +18,27 @@ class ServerVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     @property
     def is_supported(self) -> bool:
         """Whether the server has what the product needs: selectable fields, native sidecars."""
-        return (_number(self.major), _number(self.minor)) >= OLDEST
+        return (_leading_number(self.major), _leading_number(self.minor)) >= MIN_VERSION
 
 
-def unsupported(server: str, version: ServerVersion) -> str:
+def unsupported_message(server: str, version: ServerVersion) -> str:
     """What to tell the operator of a server that is too old."""
-    oldest = ".".join(map(str, OLDEST))
+    oldest = ".".join(map(str, MIN_VERSION))
     return (
         f"{server} runs Kubernetes {version.git_version}, and {oldest} is the oldest that works. "
         "Upgrade the cluster, or name another one in kubeconfig."
     )
 
 
-def refusal(server: str, body: bytes) -> str | None:
+def check_server_version(server: str, body: bytes) -> str | None:
     """Why a server with this answer to GET /version cannot be used; None if it can.
 
     Raises msgspec.DecodeError, a ValueError, where that is no such answer.
     """
     version = msgspec.json.decode(body, type=ServerVersion)
-    return None if version.is_supported else unsupported(server, version)
+    return None if version.is_supported else unsupported_message(server, version)
 
 
-def _number(text: str) -> int:
+def _leading_number(text: str) -> int:
     digits = re.match(r"\d+", text)
     return int(digits.group()) if digits else 0

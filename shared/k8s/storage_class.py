@@ -13,6 +13,6 @@ class StorageClass(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     allow_volume_expansion: bool = False
 
     @property
-    def waits_for_a_pod(self) -> bool:
+    def waits_for_first_consumer(self) -> bool:
         """Whether a volume is made only when a pod wants it."""
         return self.volume_binding_mode == "WaitForFirstConsumer"

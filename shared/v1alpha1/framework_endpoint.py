@@ -6,7 +6,9 @@ import msgspec
 from msgspec import Meta
 
 
-class Framework(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class FrameworkEndpoint(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
+):
     """HTTP on a unix socket; what is left empty is the worker's default."""
 
     socket_path: Annotated[str, Meta(description="The unix socket that the code serves.")] = ""

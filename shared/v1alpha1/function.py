@@ -6,11 +6,18 @@ import msgspec
 from msgspec import Meta
 
 from shared.k8s.meta import ObjectMeta
-from shared.v1alpha1.framework_endpoint import Framework
+from shared.v1alpha1.framework_endpoint import FrameworkEndpoint
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.phases import FunctionPhase
-from shared.v1alpha1.schema import Conditions, Generation, SpecName, Time, one_of, zero
-from shared.v1alpha1.template import Template
+from shared.v1alpha1.schema import (
+    ConditionList,
+    ObservedGeneration,
+    SpecName,
+    Timestamp,
+    enum_schema,
+    zero_default,
+)
+from shared.v1alpha1.template import WorkloadTemplate
 
 KIND: Final = "Function"
 PLURAL: Final = "functions"
@@ -23,7 +30,7 @@ class FunctionSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
         SpecName, Meta(description="The machine spec of the workers, such as g1.1.")
     ]
     image: Annotated[str, Meta(description="The user's image.", min_length=1)]
-    template: Annotated[Template | None, Meta(description="What runs in a worker.")] = None
+    template: Annotated[WorkloadTemplate | None, Meta(description="What runs in a worker.")] = None
     storage_mounts: Annotated[
         tuple[StorageMount, ...],
         Meta(description="Storages whose files the worker sees; only where maxWorkers is 1."),
@@ -56,9 +63,9 @@ class FunctionSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     max_queued: Annotated[int, Meta(description="How many invocations may be queued.", ge=1)] = (
         10000
     )
-    framework: Annotated[Framework | None, Meta(description="How the user's code is reached.")] = (
-        None
-    )
+    framework: Annotated[
+        FrameworkEndpoint | None, Meta(description="How the user's code is reached.")
+    ] = None
 
 
 class FunctionStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -66,17 +73,17 @@ class FunctionStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
     phase: Annotated[
         str,
-        Meta(description="How far along it is.", extra_json_schema=one_of(FunctionPhase)),
+        Meta(description="How far along it is.", extra_json_schema=enum_schema(FunctionPhase)),
     ] = ""
     desired_workers: Annotated[int, Meta(description="Workers that are needed.", ge=0)] = 0
     workers: Annotated[
-        int, Meta(description="Workers that there are.", ge=0, extra_json_schema=zero())
+        int, Meta(description="Workers that there are.", ge=0, extra_json_schema=zero_default())
     ] = 0
     ready_workers: Annotated[
-        int, Meta(description="Workers that can take work.", ge=0, extra_json_schema=zero())
+        int, Meta(description="Workers that can take work.", ge=0, extra_json_schema=zero_default())
     ] = 0
     queued: Annotated[
-        int, Meta(description="Invocations that wait.", ge=0, extra_json_schema=zero())
+        int, Meta(description="Invocations that wait.", ge=0, extra_json_schema=zero_default())
     ] = 0
     running: Annotated[int, Meta(description="Invocations that run.", ge=0)] = 0
     worker_counter: Annotated[
@@ -85,9 +92,9 @@ class FunctionStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     settled_counter: Annotated[
         int, Meta(description="The number of the last worker whose making is over.", ge=0)
     ] = 0
-    last_activity_time: Annotated[Time, Meta(description="When it last had work.")] = ""
-    observed_generation: Generation = 0
-    conditions: Conditions = ()
+    last_activity_time: Annotated[Timestamp, Meta(description="When it last had work.")] = ""
+    observed_generation: ObservedGeneration = 0
+    conditions: ConditionList = ()
 
 
 class Function(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -7,13 +7,19 @@ from msgspec import Meta, field
 
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.phases import AccessorPhase, PreparePhase, StoragePhase
-from shared.v1alpha1.schema import Conditions, Generation, Quantity, Time, one_of
+from shared.v1alpha1.schema import (
+    ConditionList,
+    ObservedGeneration,
+    QuantityText,
+    Timestamp,
+    enum_schema,
+)
 
 KIND: Final = "GPUStorage"
 PLURAL: Final = "gpustorages"
 
 
-class Prepare(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class PrepareSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What the storage is filled with, once: by a program or from another storage."""
 
     from_image: Annotated[
@@ -31,7 +37,7 @@ class Prepare(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     ] = ""
 
 
-class Accessor(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class AccessorSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Read-only browsing over HTTP."""
 
     enabled: Annotated[bool, Meta(description="Whether the files can be browsed.")] = False
@@ -40,7 +46,7 @@ class Accessor(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 class GPUStorageSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What a person asks of a storage."""
 
-    size: Annotated[Quantity, Meta(description="How much it holds; it can grow.")]
+    size: Annotated[QuantityText, Meta(description="How much it holds; it can grow.")]
     storage_class_name: Annotated[
         str | None,
         Meta(
@@ -49,9 +55,9 @@ class GPUStorageSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
         ),
     ] = None
     prepare: Annotated[
-        Prepare | None, Meta(description="What it is filled with; cannot be changed.")
+        PrepareSpec | None, Meta(description="What it is filled with; cannot be changed.")
     ] = None
-    accessor: Annotated[Accessor | None, Meta(description="Browsing of the files.")] = None
+    accessor: Annotated[AccessorSpec | None, Meta(description="Browsing of the files.")] = None
 
 
 class PrepareStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -59,7 +65,7 @@ class PrepareStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
 
     phase: Annotated[
         str,
-        Meta(description="How far along it is.", extra_json_schema=one_of(PreparePhase)),
+        Meta(description="How far along it is.", extra_json_schema=enum_schema(PreparePhase)),
     ] = ""
     job_name: Annotated[str, Meta(description="The Job that fills the storage.")] = ""
     observed_digest: Annotated[
@@ -83,7 +89,7 @@ class AccessorStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
     phase: Annotated[
         str,
-        Meta(description="How far along it is.", extra_json_schema=one_of(AccessorPhase)),
+        Meta(description="How far along it is.", extra_json_schema=enum_schema(AccessorPhase)),
     ] = ""
     service_name: Annotated[str, Meta(description="The Service of the accessor.")] = ""
     access_url: Annotated[str, Meta(description="Where the files are browsed in the cluster.")] = (
@@ -98,7 +104,9 @@ class GPUStorageStatus(
 
     phase: Annotated[
         str,
-        Meta(description="How far along the storage is.", extra_json_schema=one_of(StoragePhase)),
+        Meta(
+            description="How far along the storage is.", extra_json_schema=enum_schema(StoragePhase)
+        ),
     ] = ""
     claim_name: Annotated[str, Meta(description="The PersistentVolumeClaim, once it is there.")] = (
         ""
@@ -114,9 +122,9 @@ class GPUStorageStatus(
         AccessorStatus | None, Meta(description="How far along the browsing is.")
     ] = None
     mounted_by: Annotated[str, Meta(description="The unit that has the storage mounted.")] = ""
-    observed_generation: Generation = 0
-    last_sync_time: Annotated[Time, Meta(description="When this status last changed.")] = ""
-    conditions: Conditions = ()
+    observed_generation: ObservedGeneration = 0
+    last_sync_time: Annotated[Timestamp, Meta(description="When this status last changed.")] = ""
+    conditions: ConditionList = ()
 
 
 class GPUStorage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -6,18 +6,18 @@ import msgspec
 from msgspec import Meta, field
 
 from shared.k8s.meta import ObjectMeta
-from shared.v1alpha1.framework_endpoint import Framework
+from shared.v1alpha1.framework_endpoint import FrameworkEndpoint
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.phases import UnitPhase, WorkerPhase
-from shared.v1alpha1.schema import Conditions, Generation, Time, one_of
-from shared.v1alpha1.template import Template
-from shared.v1alpha1.unit_resources import Envelope
+from shared.v1alpha1.schema import ConditionList, ObservedGeneration, Timestamp, enum_schema
+from shared.v1alpha1.template import WorkloadTemplate
+from shared.v1alpha1.unit_resources import UnitResources
 
 KIND: Final = "GPUUnit"
 PLURAL: Final = "gpuunits"
 
 
-class Access(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class UnitAccess(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """How the published address of a unit is made."""
 
     primary_port: Annotated[
@@ -26,15 +26,15 @@ class Access(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     scheme: Annotated[str, Meta(description="The scheme of the address.")] = "http"
 
 
-class Serverless(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ServerlessSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Which function the unit works for."""
 
-    request_id: Annotated[str, Meta(description="The name of the Function.", min_length=1)] = field(
-        name="requestID"
+    function_name: Annotated[str, Meta(description="The name of the Function.", min_length=1)] = (
+        field(name="requestID")
     )
-    framework: Annotated[Framework | None, Meta(description="How the user's code is reached.")] = (
-        None
-    )
+    framework: Annotated[
+        FrameworkEndpoint | None, Meta(description="How the user's code is reached.")
+    ] = None
     concurrency: Annotated[
         int, Meta(description="Invocations that it runs at once.", ge=1, le=1000)
     ] = 1
@@ -43,20 +43,20 @@ class Serverless(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     ] = 300
 
 
-class GPUUnitSpec(Envelope, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class GPUUnitSpec(UnitResources, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What a person asks of a unit."""
 
     image: Annotated[str, Meta(description="The user's image; stock ignores it.")] = ""
     image_pull_secrets: Annotated[
         tuple[str, ...], Meta(description="Names of Secrets with which the image is pulled.")
     ] = ()
-    template: Annotated[Template | None, Meta(description="What runs in the unit.")] = None
-    access: Annotated[Access | None, Meta(description="How the unit is reached.")] = None
+    template: Annotated[WorkloadTemplate | None, Meta(description="What runs in the unit.")] = None
+    access: Annotated[UnitAccess | None, Meta(description="How the unit is reached.")] = None
     storage_mounts: Annotated[
         tuple[StorageMount, ...], Meta(description="Storages whose files the unit sees.")
     ] = ()
     serverless: Annotated[
-        Serverless | None, Meta(description="Makes the unit a worker of a Function.")
+        ServerlessSpec | None, Meta(description="Makes the unit a worker of a Function.")
     ] = None
 
 
@@ -67,7 +67,9 @@ class ServerlessStatus(
 
     phase: Annotated[
         str,
-        Meta(description="How far along the worker is.", extra_json_schema=one_of(WorkerPhase)),
+        Meta(
+            description="How far along the worker is.", extra_json_schema=enum_schema(WorkerPhase)
+        ),
     ] = ""
 
 
@@ -78,12 +80,12 @@ class GPUUnitStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
         str,
         Meta(
             description="Ready, Failed for what will not heal by waiting, else Progressing.",
-            extra_json_schema=one_of(UnitPhase),
+            extra_json_schema=enum_schema(UnitPhase),
         ),
     ] = ""
     ready_replicas: Annotated[int, Meta(description="How many pods are available.", ge=0)] = 0
-    observed_generation: Generation = 0
-    last_sync_time: Annotated[Time, Meta(description="When this status last changed.")] = ""
+    observed_generation: ObservedGeneration = 0
+    last_sync_time: Annotated[Timestamp, Meta(description="When this status last changed.")] = ""
     service_name: Annotated[str, Meta(description="The Service of the unit's ports.")] = ""
     access_url: Annotated[
         str, Meta(description="Where the primary port is reached in the cluster.")
@@ -92,7 +94,7 @@ class GPUUnitStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     serverless: Annotated[
         ServerlessStatus | None, Meta(description="How the unit is as a worker.")
     ] = None
-    conditions: Conditions = ()
+    conditions: ConditionList = ()
 
 
 class GPUUnit(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

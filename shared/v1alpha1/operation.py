@@ -8,7 +8,7 @@ from msgspec import Meta, field
 
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.phases import OperationPhase
-from shared.v1alpha1.schema import Time, one_of
+from shared.v1alpha1.schema import Timestamp, enum_schema
 
 KIND: Final = "Operation"
 PLURAL: Final = "operations"
@@ -57,7 +57,7 @@ class OperationSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
         Meta(
             description="What the operation makes.",
             max_length=63,
-            extra_json_schema=one_of(OperationType),
+            extra_json_schema=enum_schema(OperationType),
         ),
     ]
     request_hash: Annotated[
@@ -84,7 +84,7 @@ class OperationStatus(
         str,
         Meta(
             description="How far along it is; absent is Pending.",
-            extra_json_schema=one_of(OperationPhase),
+            extra_json_schema=enum_schema(OperationPhase),
         ),
     ] = OperationPhase.PENDING.value
     attempt: Annotated[int, Meta(description="How often it was restarted.", ge=0)] = 0
@@ -95,9 +95,9 @@ class OperationStatus(
     objects: Annotated[
         tuple[OperationObject, ...], Meta(description="The objects that were made.")
     ] = ()
-    started_at: Annotated[Time, Meta(description="When work on it began.")] = ""
-    updated_at: Annotated[Time, Meta(description="When this status last changed.")] = ""
-    finished_at: Annotated[Time, Meta(description="When it became final.")] = ""
+    started_at: Annotated[Timestamp, Meta(description="When work on it began.")] = ""
+    updated_at: Annotated[Timestamp, Meta(description="When this status last changed.")] = ""
+    finished_at: Annotated[Timestamp, Meta(description="When it became final.")] = ""
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -66,7 +66,7 @@ class StorageReason(StrEnum):
     PREPARE_FAILED = "PrepareFailed"
     INVALID_SPEC = "InvalidSpec"
     CHILD_CONFLICT = "ChildConflict"
-    CLAIM_SYNC_FAILED = "ClaimSyncFailed"
+    PVC_SYNC_FAILED = "ClaimSyncFailed"
     PREPARE_SYNC_FAILED = "PrepareSyncFailed"
     ACCESSOR_SYNC_FAILED = "AccessorSyncFailed"
 
@@ -77,9 +77,9 @@ class FunctionReason(StrEnum):
     IDLE = "FunctionIdle"
     READY = "FunctionReady"
     SCALING = "FunctionScaling"
-    NO_STOCK = "InsufficientStock"
+    INSUFFICIENT_STOCK = "InsufficientStock"
     WORKER_FAILED = "WorkerFailed"
-    REFUSED = "WorkerRefused"
+    WORKER_REFUSED = "WorkerRefused"
     INVALID_SPEC = "InvalidSpec"
     ENDING = "FunctionEnding"
 

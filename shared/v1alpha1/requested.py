@@ -3,7 +3,7 @@
 from shared.v1alpha1.operation import Operation
 
 
-def requested(job: Operation) -> int:
+def requested_count(operation: Operation) -> int:
     """What the status says; a record that is just made has none, but holds the request."""
-    replicas = (job.spec.request or {}).get("replicas", 1)
-    return job.status.requested or (replicas if isinstance(replicas, int) else 1)
+    replicas = (operation.spec.request or {}).get("replicas", 1)
+    return operation.status.requested or (replicas if isinstance(replicas, int) else 1)

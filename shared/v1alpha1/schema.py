@@ -6,28 +6,28 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from shared.k8s.meta import Condition
-from shared.k8s.quantity import LONGEST_TEXT, UNSIGNED
+from shared.k8s.quantity import MAX_TEXT_LENGTH, UNSIGNED_PATTERN
 
-Quantity = Annotated[str, Meta(max_length=LONGEST_TEXT, pattern=UNSIGNED)]
-Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+QuantityText = Annotated[str, Meta(max_length=MAX_TEXT_LENGTH, pattern=UNSIGNED_PATTERN)]
+Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 SpecName = Annotated[
     str,
     Meta(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"),
 ]
-Generation = Annotated[
+ObservedGeneration = Annotated[
     int, Meta(description="The generation of the spec that this status describes.", ge=0)
 ]
-Conditions = Annotated[
+ConditionList = Annotated[
     tuple[Condition, ...],
     Meta(description="What was observed about the object, one entry a type."),
 ]
 
 
-def zero() -> dict[str, Any]:
+def zero_default() -> dict[str, Any]:
     """For a count that is a column: kubectl shows 0 instead of nothing."""
     return {"default": 0}
 
 
-def one_of(values: type[StrEnum]) -> dict[str, Any]:
+def enum_schema(values: type[StrEnum]) -> dict[str, Any]:
     """Close the schema to `values`, while a reader still takes what a newer writer wrote."""
     return {"enum": [value.value for value in values]}

@@ -7,14 +7,14 @@ from msgspec import Meta
 
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.phases import PoolPhase
-from shared.v1alpha1.schema import Conditions, Generation, one_of, zero
-from shared.v1alpha1.unit_resources import Envelope
+from shared.v1alpha1.schema import ConditionList, ObservedGeneration, enum_schema, zero_default
+from shared.v1alpha1.unit_resources import UnitResources
 
 KIND: Final = "StockPool"
 PLURAL: Final = "stockpools"
 
 
-class StockPoolSpec(Envelope, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class StockPoolSpec(UnitResources, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """How much stock of which envelope there shall be."""
 
     replicas: Annotated[int, Meta(description="How many unclaimed units to keep.", ge=0)] = 0
@@ -31,16 +31,24 @@ class StockPoolStatus(
 
     phase: Annotated[
         str,
-        Meta(description="How far along the pool is.", extra_json_schema=one_of(PoolPhase)),
+        Meta(description="How far along the pool is.", extra_json_schema=enum_schema(PoolPhase)),
     ] = ""
     replicas: Annotated[int, Meta(description="How many unclaimed units there are.", ge=0)] = 0
     available: Annotated[
         int,
-        Meta(description="How many units are ready and unclaimed.", ge=0, extra_json_schema=zero()),
+        Meta(
+            description="How many units are ready and unclaimed.",
+            ge=0,
+            extra_json_schema=zero_default(),
+        ),
     ] = 0
     allocated: Annotated[
         int,
-        Meta(description="How many units were consumed in total.", ge=0, extra_json_schema=zero()),
+        Meta(
+            description="How many units were consumed in total.",
+            ge=0,
+            extra_json_schema=zero_default(),
+        ),
     ] = 0
     claimed: Annotated[
         tuple[str, ...],
@@ -49,8 +57,8 @@ class StockPoolStatus(
     selector: Annotated[
         str, Meta(description="Selects the pool's units and pods, for autoscalers.")
     ] = ""
-    observed_generation: Generation = 0
-    conditions: Conditions = ()
+    observed_generation: ObservedGeneration = 0
+    conditions: ConditionList = ()
 
 
 class StockPool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from shared.k8s.meta import ObjectMeta
-from shared.v1alpha1.wellknown import MOUNT_FINALIZER, MOUNTED_BY
+from shared.v1alpha1.wellknown import MOUNT_FINALIZER, MOUNTED_BY_ANNOTATION
 
 
 class StorageLock(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -23,16 +23,16 @@ class StorageLock(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     generation: int = 0
 
     @property
-    def holder(self) -> str:
+    def holder_text(self) -> str:
         """Who holds it, for people."""
         if self.prepare:
             return f"the filling of GPUStorage {self.prepare}"
         return f"unit {self.unit}" if self.unit else f"operation {self.operation!r}"
 
 
-def lock_of(annotations: Mapping[str, str]) -> StorageLock | None:
+def parse_storage_lock(annotations: Mapping[str, str]) -> StorageLock | None:
     """The lock, None where nobody has it; one that cannot be read is nobody's in particular."""
-    text = annotations.get(MOUNTED_BY)
+    text = annotations.get(MOUNTED_BY_ANNOTATION)
     if text is None:
         return None
     try:
@@ -41,24 +41,24 @@ def lock_of(annotations: Mapping[str, str]) -> StorageLock | None:
         return StorageLock()
 
 
-def taking(storage: ObjectMeta, lock: StorageLock) -> dict[str, Any]:
+def lock_patch(storage: ObjectMeta, lock: StorageLock) -> dict[str, Any]:
     """The patch that locks a storage as it was read, and keeps it from being deleted."""
-    note = {MOUNTED_BY: msgspec.json.encode(lock).decode()}
-    return _patch(storage, (*storage.finalizers, MOUNT_FINALIZER), annotations=note)
+    note = {MOUNTED_BY_ANNOTATION: msgspec.json.encode(lock).decode()}
+    return _conditional_patch(storage, (*storage.finalizers, MOUNT_FINALIZER), annotations=note)
 
 
-def guarding(storage: ObjectMeta) -> dict[str, Any]:
+def protect_patch(storage: ObjectMeta) -> dict[str, Any]:
     """The patch that keeps a storage from being deleted, whoever uses it."""
-    return _patch(storage, (*storage.finalizers, MOUNT_FINALIZER))
+    return _conditional_patch(storage, (*storage.finalizers, MOUNT_FINALIZER))
 
 
-def freeing(storage: ObjectMeta) -> dict[str, Any]:
+def unlock_patch(storage: ObjectMeta) -> dict[str, Any]:
     """The patch that takes the lock away, and with it what keeps the storage from going."""
     others = [each for each in storage.finalizers if each != MOUNT_FINALIZER]
-    return _patch(storage, others, annotations={MOUNTED_BY: None})
+    return _conditional_patch(storage, others, annotations={MOUNTED_BY_ANNOTATION: None})
 
 
-def _patch(
+def _conditional_patch(
     storage: ObjectMeta, finalizers: Iterable[str], **changes: Mapping[str, str | None]
 ) -> dict[str, Any]:
     """Only of the storage as it was read: whoever was first wins."""

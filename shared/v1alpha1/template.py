@@ -6,10 +6,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from shared.v1alpha1.schema import one_of
+from shared.v1alpha1.schema import enum_schema
 
 
-class Protocol(StrEnum):
+class PortProtocol(StrEnum):
     """What a port speaks."""
 
     TCP = "TCP"
@@ -23,7 +23,7 @@ class SecretKeyRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     key: Annotated[str, Meta(description="The key in the Secret.", min_length=1)]
 
 
-class EnvSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class EnvVarSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Where the value of an environment variable comes from."""
 
     secret_key_ref: Annotated[SecretKeyRef, Meta(description="A key of a Secret.")]
@@ -35,7 +35,7 @@ class EnvVar(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     name: Annotated[str, Meta(description="The name of the variable.", min_length=1)]
     value: Annotated[str, Meta(description="The value itself; never a secret.")] = ""
     value_from: Annotated[
-        EnvSource | None, Meta(description="Where the value comes from, instead of `value`.")
+        EnvVarSource | None, Meta(description="Where the value comes from, instead of `value`.")
     ] = None
 
 
@@ -46,11 +46,16 @@ class Port(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     port: Annotated[int, Meta(description="The number of the port.", ge=1, le=65535)]
     protocol: Annotated[
         str,
-        Meta(description="What the port speaks, TCP or UDP.", extra_json_schema=one_of(Protocol)),
-    ] = Protocol.TCP.value
+        Meta(
+            description="What the port speaks, TCP or UDP.",
+            extra_json_schema=enum_schema(PortProtocol),
+        ),
+    ] = PortProtocol.TCP.value
 
 
-class Template(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class WorkloadTemplate(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
+):
     """With neither command nor args the image's own entrypoint runs."""
 
     command: Annotated[

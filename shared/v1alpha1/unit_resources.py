@@ -5,9 +5,9 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from shared.v1alpha1.schema import Quantity, SpecName
+from shared.v1alpha1.schema import QuantityText, SpecName
 
-GPU_RESOURCE: Final = "nvidia.com/gpu"
+DEFAULT_GPU_RESOURCE: Final = "nvidia.com/gpu"
 
 
 class Toleration(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -24,23 +24,23 @@ class Toleration(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     ] = None
 
 
-class Envelope(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class UnitResources(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Resources of a unit and the nodes that may give them."""
 
     spec_name: Annotated[
         SpecName, Meta(description="The machine spec that users ask for, such as g1.1.")
     ]
-    cpu: Annotated[Quantity, Meta(description="CPU, both request and limit.")] = ""
+    cpu: Annotated[QuantityText, Meta(description="CPU, both request and limit.")] = ""
     # No pattern: a bad value written by hand must end as InvalidSpec, which people can read.
     memory: Annotated[str, Meta(description="Memory, both request and limit.")] = ""
     gpu: Annotated[int, Meta(description="How many GPUs; 0 asks for none.", ge=0)] = 0
     gpu_resource: Annotated[
         str, Meta(description="The resource that nodes offer GPUs as.", min_length=1)
-    ] = GPU_RESOURCE
+    ] = DEFAULT_GPU_RESOURCE
     node_selector: Annotated[dict[str, str], Meta(description="Labels that a node must have.")] = {}
     tolerations: Annotated[
         tuple[Toleration, ...], Meta(description="Taints of nodes that are no hindrance.")
     ] = ()
     shm_size: Annotated[
-        Quantity, Meta(description="The size of /dev/shm; without it, half of the memory.")
+        QuantityText, Meta(description="The size of /dev/shm; without it, half of the memory.")
     ] = ""

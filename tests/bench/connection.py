@@ -7,9 +7,9 @@ from typing import Any
 
 import aiohttp
 
-from hack.cluster.admin_client import MERGE_PATCH, RefusedError
+from hack.cluster.admin_client import MERGE_PATCH, ApiStatusError
 from hack.cluster.control_plane import ControlPlane
-from tests.bench.library.widget_crd import compact
+from tests.bench.library.widget_crd import compact_json
 
 
 class Connection:
@@ -22,7 +22,7 @@ class Connection:
         """The whole body of an answer, inflated if it was compressed."""
         encoding = {"Accept-Encoding": "gzip" if gzip else "identity"}
         async with self._session.get(path, params=query, headers=encoding) as response:
-            return await said(response)
+            return await read_body(response)
 
     async def chunks(
         self, path: str, *, gzip: bool = False, **query: str
@@ -55,24 +55,24 @@ class Connection:
     ) -> bytes:
         headers = {"Content-Type": content_type}
         async with self._session.request(
-            method, path, data=compact(body), headers=headers
+            method, path, data=compact_json(body), headers=headers
         ) as response:
-            return await said(response)
+            return await read_body(response)
 
 
-async def said(response: aiohttp.ClientResponse) -> bytes:
+async def read_body(response: aiohttp.ClientResponse) -> bytes:
     body = await response.read()
     if response.status >= 400:
-        raise RefusedError(response.status, body.decode())
+        raise ApiStatusError(response.status, body.decode())
     return body
 
 
 @asynccontextmanager
-async def connected(
+async def open_connection(
     plane: ControlPlane, connections: int = 16, token: str = ""
 ) -> AsyncIterator[Connection]:
     """Connections to `plane` until the block ends: the administrator's, or whose `token` it is."""
-    pki = plane.layout.pki
+    pki = plane.layout.pki_dir
     tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))
     if not token:
         tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")

@@ -7,20 +7,20 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from hack.cluster.control_plane import ControlPlane
-from hack.cluster.readiness import ensure
+from hack.cluster.readiness import ensure_running
 from tests.support.cluster.control_plane import new_control_plane
 
 
 @asynccontextmanager
-async def running_plane() -> AsyncIterator[ControlPlane]:
+async def run_bare_control_plane() -> AsyncIterator[ControlPlane]:
     """Without the controller manager: its garbage collector would take ownerless widgets."""
     home = Path(tempfile.mkdtemp(prefix="bench-"))
     plane = new_control_plane(home / "cluster")
     try:
-        await ensure(plane.etcd)
-        await ensure(plane.kube_apiserver)
-        await plane.etcd_ready()
-        await plane.server_ready()
+        await ensure_running(plane.etcd)
+        await ensure_running(plane.kube_apiserver)
+        await plane.wait_etcd_ready()
+        await plane.wait_apiserver_ready()
         yield plane
     finally:
         await plane.stop()

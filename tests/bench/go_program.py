@@ -10,19 +10,19 @@ from hack.cluster.binaries.cache import cache_lock, cache_root
 from hack.cluster.binaries.go_toolchain import find_go
 from hack.cluster.errors import ClusterError
 
-SOURCES = Path(__file__).parent
+GO_SOURCES = Path(__file__).parent
 
 
-def go_program(name: str) -> Path:
+def build_go_program(name: str) -> Path:
     """The program of the folder `name`, built if this version of its sources never was."""
-    program = built_path(SOURCES / name)
+    program = cached_program_path(GO_SOURCES / name)
     with cache_lock():
         if not program.exists():
-            build(SOURCES / name, program)
+            compile_program(GO_SOURCES / name, program)
     return program
 
 
-def built_path(sources: Path) -> Path:
+def cached_program_path(sources: Path) -> Path:
     """A path that changes with the sources and the machine."""
     digest = hashlib.sha256(platform.machine().encode())
     for source in sorted(sources.iterdir()):
@@ -30,7 +30,7 @@ def built_path(sources: Path) -> Path:
     return cache_root() / "bench" / f"{sources.name}-{digest.hexdigest()[:16]}"
 
 
-def build(sources: Path, program: Path) -> None:
+def compile_program(sources: Path, program: Path) -> None:
     """Build beside the final path and rename, so that half a program is never found."""
     program.parent.mkdir(parents=True, exist_ok=True)
     unfinished = program.with_suffix(".unfinished")

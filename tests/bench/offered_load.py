@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 LEAD_SECONDS = 0.1
 
 
-async def offered(rate: float, work: Iterable[Callable[[], Awaitable[object]]]) -> list[float]:
+async def run_at_rate(rate: float, calls: Iterable[Callable[[], Awaitable[object]]]) -> list[float]:
     """Begin so much work a second; how long each took from the moment at which it was due."""
     loop = asyncio.get_running_loop()
     began, took = loop.time() + LEAD_SECONDS, list[float]()
@@ -16,7 +16,7 @@ async def offered(rate: float, work: Iterable[Callable[[], Awaitable[object]]]) 
         took.append(loop.time() - due)
 
     async with asyncio.TaskGroup() as group:
-        for turn, each in enumerate(work):
+        for turn, each in enumerate(calls):
             due = began + turn / rate
             await asyncio.sleep(due - loop.time())
             group.create_task(timed(each, due))

@@ -39,7 +39,7 @@ class IdleReport(msgspec.Struct):
     writes: int
 
 
-def summary(values: Sequence[float]) -> LatencyReport:
+def summarise(values: Sequence[float]) -> LatencyReport:
     """The percentiles of `values`, counted as the anchor counts them."""
     if not values:
         return LatencyReport()

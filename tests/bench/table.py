@@ -20,7 +20,7 @@ class Measure:
     unit: str = "s"
 
 
-def measured(
+def new_measure(
     what: str, ours: float | None, anchor: float | None, target: str = "", unit: str = "s"
 ) -> Measure:
     """A row whose ratio follows from its numbers."""
@@ -30,7 +30,7 @@ def measured(
 
 def text_table(measures: Sequence[Measure]) -> str:
     """One line a measurement, in columns."""
-    rows = [HEADER, *(cells(measure) for measure in measures)]
+    rows = [HEADER, *(row_cells(measure) for measure in measures)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -39,7 +39,7 @@ def text_table(measures: Sequence[Measure]) -> str:
     return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]]) + "\n"
 
 
-def cells(measure: Measure) -> tuple[str, ...]:
+def row_cells(measure: Measure) -> tuple[str, ...]:
     return (
         measure.what,
         with_unit(measure.ours, measure.unit),

@@ -5,12 +5,12 @@ import psutil
 MEBIBYTE = 2**20
 
 
-def cpu(process: psutil.Process) -> float:
+def used_cpu_seconds(process: psutil.Process) -> float:
     """Seconds of CPU so far."""
     times = process.cpu_times()
     return float(times.user + times.system)
 
 
-def resident(process: psutil.Process) -> float:
+def resident_mebibytes(process: psutil.Process) -> float:
     """MiB in use now."""
     return float(process.memory_info().rss) / MEBIBYTE

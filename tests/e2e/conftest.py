@@ -6,20 +6,22 @@ import pytest
 import pytest_asyncio
 
 from hack.cluster.control_plane import ControlPlane
-from tests.support.cluster.running_product import Installation, new_installation
-from tests.support.http.api_client import Caller
+from tests.support.cluster.running_product import RunningProduct, new_running_product
+from tests.support.http.api_client import ApiClient
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def product(
-    installed: ControlPlane, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Installation]:
+    installed_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[RunningProduct]:
     """A controller and two replicas of the API, in namespaces of their own."""
-    async with new_installation(installed, tmp_path_factory.mktemp("product")) as made:
+    async with new_running_product(
+        installed_control_plane, tmp_path_factory.mktemp("product")
+    ) as made:
         yield made
 
 
 @pytest.fixture
-def api(product: Installation) -> Caller:
+def api(product: RunningProduct) -> ApiClient:
     """One replica of the API."""
     return product.api

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from hack.cluster.nats_server import QueueServer
-from tests.support.queue.nats_server import new_queue
+from hack.cluster.nats_server import NATSServer
+from tests.support.queue.nats_server import new_nats_server
 
 
 @pytest.fixture(scope="session")
-def queue_server(run_folder: Path) -> Iterator[QueueServer]:
+def nats_server(run_dir: Path) -> Iterator[NATSServer]:
     """A real NATS server; a test takes a function of its own there."""
     with asyncio.Runner() as runner:
-        serving = new_queue(run_folder / "queue")
+        serving = new_nats_server(run_dir / "queue")
         yield runner.run(serving.__aenter__())
         runner.run(serving.__aexit__(None, None, None))

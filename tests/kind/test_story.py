@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from apiserver.http.paths import STOCK, STORAGES, UNITS
-from tests.support.http.api_client import Caller
+from tests.support.http.api_client import ApiClient
 from tests.support.wait.eventually import eventually
 
 pytestmark = pytest.mark.timeout(1800)
@@ -17,15 +17,17 @@ PATIENCE = 300.0
 SPEC = {"specName": "trial", "memory": "64Mi", "cpu": "50m"}
 
 
-async def test_stock_becomes_a_machine_with_files_and_goes_again(deployed: Any) -> None:
-    with deployed.port_forward("service/runtime-api", 8080, "-n", "runtime-system") as port:
-        api = Caller(f"http://127.0.0.1:{port}")
+async def test_stock_becomes_a_machine_with_files_and_goes_again(deployed_cluster: Any) -> None:
+    with deployed_cluster.port_forward("service/runtime-api", 8080, "-n", "runtime-system") as port:
+        api = ApiClient(f"http://127.0.0.1:{port}")
         seed = {"operationID": "kind-seed", "replicas": 1, **SPEC}
         assert (await api.post(STOCK, seed)).status in (200, 202)
         storage = {"operationID": "kind-storage", "name": "files", "size": "64Mi"}
         assert (await api.post(STORAGES, storage)).status == 201
         await eventually(
-            lambda: api.get(f"{STOCK}?phase=Ready"), lambda seen: seen.data, seconds=PATIENCE
+            lambda: api.get(f"{STOCK}?phase=Ready"),
+            lambda seen: seen.data,
+            timeout_seconds=PATIENCE,
         )
         order = {
             "operationID": "kind-unit",
@@ -39,9 +41,9 @@ async def test_stock_becomes_a_machine_with_files_and_goes_again(deployed: Any) 
         await eventually(
             lambda: api.get(f"{UNITS}/machine"),
             lambda seen: seen.data["phase"] == "Ready",
-            seconds=PATIENCE,
+            timeout_seconds=PATIENCE,
         )
-        assert "/data" in mounts_in(deployed)
+        assert "/data" in mounts_in(deployed_cluster)
         await gone(api, f"{UNITS}/machine")
         await gone(api, f"{STORAGES}/files")
 
@@ -54,16 +56,18 @@ def mounts_in(cluster: Any) -> str:
     return seen
 
 
-async def gone(api: Caller, place: str) -> None:
-    await eventually(lambda: api.delete(place), lambda seen: seen.status == 404, seconds=PATIENCE)
+async def gone(api: ApiClient, place: str) -> None:
+    await eventually(
+        lambda: api.delete(place), lambda seen: seen.status == 404, timeout_seconds=PATIENCE
+    )
 
 
-def test_our_processes_run_as_nobody_on_a_read_only_root(deployed: Any) -> None:
-    listed = deployed.kubectl("get", "pods", "-n", "runtime-system", "-o", "json")
+def test_our_processes_run_as_nobody_on_a_read_only_root(deployed_cluster: Any) -> None:
+    listed = deployed_cluster.kubectl("get", "pods", "-n", "runtime-system", "-o", "json")
     for pod in json.loads(listed)["items"]:
         for container in pod["spec"]["containers"]:
             assert container["securityContext"]["readOnlyRootFilesystem"], pod["metadata"]["name"]
-    uid = deployed.kubectl(
+    uid = deployed_cluster.kubectl(
         "exec",
         "-n",
         "runtime-system",
@@ -76,6 +80,8 @@ def test_our_processes_run_as_nobody_on_a_read_only_root(deployed: Any) -> None:
     assert uid.split()[0] == "65532"
 
 
-async def test_passwords_were_made_in_the_cluster(deployed: Any) -> None:
-    secret = deployed.kubectl("get", "secret", "nats-users", "-n", "runtime-system", "-o", "json")
+async def test_passwords_were_made_in_the_cluster(deployed_cluster: Any) -> None:
+    secret = deployed_cluster.kubectl(
+        "get", "secret", "nats-users", "-n", "runtime-system", "-o", "json"
+    )
     assert {"admin", "runtime-api", "worker-key"} <= set(json.loads(secret)["data"])

@@ -4,9 +4,9 @@ import argparse
 import logging
 import sys
 
-from tests.model.run_plan import all_checked
+from tests.model.run_plan import run_and_check_all
 
-EVERY = 500
+PROGRESS_INTERVAL = 500
 
 
 def main() -> None:
@@ -16,8 +16,8 @@ def main() -> None:
     told = parser.parse_args()
     logging.disable(logging.CRITICAL)
     seeds = range(told.seed, told.seed + told.schedules)
-    for number, _ in enumerate(all_checked(seeds), start=1):
-        if number % EVERY == 0 or number == told.schedules:
+    for number, _ in enumerate(run_and_check_all(seeds), start=1):
+        if number % PROGRESS_INTERVAL == 0 or number == told.schedules:
             sys.stdout.write(f"{number} schedules, all invariants hold\n")
             sys.stdout.flush()
 

@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.port import Objects, Selection
+from apiserver.kube.port import ListOptions, ObjectClient
 from apiserver.kube.resources import GPU_UNITS
 from shared.v1alpha1.gpuunit import GPUUnit
 
-EVERYTHING = Selection()
+ALL_OBJECTS = ListOptions()
 NAMES = ("a", "b", "c")
-LABELS = ("", "!claimed", "claimed", "claimed=true", "claimed=true,pool=x")
-FIELDS = (
+LABEL_SELECTORS = ("", "!claimed", "claimed", "claimed=true", "claimed=true,pool=x")
+FIELD_SELECTORS = (
     "",
     "spec.specName=g1.1",
     "status.phase=Ready",
@@ -26,47 +26,47 @@ SPEC = {"specName": "g1.1", "memory": "1Gi", "gpu": 1, "gpuResource": "nvidia.co
 
 
 @dataclass(frozen=True)
-class Step:
+class CallStep:
     """One call; `uid` and `version` tell which of those seen so far it is conditional on."""
 
     verb: str
     name: str
     body: dict[str, Any]
     subresource: str = ""
-    selection: Selection = EVERYTHING
-    uid: str = ""
-    version: str = ""
+    selection: ListOptions = ALL_OBJECTS
+    uid_precondition: str = ""
+    version_precondition: str = ""
 
 
-def script_of(seed: int, length: int) -> list[Step]:
+def random_script(seed: int, length: int) -> list[CallStep]:
     randomness = Random(seed)
     verbs = ("get", "list", "create", "create", "patch", "patch", "patch", "delete")
-    return [step(randomness, randomness.choice(verbs)) for _ in range(length)]
+    return [random_step(randomness, randomness.choice(verbs)) for _ in range(length)]
 
 
-def step(randomness: Random, verb: str) -> Step:
+def random_step(randomness: Random, verb: str) -> CallStep:
     choose = randomness.choice
     subresource = choose(("", "", "status")) if verb == "patch" else ""
-    body = {"create": new_body, "patch": change}.get(verb, nothing)(randomness)
-    selection = Selection(choose(LABELS), choose(FIELDS), choose((0, 0, 1, 2)))
+    body = {"create": random_new_body, "patch": random_change}.get(verb, empty_body)(randomness)
+    selection = ListOptions(choose(LABEL_SELECTORS), choose(FIELD_SELECTORS), choose((0, 0, 1, 2)))
     conditions = ("", "", "newest", "newest", "oldest")
-    return Step(
+    return CallStep(
         verb, choose(NAMES), body, subresource, selection, choose(conditions), choose(conditions)
     )
 
 
-def nothing(_: Random) -> dict[str, Any]:
+def empty_body(_: Random) -> dict[str, Any]:
     return {}
 
 
-def new_body(randomness: Random) -> dict[str, Any]:
+def random_new_body(randomness: Random) -> dict[str, Any]:
     """Also with a status, which the server drops."""
     spec = {**SPEC, "specName": randomness.choice(("g1.1", "g1.2"))}
     labels = randomness.choice(({}, {"claimed": "true"}, {"claimed": "true", "pool": "x"}))
     return {"metadata": {"labels": labels}, "spec": spec, "status": {"phase": "Failed"}}
 
 
-def change(randomness: Random) -> dict[str, Any]:
+def random_change(randomness: Random) -> dict[str, Any]:
     """Often one that changes nothing, or takes away what is not there."""
     metadata: dict[str, Any] = {
         "labels": {randomness.choice(("claimed", "pool")): randomness.choice(("true", "x", None))},
@@ -92,69 +92,69 @@ def change(randomness: Random) -> dict[str, Any]:
     }
 
 
-class Player:
+class ScriptRunner:
     """Plays a script; uids and versions are told as the how-manieth that were seen."""
 
-    def __init__(self, objects: Objects, namespace: str) -> None:
-        self._objects = objects
+    def __init__(self, gateway: ObjectClient, namespace: str) -> None:
+        self._gateway = gateway
         self._namespace = namespace
         self._uids: list[str] = []
         self._versions: list[str] = []
-        self._seen: dict[str, list[tuple[str, str]]] = {}
+        self._seen_identities: dict[str, list[tuple[str, str]]] = {}
 
-    async def play(self, steps: Sequence[Step]) -> list[Any]:
-        return [await self._answer(each) for each in steps]
+    async def run(self, steps: Sequence[CallStep]) -> list[Any]:
+        return [await self._run_step(each) for each in steps]
 
-    async def _answer(self, step: Step) -> Any:
+    async def _run_step(self, step: CallStep) -> Any:
         try:
             return await self._call(step)
-        except kube_errors.ClusterError as error:
+        except kube_errors.KubeError as error:
             return type(error).__name__
 
-    async def _call(self, step: Step) -> Any:
+    async def _call(self, step: CallStep) -> Any:
         place = (GPU_UNITS, self._namespace, step.name)
         uid, version = (
-            self._seen_as(step.name, step.uid, 0),
-            self._seen_as(step.name, step.version, 1),
+            self._seen_identity(step.name, step.uid_precondition, 0),
+            self._seen_identity(step.name, step.version_precondition, 1),
         )
         match step.verb:
             case "get":
-                return self._told(await self._objects.get(*place))
+                return self._normalised(await self._gateway.get(*place))
             case "list":
-                page = await self._objects.list(GPU_UNITS, self._namespace, step.selection)
-                return [self._told(each) for each in page.items]
+                page = await self._gateway.list(GPU_UNITS, self._namespace, step.selection)
+                return [self._normalised(each) for each in page.items]
             case "create":
                 body = {**step.body, "metadata": {**step.body["metadata"], "name": step.name}}
-                made = await self._objects.create(GPU_UNITS, self._namespace, body)
-                return self._told(made)
+                made = await self._gateway.create(GPU_UNITS, self._namespace, body)
+                return self._normalised(made)
             case "patch":
                 given = {"uid": uid, "resourceVersion": version}
                 condition = {name: value for name, value in given.items() if value}
                 body = {**step.body, "metadata": {**step.body.get("metadata", {}), **condition}}
-                return self._told(await self._objects.patch(*place, body, step.subresource))
-        return await self._objects.delete(*place, uid=uid, resource_version=version)
+                return self._normalised(await self._gateway.patch(*place, body, step.subresource))
+        return await self._gateway.delete(*place, uid=uid, resource_version=version)
 
-    def _seen_as(self, name: str, which: str, part: int) -> str:
-        seen = self._seen.get(name)
+    def _seen_identity(self, name: str, which: str, index: int) -> str:
+        seen = self._seen_identities.get(name)
         if not which or not seen:
             return ""
-        return seen[-1 if which == "newest" else 0][part]
+        return seen[-1 if which == "newest" else 0][index]
 
-    def _told(self, unit: GPUUnit) -> dict[str, Any]:
+    def _normalised(self, unit: GPUUnit) -> dict[str, Any]:
         """All of the object, in numbers that do not depend on the server."""
         meta = unit.metadata
-        self._seen.setdefault(meta.name, []).append((meta.uid, meta.resource_version))
+        self._seen_identities.setdefault(meta.name, []).append((meta.uid, meta.resource_version))
         told: dict[str, Any] = msgspec.to_builtins(unit)
         told["metadata"] |= {
-            "uid": number(self._uids, meta.uid),
-            "resourceVersion": number(self._versions, meta.resource_version),
+            "uid": index_of(self._uids, meta.uid),
+            "resourceVersion": index_of(self._versions, meta.resource_version),
             "namespace": "",
             "creationTimestamp": "",
         }
         return told
 
 
-def number(seen: list[str], value: str) -> int:
+def index_of(seen: list[str], value: str) -> int:
     if value not in seen:
         seen.append(value)
     return seen.index(value)

@@ -3,150 +3,166 @@
 from random import Random
 
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.port import Objects, Selection
+from apiserver.kube.port import ListOptions, ObjectClient
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS
 from controller.gpuunit.handoff import claim_validity, seed_listing
 from controller.gpuunit.handoff.handoff_check import (
-    Entry,
-    Source,
+    HandoffDecision,
+    SourceStock,
+    check_handoff,
     is_admitted,
-    is_held_for,
-    judge,
-    source_of,
+    is_claimed_for,
+    source_stock_of,
 )
-from controller.gpuunit.handoff.seed_listing import Listing
+from controller.gpuunit.handoff.seed_listing import SeedListing
 from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
-from tests.model.namespaces import INSTANCE, STOCK, SYSTEM
-from tests.model.scheduler import Turnstile
-from tests.model.storage_locks import ModelLocks
+from tests.model.namespaces import INSTANCE_NAMESPACE, STOCK_NAMESPACE, SYSTEM_NAMESPACE
+from tests.model.scheduler import DeterministicScheduler
+from tests.model.storage_locks import ModelStorageLocks
 
-EVERYTHING = Selection()
+ALL_OBJECTS = ListOptions()
 
 
 class ModelController:
     """Looks at every unit again and again in any order, as level-triggered work does."""
 
-    def __init__(self, client: Objects, turnstile: Turnstile, randomness: Random) -> None:
-        self._client = client
-        self._turnstile = turnstile
+    def __init__(
+        self, gateway: ObjectClient, scheduler: DeterministicScheduler, randomness: Random
+    ) -> None:
+        self._gateway = gateway
+        self._scheduler = scheduler
         self._randomness = randomness
-        self._storages = ModelLocks(client)
+        self._storage_locks = ModelStorageLocks(gateway)
 
     async def run(self) -> None:
         """For ever; whatever fails is looked at again."""
         while True:
-            await self.look_at_all()
-            await self._turnstile.sleep(1.0)
+            await self.reconcile_all()
+            await self._scheduler.sleep(1.0)
 
-    async def look_at_all(self) -> None:
-        looks = [(INSTANCE, self._active), (STOCK, self._stock)]
+    async def reconcile_all(self) -> None:
+        looks = [
+            (INSTANCE_NAMESPACE, self._reconcile_active),
+            (STOCK_NAMESPACE, self._reconcile_stock),
+        ]
         self._randomness.shuffle(looks)
         for namespace, look in looks:
             try:
-                page = await self._client.list(GPU_UNITS, namespace, EVERYTHING)
-            except kube_errors.ClusterError:
+                page = await self._gateway.list(GPU_UNITS, namespace, ALL_OBJECTS)
+            except kube_errors.KubeError:
                 continue
             for unit in page.items:
                 try:
                     await look(unit)
-                except kube_errors.ClusterError:
+                except kube_errors.KubeError:
                     continue
-        await self._storages.look_at_all()
+        await self._storage_locks.release_void_locks()
 
-    async def _active(self, unit: GPUUnit) -> None:
-        source = source_of(unit)
+    async def _reconcile_active(self, unit: GPUUnit) -> None:
+        source = source_stock_of(unit)
         if source is None:
             return None
         if is_admitted(unit):
-            await self._consume(source)
-            return await self._storages.take(unit)
-        record = await self._record(source.operation_id)
+            await self._consume_stock(source)
+            return await self._storage_locks.take_locks(unit)
+        record = await self._get_operation(source.operation_id)
         stock = await self._get_stock(source.name)
-        admission = judge(unit, source, record, stock)
-        if admission.entry is Entry.STRAY:
-            await self._delete(unit)
-        if admission.entry is Entry.ELIGIBLE and record is not None:
-            await self._close(record, unit)
-        if admission.entry in (Entry.ELIGIBLE, Entry.ADMITTED):
-            await self._note(unit, {wellknown.ADMITTED: "node"})
+        admission = check_handoff(unit, source, record, stock)
+        if admission.decision is HandoffDecision.STRAY:
+            await self._delete_unit(unit)
+        if admission.decision is HandoffDecision.ELIGIBLE and record is not None:
+            await self._close_operation(record, unit)
+        if admission.decision in (HandoffDecision.ELIGIBLE, HandoffDecision.ADMITTED):
+            await self._annotate(unit, {wellknown.ADMITTED_ANNOTATION: "node"})
         return None
 
-    async def _consume(self, source: Source) -> None:
+    async def _consume_stock(self, source: SourceStock) -> None:
         stock = await self._get_stock(source.name)
-        if stock is not None and is_held_for(stock, source):
-            await self._delete(stock)
+        if stock is not None and is_claimed_for(stock, source):
+            await self._delete_unit(stock)
 
-    async def _stock(self, stock: GPUUnit) -> None:
-        if not seed_listing.is_marked(stock):
-            operation_id = stock.metadata.annotations[wellknown.OPERATION_ID]
-            listing = seed_listing.judge(stock, await self._record(operation_id))
-            if listing is Listing.STRAY:
-                return await self._delete(stock)
-            if listing is Listing.LISTED:
-                await self._note(stock, {wellknown.LISTED: "true"})
+    async def _reconcile_stock(self, stock: GPUUnit) -> None:
+        if not seed_listing.is_listing_settled(stock):
+            operation_id = stock.metadata.annotations[wellknown.OPERATION_ID_ANNOTATION]
+            listing = seed_listing.seed_listing(stock, await self._get_operation(operation_id))
+            if listing is SeedListing.STRAY:
+                return await self._delete_unit(stock)
+            if listing is SeedListing.LISTED:
+                await self._annotate(stock, {wellknown.LISTED_ANNOTATION: "true"})
             return None
         if not stock.status.phase:
-            await self._ready(stock)
+            await self._report_ready(stock)
         if claim_validity.is_claimed(stock):
-            await self._release_if_void(stock)
+            await self._release_void_claim(stock)
         return None
 
-    async def _release_if_void(self, stock: GPUUnit) -> None:
-        record = await self._record(claim_validity.claim_operation(stock))
+    async def _release_void_claim(self, stock: GPUUnit) -> None:
+        record = await self._get_operation(claim_validity.claim_operation_id(stock))
         uid = None
         if record is not None and record.status.objects:
             try:
                 made = record.status.objects[0]
-                uid = (await self._client.get(GPU_UNITS, INSTANCE, made.name)).metadata.uid
-            except kube_errors.AbsentError:
+                uid = (
+                    await self._gateway.get(GPU_UNITS, INSTANCE_NAMESPACE, made.name)
+                ).metadata.uid
+            except kube_errors.NotFoundError:
                 uid = None
-        if claim_validity.void(stock, record, uid) is not None:
-            body = claim_validity.release_patch(stock, None)
-            await self._client.patch(GPU_UNITS, STOCK, stock.metadata.name, body)
+        if claim_validity.orphaned_claim_reason(stock, record, uid) is not None:
+            body = claim_validity.claim_release_patch(stock, None)
+            await self._gateway.patch(GPU_UNITS, STOCK_NAMESPACE, stock.metadata.name, body)
 
-    async def _record(self, operation_id: str) -> Operation | None:
+    async def _get_operation(self, operation_id: str) -> Operation | None:
         try:
-            return await self._client.get(OPERATIONS, SYSTEM, names.operation(operation_id))
-        except kube_errors.AbsentError:
+            return await self._gateway.get(
+                OPERATIONS, SYSTEM_NAMESPACE, names.operation_name(operation_id)
+            )
+        except kube_errors.NotFoundError:
             return None
 
     async def _get_stock(self, name: str) -> GPUUnit | None:
         try:
-            return await self._client.get(GPU_UNITS, STOCK, name)
-        except kube_errors.AbsentError:
+            return await self._gateway.get(GPU_UNITS, STOCK_NAMESPACE, name)
+        except kube_errors.NotFoundError:
             return None
 
-    async def _close(self, record: Operation, unit: GPUUnit) -> None:
+    async def _close_operation(self, operation: Operation, unit: GPUUnit) -> None:
         meta = unit.metadata
-        made = {"kind": "GPUUnit", "namespace": INSTANCE, "name": meta.name, "uid": meta.uid}
+        made = {
+            "kind": "GPUUnit",
+            "namespace": INSTANCE_NAMESPACE,
+            "name": meta.name,
+            "uid": meta.uid,
+        }
         body = {
-            "metadata": {"resourceVersion": record.metadata.resource_version},
+            "metadata": {"resourceVersion": operation.metadata.resource_version},
             "status": {"phase": "Succeeded", "created": 1, "objects": [made]},
         }
-        await self._client.patch(OPERATIONS, SYSTEM, record.metadata.name, body, "status")
+        await self._gateway.patch(
+            OPERATIONS, SYSTEM_NAMESPACE, operation.metadata.name, body, "status"
+        )
 
-    async def _note(self, unit: GPUUnit, notes: dict[str, str]) -> None:
+    async def _annotate(self, unit: GPUUnit, annotations: dict[str, str]) -> None:
         meta = unit.metadata
-        body = {"metadata": {"uid": meta.uid, "annotations": notes}}
-        await self._client.patch(GPU_UNITS, meta.namespace, meta.name, body)
+        body = {"metadata": {"uid": meta.uid, "annotations": annotations}}
+        await self._gateway.patch(GPU_UNITS, meta.namespace, meta.name, body)
 
-    async def _ready(self, unit: GPUUnit) -> None:
+    async def _report_ready(self, unit: GPUUnit) -> None:
         meta = unit.metadata
         seen = {"resourceVersion": meta.resource_version}
         body = {"metadata": seen, "status": {"phase": "Ready"}}
-        await self._client.patch(GPU_UNITS, meta.namespace, meta.name, body, "status")
+        await self._gateway.patch(GPU_UNITS, meta.namespace, meta.name, body, "status")
 
-    async def _delete(self, unit: GPUUnit) -> None:
+    async def _delete_unit(self, unit: GPUUnit) -> None:
         meta = unit.metadata
         try:
-            await self._client.delete(
+            await self._gateway.delete(
                 GPU_UNITS,
                 meta.namespace,
                 meta.name,
                 uid=meta.uid,
                 resource_version=meta.resource_version,
             )
-        except (kube_errors.AbsentError, kube_errors.StaleError):
+        except (kube_errors.NotFoundError, kube_errors.ConflictError):
             return

@@ -4,13 +4,13 @@ import asyncio
 import selectors
 
 
-class NoSockets(selectors.SelectSelector):
+class NullSelector(selectors.SelectSelector):
     """Reports no event and never waits: a schedule takes a tenth less CPU."""
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         return []
 
 
-def model_loop() -> asyncio.AbstractEventLoop:
+def new_model_loop() -> asyncio.AbstractEventLoop:
     """Make a loop for work that waits only for other work of the same loop."""
-    return asyncio.SelectorEventLoop(NoSockets())
+    return asyncio.SelectorEventLoop(NullSelector())

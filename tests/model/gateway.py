@@ -5,61 +5,69 @@ from typing import TypeVar
 
 import msgspec
 
-from apiserver.kube.port import Body, Page, Selection
-from apiserver.kube.resources import Object, Resource
+from apiserver.kube.port import JsonObject, ListOptions, Page
+from apiserver.kube.resources import KubeObject, Resource
 from shared.k8s.node import Node
 from shared.k8s.server_version import ServerVersion
 from shared.k8s.storage_class import StorageClass
-from tests.model.scheduler import Turnstile
+from tests.model.scheduler import DeterministicScheduler
 from tests.model.server import Document, ModelServer
 
-T = TypeVar("T", bound=Object)
+T = TypeVar("T", bound=KubeObject)
 R = TypeVar("R")
 
 
-class ModelClient:
+class ModelGateway:
     """Implements the port `Cluster`; others get their turn before a call and before its answer."""
 
-    def __init__(self, server: ModelServer, turnstile: Turnstile) -> None:
+    def __init__(self, server: ModelServer, scheduler: DeterministicScheduler) -> None:
         self._server = server
-        self._turnstile = turnstile
-        self.classes: tuple[StorageClass, ...] = ()
+        self._scheduler = scheduler
+        self.known_storage_classes: tuple[StorageClass, ...] = ()
 
     @property
     def server(self) -> str:
         return "the model"
 
-    async def version(self, *, within: float = 5.0) -> ServerVersion:
+    async def server_version(self, *, timeout_seconds: float = 5.0) -> ServerVersion:
         """Nobody asks the model what it is."""
         raise NotImplementedError
 
-    async def nodes(self, *, within: float = 5.0) -> tuple[Node, ...]:
+    async def list_nodes(self, *, timeout_seconds: float = 5.0) -> tuple[Node, ...]:
         return ()
 
-    async def storage_classes(self) -> tuple[StorageClass, ...]:
-        return self.classes
+    async def list_storage_classes(self) -> tuple[StorageClass, ...]:
+        return self.known_storage_classes
 
     async def get(self, resource: Resource[T], namespace: str, name: str) -> T:
-        return decoded(
+        return decode_object(
             resource, await self._call(lambda: self._server.get(resource, namespace, name))
         )
 
-    async def list(self, resource: Resource[T], namespace: str, selection: Selection) -> Page[T]:
-        found = await self._call(lambda: self._server.list(resource, namespace, selection))
-        shown = found[: selection.limit] if selection.limit else found
-        return Page(tuple(decoded(resource, each) for each in shown), version=self._server.version)
+    async def list(self, resource: Resource[T], namespace: str, options: ListOptions) -> Page[T]:
+        found = await self._call(lambda: self._server.list(resource, namespace, options))
+        shown = found[: options.limit] if options.limit else found
+        return Page(
+            tuple(decode_object(resource, each) for each in shown),
+            resource_version=self._server.version,
+        )
 
-    async def create(self, resource: Resource[T], namespace: str, body: Body) -> T:
+    async def create(self, resource: Resource[T], namespace: str, body: JsonObject) -> T:
         sent = msgspec.json.decode(msgspec.json.encode(body))
-        return decoded(
+        return decode_object(
             resource, await self._call(lambda: self._server.create(resource, namespace, sent))
         )
 
     async def patch(
-        self, resource: Resource[T], namespace: str, name: str, body: Body, subresource: str = ""
+        self,
+        resource: Resource[T],
+        namespace: str,
+        name: str,
+        body: JsonObject,
+        subresource: str = "",
     ) -> T:
         sent = msgspec.json.decode(msgspec.json.encode(body))
-        return decoded(
+        return decode_object(
             resource,
             await self._call(
                 lambda: self._server.patch(resource, namespace, name, sent, subresource)
@@ -80,18 +88,18 @@ class ModelClient:
         )
 
     async def watch(
-        self, resource: Resource[T], namespace: str, name: str, version: str
+        self, resource: Resource[T], namespace: str, name: str, resource_version: str
     ) -> AsyncGenerator[T | None, None]:
         """Every call is one moment here, so a watch only tells what is there now."""
         yield await self.get(resource, namespace, name)
 
-    async def _call(self, call: Callable[[], R]) -> R:
-        await self._turnstile.passed()
+    async def _call(self, operation: Callable[[], R]) -> R:
+        await self._scheduler.wait_turn()
         try:
-            return call()
+            return operation()
         finally:
-            await self._turnstile.passed()
+            await self._scheduler.wait_turn()
 
 
-def decoded(resource: Resource[T], document: Document) -> T:
+def decode_object(resource: Resource[T], document: Document) -> T:
     return msgspec.convert(document, resource.model)

@@ -2,6 +2,6 @@
 
 from typing import Final
 
-STOCK: Final = "runtime-stock"
-INSTANCE: Final = "runtime-instance"
-SYSTEM: Final = "runtime-system"
+STOCK_NAMESPACE: Final = "runtime-stock"
+INSTANCE_NAMESPACE: Final = "runtime-instance"
+SYSTEM_NAMESPACE: Final = "runtime-system"

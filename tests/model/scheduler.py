@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 
-class Turnstile:
+class DeterministicScheduler:
     """Also the clock: time passes only when everybody sleeps."""
 
     def __init__(self, randomness: Random) -> None:
@@ -26,22 +26,22 @@ class Turnstile:
         self._sleeping.append((self._seconds + seconds, gate))
         await gate
 
-    async def passed(self) -> None:
+    async def wait_turn(self) -> None:
         """Wait for one's turn."""
         gate = asyncio.get_running_loop().create_future()
         self._waiting.append(gate)
         await gate
 
-    async def drive(self, until: "asyncio.Future[Any]", *, steps: int = 20_000) -> None:
+    async def run_until(self, future: "asyncio.Future[Any]", *, max_steps: int = 20_000) -> None:
         """Let callers pass until the future is done."""
-        for _ in range(steps):
-            await settle()
-            if until.done():
+        for _ in range(max_steps):
+            await run_ready_tasks()
+            if future.done():
                 return
-            self._open_one()
-        raise AssertionError(f"nothing ended within {steps} steps")
+            self._release_one()
+        raise AssertionError(f"nothing ended within {max_steps} steps")
 
-    def _open_one(self) -> None:
+    def _release_one(self) -> None:
         self._waiting = [gate for gate in self._waiting if not gate.done()]
         if self._waiting:
             chosen = self._waiting.pop(self._randomness.randrange(len(self._waiting)))
@@ -56,7 +56,7 @@ class Turnstile:
         gate.set_result(None)
 
 
-async def settle() -> None:
+async def run_ready_tasks() -> None:
     """Until nobody can run but ourselves, which only the loop itself knows."""
     ready = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]
     await asyncio.sleep(0)

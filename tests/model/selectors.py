@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from apiserver.kube.port import Selection
+from apiserver.kube.port import ListOptions
 
 
-def matches(document: dict[str, Any], selection: Selection) -> bool:
+def matches(document: dict[str, Any], selection: ListOptions) -> bool:
     labels = document["metadata"].get("labels", {})
-    return all(has_label(labels, each) for each in terms(selection.labels)) and all(
-        has_field(document, each) for each in terms(selection.fields)
-    )
+    return all(
+        has_label(labels, each) for each in split_selector(selection.label_selector)
+    ) and all(has_field(document, each) for each in split_selector(selection.field_selector))
 
 
-def terms(selector: str) -> list[str]:
+def split_selector(selector: str) -> list[str]:
     return [each for each in selector.split(",") if each]
 
 

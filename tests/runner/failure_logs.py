@@ -9,17 +9,17 @@ from typing import Final
 
 import pytest
 
-FOLDER: Final = ".test-logs"
-KEPT_RUNS: Final = 5
-LONGEST_NAME: Final = 120
+LOG_DIR: Final = ".test-logs"
+MAX_KEPT_RUNS: Final = 5
+MAX_NAME_LENGTH: Final = 120
 
 
-def new_log_folder(checkout: Path, run: str) -> Path:
+def new_log_dir(checkout: Path, run: str) -> Path:
     """Where the failures of a run go, once there are any; removes those of older runs."""
-    root = checkout / FOLDER
+    root = checkout / LOG_DIR
     if root.is_dir():
         oldest_first = sorted(filter(Path.is_dir, root.iterdir()), key=lambda each: each.name)
-        for each in oldest_first[: -(KEPT_RUNS - 1)]:
+        for each in oldest_first[: -(MAX_KEPT_RUNS - 1)]:
             shutil.rmtree(each, ignore_errors=True)
     return root / run
 
@@ -32,23 +32,23 @@ class LogRecorder:
         self._target = target
         self._sizes: Mapping[Path, int] = {}
 
-    def begin(self) -> None:
+    def start_test(self) -> None:
         """A test begins."""
-        self._sizes = {path: path.stat().st_size for path in self._logs()}
+        self._sizes = {path: path.stat().st_size for path in self._log_files()}
 
-    def save(self, report: pytest.TestReport) -> Path:
+    def save_failure(self, report: pytest.TestReport) -> Path:
         """Write what the failed test reported and what processes logged since it began."""
-        folder = self._target / folder_name(report.nodeid)
+        folder = self._target / log_dir_name(report.nodeid)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{report.when}.txt").write_text(text_of(report))
-        for path in self._logs():
+        (folder / f"{report.when}.txt").write_text(report_text(report))
+        for path in self._log_files():
             with path.open("rb") as log:
                 log.seek(self._sizes.get(path, 0))
                 if written := log.read():
                     (folder / self._name(path)).write_bytes(written)
         return folder
 
-    def _logs(self) -> list[Path]:
+    def _log_files(self) -> list[Path]:
         """List every log; `os.walk` is twice as fast as `rglob`, and every test pays for it."""
         found = (
             Path(folder) / name
@@ -61,15 +61,15 @@ class LogRecorder:
 
     def _name(self, log: Path) -> str:
         source = next(each for each in self._sources if log.is_relative_to(each))
-        return re.sub(r"[^\w.-]+", "-", str(log.relative_to(source)))[-LONGEST_NAME:]
+        return re.sub(r"[^\w.-]+", "-", str(log.relative_to(source)))[-MAX_NAME_LENGTH:]
 
 
-def folder_name(nodeid: str) -> str:
+def log_dir_name(nodeid: str) -> str:
     """The name of a test as that of a folder."""
-    return re.sub(r"[^\w.-]+", "-", nodeid.removeprefix("tests/"))[:LONGEST_NAME].strip("-")
+    return re.sub(r"[^\w.-]+", "-", nodeid.removeprefix("tests/"))[:MAX_NAME_LENGTH].strip("-")
 
 
-def text_of(report: pytest.TestReport) -> str:
+def report_text(report: pytest.TestReport) -> str:
     """The failure and everything that was captured."""
     sections = (f"----- {title} -----\n{content}" for title, content in report.sections)
     return "\n".join((report.nodeid, report.longreprtext, *sections, ""))

@@ -6,33 +6,33 @@ from typing import Final
 
 import pytest
 
-from tests.runner.progress import file_of
+from tests.runner.progress import test_file
 
 # Each tier is spread over this share of the order, so that there is always a file that does not
 # wait. Tiers with long files end early: a long file at the end keeps all but one process idle.
 TIER_SHARES: Final = {"e2e": 0.5, "faults": 0.7, "kube": 0.8, "unit": 1.0}
 # Files with a time limit of their own need most CPU. Several at once take much longer than one
 # after the other.
-LONG_SHARE: Final = 0.4
+LONG_FILES_SHARE: Final = 0.4
 
 
-def order_of_start(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+def sort_by_start(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Sort tests by the position of their file; a file's tests stay together and in order.
 
     Files of unknown tiers are last.
     """
-    files = [list(tests) for _, tests in groupby(items, lambda item: file_of(item.nodeid))]
+    files = [list(tests) for _, tests in groupby(items, lambda item: test_file(item.nodeid))]
     long = [file for file in files if has_long_limit(file)]
     others = [file for file in files if not has_long_limit(file)]
-    placed = spread(long, LONG_SHARE)
+    placed = spread_files(long, LONG_FILES_SHARE)
     for name, share in TIER_SHARES.items():
-        placed += spread([file for file in others if tier(file) == name], share)
-    placed += [(1.0, file) for file in others if tier(file) not in TIER_SHARES]
+        placed += spread_files([file for file in others if tier_name(file) == name], share)
+    placed += [(1.0, file) for file in others if tier_name(file) not in TIER_SHARES]
     placed.sort(key=lambda each: each[0])
     return [item for _, file in placed for item in file]
 
 
-def spread(
+def spread_files(
     files: Sequence[list[pytest.Item]], share: float
 ) -> list[tuple[float, list[pytest.Item]]]:
     """Pair each file with its position from 0 to below `share`, all equally far apart."""
@@ -44,7 +44,7 @@ def has_long_limit(file: Iterable[pytest.Item]) -> bool:
     return any(item.get_closest_marker("timeout") for item in file)
 
 
-def tier(file: Sequence[pytest.Item]) -> str:
+def tier_name(file: Sequence[pytest.Item]) -> str:
     """Name the folder below `tests` that the file is in; empty when it is in none."""
     parts = file[0].nodeid.split("/")
     return parts[1] if len(parts) > 2 else ""

@@ -15,23 +15,23 @@ from typing import Any
 
 import pytest
 
-from shared.config.gc_tuning import look_seldom
-from tests.runner.failure_logs import LogRecorder, new_log_folder
-from tests.runner.file_order import order_of_start
+from shared.config.gc_tuning import tune_gc
+from tests.runner.failure_logs import LogRecorder, new_log_dir
+from tests.runner.file_order import sort_by_start
 from tests.runner.ports import PortBlock
 from tests.runner.progress import Progress
-from tests.runner.run_directory import RunFolder, end_processes, require_mark
+from tests.runner.run_directory import RunDirectory, end_processes, require_run_mark
 from tests.runner.run_environment import (
-    WORKER_FOLDER,
-    begin_run,
-    begin_worker,
+    WORKER_DIR,
     schedule_as_batch,
+    start_run,
+    start_worker,
     tune_go_programs,
 )
-from tests.runner.seeds import VARIABLE, choose_seed
+from tests.runner.seeds import SEED_VARIABLE, choose_seed
 
-LOGS = "logs"
-OPTION = "log_folder"
+LOGS_SECTION = "logs"
+LOG_DIR_OPTION = "log_folder"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,47 +49,47 @@ def pytest_configure(config: pytest.Config) -> None:
         if config.option.keep and config.option.numprocesses:
             raise pytest.UsageError("--keep waits for you at a failure: leave out -n")
         seed = choose_seed()
-        run = begin_run(config.rootpath)
+        run = start_run(config.rootpath)
         tune_go_programs()
         schedule_as_batch()
         began = time.strftime("%Y%m%d-%H%M%S")
-        logs = new_log_folder(config.rootpath, f"{began}-{run.path.name}")
+        logs = new_log_dir(config.rootpath, f"{began}-{run.path.name}")
         config.option.basetemp = run.path / "t"
         config.pluginmanager.register(RunPlugin(config, run, logs, seed))
         if config.option.numprocesses:
             return
         name = "main"
     else:
-        logs, name = Path(given[OPTION]), given["workerid"]
-    folder, ports = begin_worker(name)
-    config.stash[WORKER_FOLDER] = folder
+        logs, name = Path(given[LOG_DIR_OPTION]), given["workerid"]
+    folder, ports = start_worker(name)
+    config.stash[WORKER_DIR] = folder
     config.pluginmanager.register(WorkerPlugin(config, folder, ports, logs))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items[:] = order_of_start(items)
+    items[:] = sort_by_start(items)
 
 
 class RunPlugin:
     """Shows the progress, and ends what is left of the run."""
 
-    def __init__(self, config: pytest.Config, run: RunFolder, logs: Path, seed: str) -> None:
+    def __init__(self, config: pytest.Config, run: RunDirectory, logs: Path, seed: str) -> None:
         self._plugins = config.pluginmanager
         self._run = run
         self._logs = logs
         self._seed = seed
         self._progress = Progress()
-        self._is_expecting = False
+        self._has_expected_tests = False
         self._is_brief = config.option.verbose == 0
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, interrupt)
+            signal.signal(number, raise_interrupt)
 
     def pytest_report_header(self) -> str:
-        return f"seed of drawn schedules: {VARIABLE}={self._seed}"
+        return f"seed of drawn schedules: {SEED_VARIABLE}={self._seed}"
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        node.workerinput[OPTION] = str(self._logs)
+        node.workerinput[LOG_DIR_OPTION] = str(self._logs)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
@@ -99,9 +99,9 @@ class RunPlugin:
         self._expect([item.nodeid for item in session.items])
 
     def _expect(self, nodeids: list[str]) -> None:
-        if not self._is_expecting and nodeids:
-            self._is_expecting = True
-            self._progress.expect(nodeids)
+        if not self._has_expected_tests and nodeids:
+            self._has_expected_tests = True
+            self._progress.expect_tests(nodeids)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(
@@ -115,21 +115,21 @@ class RunPlugin:
         return (report.outcome if report.skipped or report.when == "call" else "", "", "")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self._progress.report(report)
+        self._progress.record_report(report)
         if report.failed:
-            saved = dict(report.sections).get(LOGS, "were not saved")
-            self._say(f"FAILED {report.nodeid} ({report.when}), logs: {saved}", red=True)
+            saved = dict(report.sections).get(LOGS_SECTION, "were not saved")
+            self._print(f"FAILED {report.nodeid} ({report.when}), logs: {saved}", red=True)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        if line := self._progress.finish(nodeid):
-            self._say(line)
+        if line := self._progress.finish_test(nodeid):
+            self._print(line)
 
     @property
     def _terminal(self) -> pytest.TerminalReporter:
         found: pytest.TerminalReporter = self._plugins.getplugin("terminalreporter")
         return found
 
-    def _say(self, line: str, **markup: bool) -> None:
+    def _print(self, line: str, **markup: bool) -> None:
         if self._is_brief:
             self._terminal.write_line(line, **markup)
             self._terminal.flush()
@@ -155,40 +155,40 @@ class WorkerPlugin:
         self._folder = folder
         self._ports = ports
         self._logs = LogRecorder((folder, Path(config.option.basetemp)), logs)
-        sys.addaudithook(require_mark)
+        sys.addaudithook(require_run_mark)
         gc.disable()  # until all tests are collected: there is next to no garbage before
 
     def pytest_collection_finish(self) -> None:
         """Leave the collected tests, which stay until the end, to no garbage collection."""
-        look_seldom()
+        tune_gc()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
-        self._logs.begin()
+        self._logs.start_test()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if report.failed:
-            saved = self._logs.save(report).relative_to(self._config.rootpath)
-            report.sections.append((LOGS, str(saved)))
+            saved = self._logs.save_failure(report).relative_to(self._config.rootpath)
+            report.sections.append((LOGS_SECTION, str(saved)))
         return report
 
     @pytest.hookimpl(trylast=True)
     def pytest_exception_interact(self, node: pytest.Item | pytest.Collector) -> None:
         if self._config.option.keep and isinstance(node, pytest.Item):
-            wait_for_person(self._config, self._folder)
+            wait_for_enter(self._config, self._folder)
 
     def pytest_unconfigure(self) -> None:
         self._ports.close()
 
 
-def interrupt(_number: int, _frame: FrameType | None) -> None:
+def raise_interrupt(_number: int, _frame: FrameType | None) -> None:
     """End as after Ctrl-C."""
     raise KeyboardInterrupt
 
 
-def wait_for_person(config: pytest.Config, folder: Path) -> None:
+def wait_for_enter(config: pytest.Config, folder: Path) -> None:
     """Say where the cluster is, and wait for Enter; without a terminal, for Ctrl-C."""
     capture = config.pluginmanager.getplugin("capturemanager")
     capture.suspend_global_capture(in_=True)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from hack.cluster.ports import HOST, is_free
+from hack.cluster.ports import HOST, is_port_free
 
-COUNTER: Final = "GPU_RUNTIME_TEST_PORTS"
-BLOCK: Final = 1000
-BLOCKS: Final = range(12000, 32000, BLOCK)
+PORT_COUNTER_VARIABLE: Final = "GPU_RUNTIME_TEST_PORTS"
+BLOCK_SIZE: Final = 1000
+BLOCK_STARTS: Final = range(12000, 32000, BLOCK_SIZE)
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class PortBlock:
 
 def take_block() -> PortBlock:
     """Take a block that no other process has; raises OSError when all are taken."""
-    for first in BLOCKS:
+    for first in BLOCK_STARTS:
         guard = socket.socket()
         try:
             guard.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -42,13 +42,13 @@ def take_block() -> PortBlock:
             guard.close()
         else:
             return PortBlock(first, guard)
-    raise OSError(f"all {len(BLOCKS)} blocks of ports for tests are taken by other test runs")
+    raise OSError(f"all {len(BLOCK_STARTS)} blocks of ports for tests are taken by other test runs")
 
 
 def start_counter(file: Path, ports: range) -> None:
     """Let this process and its children take `ports` in turn."""
     write_counter(file, ports, 0)
-    os.environ[COUNTER] = str(file)
+    os.environ[PORT_COUNTER_VARIABLE] = str(file)
 
 
 def new_port() -> int:
@@ -58,22 +58,22 @@ def new_port() -> int:
 
 def new_ports(count: int) -> range:
     """Free ports that follow each other."""
-    file = Path(os.environ[COUNTER])
+    file = Path(os.environ[PORT_COUNTER_VARIABLE])
     with file.with_suffix(".lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         first, last, offset = map(int, file.read_text().split())
         ports = range(first, last + 1)
-        taken = next_free(ports, offset, count)
+        taken = next_free_ports(ports, offset, count)
         write_counter(file, ports, taken[-1] + 1 - first)
     return taken
 
 
-def next_free(ports: range, offset: int, count: int) -> range:
+def next_free_ports(ports: range, offset: int, count: int) -> range:
     """The first `count` free ports in a row from `offset` on, or else from the beginning."""
     starts = range(len(ports) - count + 1)
     for start in (*starts[offset:], *starts[:offset]):
         found = ports[start : start + count]
-        if all(map(is_free, found)):
+        if all(map(is_port_free, found)):
             return found
     raise OSError(f"no {count} free ports between {ports[0]} and {ports[-1]}")
 

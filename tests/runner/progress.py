@@ -27,29 +27,29 @@ class Progress:
         self._total = 0
         self._done = 0
 
-    def expect(self, nodeids: Iterable[str]) -> None:
+    def expect_tests(self, nodeids: Iterable[str]) -> None:
         """These tests will run."""
         for nodeid in nodeids:
-            self._files[file_of(nodeid)].tests += 1
+            self._files[test_file(nodeid)].tests += 1
             self._total += 1
 
-    def report(self, report: pytest.TestReport) -> None:
+    def record_report(self, report: pytest.TestReport) -> None:
         """A step of a test is over."""
-        found = self._files[file_of(report.nodeid)]
+        found = self._files[test_file(report.nodeid)]
         found.seconds += report.duration
         if report.failed:
             found.outcomes["error" if report.when != "call" else "failed"] += 1
         elif report.skipped or report.when == "call":
             found.outcomes[report.outcome] += 1
 
-    def finish(self, nodeid: str) -> str | None:
+    def finish_test(self, nodeid: str) -> str | None:
         """A test is over: the line of its file if it was the last one there, otherwise None."""
-        found = self._files[file_of(nodeid)]
+        found = self._files[test_file(nodeid)]
         found.done += 1
         self._done += 1
-        return self.line(file_of(nodeid)) if found.done == found.tests else None
+        return self.file_line(test_file(nodeid)) if found.done == found.tests else None
 
-    def line(self, file: str) -> str:
+    def file_line(self, file: str) -> str:
         """What became of a file."""
         found = self._files[file]
         share = 100 * self._done // max(self._total, 1)
@@ -59,5 +59,5 @@ class Progress:
         return f"[{share:3d}%] {file}  {counts}  {found.seconds:.1f} s"
 
 
-def file_of(nodeid: str) -> str:
+def test_file(nodeid: str) -> str:
     return nodeid.partition("::")[0]

@@ -11,20 +11,20 @@ from typing import Final
 import pytest
 
 from hack.cluster import ports as local_ports
-from tests.runner.ports import BLOCK, PortBlock, start_counter, take_block
-from tests.runner.run_directory import MARK, RunFolder, new_run_folder
+from tests.runner.ports import BLOCK_SIZE, PortBlock, start_counter, take_block
+from tests.runner.run_directory import RUN_VARIABLE, RunDirectory, new_run_directory
 
 # The upper part of a block is for those that take ports by chance, such as runners of pods.
-BY_CHANCE: Final = 400
-WORKER_FOLDER: Final = pytest.StashKey[Path]()
+RANDOM_PORT_COUNT: Final = 400
+WORKER_DIR: Final = pytest.StashKey[Path]()
 
 
-def begin_run(checkout: Path) -> RunFolder:
+def start_run(checkout: Path) -> RunDirectory:
     """Make the folder of a run, and have all processes started from now on belong to it."""
-    folder = new_run_folder(checkout)
+    folder = new_run_directory(checkout)
     temporary = folder.path / "tmp"
     temporary.mkdir(mode=0o711)
-    os.environ[MARK] = str(folder.path)
+    os.environ[RUN_VARIABLE] = str(folder.path)
     os.environ["TMPDIR"] = tempfile.tempdir = str(temporary)
     return folder
 
@@ -50,23 +50,23 @@ def schedule_as_batch() -> None:
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
-def begin_worker(name: str) -> tuple[Path, PortBlock]:
+def start_worker(name: str) -> tuple[Path, PortBlock]:
     """Make the folder of one process that runs tests, and take a block of ports for it."""
-    folder = Path(os.environ[MARK]) / name
+    folder = Path(os.environ[RUN_VARIABLE]) / name
     folder.mkdir(mode=0o711)
     block = take_block()
-    by_chance = range(block.first + BLOCK - BY_CHANCE, block.first + BLOCK)
+    by_chance = range(block.first + BLOCK_SIZE - RANDOM_PORT_COUNT, block.first + BLOCK_SIZE)
     start_counter(folder / "ports", range(block.first + 1, by_chance[0]))
-    os.environ[local_ports.VARIABLE] = f"{by_chance[0]}-{by_chance[-1]}"
+    os.environ[local_ports.PORT_RANGE_VARIABLE] = f"{by_chance[0]}-{by_chance[-1]}"
     return folder, block
 
 
 @contextmanager
-def own_run(checkout: Path) -> Iterator[Path]:
+def single_process_run(checkout: Path) -> Iterator[Path]:
     """A run in this process alone, for the length of the block; its folder."""
-    run = begin_run(checkout)
+    run = start_run(checkout)
     try:
-        folder, block = begin_worker("alone")
+        folder, block = start_worker("alone")
         yield folder
         block.close()
     finally:

@@ -5,7 +5,7 @@ import random
 import secrets
 from typing import Final
 
-VARIABLE: Final = "GPU_RUNTIME_TEST_SEED"
+SEED_VARIABLE: Final = "GPU_RUNTIME_TEST_SEED"
 
 
 def choose_seed() -> str:
@@ -13,10 +13,10 @@ def choose_seed() -> str:
 
     Worker processes inherit it, so that all of them collect the same tests.
     """
-    return os.environ.setdefault(VARIABLE, str(secrets.randbits(32)))
+    return os.environ.setdefault(SEED_VARIABLE, str(secrets.randbits(32)))
 
 
-def seeds(test: str, count: int = 1) -> list[int]:
+def draw_seeds(test_name: str, count: int = 1) -> list[int]:
     """The seeds of one test in this run."""
-    drawn = random.Random(f"{choose_seed()} {test}")
+    drawn = random.Random(f"{choose_seed()} {test_name}")
     return [drawn.getrandbits(32) for _ in range(count)]

@@ -7,11 +7,16 @@ from typing import Any
 import pytest
 import yaml
 
-from controller.gpuunit.resources.children import asked_for as asked_for_pod
+from controller.gpuunit.resources.children import desired_deployment as asked_for_pod
 from controller.gpuunit.workload import Workload
 from hack.local.state_dir import ROOT
-from tests.support.builders.gpu_units import a_unit
-from tests.support.checks.monitoring_manifests import Asked, alerts, asked_for, shown
+from tests.support.builders.gpu_units import new_unit
+from tests.support.checks.monitoring_manifests import (
+    MetricSelector,
+    alerts,
+    metrics_in_expression,
+    metrics_on_page,
+)
 from tests.unit.controller.gpuunit.resources.golden_deployments import shipped_settings
 
 MANIFESTS = ROOT / "manifests"
@@ -89,7 +94,7 @@ def test_every_program_of_ours_is_monitored() -> None:
 def test_workers_are_found_by_their_labels_and_by_the_name_of_their_port() -> None:
     (monitor,) = shipped("PodMonitor")
     settings = shipped_settings()
-    worker = a_unit(serverless={"requestID": "echo"})
+    worker = new_unit(serverless={"requestID": "echo"})
     pod = asked_for_pod(worker, settings, None, Workload())["spec"]["template"]
     (sidecar,) = pod["spec"]["initContainers"]
     (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
@@ -100,14 +105,21 @@ def test_workers_are_found_by_their_labels_and_by_the_name_of_their_port() -> No
 
 
 def test_metrics_are_found_in_expressions() -> None:
-    asked = asked_for('sum by (a) (rate(one_total{b=~"x|y", c!="d"}[5m])) or 0 * max(two) > 1')
-    assert asked == {Asked("one_total", frozenset({"b", "c"})), Asked("two", frozenset())}
+    asked = metrics_in_expression(
+        'sum by (a) (rate(one_total{b=~"x|y", c!="d"}[5m])) or 0 * max(two) > 1'
+    )
+    assert asked == {
+        MetricSelector("one_total", frozenset({"b", "c"})),
+        MetricSelector("two", frozenset()),
+    }
 
 
 def test_metrics_are_found_in_a_stretch_of_an_expression() -> None:
-    assert asked_for("delta(max by (a) (one)[15m:1m])") == {Asked("one", frozenset())}
+    assert metrics_in_expression("delta(max by (a) (one)[15m:1m])") == {
+        MetricSelector("one", frozenset())
+    }
 
 
 def test_series_are_found_on_a_page() -> None:
     page = '# HELP a b\n# TYPE a gauge\na{x="1",y="2"} 3\nb 4\n# TYPE c_total counter\n'
-    assert shown(page) == {"a": {"x", "y"}, "b": set(), "c_total": set()}
+    assert metrics_on_page(page) == {"a": {"x", "y"}, "b": set(), "c_total": set()}

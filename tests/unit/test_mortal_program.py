@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.faults.crashing_program import Moment, MortalProgram, mortality
+from tests.support.faults.crashing_program import AwaitSide, CrashingProgram, enable_crashes
 
 Told = list[str]
 
@@ -38,12 +38,12 @@ async def program_of(told: Told) -> None:
         group.create_task(invocation(told))
 
 
-async def lived(at: int, moment: Moment, strike: Callable[[], None] | None = None) -> Told:
+async def lived(at: int, moment: AwaitSide, strike: Callable[[], None] | None = None) -> Told:
     """All that is said in such a life."""
     told = Told()
-    with mortality(asyncio.get_running_loop()):
-        program = MortalProgram(invocation, at, moment, strike)
-        async with program.running(program_of(told)):
+    with enable_crashes(asyncio.get_running_loop()):
+        program = CrashingProgram(invocation, at, moment, strike)
+        async with program.run(program_of(told)):
             for _ in range(20):
                 await asyncio.sleep(0)
             said = list(told)
@@ -53,26 +53,26 @@ async def lived(at: int, moment: Moment, strike: Callable[[], None] | None = Non
 @pytest.mark.parametrize(
     ("at", "moment", "said"),
     [
-        (1, Moment.ASLEEP, {"begun"}),
-        (1, Moment.AWAKE, {"begun"}),
-        (2, Moment.ASLEEP, {"begun"}),
-        (2, Moment.AWAKE, {"begun", "over"}),
-        (3, Moment.ASLEEP, {"begun", "over"}),
-        (3, Moment.AWAKE, {"begun", "over", "child"}),
-        (4, Moment.AWAKE, {"begun", "over", "child", "unwound"}),
+        (1, AwaitSide.SUSPENDED, {"begun"}),
+        (1, AwaitSide.RESUMED, {"begun"}),
+        (2, AwaitSide.SUSPENDED, {"begun"}),
+        (2, AwaitSide.RESUMED, {"begun", "over"}),
+        (3, AwaitSide.SUSPENDED, {"begun", "over"}),
+        (3, AwaitSide.RESUMED, {"begun", "over", "child"}),
+        (4, AwaitSide.RESUMED, {"begun", "over", "child", "unwound"}),
     ],
 )
-async def test_nothing_runs_after_its_last_wait(at: int, moment: Moment, said: set[str]) -> None:
+async def test_nothing_runs_after_its_last_wait(at: int, moment: AwaitSide, said: set[str]) -> None:
     assert set(await lived(at, moment)) - {"other"} == said
 
 
 async def test_what_is_not_counted_dies_too() -> None:
-    assert (await lived(1, Moment.ASLEEP)).count("other") < 9
-    assert (await lived(99, Moment.ASLEEP)).count("other") == 9
+    assert (await lived(1, AwaitSide.SUSPENDED)).count("other") < 9
+    assert (await lived(99, AwaitSide.SUSPENDED)).count("other") == 9
 
 
 async def test_another_strike_leaves_it_alive() -> None:
     struck = Told()
-    said = await lived(2, Moment.AWAKE, lambda: struck.append("now"))
+    said = await lived(2, AwaitSide.RESUMED, lambda: struck.append("now"))
     assert (struck, said[-1]) == (["now"], "other")
     assert "unwound" in said

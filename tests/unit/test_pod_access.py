@@ -9,20 +9,22 @@ from kubernetes_asyncio.config import incluster_config
 
 from apiserver.kube import kubeconfig
 from controller.runtime.client import kubeconfig as controller_kubeconfig
-from controller.runtime.errors import AccessError
-from hack.cluster.certificates import authority
+from controller.runtime.errors import KubeconfigError
+from hack.cluster.certificates import certificate_authority
 from shared.config.loader import ConfigurationError
 
 Load = Callable[[], Awaitable[Any]]
 BOTH = pytest.mark.parametrize(
-    "load", [controller_kubeconfig.from_pod, kubeconfig.from_pod], ids=["controller", "apiserver"]
+    "load",
+    [controller_kubeconfig.load_in_cluster, kubeconfig.load_in_cluster],
+    ids=["controller", "apiserver"],
 )
 
 
 @pytest.fixture
 def mounted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a service account, in a pod of a cluster at 10.96.0.1."""
-    token, trusted = tmp_path / "token", authority(tmp_path).certificate_path
+    token, trusted = tmp_path / "token", certificate_authority(tmp_path).certificate_path
     token.write_text("first\n")
     monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(token))
     monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(trusted))
@@ -59,7 +61,7 @@ async def test_an_account_that_is_not_mounted_is_bad_configuration(
     load: Load, mounted: Path
 ) -> None:
     (mounted / "token").unlink()
-    with pytest.raises((AccessError, ConfigurationError), match="the pod's service account"):
+    with pytest.raises((KubeconfigError, ConfigurationError), match="the pod's service account"):
         await load()
 
 
@@ -68,4 +70,4 @@ async def test_an_account_that_is_not_mounted_is_bad_configuration(
 )
 async def test_who_names_no_kubeconfig_uses_the_pods_account(module: Any, tmp_path: Path) -> None:
     environment = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBECONFIG": "/absent"}
-    assert module.source("", environment, tmp_path) is module.from_pod
+    assert module.config_loader("", environment, tmp_path) is module.load_in_cluster

@@ -5,9 +5,9 @@ from contextlib import closing
 from types import SimpleNamespace
 from typing import cast
 
-from apiserver.wiring import UseCases
-from tests.support.cluster.api_replicas import Replicas
-from tests.support.faults.faulty_gateway import Killed
+from apiserver.wiring import KubeServices
+from tests.support.cluster.api_replicas import ApiReplicas
+from tests.support.faults.faulty_gateway import ProcessKilled
 from tests.support.wait.eventually import eventually
 
 
@@ -22,24 +22,26 @@ async def dying_when_cancelled() -> None:
     try:
         await for_ever()
     finally:
-        raise Killed
+        raise ProcessKilled
 
 
 async def test_a_process_that_dies_while_the_test_ends_is_not_started_again() -> None:
     started = []
 
-    def start() -> UseCases:
+    def start() -> KubeServices:
         started.append(True)
-        workshop = SimpleNamespace(run=dying_when_cancelled)
-        return cast(UseCases, SimpleNamespace(workshop=workshop, resumption=RESTING))
+        operation_tasks = SimpleNamespace(run=dying_when_cancelled)
+        return cast(
+            KubeServices, SimpleNamespace(operation_tasks=operation_tasks, resumption=RESTING)
+        )
 
-    replicas = Replicas(start)
+    replicas = ApiReplicas(start)
 
-    async def alive() -> list[UseCases]:
+    async def alive() -> list[KubeServices]:
         return replicas.alive
 
     async with asyncio.TaskGroup() as group:
-        kept = group.create_task(replicas.keep_one())
+        kept = group.create_task(replicas.run_replica())
         with closing(replicas):
             await eventually(alive)
         kept.cancel()

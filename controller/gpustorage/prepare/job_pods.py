@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 
-from controller.status.pod_diagnosis import ending_words, scheduler_words, waiting_words
+from controller.status.pod_diagnosis import scheduling_message, termination_message, waiting_message
 from shared.k8s.pod import Pod
 
 
-def endings(pods: Iterable[Pod]) -> str:
+def failure_message(pods: Iterable[Pod]) -> str:
     """What the last of the failed containers left behind; empty where none did."""
     said = [
-        f"container {container.name} ended with {ending_words(container.state.terminated)}"
+        f"container {container.name} ended with {termination_message(container.state.terminated)}"
         for pod in sorted(pods, key=lambda pod: pod.metadata.creation_timestamp)
         if pod.status.phase == "Failed"
         for container in pod.status.container_statuses
@@ -18,11 +18,11 @@ def endings(pods: Iterable[Pod]) -> str:
     return said[-1] if said else ""
 
 
-def delay(pods: Iterable[Pod]) -> str:
+def wait_message(pods: Iterable[Pod]) -> str:
     """What the first of the pods waits for; empty where none waits."""
     said = (
         words
         for pod in pods
-        for words in (scheduler_words(pod), *map(waiting_words, pod.status.container_statuses))
+        for words in (scheduling_message(pod), *map(waiting_message, pod.status.container_statuses))
     )
     return next(filter(None, said), "")

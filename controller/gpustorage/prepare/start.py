@@ -2,137 +2,150 @@
 
 from typing import Any
 
-from controller.apply.applier import Sync
-from controller.apply.child import Child, child
+from controller.apply.applier import ChildApplier
+from controller.apply.child import Child, make_child
 from controller.caches import Caches
-from controller.gpustorage.locks.users import is_in_use
-from controller.gpustorage.prepare.copy_source import unavailable
-from controller.gpustorage.prepare.prepare_locks import FillingLocks
-from controller.gpustorage.prepare.state import known_prepare
-from controller.gpustorage.resources.network_policy import prepare_policy
-from controller.gpustorage.resources.prepare_job import is_of_a_storage, job_key, prepare_job
+from controller.gpustorage.locks.users import is_volume_in_use
+from controller.gpustorage.prepare.copy_source import source_unavailable_message
+from controller.gpustorage.prepare.prepare_locks import PrepareLocks
+from controller.gpustorage.prepare.state import recorded_prepare_status
+from controller.gpustorage.resources.network_policy import prepare_network_policy_manifest
+from controller.gpustorage.resources.prepare_job import (
+    is_prepare_job_of,
+    prepare_job_key,
+    prepare_job_manifest,
+)
 from controller.gpustorage.settings import StorageSettings
-from controller.gpustorage.status.blocker import Hitch, hitch_of
-from controller.gpustorage.status.readiness import Verdict
-from controller.gpustorage.volume_readiness import is_usable
+from controller.gpustorage.status.blocker import Blocker, blocker_of_failure
+from controller.gpustorage.status.readiness import StorageReadiness
+from controller.gpustorage.volume_readiness import is_volume_mountable
 from controller.kinds import GPU_STORAGES, JOBS, NETWORK_POLICIES
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.kind import key_of
 from controller.runtime.errors import ForbiddenError, InvalidError
-from controller.runtime.events.event import reference
+from controller.runtime.events.event import object_reference
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from shared.k8s.pvc import VolumeClaim
+from shared.k8s.pvc import PersistentVolumeClaim
 from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1 import names
-from shared.v1alpha1.gpustorage import GPUStorage, Prepare
+from shared.v1alpha1.gpustorage import GPUStorage, PrepareSpec
 from shared.v1alpha1.reasons import EventReason, StorageReason
 
 
-class Start:
+class PrepareStarter:
     """Begins one attempt, and never a second time what the server knows to have ended."""
 
     def __init__(
         self,
         caches: Caches,
-        locks: FillingLocks,
+        prepare_locks: PrepareLocks,
         settings: StorageSettings,
-        sync: Sync[GPUStorage],
+        applier: ChildApplier[GPUStorage],
         writer: Writer,
         recorder: EventRecorder,
     ) -> None:
         self._caches = caches
-        self._locks = locks
+        self._prepare_locks = prepare_locks
         self._settings = settings
-        self._sync = sync
+        self._applier = applier
         self._writer = writer
         self._recorder = recorder
 
-    async def begin(
-        self, storage: GPUStorage, claim: VolumeClaim | None, kind: StorageClass | None
-    ) -> Hitch | None:
+    async def start(
+        self,
+        storage: GPUStorage,
+        pvc: PersistentVolumeClaim | None,
+        storage_class: StorageClass | None,
+    ) -> Blocker | None:
         """Start the Job, holding the locks of all that it touches; or tell what it waits for."""
         wanted = storage.spec.prepare
         if wanted is None:
             return None
-        hitch = self._obstacle(storage, wanted, claim, kind) or self._foreign_job(storage)
+        hitch = self._precondition_blocker(
+            storage, wanted, pvc, storage_class
+        ) or self._foreign_job_blocker(storage)
         if hitch is not None:
             return hitch
-        hitch = await self._refusal(storage, wanted)
+        hitch = await self._dry_run_blocker(storage, wanted)
         if hitch is not None:
-            await self._locks.give_back(storage, wanted.from_storage_name)
+            await self._prepare_locks.release_source(storage, wanted.from_storage_name)
             return hitch
-        await self._locks.take(storage, wanted.from_storage_name)
-        return await self._create(storage, wanted)
+        await self._prepare_locks.acquire(storage, wanted.from_storage_name)
+        return await self._create_job(storage, wanted)
 
-    def _obstacle(
+    def _precondition_blocker(
         self,
         storage: GPUStorage,
-        wanted: Prepare,
-        claim: VolumeClaim | None,
-        kind: StorageClass | None,
-    ) -> Hitch | None:
-        name = wanted.from_storage_name
+        prepare: PrepareSpec,
+        pvc: PersistentVolumeClaim | None,
+        storage_class: StorageClass | None,
+    ) -> Blocker | None:
+        name = prepare.from_storage_name
         if name == storage.metadata.name:
             said = "prepare.fromStorageName: a storage cannot be a copy of itself"
-            return Hitch(Verdict.failed(StorageReason.INVALID_SPEC, said))
-        if claim is None or not is_usable(claim, kind):
-            return waits("the volume is not there yet")
-        if is_in_use(self._caches, storage):
-            return waits("the pods of an earlier attempt have not gone yet")
+            return Blocker(StorageReadiness.failed(StorageReason.INVALID_SPEC, said))
+        if pvc is None or not is_volume_mountable(pvc, storage_class):
+            return waiting_blocker("the volume is not there yet")
+        if is_volume_in_use(self._caches, storage):
+            return waiting_blocker("the pods of an earlier attempt have not gone yet")
         if not name:
             return None
         origin = self._caches.storages.get(ObjectKey(storage.metadata.namespace, name))
-        said = unavailable(storage, name, origin) or ""
-        if not said and origin is not None and is_in_use(self._caches, origin):
+        said = source_unavailable_message(storage, name, origin) or ""
+        if not said and origin is not None and is_volume_in_use(self._caches, origin):
             said = f"GPUStorage {name}, whose files are to be copied, is in use"
-        return waits(said) if said else None
+        return waiting_blocker(said) if said else None
 
-    def _foreign_job(self, storage: GPUStorage) -> Hitch | None:
-        job = self._caches.jobs.get(job_key(key_of(storage)))
+    def _foreign_job_blocker(self, storage: GPUStorage) -> Blocker | None:
+        job = self._caches.jobs.get(prepare_job_key(key_of(storage)))
         if job is None:
             return None
-        if is_of_a_storage(job, storage.metadata.name):
-            return waits(f"Job {job.metadata.name} of an earlier storage has not gone yet")
+        if is_prepare_job_of(job, storage.metadata.name):
+            return waiting_blocker(
+                f"Job {job.metadata.name} of an earlier storage has not gone yet"
+            )
         said = f"Job {job.metadata.name} exists and is not this storage's"
-        return Hitch(Verdict.failed(StorageReason.CHILD_CONFLICT, said))
+        return Blocker(StorageReadiness.failed(StorageReason.CHILD_CONFLICT, said))
 
-    async def _refusal(self, storage: GPUStorage, wanted: Prepare) -> Hitch | None:
+    async def _dry_run_blocker(self, storage: GPUStorage, prepare: PrepareSpec) -> Blocker | None:
         """Why there will be no Job; asked before anybody is kept from a storage for its sake."""
-        failed = await self._sync.ensure(storage, [self._policy(storage)])
+        failed = await self._applier.apply(storage, [self._network_policy_child(storage)])
         if failed is not None:
-            return hitch_of(failed)
+            return blocker_of_failure(failed)
         try:
-            await self._writer.rehearse(JOBS, self._job(storage, wanted))
+            await self._writer.create_dry_run(JOBS, self._job_manifest(storage, prepare))
         except (InvalidError, ForbiddenError) as error:
-            return refused(storage, error)
+            return rejection_blocker(storage, error)
         return None
 
-    async def _create(self, storage: GPUStorage, wanted: Prepare) -> Hitch | None:
+    async def _create_job(self, storage: GPUStorage, prepare: PrepareSpec) -> Blocker | None:
         try:
-            job = await self._writer.create(JOBS, self._job(storage, wanted))
+            job = await self._writer.create(JOBS, self._job_manifest(storage, prepare))
         except (InvalidError, ForbiddenError) as error:
-            return refused(storage, error)
+            return rejection_blocker(storage, error)
         said = f"{EventReason.CREATED} Job {job.metadata.name}"
-        self._recorder.normal(reference(GPU_STORAGES, storage), EventReason.CREATED, said)
+        self._recorder.normal(object_reference(GPU_STORAGES, storage), EventReason.CREATED, said)
         return None
 
-    def _job(self, storage: GPUStorage, wanted: Prepare) -> dict[str, Any]:
-        return prepare_job(storage, wanted, known_prepare(storage).recovered_by, self._settings)
+    def _job_manifest(self, storage: GPUStorage, prepare: PrepareSpec) -> dict[str, Any]:
+        return prepare_job_manifest(
+            storage, prepare, recorded_prepare_status(storage).recovered_by, self._settings
+        )
 
-    def _policy(self, storage: GPUStorage) -> Child:
-        body = prepare_policy(storage, self._settings)
-        live = self._caches.policies.get(job_key(key_of(storage)))
-        return child(NETWORK_POLICIES, body, live, StorageReason.PREPARE_SYNC_FAILED)
-
-
-def waits(why: str) -> Hitch:
-    return Hitch(Verdict.pending(StorageReason.NOT_PREPARED, why))
+    def _network_policy_child(self, storage: GPUStorage) -> Child:
+        body = prepare_network_policy_manifest(storage, self._settings)
+        live = self._caches.network_policies.get(prepare_job_key(key_of(storage)))
+        return make_child(NETWORK_POLICIES, body, live, StorageReason.PREPARE_SYNC_FAILED)
 
 
-def refused(storage: GPUStorage, error: InvalidError | ForbiddenError) -> Hitch:
+def waiting_blocker(message: str) -> Blocker:
+    return Blocker(StorageReadiness.pending(StorageReason.NOT_PREPARED, message))
+
+
+def rejection_blocker(storage: GPUStorage, error: InvalidError | ForbiddenError) -> Blocker:
     """What the server has against the Job: it will never take it, or a quota is used up."""
     if isinstance(error, InvalidError):
-        return Hitch(Verdict.failed(StorageReason.INVALID_SPEC, error.message))
-    said = f"Job {names.prepare_job(storage.metadata.name)}: {error.message}"
-    return Hitch(Verdict.pending(StorageReason.PREPARE_SYNC_FAILED, said), error)
+        return Blocker(StorageReadiness.failed(StorageReason.INVALID_SPEC, error.message))
+    said = f"Job {names.prepare_job_name(storage.metadata.name)}: {error.message}"
+    return Blocker(StorageReadiness.pending(StorageReason.PREPARE_SYNC_FAILED, said), error)

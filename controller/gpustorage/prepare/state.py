@@ -9,100 +9,110 @@ from typing import Final
 
 import msgspec
 
-from controller.gpustorage.resources.prepare_job import attempt_of, has_outcome_pending
-from controller.runtime.digest import digest
+from controller.gpustorage.resources.prepare_job import attempt_id_of, has_outcome_finalizer
+from controller.runtime.digest import json_digest
 from shared.k8s.job import Job
 from shared.v1alpha1 import wellknown
-from shared.v1alpha1.gpustorage import GPUStorage, Prepare, PrepareStatus
+from shared.v1alpha1.gpustorage import GPUStorage, PrepareSpec, PrepareStatus
 from shared.v1alpha1.phases import PreparePhase
 
-DONE: Final = (PreparePhase.NOT_REQUESTED.value, PreparePhase.SUCCEEDED.value)
-OVER: Final = (*DONE, PreparePhase.FAILED.value)
+DONE_PHASES: Final = (PreparePhase.NOT_REQUESTED.value, PreparePhase.SUCCEEDED.value)
+FINAL_PHASES: Final = (*DONE_PHASES, PreparePhase.FAILED.value)
 
 
-class Move(Enum):
+class JobAction(Enum):
     """What is to be done about the Job, by what is recorded of it."""
 
-    NOTHING = auto()
+    NONE = auto()
     START = auto()
-    LET_GO = auto()  # its outcome is recorded: it may go when somebody wants it to
-    REMOVE = auto()
+    RELEASE = auto()  # its outcome is recorded: it may go when somebody wants it to
+    DELETE = auto()
 
 
-def known_prepare(storage: GPUStorage) -> PrepareStatus:
+def recorded_prepare_status(storage: GPUStorage) -> PrepareStatus:
     """What is recorded."""
     return storage.status.prepare or PrepareStatus()
 
 
-def digest_of(prepare: Prepare) -> str:
+def prepare_digest(prepare: PrepareSpec) -> str:
     """By what a later process knows that the same was asked for."""
-    return digest(msgspec.to_builtins(prepare))
+    return json_digest(msgspec.to_builtins(prepare))
 
 
-def next_prepare(storage: GPUStorage, job: Job | None, why: str) -> PrepareStatus:
+def next_prepare_status(
+    storage: GPUStorage, job: Job | None, failure_message: str
+) -> PrepareStatus:
     """What is to be recorded; `why` is how the pods of a failed Job ended."""
-    known, wanted = known_prepare(storage), storage.spec.prepare
-    request = storage.metadata.annotations.get(wellknown.RECOVER, "")
+    known, wanted = recorded_prepare_status(storage), storage.spec.prepare
+    request = storage.metadata.annotations.get(wellknown.RECOVER_ANNOTATION, "")
     if known.phase == PreparePhase.SUCCEEDED:
         return known
     if wanted is None:
         return PrepareStatus(phase=PreparePhase.NOT_REQUESTED.value)
     if known.phase == PreparePhase.FAILED:
-        return recovered(known, request)
-    found = underway(msgspec.structs.replace(known, observed_digest=digest_of(wanted)), job, why)
+        return status_after_recover(known, request)
+    found = attempt_status(
+        msgspec.structs.replace(known, observed_digest=prepare_digest(wanted)), job, failure_message
+    )
     has_failed = found.phase == PreparePhase.FAILED
     return msgspec.structs.replace(found, prior_request=request) if has_failed else found
 
 
-def underway(known: PrepareStatus, job: Job | None, why: str) -> PrepareStatus:
+def attempt_status(recorded: PrepareStatus, job: Job | None, failure_message: str) -> PrepareStatus:
     """How far along an attempt is that has not ended as far as is recorded."""
-    if job is None or attempt_of(job) != known.recovered_by:
+    if job is None or attempt_id_of(job) != recorded.recovered_by:
         said = "the Job has vanished before its outcome was known"
-        return failed(known, said) if known.job_name else in_phase(known, PreparePhase.PENDING)
-    return watched(msgspec.structs.replace(known, job_name=job.metadata.name), job, why)
-
-
-def watched(known: PrepareStatus, job: Job, why: str) -> PrepareStatus:
-    """What the Job of this very attempt tells."""
-    ending = job.ending
-    if ending is not None and ending.type == "Complete":
-        return in_phase(known, PreparePhase.SUCCEEDED)
-    if ending is not None:
-        said = ": ".join(filter(None, (ending.reason, ending.message, why)))
-        return failed(known, said)
-    if job.metadata.deletion_timestamp is not None:
-        return failed(known, "the Job was deleted before it had finished")
-    runs = job.status.ready > 0 or known.phase == PreparePhase.RUNNING
-    return in_phase(known, PreparePhase.RUNNING if runs else PreparePhase.PENDING)
-
-
-def recovered(known: PrepareStatus, request: str) -> PrepareStatus:
-    """A request that came after the failure begins a new attempt."""
-    if request in ("", known.recovered_by, known.prior_request):
-        return known
-    anew = msgspec.structs.replace(
-        known, recovered_by=request, prior_request="", job_name="", message=""
+        return (
+            failed_status(recorded, said)
+            if recorded.job_name
+            else with_phase(recorded, PreparePhase.PENDING)
+        )
+    return status_from_job(
+        msgspec.structs.replace(recorded, job_name=job.metadata.name), job, failure_message
     )
-    return in_phase(anew, PreparePhase.PENDING)
 
 
-def failed(known: PrepareStatus, why: str) -> PrepareStatus:
-    return in_phase(msgspec.structs.replace(known, message=why), PreparePhase.FAILED)
+def status_from_job(recorded: PrepareStatus, job: Job, failure_message: str) -> PrepareStatus:
+    """What the Job of this very attempt tells."""
+    ending = job.end_condition
+    if ending is not None and ending.type == "Complete":
+        return with_phase(recorded, PreparePhase.SUCCEEDED)
+    if ending is not None:
+        said = ": ".join(filter(None, (ending.reason, ending.message, failure_message)))
+        return failed_status(recorded, said)
+    if job.metadata.deletion_timestamp is not None:
+        return failed_status(recorded, "the Job was deleted before it had finished")
+    runs = job.status.ready > 0 or recorded.phase == PreparePhase.RUNNING
+    return with_phase(recorded, PreparePhase.RUNNING if runs else PreparePhase.PENDING)
 
 
-def in_phase(known: PrepareStatus, phase: PreparePhase) -> PrepareStatus:
+def status_after_recover(recorded: PrepareStatus, request: str) -> PrepareStatus:
+    """A request that came after the failure begins a new attempt."""
+    if request in ("", recorded.recovered_by, recorded.prior_request):
+        return recorded
+    anew = msgspec.structs.replace(
+        recorded, recovered_by=request, prior_request="", job_name="", message=""
+    )
+    return with_phase(anew, PreparePhase.PENDING)
+
+
+def failed_status(recorded: PrepareStatus, message: str) -> PrepareStatus:
+    return with_phase(msgspec.structs.replace(recorded, message=message), PreparePhase.FAILED)
+
+
+def with_phase(recorded: PrepareStatus, phase: PreparePhase) -> PrepareStatus:
     """The recovery is as far along as the attempt that it has begun."""
-    recovery = phase.value if known.recovered_by else ""
-    return msgspec.structs.replace(known, phase=phase.value, recovery_phase=recovery)
+    recovery = phase.value if recorded.recovered_by else ""
+    return msgspec.structs.replace(recorded, phase=phase.value, recovery_phase=recovery)
 
 
-def next_move(recorded: PrepareStatus, job: Job | None) -> Move:
+def next_job_action(recorded: PrepareStatus, job: Job | None) -> JobAction:
     """What may be done now that this is recorded."""
     if job is None:
-        is_due = recorded.phase not in OVER and not recorded.job_name
-        return Move.START if is_due else Move.NOTHING
-    if recorded.phase in DONE or attempt_of(job) != recorded.recovered_by:
-        return Move.REMOVE
-    if recorded.phase == PreparePhase.FAILED and has_outcome_pending(job):
-        return Move.LET_GO
-    return Move.NOTHING
+        is_due = recorded.phase not in FINAL_PHASES and not recorded.job_name
+        return JobAction.START if is_due else JobAction.NONE
+    if recorded.phase in DONE_PHASES or attempt_id_of(job) != recorded.recovered_by:
+        return JobAction.DELETE
+    if recorded.phase == PreparePhase.FAILED and has_outcome_finalizer(job):
+        return JobAction.RELEASE
+    return JobAction.NONE

@@ -7,33 +7,33 @@ caddy image does not start without capabilities.)
 
 from typing import Any, Final
 
-from controller.apply.drop_empty import non_empty
-from controller.apply.pod_security import locked_down_container, locked_down_pod
-from controller.gpustorage.labels import Part, child_metadata, pod_labels, selector
+from controller.apply.drop_empty import drop_empty
+from controller.apply.pod_security import container_security_context, pod_security_fields
+from controller.gpustorage.labels import StorageComponent, child_metadata, pod_labels, pod_selector
 from controller.gpustorage.settings import StorageSettings
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage
 
-PORT: Final = 8080
-DATA: Final = "/data"
-SERVER: Final = ("python", "-m", "http.server", str(PORT), "--directory", DATA)
+ACCESSOR_PORT: Final = 8080
+DATA_DIR: Final = "/data"
+SERVER_COMMAND: Final = ("python", "-m", "http.server", str(ACCESSOR_PORT), "--directory", DATA_DIR)
 
 
-def accessor_service(storage: GPUStorage) -> dict[str, Any]:
+def accessor_service_manifest(storage: GPUStorage) -> dict[str, Any]:
     """An address in the cluster."""
-    port = {"name": "http", "port": PORT, "targetPort": PORT, "protocol": "TCP"}
+    port = {"name": "http", "port": ACCESSOR_PORT, "targetPort": ACCESSOR_PORT, "protocol": "TCP"}
     return {
         "metadata": _metadata(storage),
         "spec": {
             "type": "ClusterIP",
-            "selector": selector(storage, Part.ACCESSOR),
+            "selector": pod_selector(storage, StorageComponent.ACCESSOR),
             "ports": [port],
         },
     }
 
 
-def accessor_deployment(
-    storage: GPUStorage, settings: StorageSettings, node: str
+def accessor_deployment_manifest(
+    storage: GPUStorage, settings: StorageSettings, node_name: str
 ) -> dict[str, Any]:
     """One pod, where the volume is in use if it is; the old one goes before the new one comes."""
     return {
@@ -41,32 +41,34 @@ def accessor_deployment(
         "spec": {
             "replicas": 1,
             "revisionHistoryLimit": 1,
-            "selector": {"matchLabels": selector(storage, Part.ACCESSOR)},
+            "selector": {"matchLabels": pod_selector(storage, StorageComponent.ACCESSOR)},
             "strategy": {"type": "Recreate"},
             "template": {
-                "metadata": {"labels": pod_labels(storage, Part.ACCESSOR)},
-                "spec": _pod(storage, settings.accessor_image, node),
+                "metadata": {"labels": pod_labels(storage, StorageComponent.ACCESSOR)},
+                "spec": _pod_spec(storage, settings.accessor_image, node_name),
             },
         },
     }
 
 
-def access_url(storage: GPUStorage, settings: StorageSettings) -> str:
+def accessor_url(storage: GPUStorage, settings: StorageSettings) -> str:
     """Where the files are browsed."""
-    name, namespace = names.accessor(storage.metadata.name), storage.metadata.namespace
-    return f"http://{name}.{namespace}.svc.{settings.cluster_domain}:{PORT}"
+    name, namespace = names.accessor_name(storage.metadata.name), storage.metadata.namespace
+    return f"http://{name}.{namespace}.svc.{settings.cluster_domain}:{ACCESSOR_PORT}"
 
 
 def _metadata(storage: GPUStorage) -> dict[str, Any]:
-    return child_metadata(storage, names.accessor(storage.metadata.name), Part.ACCESSOR)
+    return child_metadata(
+        storage, names.accessor_name(storage.metadata.name), StorageComponent.ACCESSOR
+    )
 
 
-def _pod(storage: GPUStorage, image: str, node: str) -> dict[str, Any]:
+def _pod_spec(storage: GPUStorage, image: str, node_name: str) -> dict[str, Any]:
     claim = {"claimName": storage.metadata.name, "readOnly": True}
     return {
-        **locked_down_pod(),
+        **pod_security_fields(),
         "terminationGracePeriodSeconds": 1,  # a unit may wait for the volume
-        **non_empty({"affinity": _only_on(node)}),
+        **drop_empty({"affinity": _required_node_affinity(node_name)}),
         "containers": [_container(image)],
         "volumes": [{"name": "data", "persistentVolumeClaim": claim}],
     }
@@ -76,17 +78,17 @@ def _container(image: str) -> dict[str, Any]:
     return {
         "name": "accessor",
         "image": image,
-        "command": list(SERVER),
-        "ports": [{"name": "http", "containerPort": PORT, "protocol": "TCP"}],
-        "readinessProbe": {"tcpSocket": {"port": PORT}},
-        "securityContext": {**locked_down_container(), "readOnlyRootFilesystem": True},
-        "volumeMounts": [{"name": "data", "mountPath": DATA, "readOnly": True}],
+        "command": list(SERVER_COMMAND),
+        "ports": [{"name": "http", "containerPort": ACCESSOR_PORT, "protocol": "TCP"}],
+        "readinessProbe": {"tcpSocket": {"port": ACCESSOR_PORT}},
+        "securityContext": {**container_security_context(), "readOnlyRootFilesystem": True},
+        "volumeMounts": [{"name": "data", "mountPath": DATA_DIR, "readOnly": True}],
     }
 
 
-def _only_on(node: str) -> dict[str, Any]:
-    if not node:
+def _required_node_affinity(node_name: str) -> dict[str, Any]:
+    if not node_name:
         return {}
-    field = {"key": "metadata.name", "operator": "In", "values": [node]}
+    field = {"key": "metadata.name", "operator": "In", "values": [node_name]}
     terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}

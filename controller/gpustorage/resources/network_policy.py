@@ -2,31 +2,39 @@
 
 from typing import Any
 
-from controller.apply.egress import dns, public_addresses
-from controller.gpustorage.labels import Part, child_metadata, selector
+from controller.apply.egress import dns_egress_rule, public_egress_rule
+from controller.gpustorage.labels import StorageComponent, child_metadata, pod_selector
 from controller.gpustorage.settings import StorageSettings
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage
 
 
-def prepare_policy(storage: GPUStorage, settings: StorageSettings) -> dict[str, Any]:
+def prepare_network_policy_manifest(
+    storage: GPUStorage, settings: StorageSettings
+) -> dict[str, Any]:
     """Nothing in; DNS and public addresses out, as for units."""
-    rules = {"egress": [dns(), public_addresses(settings.private_ranges)]}
-    return _policy(storage, names.prepare_job(storage.metadata.name), Part.PREPARE, rules)
+    rules = {"egress": [dns_egress_rule(), public_egress_rule(settings.private_ranges)]}
+    return _network_policy_manifest(
+        storage, names.prepare_job_name(storage.metadata.name), StorageComponent.PREPARE, rules
+    )
 
 
-def accessor_policy(storage: GPUStorage, port: int) -> dict[str, Any]:
+def accessor_network_policy_manifest(storage: GPUStorage, port: int) -> dict[str, Any]:
     """The port that is browsed in; nothing but DNS out."""
     ingress = [{"ports": [{"protocol": "TCP", "port": port}]}]
-    rules = {"ingress": ingress, "egress": [dns()]}
-    return _policy(storage, names.accessor(storage.metadata.name), Part.ACCESSOR, rules)
+    rules = {"ingress": ingress, "egress": [dns_egress_rule()]}
+    return _network_policy_manifest(
+        storage, names.accessor_name(storage.metadata.name), StorageComponent.ACCESSOR, rules
+    )
 
 
-def _policy(storage: GPUStorage, name: str, part: Part, rules: dict[str, Any]) -> dict[str, Any]:
+def _network_policy_manifest(
+    storage: GPUStorage, name: str, component: StorageComponent, rules: dict[str, Any]
+) -> dict[str, Any]:
     return {
-        "metadata": child_metadata(storage, name, part),
+        "metadata": child_metadata(storage, name, component),
         "spec": {
-            "podSelector": {"matchLabels": selector(storage, part)},
+            "podSelector": {"matchLabels": pod_selector(storage, component)},
             "policyTypes": ["Ingress", "Egress"],
             **rules,
         },

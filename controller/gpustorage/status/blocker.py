@@ -2,30 +2,30 @@
 
 from dataclasses import dataclass
 
-from controller.apply.applier import Hindrance, Setback
-from controller.gpustorage.status.readiness import Verdict
-from controller.runtime.errors import ApiError
+from controller.apply.applier import ApplyFailure, ApplyFailureKind
+from controller.gpustorage.status.readiness import StorageReadiness
+from controller.runtime.errors import KubeError
 from shared.v1alpha1.reasons import StorageReason
 
 
 @dataclass(frozen=True, slots=True)
-class Hitch:
+class Blocker:
     """What to say of it; with `retry`, also what shall be tried again."""
 
-    verdict: Verdict
-    retry: ApiError | None = None
+    readiness: StorageReadiness
+    retry_error: KubeError | None = None
 
 
-def hitch_of(setback: Setback) -> Hitch:
+def blocker_of_failure(failure: ApplyFailure) -> Blocker:
     """What a storage says of a child that could not be brought about."""
-    said = setback.message
-    match setback.hindrance:
-        case Hindrance.GOING:
-            return Hitch(Verdict.pending(StorageReason.VOLUME_PENDING, said))
-        case Hindrance.FOREIGN:
-            return Hitch(Verdict.failed(StorageReason.CHILD_CONFLICT, said))
-        case Hindrance.INVALID:
-            return Hitch(Verdict.failed(StorageReason.INVALID_SPEC, said))
-        case Hindrance.REFUSED:
-            reason = StorageReason(setback.child.failure)
-            return Hitch(Verdict.pending(reason, said), setback.error)
+    said = failure.message
+    match failure.kind:
+        case ApplyFailureKind.TERMINATING:
+            return Blocker(StorageReadiness.pending(StorageReason.VOLUME_PENDING, said))
+        case ApplyFailureKind.NOT_OWNED:
+            return Blocker(StorageReadiness.failed(StorageReason.CHILD_CONFLICT, said))
+        case ApplyFailureKind.INVALID:
+            return Blocker(StorageReadiness.failed(StorageReason.INVALID_SPEC, said))
+        case ApplyFailureKind.RETRYABLE:
+            reason = StorageReason(failure.child.failure_reason)
+            return Blocker(StorageReadiness.pending(reason, said), failure.error)

@@ -2,50 +2,50 @@
 
 from collections.abc import Iterator
 
-from controller.status.events import Announcement
-from shared.k8s.conditions import condition_of
+from controller.status.events import StatusEvent
+from shared.k8s.conditions import find_condition
 from shared.k8s.quantity import Quantity
 from shared.v1alpha1.gpustorage import GPUStorageStatus, PrepareStatus
 from shared.v1alpha1.phases import PreparePhase, StoragePhase
 from shared.v1alpha1.reasons import ConditionType, EventReason, StorageReason
 
-REASONS = {
+EVENT_REASONS = {
     StorageReason.INVALID_SPEC.value: EventReason.INVALID_SPEC,
     StorageReason.CHILD_CONFLICT.value: EventReason.CHILD_CONFLICT,
 }
 
 
-def announcements(old: GPUStorageStatus, new: GPUStorageStatus) -> Iterator[Announcement]:
+def status_events(old: GPUStorageStatus, new: GPUStorageStatus) -> Iterator[StatusEvent]:
     """What to say when `old` becomes `new`."""
-    yield from _of_filling(old.prepare or PrepareStatus(), new.prepare or PrepareStatus())
+    yield from _prepare_events(old.prepare or PrepareStatus(), new.prepare or PrepareStatus())
     if old.capacity and Quantity.parse(new.capacity) > Quantity.parse(old.capacity):
         said = f"the volume grew from {old.capacity} to {new.capacity}"
-        yield Announcement(False, EventReason.EXPANDED, said)
-    yield from _of_readiness(old, new)
+        yield StatusEvent(False, EventReason.EXPANDED, said)
+    yield from _readiness_events(old, new)
 
 
-def _of_filling(old: PrepareStatus, new: PrepareStatus) -> Iterator[Announcement]:
+def _prepare_events(old: PrepareStatus, new: PrepareStatus) -> Iterator[StatusEvent]:
     if old.phase == new.phase:
         return
     if new.phase == PreparePhase.SUCCEEDED:
-        yield Announcement(False, EventReason.PREPARED, "the volume was filled")
+        yield StatusEvent(False, EventReason.PREPARED, "the volume was filled")
     if new.phase == PreparePhase.FAILED:
-        yield Announcement(True, EventReason.PREPARE_FAILED, new.message)
+        yield StatusEvent(True, EventReason.PREPARE_FAILED, new.message)
 
 
-def _of_readiness(old: GPUStorageStatus, new: GPUStorageStatus) -> Iterator[Announcement]:
+def _readiness_events(old: GPUStorageStatus, new: GPUStorageStatus) -> Iterator[StatusEvent]:
     """Only a new reason is news, a new text is not."""
-    before = condition_of(old.conditions, ConditionType.READY)
-    after = condition_of(new.conditions, ConditionType.READY)
+    before = find_condition(old.conditions, ConditionType.READY)
+    after = find_condition(new.conditions, ConditionType.READY)
     if after is None or (before is not None and before.reason == after.reason):
         return
     said = f"{after.reason}: {after.message}"
     was_ready = before is not None and before.status == "True"
     if after.reason == StorageReason.EXPANSION_NOT_SUPPORTED:
-        yield Announcement(True, EventReason.FAILED, said)
+        yield StatusEvent(True, EventReason.FAILED, said)
     elif after.status == "True" and not was_ready:
-        yield Announcement(False, EventReason.READY, after.message)
+        yield StatusEvent(False, EventReason.READY, after.message)
     elif new.phase == StoragePhase.FAILED and after.reason != StorageReason.PREPARE_FAILED:
-        yield Announcement(True, REASONS.get(after.reason, EventReason.FAILED), said)
+        yield StatusEvent(True, EVENT_REASONS.get(after.reason, EventReason.FAILED), said)
     elif after.status != "True" and was_ready:
-        yield Announcement(True, EventReason.NOT_READY, said)
+        yield StatusEvent(True, EventReason.NOT_READY, said)

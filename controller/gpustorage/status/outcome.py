@@ -2,44 +2,48 @@
 
 from dataclasses import dataclass
 
-from controller.gpustorage.accessor_reconciler import Browsed
-from controller.gpustorage.prepare.state import DONE
-from controller.gpustorage.status.blocker import Hitch
-from controller.gpustorage.status.readiness import Verdict
-from controller.runtime.errors import ApiError
-from shared.k8s.pvc import VolumeClaim
+from controller.gpustorage.accessor_reconciler import AccessorState
+from controller.gpustorage.prepare.state import DONE_PHASES
+from controller.gpustorage.status.blocker import Blocker
+from controller.gpustorage.status.readiness import StorageReadiness
+from controller.runtime.errors import KubeError
+from shared.k8s.pvc import PersistentVolumeClaim
 from shared.v1alpha1.gpustorage import PrepareStatus
 from shared.v1alpha1.phases import PreparePhase
 from shared.v1alpha1.reasons import StorageReason
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StorageReconcileOutcome:
     """What was found of the volume, of its filling and of its browsing."""
 
-    claim: VolumeClaim | None
-    volume: Verdict
-    prepare: PrepareStatus
-    browsed: Browsed
-    claim_hitch: Hitch | None = None
-    prepare_hitch: Hitch | None = None
+    pvc: PersistentVolumeClaim | None
+    volume_readiness: StorageReadiness
+    prepare_status: PrepareStatus
+    accessor: AccessorState
+    volume_blocker: Blocker | None = None
+    prepare_blocker: Blocker | None = None
 
     @property
-    def verdict(self) -> Verdict:
+    def readiness(self) -> StorageReadiness:
         """The first that keeps the storage from being used; else how the volume is."""
-        if not self.volume.is_ready:
-            return self.volume
-        if self.prepare.phase == PreparePhase.FAILED:
-            return Verdict.failed(StorageReason.PREPARE_FAILED, self.prepare.message)
-        if self.prepare_hitch is not None:
-            return self.prepare_hitch.verdict
-        if self.prepare.phase not in DONE:
-            return Verdict.pending(StorageReason.NOT_PREPARED, "the volume is being filled")
-        return self.volume
+        if not self.volume_readiness.is_ready:
+            return self.volume_readiness
+        if self.prepare_status.phase == PreparePhase.FAILED:
+            return StorageReadiness.failed(
+                StorageReason.PREPARE_FAILED, self.prepare_status.message
+            )
+        if self.prepare_blocker is not None:
+            return self.prepare_blocker.readiness
+        if self.prepare_status.phase not in DONE_PHASES:
+            return StorageReadiness.pending(
+                StorageReason.NOT_PREPARED, "the volume is being filled"
+            )
+        return self.volume_readiness
 
     @property
-    def retry(self) -> ApiError | None:
+    def retry_error(self) -> KubeError | None:
         """What shall be tried again."""
-        hitches = (self.claim_hitch, self.prepare_hitch, self.browsed.hitch)
-        found = (hitch.retry for hitch in hitches if hitch is not None)
+        hitches = (self.volume_blocker, self.prepare_blocker, self.accessor.blocker)
+        found = (hitch.retry_error for hitch in hitches if hitch is not None)
         return next((error for error in found if error is not None), None)

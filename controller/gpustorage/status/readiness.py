@@ -3,15 +3,15 @@
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
-from controller.runtime.events.event import cut
+from controller.runtime.events.event import truncate
 from shared.v1alpha1.phases import StoragePhase
 from shared.v1alpha1.reasons import StorageReason
 
-LONGEST_MESSAGE: Final = 1024
+MAX_MESSAGE_BYTES: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class StorageReadiness:
     """What the status will say."""
 
     phase: StoragePhase
@@ -20,22 +20,22 @@ class Verdict:
 
     @classmethod
     def ready(cls, reason: StorageReason, message: str) -> Self:
-        return cls(StoragePhase.READY, reason, cut(message, LONGEST_MESSAGE))
+        return cls(StoragePhase.READY, reason, truncate(message, MAX_MESSAGE_BYTES))
 
     @classmethod
     def pending(cls, reason: StorageReason, message: str) -> Self:
         """It may still become well by itself."""
-        return cls(StoragePhase.PENDING, reason, cut(message, LONGEST_MESSAGE))
+        return cls(StoragePhase.PENDING, reason, truncate(message, MAX_MESSAGE_BYTES))
 
     @classmethod
     def failed(cls, reason: StorageReason, message: str) -> Self:
         """Waiting will not help."""
-        return cls(StoragePhase.FAILED, reason, cut(message, LONGEST_MESSAGE))
+        return cls(StoragePhase.FAILED, reason, truncate(message, MAX_MESSAGE_BYTES))
 
     @property
     def is_ready(self) -> bool:
         return self.phase is StoragePhase.READY
 
-    def but(self, reason: StorageReason, message: str) -> Self:
+    def with_reason(self, reason: StorageReason, message: str) -> Self:
         """The same phase for another reason."""
-        return replace(self, reason=reason, message=cut(message, LONGEST_MESSAGE))
+        return replace(self, reason=reason, message=truncate(message, MAX_MESSAGE_BYTES))

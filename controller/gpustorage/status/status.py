@@ -4,20 +4,20 @@ from datetime import datetime
 
 import msgspec
 
-from controller.gpustorage.prepare.state import DONE
-from controller.gpustorage.status.outcome import Outcome
-from controller.runtime.events.event import cut
-from controller.status.pod_diagnosis import lasting
-from shared.k8s.conditions import condition_of, timestamp, with_condition
+from controller.gpustorage.prepare.state import DONE_PHASES
+from controller.gpustorage.status.outcome import StorageReconcileOutcome
+from controller.runtime.events.event import truncate
+from controller.status.pod_diagnosis import stable_message
+from shared.k8s.conditions import find_condition, format_timestamp, with_condition
 from shared.k8s.meta import Condition
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage, GPUStorageStatus
 from shared.v1alpha1.phases import AccessorPhase, PreparePhase
 from shared.v1alpha1.reasons import ConditionType
-from shared.v1alpha1.storage_lock import lock_of
+from shared.v1alpha1.storage_lock import parse_storage_lock
 
-LONGEST_MESSAGE = 1024
-PREPARE_WORDS = {
+MAX_MESSAGE_BYTES = 1024
+PREPARE_MESSAGES = {
     PreparePhase.NOT_REQUESTED.value: "nothing was asked to be filled in",
     PreparePhase.PENDING.value: "the filling has not begun yet",
     PreparePhase.RUNNING.value: "the volume is being filled",
@@ -25,54 +25,64 @@ PREPARE_WORDS = {
 }
 
 
-def next_status(storage: GPUStorage, outcome: Outcome, now: datetime) -> GPUStorageStatus:
+def next_status(
+    storage: GPUStorage, outcome: StorageReconcileOutcome, now: datetime
+) -> GPUStorageStatus:
     """What the status shall be; the very same value where only time has passed."""
-    known, claim = storage.status, outcome.claim
+    known, claim = storage.status, outcome.pvc
     seen = GPUStorageStatus(
-        phase=outcome.verdict.phase.value,
+        phase=outcome.readiness.phase.value,
         claim_name=(claim.metadata.name if claim is not None else "") or known.claim_name,
-        storage_class_name=(claim.class_name if claim is not None else "")
+        storage_class_name=(claim.storage_class_name if claim is not None else "")
         or known.storage_class_name,
         capacity=(claim.capacity if claim is not None else "") or known.capacity,
-        prepare=outcome.prepare,
-        accessor=outcome.browsed.status,
+        prepare=outcome.prepare_status,
+        accessor=outcome.accessor.status,
         mounted_by=mounted_by(storage),
         observed_generation=storage.metadata.generation,
         last_sync_time=known.last_sync_time,
         conditions=conditions(storage, outcome, now),
     )
-    return seen if seen == known else msgspec.structs.replace(seen, last_sync_time=timestamp(now))
+    return (
+        seen
+        if seen == known
+        else msgspec.structs.replace(seen, last_sync_time=format_timestamp(now))
+    )
 
 
 def mounted_by(storage: GPUStorage) -> str:
     """The unit that has the lock, or the Job that fills a storage."""
-    lock = lock_of(storage.metadata.annotations)
+    lock = parse_storage_lock(storage.metadata.annotations)
     if lock is None:
         return ""
-    return names.prepare_job(lock.prepare) if lock.prepare else lock.unit
+    return names.prepare_job_name(lock.prepare) if lock.prepare else lock.unit
 
 
-def conditions(storage: GPUStorage, outcome: Outcome, now: datetime) -> tuple[Condition, ...]:
-    verdict, prepare, browsed = outcome.verdict, outcome.prepare, outcome.browsed
-    hitch = outcome.prepare_hitch
-    filling = prepare.message or (hitch.verdict.message if hitch else PREPARE_WORDS[prepare.phase])
+def conditions(
+    storage: GPUStorage, outcome: StorageReconcileOutcome, now: datetime
+) -> tuple[Condition, ...]:
+    verdict, prepare, browsed = outcome.readiness, outcome.prepare_status, outcome.accessor
+    hitch = outcome.prepare_blocker
+    filling = prepare.message or (
+        hitch.readiness.message if hitch else PREPARE_MESSAGES[prepare.phase]
+    )
     is_browsed = browsed.status.phase == AccessorPhase.READY
     told = (
         (ConditionType.READY, verdict.is_ready, verdict.reason.value, verdict.message),
-        (ConditionType.PREPARED, prepare.phase in DONE, prepare.phase, filling),
+        (ConditionType.PREPARED, prepare.phase in DONE_PHASES, prepare.phase, filling),
         (ConditionType.ACCESSOR_READY, is_browsed, browsed.status.phase, browsed.message),
     )
     known = storage.status.conditions
     for kind, holds, reason, message in told:
-        before = condition_of(known, kind)
-        said = message if before is None else lasting(before.message, message)
+        before = find_condition(known, kind)
+        said = message if before is None else stable_message(before.message, message)
         found = Condition(
             type=kind.value,
             status="True" if holds else "False",
             observed_generation=storage.metadata.generation,
-            last_transition_time=timestamp(now),
+            last_transition_time=format_timestamp(now),
             reason=reason,
-            message=cut(said, LONGEST_MESSAGE),
+            message=truncate(said, MAX_MESSAGE_BYTES),
         )
         known = with_condition(known, found)
     return known

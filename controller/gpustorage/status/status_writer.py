@@ -1,21 +1,21 @@
 """Writing how a storage is, where that has changed."""
 
 from controller.caches import Caches
-from controller.gpustorage.status.events import announcements
-from controller.gpustorage.status.outcome import Outcome
+from controller.gpustorage.status.events import status_events
+from controller.gpustorage.status.outcome import StorageReconcileOutcome
 from controller.gpustorage.status.status import next_status
 from controller.kinds import GPU_STORAGES
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.kind import key_of
 from controller.runtime.clock import Clock
-from controller.runtime.events.event import reference
+from controller.runtime.events.event import object_reference
 from controller.runtime.events.recorder import EventRecorder
-from controller.status.events import announce
+from controller.status.events import record_event
 from shared.k8s import merge_patch
 from shared.v1alpha1.gpustorage import GPUStorage
 
 
-class Report:
+class StorageStatusWriter:
     """The status of storages, and the Events that go with a change of it."""
 
     def __init__(
@@ -26,32 +26,34 @@ class Report:
         self._recorder = recorder
         self._clock = clock
 
-    async def write(self, judged: GPUStorage, outcome: Outcome) -> GPUStorage | None:
+    async def write(
+        self, observed: GPUStorage, outcome: StorageReconcileOutcome
+    ) -> GPUStorage | None:
         """The storage with the status that was found; None where it has become another meanwhile.
 
         Only what we have read is written over: an outcome is never recorded in place of another.
         """
-        storage = self._caches.storages.get(key_of(judged))
-        if storage is None or not is_same(storage, judged):
+        storage = self._caches.storages.get(key_of(observed))
+        if storage is None or not is_unchanged(storage, observed):
             return None
         status = next_status(storage, outcome, self._clock.now())
-        changes = merge_patch.between(storage.status, status)
+        changes = merge_patch.create_merge_patch(storage.status, status)
         if not changes:
             return storage
         meta = storage.metadata
         seen = {"uid": meta.uid, "resourceVersion": meta.resource_version}
         body = {"metadata": seen, "status": changes}
         written = await self._writer.patch(GPU_STORAGES, key_of(storage), body, "status")
-        for news in announcements(storage.status, status):
-            announce(self._recorder, reference(GPU_STORAGES, storage), news)
+        for news in status_events(storage.status, status):
+            record_event(self._recorder, object_reference(GPU_STORAGES, storage), news)
         return written
 
 
-def is_same(storage: GPUStorage, judged: GPUStorage) -> bool:
+def is_unchanged(storage: GPUStorage, observed: GPUStorage) -> bool:
     """Whether what was found is still about this storage, this spec and this filling."""
-    now, then = storage.metadata, judged.metadata
+    now, then = storage.metadata, observed.metadata
     return (now.uid, now.generation, storage.status.prepare) == (
         then.uid,
         then.generation,
-        judged.status.prepare,
+        observed.status.prepare,
     )

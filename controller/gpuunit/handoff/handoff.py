@@ -8,21 +8,27 @@ from contextlib import suppress
 from typing import TypeVar
 
 from controller.caches import BY_OWNER, BY_UNIT, Caches
-from controller.gpuunit.handoff.handoff_check import Admission, Entry, Source, is_held_for, judge
-from controller.gpuunit.scheduling.nomination import holds_nothing_for
-from controller.gpuunit.workload import Workload, observe
+from controller.gpuunit.handoff.handoff_check import (
+    HandoffCheck,
+    HandoffDecision,
+    SourceStock,
+    check_handoff,
+    is_claimed_for,
+)
+from controller.gpuunit.scheduling.nomination import has_no_gpu_for
+from controller.gpuunit.workload import Workload, observe_workload
 from controller.kinds import DEPLOYMENTS, GPU_UNITS, OPERATIONS, PODS, REPLICA_SETS
-from controller.object_reader import Lookup
+from controller.object_reader import ObjectReader
 from controller.runtime.cache.writer import Writer
-from controller.runtime.client.client import Condition
+from controller.runtime.client.client import Preconditions
 from controller.runtime.client.kind import Kind, key_of
 from controller.runtime.client.objects import Object
 from controller.runtime.clock import Clock
 from controller.runtime.errors import ConflictError, NotFoundError
-from controller.runtime.events.event import reference
+from controller.runtime.events.event import object_reference
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from shared.k8s.conditions import timestamp
+from shared.k8s.conditions import format_timestamp
 from shared.k8s.pod import Pod
 from shared.v1alpha1 import gpuunit, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
@@ -37,74 +43,95 @@ class Handoff:
     """Every write is conditional, so a stalled controller that wakes up late does no harm."""
 
     def __init__(
-        self, caches: Caches, lookup: Lookup, writer: Writer, recorder: EventRecorder, clock: Clock
+        self,
+        caches: Caches,
+        reader: ObjectReader,
+        writer: Writer,
+        recorder: EventRecorder,
+        clock: Clock,
     ) -> None:
         self._caches = caches
-        self._lookup = lookup
+        self._reader = reader
         self._writer = writer
         self._recorder = recorder
         self._clock = clock
 
-    async def admit(self, unit: GPUUnit, source: Source) -> Admission:
+    async def admit(self, unit: GPUUnit, source_stock: SourceStock) -> HandoffCheck:
         """Close the record with this unit and mark it; or tell why not, having asked the server."""
-        record, stock = self._lookup.record(source.operation_id), self._lookup.stock(source.name)
-        admission = judge(unit, source, record, stock)
-        if admission.entry in (Entry.STRAY, Entry.LOST):
-            record = await self._lookup.live_record(source.operation_id)
-            stock = await self._lookup.live_stock(source.name)
-            admission = judge(unit, source, record, stock)
-        if admission.entry is Entry.ELIGIBLE and record is not None:
-            await self._close(record, unit)
-        if admission.entry in (Entry.ELIGIBLE, Entry.ADMITTED) and stock is not None:
-            await self._mark(unit, node_of(observe(self._caches, stock)))
+        record, stock = (
+            self._reader.cached_operation(source_stock.operation_id),
+            self._reader.cached_stock(source_stock.name),
+        )
+        admission = check_handoff(unit, source_stock, record, stock)
+        if admission.decision in (HandoffDecision.STRAY, HandoffDecision.STOCK_LOST):
+            record = await self._reader.live_operation(source_stock.operation_id)
+            stock = await self._reader.live_stock(source_stock.name)
+            admission = check_handoff(unit, source_stock, record, stock)
+        if admission.decision is HandoffDecision.ELIGIBLE and record is not None:
+            await self._complete_operation(record, unit)
+        if (
+            admission.decision in (HandoffDecision.ELIGIBLE, HandoffDecision.ADMITTED)
+            and stock is not None
+        ):
+            await self._mark_admitted(
+                unit, workload_node_name(observe_workload(self._caches, stock))
+            )
         return admission
 
-    async def delete_stray(self, unit: GPUUnit, why: str) -> None:
+    async def delete_stray(self, unit: GPUUnit, message: str) -> None:
         """Nobody waits for this unit; its successor of the same name may."""
         meta = unit.metadata
-        self._recorder.warning(reference(GPU_UNITS, unit), EventReason.STRAY_DELETED, why)
-        condition = Condition(uid=meta.uid, resource_version=meta.resource_version)
+        self._recorder.warning(
+            object_reference(GPU_UNITS, unit), EventReason.STRAY_DELETED, message
+        )
+        condition = Preconditions(uid=meta.uid, resource_version=meta.resource_version)
         await self._writer.delete(GPU_UNITS, key_of(unit), condition)
 
-    def holders(self, source: Source) -> tuple[Pod, ...]:
+    def stock_pods(self, source_stock: SourceStock) -> tuple[Pod, ...]:
         """The pods of the stock that is kept for the unit, as long as it is there."""
-        stock = self._lookup.stock(source.name)
-        if stock is None or not is_held_for(stock, source):
+        stock = self._reader.cached_stock(source_stock.name)
+        if stock is None or not is_claimed_for(stock, source_stock):
             return ()
-        return observe(self._caches, stock).seated
+        return observe_workload(self._caches, stock).scheduled_pods
 
-    def leaving(self, source: Source) -> tuple[Pod, ...]:
+    def stock_and_terminating_pods(self, source_stock: SourceStock) -> tuple[Pod, ...]:
         """The pods of the stock, and those that still end after it was let go."""
-        meta = self._lookup.stock_key(source.name)
+        meta = self._reader.stock_key(source_stock.name)
         going = (
             pod
             for pod in self._caches.pods.by_index(meta.namespace, BY_UNIT, meta.name)
             if pod.metadata.deletion_timestamp is not None
         )
-        return (*self.holders(source), *bound(tuple(going)))
+        return (*self.stock_pods(source_stock), *scheduled_pods(tuple(going)))
 
-    async def consume(self, unit: GPUUnit, source: Source, workload: Workload) -> None:
+    async def consume_stock(
+        self, unit: GPUUnit, source_stock: SourceStock, workload: Workload
+    ) -> None:
         """Let the stock go once its place is the unit's."""
-        stock = self._lookup.stock(source.name)
-        if stock is None or not is_held_for(stock, source) or not self._is_counted(stock):
+        stock = self._reader.cached_stock(source_stock.name)
+        if (
+            stock is None
+            or not is_claimed_for(stock, source_stock)
+            or not self._is_claim_counted(stock)
+        ):
             return
-        reservation = observe(self._caches, stock)
-        if not is_taken_over(workload, reservation.seated):
+        reservation = observe_workload(self._caches, stock)
+        if not is_stock_releasable(workload, reservation.scheduled_pods):
             return
         meta = stock.metadata
-        condition = Condition(uid=meta.uid, resource_version=meta.resource_version)
+        condition = Preconditions(uid=meta.uid, resource_version=meta.resource_version)
         await self._writer.delete(GPU_UNITS, key_of(stock), condition)
-        where = node_of(reservation) or "no node"
+        where = workload_node_name(reservation) or "no node"
         said = f"took the place of stock {meta.name} on {where}"
-        self._recorder.normal(reference(GPU_UNITS, unit), EventReason.CONSUMED, said)
-        await self._take_down(reservation)
+        self._recorder.normal(object_reference(GPU_UNITS, unit), EventReason.CONSUMED, said)
+        await self._delete_workload(reservation)
 
-    async def _take_down(self, reservation: Workload) -> None:
+    async def _delete_workload(self, stock_workload: Workload) -> None:
         """Free the place now: the garbage collector would too, but a user waits for it.
 
         From the top, so that nobody replaces what is below.
         """
-        deployment = reservation.deployment
+        deployment = stock_workload.deployment
         if deployment is None:
             return
         meta = deployment.metadata
@@ -112,23 +139,23 @@ class Handoff:
         await self._delete(DEPLOYMENTS, deployment)
         for revision in revisions:
             await self._delete(REPLICA_SETS, revision)
-        for pod in (*reservation.current, *reservation.standing):
+        for pod in (*stock_workload.current_pods, *stock_workload.retained_previous_pods):
             await self._delete(PODS, pod)
 
-    async def _delete(self, kind: Kind[T], subject: T) -> None:
+    async def _delete(self, kind: Kind[T], target: T) -> None:
         """Exactly this one; if it is gone already, so much the better."""
-        condition = Condition(uid=subject.metadata.uid)
+        condition = Preconditions(uid=target.metadata.uid)
         with suppress(NotFoundError, ConflictError):
-            await self._writer.delete(kind, key_of(subject), condition)
+            await self._writer.delete(kind, key_of(target), condition)
 
-    def _is_counted(self, stock: GPUUnit) -> bool:
+    def _is_claim_counted(self, stock: GPUUnit) -> bool:
         """Whether the stock's pool has noted the claim: it counts those that vanish afterwards."""
         name = stock.metadata.labels.get(wellknown.POOL_LABEL, "")
         pool = self._caches.pools.get(ObjectKey(stock.metadata.namespace, name))
         return pool is None or stock.metadata.uid in pool.status.claimed
 
-    async def _close(self, record: Operation, unit: GPUUnit) -> None:
-        now, meta = timestamp(self._clock.now()), unit.metadata
+    async def _complete_operation(self, operation: Operation, unit: GPUUnit) -> None:
+        now, meta = format_timestamp(self._clock.now()), unit.metadata
         made = {
             "kind": gpuunit.KIND,
             "namespace": meta.namespace,
@@ -144,31 +171,33 @@ class Handoff:
             "updatedAt": now,
             "finishedAt": now,
         }
-        version = {"resourceVersion": record.metadata.resource_version}
+        version = {"resourceVersion": operation.metadata.resource_version}
         body = {"metadata": version, "status": status}
-        await self._writer.patch(OPERATIONS, key_of(record), body, "status")
+        await self._writer.patch(OPERATIONS, key_of(operation), body, "status")
 
-    async def _mark(self, unit: GPUUnit, node: str) -> None:
+    async def _mark_admitted(self, unit: GPUUnit, node_name: str) -> None:
         """The mark holds the node of the stock, which the unit's pods prefer from then on."""
         meta = unit.metadata
-        body = {"metadata": {"uid": meta.uid, "annotations": {wellknown.ADMITTED: node}}}
+        body = {
+            "metadata": {"uid": meta.uid, "annotations": {wellknown.ADMITTED_ANNOTATION: node_name}}
+        }
         await self._writer.patch(GPU_UNITS, key_of(unit), body)
 
 
-def bound(pods: tuple[Pod, ...]) -> tuple[Pod, ...]:
+def scheduled_pods(pods: tuple[Pod, ...]) -> tuple[Pod, ...]:
     return tuple(pod for pod in pods if pod.spec.node_name)
 
 
-def node_of(workload: Workload) -> str:
-    return next((pod.spec.node_name for pod in workload.seated), "")
+def workload_node_name(workload: Workload) -> str:
+    return next((pod.spec.node_name for pod in workload.scheduled_pods), "")
 
 
-def is_taken_over(workload: Workload, held: tuple[Pod, ...]) -> bool:
+def is_stock_releasable(workload: Workload, stock_pods: tuple[Pod, ...]) -> bool:
     """Whether the stock holds nothing more that the unit's pod could lose to somebody else."""
-    if bound(workload.current) or not held:
-        return bool(workload.current)
-    pending = workload.pending
+    if scheduled_pods(workload.current_pods) or not stock_pods:
+        return bool(workload.current_pods)
+    pending = workload.pending_pod
     if pending is None:
         return False
-    is_kept = any(pending.status.nominated_node_name == pod.spec.node_name for pod in held)
-    return is_kept or all(holds_nothing_for(pod, pending) for pod in held)
+    is_kept = any(pending.status.nominated_node_name == pod.spec.node_name for pod in stock_pods)
+    return is_kept or all(has_no_gpu_for(pod, pending) for pod in stock_pods)

@@ -7,34 +7,36 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.phases import OperationPhase
 
-FINAL = (OperationPhase.SUCCEEDED.value, OperationPhase.FAILED.value)
+FINAL_PHASES = (OperationPhase.SUCCEEDED.value, OperationPhase.FAILED.value)
 
 
-class Listing(Enum):
+class SeedListing(Enum):
     """Where a seeded unit stands."""
 
     MARKED = auto()  # nothing left to ask: marked, or not seeded by an operation
     LISTED = auto()  # the record has its uid: to be marked
-    OPEN = auto()  # the record may still list it
+    PENDING = auto()  # the record may still list it
     STRAY = auto()  # the record has another unit in its place, or will never list it
 
 
-def judge(stock: GPUUnit, record: Operation | None) -> Listing:
+def seed_listing(stock: GPUUnit, operation: Operation | None) -> SeedListing:
     """Decide by the record; only LISTED and OPEN may be decided by what a cache knows."""
-    if is_marked(stock):
-        return Listing.MARKED
-    if record is None:
-        return Listing.STRAY
-    uids = {made.uid for made in record.status.objects if is_place_of(made.ordinal, stock)}
+    if is_listing_settled(stock):
+        return SeedListing.MARKED
+    if operation is None:
+        return SeedListing.STRAY
+    uids = {made.uid for made in operation.status.objects if is_ordinal_of(made.ordinal, stock)}
     if stock.metadata.uid in uids:
-        return Listing.LISTED
-    return Listing.STRAY if uids or record.status.phase in FINAL else Listing.OPEN
+        return SeedListing.LISTED
+    return (
+        SeedListing.STRAY if uids or operation.status.phase in FINAL_PHASES else SeedListing.PENDING
+    )
 
 
-def is_marked(stock: GPUUnit) -> bool:
+def is_listing_settled(stock: GPUUnit) -> bool:
     notes = stock.metadata.annotations
-    return wellknown.OPERATION_ID not in notes or wellknown.LISTED in notes
+    return wellknown.OPERATION_ID_ANNOTATION not in notes or wellknown.LISTED_ANNOTATION in notes
 
 
-def is_place_of(ordinal: int | None, stock: GPUUnit) -> bool:
-    return str(ordinal) == stock.metadata.annotations.get(wellknown.STOCK_ORDINAL)
+def is_ordinal_of(ordinal: int | None, stock: GPUUnit) -> bool:
+    return str(ordinal) == stock.metadata.annotations.get(wellknown.STOCK_ORDINAL_ANNOTATION)

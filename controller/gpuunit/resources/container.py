@@ -2,46 +2,46 @@
 
 from typing import Any, Final
 
-from controller.apply.drop_empty import non_empty
-from controller.apply.pod_security import locked_down_container
-from controller.gpuunit.resources.environment import environment
-from controller.gpuunit.resources.ports import ports
-from controller.gpuunit.resources.requirements import resources
+from controller.apply.drop_empty import drop_empty
+from controller.apply.pod_security import container_security_context
+from controller.gpuunit.resources.environment import container_env
+from controller.gpuunit.resources.ports import declared_ports
+from controller.gpuunit.resources.requirements import container_resources
 from controller.gpuunit.resources.shared_memory import shared_memory_mounts
 from controller.gpuunit.resources.storage_volumes import storage_volume_mounts
 from shared.v1alpha1.gpuunit import GPUUnit
-from shared.v1alpha1.template import Port, Template
+from shared.v1alpha1.template import Port, WorkloadTemplate
 
-NAME: Final = "unit"
+UNIT_CONTAINER: Final = "unit"
 
 
 def stock_container(unit: GPUUnit, pause_image: str) -> dict[str, Any]:
     """Does nothing but hold the place."""
-    return _container(unit, pause_image)
+    return _base_container(unit, pause_image)
 
 
 def active_container(unit: GPUUnit) -> dict[str, Any]:
     """Runs the user's program."""
-    template = unit.spec.template or Template()
+    template = unit.spec.template or WorkloadTemplate()
     mounts = storage_volume_mounts(unit.spec.storage_mounts)
     workload = {
         "command": list(template.command),
         "args": list(template.args),
-        "env": environment(unit),
-        "ports": [_port(port) for port in ports(unit)],
+        "env": container_env(unit),
+        "ports": [_container_port(port) for port in declared_ports(unit)],
         "volumeMounts": [*shared_memory_mounts(unit.spec), *mounts],
     }
-    return {**_container(unit, unit.spec.image), **non_empty(workload)}
+    return {**_base_container(unit, unit.spec.image), **drop_empty(workload)}
 
 
-def _container(unit: GPUUnit, image: str) -> dict[str, Any]:
+def _base_container(unit: GPUUnit, image: str) -> dict[str, Any]:
     return {
-        "name": NAME,
+        "name": UNIT_CONTAINER,
         "image": image,
-        "resources": resources(unit.spec),
-        "securityContext": locked_down_container(),
+        "resources": container_resources(unit.spec),
+        "securityContext": container_security_context(),
     }
 
 
-def _port(port: Port) -> dict[str, Any]:
+def _container_port(port: Port) -> dict[str, Any]:
     return {"name": port.name, "containerPort": port.port, "protocol": port.protocol}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from controller.gpuunit.labels import child_metadata, selector
+from controller.gpuunit.labels import child_metadata, pod_selector
 from controller.gpuunit.resources.pod import pod_template
 from controller.gpuunit.settings import UnitSettings
 from controller.runtime.client.kind import key_of
@@ -11,25 +11,31 @@ from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
 
 
-def deployment(
-    unit: GPUUnit, settings: UnitSettings, added_labels: Mapping[str, str], *, giving_way: bool
+def deployment_manifest(
+    unit: GPUUnit,
+    settings: UnitSettings,
+    extra_labels: Mapping[str, str],
+    *,
+    stop_old_pod_first: bool,
 ) -> dict[str, Any]:
     """Keeps one pod of `unit`; `giving_way` lets the old pod go before the new one runs."""
     is_stock = settings.namespaces.is_stock(key_of(unit))
     return {
-        "metadata": child_metadata(unit, names.unit_child(unit.metadata.name)),
+        "metadata": child_metadata(unit, names.unit_child_name(unit.metadata.name)),
         "spec": {
             "replicas": 1,
             "revisionHistoryLimit": 2,
-            "selector": {"matchLabels": selector(unit)},
-            "strategy": {"type": "Recreate"} if is_stock else _rolling(int(giving_way)),
-            "template": pod_template(unit, settings, added_labels),
+            "selector": {"matchLabels": pod_selector(unit)},
+            "strategy": {"type": "Recreate"}
+            if is_stock
+            else _rolling_update(int(stop_old_pod_first)),
+            "template": pod_template(unit, settings, extra_labels),
         },
     }
 
 
-def _rolling(unavailable: int) -> dict[str, Any]:
+def _rolling_update(max_unavailable: int) -> dict[str, Any]:
     return {
         "type": "RollingUpdate",
-        "rollingUpdate": {"maxSurge": 1, "maxUnavailable": unavailable},
+        "rollingUpdate": {"maxSurge": 1, "maxUnavailable": max_unavailable},
     }

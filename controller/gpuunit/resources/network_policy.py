@@ -2,28 +2,28 @@
 
 from typing import Any, Final
 
-from controller.apply.drop_empty import non_empty
-from controller.apply.egress import dns, public_addresses
-from controller.gpuunit.labels import child_metadata, selector
-from controller.gpuunit.resources.ports import ports
-from controller.gpuunit.settings import QueueTarget, UnitSettings
+from controller.apply.drop_empty import drop_empty
+from controller.apply.egress import dns_egress_rule, public_egress_rule
+from controller.gpuunit.labels import child_metadata, pod_selector
+from controller.gpuunit.resources.ports import declared_ports
+from controller.gpuunit.settings import QueuePeer, UnitSettings
 from controller.runtime.client.kind import key_of
 from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.validation.serverless import WORKER_PORT
 
-NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
-MONITORING: Final = "monitoring"
+NAMESPACE_NAME_LABEL: Final = "kubernetes.io/metadata.name"
+MONITORING_NAMESPACE: Final = "monitoring"
 
 
-def network_policy(unit: GPUUnit, settings: UnitSettings) -> dict[str, Any]:
+def network_policy_manifest(unit: GPUUnit, settings: UnitSettings) -> dict[str, Any]:
     """Nothing in or out for stock; declared ports in, DNS and public addresses out for others."""
     is_stock = settings.namespaces.is_stock(key_of(unit))
     rules = {} if is_stock else _active_rules(unit, settings)
     return {
-        "metadata": child_metadata(unit, names.egress(unit.metadata.name)),
+        "metadata": child_metadata(unit, names.egress_policy_name(unit.metadata.name)),
         "spec": {
-            "podSelector": {"matchLabels": selector(unit)},
+            "podSelector": {"matchLabels": pod_selector(unit)},
             "policyTypes": ["Ingress", "Egress"],
             **rules,
         },
@@ -31,25 +31,27 @@ def network_policy(unit: GPUUnit, settings: UnitSettings) -> dict[str, Any]:
 
 
 def _active_rules(unit: GPUUnit, settings: UnitSettings) -> dict[str, Any]:
-    declared = [{"protocol": port.protocol, "port": port.port} for port in ports(unit)]
+    declared = [{"protocol": port.protocol, "port": port.port} for port in declared_ports(unit)]
     ingress = [{"ports": declared}] if declared else []  # a rule without ports allows them all
-    egress = [dns(), public_addresses(settings.private_ranges)]
+    egress = [dns_egress_rule(), public_egress_rule(settings.private_ranges)]
     if unit.spec.serverless is not None:
-        ingress.append(_metrics())
-        egress.append(_queue(settings.queue))
-    return non_empty({"ingress": ingress, "egress": egress})
+        ingress.append(_metrics_ingress_rule())
+        egress.append(_queue_egress_rule(settings.queue_peer))
+    return drop_empty({"ingress": ingress, "egress": egress})
 
 
-def _metrics() -> dict[str, Any]:
+def _metrics_ingress_rule() -> dict[str, Any]:
     """What the worker has counted is collected from where the manifests expect Prometheus."""
-    collectors = {"namespaceSelector": {"matchLabels": {NAMESPACE_LABEL: MONITORING}}}
+    collectors = {
+        "namespaceSelector": {"matchLabels": {NAMESPACE_NAME_LABEL: MONITORING_NAMESPACE}}
+    }
     return {"from": [collectors], "ports": [{"protocol": "TCP", "port": WORKER_PORT}]}
 
 
-def _queue(target: QueueTarget) -> dict[str, Any]:
+def _queue_egress_rule(queue_peer: QueuePeer) -> dict[str, Any]:
     """The worker's way to the queue; the user's program shares it, but has no credentials."""
     peer = {
-        "namespaceSelector": {"matchLabels": {NAMESPACE_LABEL: target.namespace}},
-        "podSelector": {"matchLabels": {wellknown.APP_NAME_LABEL: target.app_name}},
+        "namespaceSelector": {"matchLabels": {NAMESPACE_NAME_LABEL: queue_peer.namespace}},
+        "podSelector": {"matchLabels": {wellknown.APP_NAME_LABEL: queue_peer.app_name}},
     }
-    return {"to": [peer], "ports": [{"protocol": "TCP", "port": target.port}]}
+    return {"to": [peer], "ports": [{"protocol": "TCP", "port": queue_peer.port}]}

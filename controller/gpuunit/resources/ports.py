@@ -4,6 +4,6 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.template import Port
 
 
-def ports(unit: GPUUnit) -> tuple[Port, ...]:
+def declared_ports(unit: GPUUnit) -> tuple[Port, ...]:
     """What the user's program listens on."""
     return () if unit.spec.template is None else unit.spec.template.ports

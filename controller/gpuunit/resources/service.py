@@ -2,28 +2,28 @@
 
 from typing import Any
 
-from controller.gpuunit.labels import child_metadata, selector
-from controller.gpuunit.resources.ports import ports
+from controller.gpuunit.labels import child_metadata, pod_selector
+from controller.gpuunit.resources.ports import declared_ports
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.template import Port
 
 
-def service(unit: GPUUnit) -> dict[str, Any] | None:
+def service_manifest(unit: GPUUnit) -> dict[str, Any] | None:
     """An address in the cluster for all ports of an active unit; None without ports."""
-    if not ports(unit):
+    if not declared_ports(unit):
         return None
     return {
-        "metadata": child_metadata(unit, names.unit_child(unit.metadata.name)),
+        "metadata": child_metadata(unit, names.unit_child_name(unit.metadata.name)),
         "spec": {
             "type": "ClusterIP",
-            "selector": selector(unit),
-            "ports": [_port(port) for port in ports(unit)],
+            "selector": pod_selector(unit),
+            "ports": [_service_port(port) for port in declared_ports(unit)],
         },
     }
 
 
-def _port(port: Port) -> dict[str, Any]:
+def _service_port(port: Port) -> dict[str, Any]:
     return {
         "name": port.name,
         "port": port.port,

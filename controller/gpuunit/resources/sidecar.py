@@ -4,57 +4,59 @@ from typing import Any, Final
 
 import msgspec
 
-from controller.apply.pod_security import locked_down_container
-from controller.gpuunit.resources.environment import framework_environment
-from controller.gpuunit.resources.requirements import guaranteed
+from controller.apply.pod_security import container_security_context
+from controller.gpuunit.resources.environment import framework_env
+from controller.gpuunit.resources.requirements import guaranteed_resources
 from controller.gpuunit.settings import SidecarSettings
 from shared.invocation.queue_names import QueueNames
 from shared.v1alpha1.framework_place import socket_folder
-from shared.v1alpha1.gpuunit import GPUUnit, Serverless
+from shared.v1alpha1.gpuunit import GPUUnit, ServerlessSpec
 from shared.v1alpha1.validation.serverless import WORKER_PORT
 
-NAME: Final = "worker"
+WORKER_CONTAINER: Final = "worker"
 SOCKET_VOLUME: Final = "framework-socket"
 QUEUE_VOLUME: Final = "queue"
-QUEUE_FOLDER: Final = "/etc/gpu-runtime/queue"
+QUEUE_SECRET_DIR: Final = "/etc/gpu-runtime/queue"  # noqa: S105
 DRAIN_PATH: Final = "/drain"
-USER: Final = 10809  # no image of a user's is likely to run as it
-GROUP: Final = 10809
+WORKER_UID: Final = 10809  # no image of a user's is likely to run as it
+WORKER_GID: Final = 10809
 
 
-def sidecar(unit: GPUUnit, serverless: Serverless, settings: SidecarSettings) -> dict[str, Any]:
+def worker_container(
+    unit: GPUUnit, serverless: ServerlessSpec, settings: SidecarSettings
+) -> dict[str, Any]:
     """Starts before the program and ends after it, and the program never waits for it.
 
     That is why it has no startup probe.
     """
     return {
-        "name": NAME,
+        "name": WORKER_CONTAINER,
         "image": settings.image,
         "restartPolicy": "Always",
         "command": ["python", "-m", "serverless.worker"],
-        "env": _environment(unit, serverless, settings.queue_names),
+        "env": _worker_env(unit, serverless, settings.queue_names),
         "ports": [{"name": "worker", "containerPort": WORKER_PORT, "protocol": "TCP"}],
-        "readinessProbe": _probe("/readyz", every=2),
-        "livenessProbe": _probe("/healthz", every=10),
-        "resources": guaranteed({"cpu": settings.cpu, "memory": settings.memory}),
-        "securityContext": _security(),
+        "readinessProbe": _http_probe("/readyz", period_seconds=2),
+        "livenessProbe": _http_probe("/healthz", period_seconds=10),
+        "resources": guaranteed_resources({"cpu": settings.cpu, "memory": settings.memory}),
+        "securityContext": _security_context(),
         "volumeMounts": [
             {"name": SOCKET_VOLUME, "mountPath": socket_folder(serverless.framework)},
-            {"name": QUEUE_VOLUME, "mountPath": QUEUE_FOLDER, "readOnly": True},
+            {"name": QUEUE_VOLUME, "mountPath": QUEUE_SECRET_DIR, "readOnly": True},
         ],
     }
 
 
-def _environment(
-    unit: GPUUnit, serverless: Serverless, queue_names: QueueNames
+def _worker_env(
+    unit: GPUUnit, serverless: ServerlessSpec, queue_names: QueueNames
 ) -> list[dict[str, str]]:
     values = {
-        "GPU_RUNTIME_REQUEST_ID": serverless.request_id,
+        "GPU_RUNTIME_REQUEST_ID": serverless.function_name,
         "GPU_RUNTIME_WORKER": unit.metadata.name,
         "GPU_RUNTIME_CONCURRENCY": str(serverless.concurrency),
         "GPU_RUNTIME_TIMEOUT_SECONDS": str(serverless.timeout_seconds),
-        **framework_environment(serverless),
-        "GPU_RUNTIME_QUEUE_SECRET": QUEUE_FOLDER,
+        **framework_env(serverless),
+        "GPU_RUNTIME_QUEUE_SECRET": QUEUE_SECRET_DIR,
         "GPU_RUNTIME_HTTP_ADDR": f"0.0.0.0:{WORKER_PORT}",
     }
     if queue_names != QueueNames():
@@ -62,19 +64,19 @@ def _environment(
     return [{"name": name, "value": value} for name, value in values.items()]
 
 
-def _probe(path: str, *, every: int) -> dict[str, Any]:
+def _http_probe(path: str, *, period_seconds: int) -> dict[str, Any]:
     return {
         "httpGet": {"path": path, "port": WORKER_PORT},
-        "periodSeconds": every,
+        "periodSeconds": period_seconds,
         "timeoutSeconds": 5,
     }
 
 
-def _security() -> dict[str, Any]:
+def _security_context() -> dict[str, Any]:
     return {
-        **locked_down_container(),
+        **container_security_context(),
         "readOnlyRootFilesystem": True,
         "runAsNonRoot": True,
-        "runAsUser": USER,
-        "runAsGroup": GROUP,
+        "runAsUser": WORKER_UID,
+        "runAsGroup": WORKER_GID,
     }

@@ -5,13 +5,16 @@ from typing import Any
 
 from shared.v1alpha1 import names
 from shared.v1alpha1.mount import StorageMount
-from shared.v1alpha1.validation.mount_path import normalised
+from shared.v1alpha1.validation.mount_path import normalise_path
 
 
 def storage_volumes(mounts: Sequence[StorageMount]) -> list[dict[str, Any]]:
     """One volume a storage; its claim has the storage's name."""
     return [
-        {"name": names.storage_volume(storage), "persistentVolumeClaim": {"claimName": storage}}
+        {
+            "name": names.storage_volume_name(storage),
+            "persistentVolumeClaim": {"claimName": storage},
+        }
         for storage in dict.fromkeys(mount.name for mount in mounts)
     ]
 
@@ -23,7 +26,7 @@ def storage_volume_mounts(mounts: Sequence[StorageMount]) -> list[dict[str, Any]
 
 def _volume_mount(mount: StorageMount) -> dict[str, Any]:
     place = {
-        "name": names.storage_volume(mount.name),
-        "mountPath": normalised(mount.mount_path),
+        "name": names.storage_volume_name(mount.name),
+        "mountPath": normalise_path(mount.mount_path),
     }
     return {**place, "readOnly": True} if mount.read_only else place

@@ -5,53 +5,53 @@ from typing import Any, Final
 
 from controller.gpuunit.resources.sidecar import (
     DRAIN_PATH,
-    GROUP,
     QUEUE_VOLUME,
     SOCKET_VOLUME,
-    sidecar,
+    WORKER_GID,
+    worker_container,
 )
 from controller.gpuunit.settings import UnitSettings
 from shared.v1alpha1 import names
 from shared.v1alpha1.framework_place import socket_folder
-from shared.v1alpha1.gpuunit import GPUUnit, Serverless
+from shared.v1alpha1.gpuunit import GPUUnit, ServerlessSpec
 from shared.v1alpha1.validation.serverless import WORKER_PORT
 
-SPARE_SECONDS: Final = 30
-LONGEST_GRACE_SECONDS: Final = 3600
+GRACE_MARGIN_SECONDS: Final = 30
+MAX_GRACE_SECONDS: Final = 3600
 SECRET_MODE: Final = 0o440
 
 
-def worker_pod(
-    pod: Mapping[str, Any], unit: GPUUnit, serverless: Serverless, settings: UnitSettings
+def worker_pod_spec(
+    pod_spec: Mapping[str, Any], unit: GPUUnit, serverless: ServerlessSpec, settings: UnitSettings
 ) -> dict[str, Any]:
     """`pod`, which runs the user's program, with all that makes it a worker.
 
     The group is what the two containers have in common: the socket's folder belongs to it.
     """
-    (program,) = pod["containers"]
-    security = {"fsGroup": GROUP, "fsGroupChangePolicy": "OnRootMismatch"}
+    (program,) = pod_spec["containers"]
+    security = {"fsGroup": WORKER_GID, "fsGroupChangePolicy": "OnRootMismatch"}
     return {
-        **pod,
-        "securityContext": {**pod["securityContext"], **security},
-        "terminationGracePeriodSeconds": grace_seconds(serverless),
-        "initContainers": [sidecar(unit, serverless, settings.sidecar)],
-        "containers": [_drained(program, serverless)],
-        "volumes": [*pod.get("volumes", ()), _socket_volume(), _queue_volume(serverless)],
+        **pod_spec,
+        "securityContext": {**pod_spec["securityContext"], **security},
+        "terminationGracePeriodSeconds": termination_grace_seconds(serverless),
+        "initContainers": [worker_container(unit, serverless, settings.sidecar)],
+        "containers": [_with_drain_hook(program, serverless)],
+        "volumes": [*pod_spec.get("volumes", ()), _socket_volume(), _queue_volume(serverless)],
     }
 
 
-def grace_seconds(serverless: Serverless) -> int:
+def termination_grace_seconds(serverless: ServerlessSpec) -> int:
     """Long enough for what runs to finish."""
-    return min(serverless.timeout_seconds + SPARE_SECONDS, LONGEST_GRACE_SECONDS)
+    return min(serverless.timeout_seconds + GRACE_MARGIN_SECONDS, MAX_GRACE_SECONDS)
 
 
-def _drained(program: Mapping[str, Any], serverless: Serverless) -> dict[str, Any]:
+def _with_drain_hook(container: Mapping[str, Any], serverless: ServerlessSpec) -> dict[str, Any]:
     """The worker is told to stop only after the program has ended, so it is asked before that."""
     socket = {"name": SOCKET_VOLUME, "mountPath": socket_folder(serverless.framework)}
     drain = {"httpGet": {"path": DRAIN_PATH, "port": WORKER_PORT}}
     return {
-        **program,
-        "volumeMounts": [*program.get("volumeMounts", ()), socket],
+        **container,
+        "volumeMounts": [*container.get("volumeMounts", ()), socket],
         "lifecycle": {"preStop": drain},
     }
 
@@ -60,6 +60,9 @@ def _socket_volume() -> dict[str, Any]:
     return {"name": SOCKET_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
 
 
-def _queue_volume(serverless: Serverless) -> dict[str, Any]:
-    secret = {"secretName": names.queue_secret(serverless.request_id), "defaultMode": SECRET_MODE}
+def _queue_volume(serverless: ServerlessSpec) -> dict[str, Any]:
+    secret = {
+        "secretName": names.queue_secret_name(serverless.function_name),
+        "defaultMode": SECRET_MODE,
+    }
     return {"name": QUEUE_VOLUME, "secret": secret}

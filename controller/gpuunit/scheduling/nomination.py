@@ -14,7 +14,7 @@ from shared.k8s.pod import Pod
 from shared.k8s.quantity import Quantity
 from shared.v1alpha1.unit_resources import Toleration
 
-KEEPS_AWAY: Final = ("NoSchedule", "NoExecute")
+BLOCKING_TAINT_EFFECTS: Final = ("NoSchedule", "NoExecute")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,81 +22,86 @@ class Nomination:
     """A pod and the node that shall be kept for it."""
 
     pod: Pod
-    node: str
+    node_name: str
 
 
-def nomination(
-    pending: Pod | None, claimed: Iterable[Pod], own: Iterable[Pod], nodes: Mapping[str, Node]
+def choose_nomination(
+    pending_pod: Pod | None,
+    stock_pods: Iterable[Pod],
+    own_pods: Iterable[Pod],
+    nodes: Mapping[str, Node],
 ) -> Nomination | None:
     """The first place where the pod may go, once the scheduler found no other.
 
     Of the claimed stock it gets the GPUs, whatever else it may lack there; a pod of the unit's own
     would go for nothing unless it fits. None also where such a place is kept for it already.
     """
-    if pending is None or not is_unschedulable(pending):
+    if pending_pod is None or not is_unschedulable(pending_pod):
         return None
-    passed_on = [holder for holder in claimed if asks_no_more_gpus(pending, holder)]
-    taken_over = [holder for holder in own if asks_no_more(pending, holder)]
-    places = map(place_of, (*passed_on, *taken_over))
-    found = [place for place in places if place in nodes and is_let_in(pending, nodes[place])]
-    if not found or pending.status.nominated_node_name in found:
+    passed_on = [holder for holder in stock_pods if is_within_gpu_requests_of(pending_pod, holder)]
+    taken_over = [holder for holder in own_pods if is_within_requests_of(pending_pod, holder)]
+    places = map(bound_or_nominated_node, (*passed_on, *taken_over))
+    found = [
+        place for place in places if place in nodes and is_node_suitable(pending_pod, nodes[place])
+    ]
+    if not found or pending_pod.status.nominated_node_name in found:
         return None
-    return Nomination(pending, found[0])
+    return Nomination(pending_pod, found[0])
 
 
-def place_of(holder: Pod) -> str:
+def bound_or_nominated_node(pod: Pod) -> str:
     """The node that the pod is on, or that is kept for it."""
-    return holder.spec.node_name or holder.status.nominated_node_name
+    return pod.spec.node_name or pod.status.nominated_node_name
 
 
-def is_let_in(pod: Pod, node: Node) -> bool:
+def is_node_suitable(pod: Pod, node: Node) -> bool:
     """Whether the node would take the pod if it had the room."""
     return (
-        is_usable(node)
+        is_node_schedulable(node)
         and all(node.metadata.labels.get(key) == at for key, at in pod.spec.node_selector.items())
         and all(is_tolerated(taint, pod.spec.tolerations) for taint in node.spec.taints)
     )
 
 
-def asks_no_more(pod: Pod, holder: Pod) -> bool:
+def is_within_requests_of(pod: Pod, occupant: Pod) -> bool:
     """Whether the room of `holder` is enough for `pod`.
 
     More than the holder has may be free on the node as well, but that is not ours to know.
     """
-    return is_within(requests(pod), requests(holder))
+    return is_within(total_requests(pod), total_requests(occupant))
 
 
-def asks_no_more_gpus(pod: Pod, holder: Pod) -> bool:
-    return is_within(gpus(pod), gpus(holder))
+def is_within_gpu_requests_of(pod: Pod, occupant: Pod) -> bool:
+    return is_within(gpu_requests(pod), gpu_requests(occupant))
 
 
-def holds_nothing_for(holder: Pod, pod: Pod) -> bool:
+def has_no_gpu_for(occupant: Pod, pod: Pod) -> bool:
     """Whether `pod` asks for other GPUs than `holder` has: then it has no use for the place."""
-    asked = gpus(pod)
-    return bool(asked) and not asked.keys() & gpus(holder).keys()
+    asked = gpu_requests(pod)
+    return bool(asked) and not asked.keys() & gpu_requests(occupant).keys()
 
 
-def is_within(asked: Mapping[str, Quantity], held: Mapping[str, Quantity]) -> bool:
-    return all(amount <= held.get(name, Quantity(0)) for name, amount in asked.items())
+def is_within(requested: Mapping[str, Quantity], available: Mapping[str, Quantity]) -> bool:
+    return all(amount <= available.get(name, Quantity(0)) for name, amount in requested.items())
 
 
-def gpus(pod: Pod) -> dict[str, Quantity]:
+def gpu_requests(pod: Pod) -> dict[str, Quantity]:
     """What it asks for besides cpu, memory and disk: such names have a domain."""
-    asked = requests(pod)
+    asked = total_requests(pod)
     return {name: asked[name] for name in asked if "/" in name and asked[name] > Quantity(0)}
 
 
-def requests(pod: Pod) -> dict[str, Quantity]:
+def total_requests(pod: Pod) -> dict[str, Quantity]:
     """What all containers that run side by side ask for together."""
     total: dict[str, Quantity] = {}
-    for container in pod.spec.lasting:
+    for container in pod.spec.long_running_containers:
         for name, text in container.resources.requests.items():
             nanos = total.get(name, Quantity(0)).nanos + Quantity.parse(text).nanos
             total[name] = Quantity(nanos)
     return total
 
 
-def is_usable(node: Node) -> bool:
+def is_node_schedulable(node: Node) -> bool:
     return is_node_ready(node) and not node.spec.unschedulable
 
 
@@ -105,7 +110,7 @@ def is_node_ready(node: Node) -> bool:
 
 
 def is_tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
-    return taint.effect not in KEEPS_AWAY or any(
+    return taint.effect not in BLOCKING_TAINT_EFFECTS or any(
         tolerates(toleration, taint) for toleration in tolerations
     )
 

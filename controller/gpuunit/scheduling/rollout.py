@@ -7,50 +7,52 @@ deployment controller takes the old ReplicaSet down and makes no replacement of 
 from collections.abc import Mapping
 from typing import Any
 
-from controller.gpuunit.scheduling.nomination import asks_no_more, place_of
+from controller.gpuunit.scheduling.nomination import bound_or_nominated_node, is_within_requests_of
 from controller.gpuunit.workload import Workload
 from shared.v1alpha1.gpuunit import GPUUnit
 
 
-def gives_way(unit: GPUUnit, workload: Workload) -> bool:
+def should_stop_old_pod_first(unit: GPUUnit, workload: Workload) -> bool:
     """Whether the old pod shall go: its place is kept for the new one, or its volume is needed.
 
     Once begun it goes on until the rollout is complete.
     """
     deployment = workload.deployment
-    if deployment is None or not workload.is_observed:
+    if deployment is None or not workload.is_generation_observed:
         return False
-    if is_giving_way(deployment.spec):
-        return not is_complete(workload)
-    return bool(workload.standing) and (
-        is_place_kept(workload) or (bool(unit.spec.storage_mounts) and is_bound(workload))
+    if is_stopping_old_pod_first(deployment.spec):
+        return not is_rollout_complete(workload)
+    return bool(workload.retained_previous_pods) and (
+        is_nominated_to_old_node(workload)
+        or (bool(unit.spec.storage_mounts) and is_new_pod_scheduled(workload))
     )
 
 
-def is_giving_way(spec: Mapping[str, Any]) -> bool:
+def is_stopping_old_pod_first(spec: Mapping[str, Any]) -> bool:
     """Whether the Deployment was told so."""
     strategy = spec.get("strategy", {}).get("rollingUpdate") or {}
     return bool(strategy.get("maxUnavailable") == 1)
 
 
-def is_complete(workload: Workload) -> bool:
-    return bool(workload.ready) and not workload.previous
+def is_rollout_complete(workload: Workload) -> bool:
+    return bool(workload.ready_pods) and not workload.previous_pods
 
 
-def is_place_kept(workload: Workload) -> bool:
+def is_nominated_to_old_node(workload: Workload) -> bool:
     """Whether the new pod is nominated to the place of an old one, and fits there."""
-    pending = workload.pending
+    pending = workload.pending_pod
     return pending is not None and any(
-        pending.status.nominated_node_name == pod.spec.node_name and asks_no_more(pending, pod)
-        for pod in workload.standing
+        pending.status.nominated_node_name == pod.spec.node_name
+        and is_within_requests_of(pending, pod)
+        for pod in workload.retained_previous_pods
     )
 
 
-def is_bound(workload: Workload) -> bool:
+def is_new_pod_scheduled(workload: Workload) -> bool:
     """Whether the new pod is on a node already."""
-    return any(pod.spec.node_name for pod in workload.current)
+    return any(pod.spec.node_name for pod in workload.current_pods)
 
 
-def has_place(workload: Workload) -> bool:
+def has_node_or_nomination(workload: Workload) -> bool:
     """Whether the new pod is on a node, or one is kept for it."""
-    return any(map(place_of, workload.current))
+    return any(map(bound_or_nominated_node, workload.current_pods))

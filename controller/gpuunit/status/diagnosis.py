@@ -4,21 +4,21 @@ from collections.abc import Mapping
 from typing import Final
 
 from controller.gpuunit.scheduling.nomination import is_node_ready
-from controller.gpuunit.status.readiness import Verdict
-from controller.gpuunit.workload import Workload, is_held_back
+from controller.gpuunit.status.readiness import UnitReadiness
+from controller.gpuunit.workload import Workload, is_paused_before_rollout
 from controller.status.pod_diagnosis import (
-    ending_words,
     is_unschedulable,
-    scheduler_words,
-    sentence,
-    waiting_words,
+    join_nonempty,
+    scheduling_message,
+    termination_message,
+    waiting_message,
 )
 from shared.k8s.deployment import Deployment
 from shared.k8s.node import Node
 from shared.k8s.pod import ContainerStatus, Pod
 from shared.v1alpha1.reasons import UnitReason
 
-IMAGE_ERRORS: Final = frozenset(
+IMAGE_ERROR_REASONS: Final = frozenset(
     {
         "ErrImagePull",
         "ImagePullBackOff",
@@ -29,105 +29,105 @@ IMAGE_ERRORS: Final = frozenset(
         "SignatureValidationFailed",
     }
 )
-BACK_OFF: Final = "CrashLoopBackOff"
+CRASH_LOOP: Final = "CrashLoopBackOff"
 
 
-def trouble(
-    workload: Workload, nodes: Mapping[str, Node], *, is_place_kept: bool = False
-) -> Verdict | None:
+def diagnose_workload(
+    workload: Workload, nodes: Mapping[str, Node], *, awaits_nominated_node: bool = False
+) -> UnitReadiness | None:
     """The first trouble of the current pods; without pods, what keeps them from being made."""
-    for pod in workload.current:
-        waits = is_place_kept and not pod.spec.node_name
-        found = None if waits else pod_trouble(pod, nodes)
+    for pod in workload.current_pods:
+        waits = awaits_nominated_node and not pod.spec.node_name
+        found = None if waits else diagnose_pod(pod, nodes)
         if found is not None:
             return found
-    if not workload.current and workload.deployment is not None:
-        return pause_trouble(workload.deployment) or replica_trouble(workload.deployment)
+    if not workload.current_pods and workload.deployment is not None:
+        return diagnose_pause(workload.deployment) or diagnose_replica_failure(workload.deployment)
     return None
 
 
-def pod_trouble(pod: Pod, nodes: Mapping[str, Node]) -> Verdict | None:
+def diagnose_pod(pod: Pod, nodes: Mapping[str, Node]) -> UnitReadiness | None:
     """First what keeps it from a node, then images, then waiting, then how it ended."""
     if not pod.spec.node_name:
-        return scheduling_trouble(pod)
+        return diagnose_scheduling(pod)
     containers = (*pod.status.init_container_statuses, *pod.status.container_statuses)
-    for look in (image_trouble, waiting_trouble, crash_trouble):
+    for look in (diagnose_image, diagnose_waiting, diagnose_crash):
         for found in filter(None, map(look, containers)):
             return found
-    return node_trouble(pod, nodes)
+    return diagnose_node(pod, nodes)
 
 
-def scheduling_trouble(pod: Pod) -> Verdict | None:
+def diagnose_scheduling(pod: Pod) -> UnitReadiness | None:
     """The scheduler's own text, where it has found no place."""
     if not is_unschedulable(pod):
         return None
-    return Verdict.progressing(UnitReason.POD_UNSCHEDULABLE, scheduler_words(pod))
+    return UnitReadiness.progressing(UnitReason.POD_UNSCHEDULABLE, scheduling_message(pod))
 
 
-def image_trouble(container: ContainerStatus) -> Verdict | None:
+def diagnose_image(container: ContainerStatus) -> UnitReadiness | None:
     """An image that cannot be had."""
     waiting = container.state.waiting
-    if waiting is None or waiting.reason not in IMAGE_ERRORS:
+    if waiting is None or waiting.reason not in IMAGE_ERROR_REASONS:
         return None
-    return Verdict.failed(UnitReason.POD_STARTUP_FAILED, waiting_words(container))
+    return UnitReadiness.failed(UnitReason.POD_STARTUP_FAILED, waiting_message(container))
 
 
-def waiting_trouble(container: ContainerStatus) -> Verdict | None:
-    waiting, said = container.state.waiting, waiting_words(container)
-    if not said or (waiting is not None and waiting.reason == BACK_OFF):
+def diagnose_waiting(container: ContainerStatus) -> UnitReadiness | None:
+    waiting, said = container.state.waiting, waiting_message(container)
+    if not said or (waiting is not None and waiting.reason == CRASH_LOOP):
         return None
-    return Verdict.progressing(UnitReason.POD_STARTUP_FAILED, said)
+    return UnitReadiness.progressing(UnitReason.POD_STARTUP_FAILED, said)
 
 
-def crash_trouble(container: ContainerStatus) -> Verdict | None:
+def diagnose_crash(container: ContainerStatus) -> UnitReadiness | None:
     """The same words while it backs off and while it tries again: they do not flap."""
     if container.ready:
         return None
     waiting, ended = container.state.waiting, container.state.terminated
     last = container.last_state.terminated
     is_looping = container.restart_count > 0 and last is not None
-    if is_looping or (waiting is not None and waiting.reason == BACK_OFF):
-        text = "no known reason" if last is None else ending_words(last)
-        said = f"{BACK_OFF}: container {container.name} ended with {text}"
-        return Verdict.failed(UnitReason.POD_STARTUP_FAILED, said)
+    if is_looping or (waiting is not None and waiting.reason == CRASH_LOOP):
+        text = "no known reason" if last is None else termination_message(last)
+        said = f"{CRASH_LOOP}: container {container.name} ended with {text}"
+        return UnitReadiness.failed(UnitReason.POD_STARTUP_FAILED, said)
     if ended is not None and ended.exit_code != 0:
-        said = f"container {container.name} ended with {ending_words(ended)}"
-        return Verdict.progressing(UnitReason.POD_STARTUP_FAILED, said)
+        said = f"container {container.name} ended with {termination_message(ended)}"
+        return UnitReadiness.progressing(UnitReason.POD_STARTUP_FAILED, said)
     return None
 
 
-def node_trouble(pod: Pod, nodes: Mapping[str, Node]) -> Verdict | None:
+def diagnose_node(pod: Pod, nodes: Mapping[str, Node]) -> UnitReadiness | None:
     """A pod whose node is gone or not ready may still call itself ready: nobody else knows."""
     node = nodes.get(pod.spec.node_name)
     if node is not None and is_node_ready(node):
         return None
     state = "is gone" if node is None else "is not ready"
     said = f"node {pod.spec.node_name} {state}: waiting for it, or for the pod to be moved"
-    return Verdict.progressing(UnitReason.UNIT_PROGRESSING, said)
+    return UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, said)
 
 
-def pause_trouble(deployment: Deployment) -> Verdict | None:
-    if not is_held_back(deployment):
+def diagnose_pause(deployment: Deployment) -> UnitReadiness | None:
+    if not is_paused_before_rollout(deployment):
         return None
     said = f"Deployment {deployment.metadata.name} is paused: resume it to roll the change out"
-    return Verdict.progressing(UnitReason.UNIT_PROGRESSING, said)
+    return UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, said)
 
 
-def replica_trouble(deployment: Deployment) -> Verdict | None:
+def diagnose_replica_failure(deployment: Deployment) -> UnitReadiness | None:
     """Pods that are refused, by a quota for instance."""
     for found in deployment.status.conditions:
         if found.type == "ReplicaFailure" and found.status == "True":
-            said = sentence(found.reason, found.message)
-            return Verdict.progressing(UnitReason.POD_STARTUP_FAILED, said)
+            said = join_nonempty(found.reason, found.message)
+            return UnitReadiness.progressing(UnitReason.POD_STARTUP_FAILED, said)
     return None
 
 
-def progress(workload: Workload) -> str:
+def progress_message(workload: Workload) -> str:
     """What the current pod is about to do, for a unit without trouble.
 
     A pod that starts at once passes through none of the stages, so that they cost no writes.
     """
-    for pod in workload.current:
+    for pod in workload.current_pods:
         node = pod.spec.node_name
         if not node and pod.status.nominated_node_name:
             return f"a place on node {pod.status.nominated_node_name} is being freed"

@@ -1,13 +1,13 @@
 """What a change of status is worth telling people: pure, and nothing at rest."""
 
-from controller.status.events import Announcement
-from shared.k8s.conditions import condition_of
+from controller.status.events import StatusEvent
+from shared.k8s.conditions import find_condition
 from shared.k8s.meta import Condition
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
 from shared.v1alpha1.phases import UnitPhase
 from shared.v1alpha1.reasons import ConditionType, EventReason, UnitReason
 
-REASONS = {
+EVENT_REASONS = {
     UnitReason.INVALID_SPEC.value: EventReason.INVALID_SPEC,
     UnitReason.ACCESS_CONFIG_INVALID.value: EventReason.INVALID_SPEC,
     UnitReason.STORAGE_MOUNT_INVALID.value: EventReason.INVALID_SPEC,
@@ -15,10 +15,10 @@ REASONS = {
     UnitReason.CHILD_CONFLICT.value: EventReason.CHILD_CONFLICT,
 }
 # Reasons for which a unit that is not ready is no news: it is on its way.
-QUIET = frozenset({UnitReason.UNIT_PROGRESSING.value, UnitReason.STOCK_NOT_READY.value})
+QUIET_REASONS = frozenset({UnitReason.UNIT_PROGRESSING.value, UnitReason.STOCK_NOT_READY.value})
 
 
-def ignored(stock: GPUUnit) -> Announcement | None:
+def ignored_fields_event(stock: GPUUnit) -> StatusEvent | None:
     """Once a generation: a reservation runs nothing of the user's."""
     given = {
         "image": stock.spec.image,
@@ -30,29 +30,29 @@ def ignored(stock: GPUUnit) -> Announcement | None:
     names = [name for name, value in given.items() if value]
     if not names or stock.status.observed_generation == stock.metadata.generation:
         return None
-    return Announcement(True, EventReason.IGNORED, f"stock ignores {', '.join(names)}")
+    return StatusEvent(True, EventReason.IGNORED, f"stock ignores {', '.join(names)}")
 
 
-def announcement(old: GPUUnitStatus, new: GPUUnitStatus) -> Announcement | None:
+def status_event(old: GPUUnitStatus, new: GPUUnitStatus) -> StatusEvent | None:
     """What to say when `old` becomes `new`; only a new reason is news, a new text is not."""
-    before = condition_of(old.conditions, ConditionType.READY)
-    after = condition_of(new.conditions, ConditionType.READY)
-    if after is None or (before is not None and is_same_news(before, after)):
+    before = find_condition(old.conditions, ConditionType.READY)
+    after = find_condition(new.conditions, ConditionType.READY)
+    if after is None or (before is not None and is_same_state(before, after)):
         return None
     if after.reason == UnitReason.STOCK_CLAIMED:
-        return Announcement(False, EventReason.CLAIMED, after.message)
+        return StatusEvent(False, EventReason.CLAIMED, after.message)
     if after.status == "True":
         was_ready = before is not None and before.status == "True"
-        return None if was_ready else Announcement(False, EventReason.READY, after.message)
+        return None if was_ready else StatusEvent(False, EventReason.READY, after.message)
     if new.phase == UnitPhase.FAILED:
-        reason = REASONS.get(after.reason, EventReason.FAILED)
-        return Announcement(True, reason, f"{after.reason}: {after.message}")
-    if after.reason in QUIET and not is_setback(before, after):
+        reason = EVENT_REASONS.get(after.reason, EventReason.FAILED)
+        return StatusEvent(True, reason, f"{after.reason}: {after.message}")
+    if after.reason in QUIET_REASONS and not is_readiness_lost(before, after):
         return None
-    return Announcement(True, EventReason.NOT_READY, f"{after.reason}: {after.message}")
+    return StatusEvent(True, EventReason.NOT_READY, f"{after.reason}: {after.message}")
 
 
-def is_setback(before: Condition | None, after: Condition) -> bool:
+def is_readiness_lost(before: Condition | None, after: Condition) -> bool:
     """Whether it was ready for the same spec: otherwise a new one is being rolled out."""
     return (
         before is not None
@@ -61,5 +61,5 @@ def is_setback(before: Condition | None, after: Condition) -> bool:
     )
 
 
-def is_same_news(before: Condition, after: Condition) -> bool:
+def is_same_state(before: Condition, after: Condition) -> bool:
     return (before.status, before.reason) == (after.status, after.reason)

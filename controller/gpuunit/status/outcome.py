@@ -2,37 +2,41 @@
 
 from dataclasses import dataclass
 
-from controller.apply.applier import Hindrance, Setback
-from controller.gpuunit.status.readiness import Verdict
-from controller.gpuunit.status.status import Published
-from controller.runtime.errors import ApiError
+from controller.apply.applier import ApplyFailure, ApplyFailureKind
+from controller.gpuunit.status.readiness import UnitReadiness
+from controller.gpuunit.status.status import ServiceAddress
+from controller.runtime.errors import KubeError
 from shared.v1alpha1.reasons import UnitReason
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class UnitReconcileOutcome:
     """What to report; with `retry`, also what went wrong and shall be tried again.
 
     Without `published` the addresses stay as they were. After `look_after` seconds time alone may
     have changed something.
     """
 
-    verdict: Verdict
-    published: Published | None = None
-    retry: ApiError | None = None
-    look_after: float | None = None
+    readiness: UnitReadiness
+    service_address: ServiceAddress | None = None
+    retry_error: KubeError | None = None
+    requeue_after: float | None = None
 
 
-def outcome_of(setback: Setback) -> Outcome:
+def outcome_of_failure(failure: ApplyFailure) -> UnitReconcileOutcome:
     """What a unit says of a child that could not be brought about."""
-    said = setback.message
-    match setback.hindrance:
-        case Hindrance.GOING:
-            return Outcome(Verdict.progressing(UnitReason.UNIT_PROGRESSING, said))
-        case Hindrance.FOREIGN:
-            return Outcome(Verdict.failed(UnitReason.CHILD_CONFLICT, said))
-        case Hindrance.INVALID:
-            return Outcome(Verdict.failed(UnitReason.INVALID_SPEC, said))
-        case Hindrance.REFUSED:
-            reason = UnitReason(setback.child.failure)
-            return Outcome(Verdict.progressing(reason, said), retry=setback.error)
+    said = failure.message
+    match failure.kind:
+        case ApplyFailureKind.TERMINATING:
+            return UnitReconcileOutcome(
+                UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, said)
+            )
+        case ApplyFailureKind.NOT_OWNED:
+            return UnitReconcileOutcome(UnitReadiness.failed(UnitReason.CHILD_CONFLICT, said))
+        case ApplyFailureKind.INVALID:
+            return UnitReconcileOutcome(UnitReadiness.failed(UnitReason.INVALID_SPEC, said))
+        case ApplyFailureKind.RETRYABLE:
+            reason = UnitReason(failure.child.failure_reason)
+            return UnitReconcileOutcome(
+                UnitReadiness.progressing(reason, said), retry_error=failure.error
+            )

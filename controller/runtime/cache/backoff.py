@@ -7,13 +7,13 @@ from controller.runtime.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class BackoffParameters:
     """The shape of a back-off: seconds at first, growth, most, and when it starts anew."""
 
-    first: float = 0.8
+    initial_seconds: float = 0.8
     factor: float = 2.0
-    most: float = 30.0
-    reset_after: float = 120.0
+    max_seconds: float = 30.0
+    reset_after_seconds: float = 120.0
 
 
 class Backoff:
@@ -22,18 +22,20 @@ class Backoff:
     Success does not reset it: a server that accepts and drops would be asked in a hot loop.
     """
 
-    def __init__(self, clock: Clock, randomness: Random, ladder: Ladder | None = None) -> None:
+    def __init__(
+        self, clock: Clock, rng: Random, parameters: BackoffParameters | None = None
+    ) -> None:
         self._clock = clock
-        self._randomness = randomness
-        self._ladder = ladder or Ladder()
-        self._rung = self._ladder.first
-        self._started = clock.monotonic()
+        self._rng = rng
+        self._parameters = parameters or BackoffParameters()
+        self._delay = self._parameters.initial_seconds
+        self._reset_at = clock.monotonic()
 
     def step(self) -> float:
         """How long to wait now; the next step waits longer."""
         now = self._clock.monotonic()
-        if now - self._started > self._ladder.reset_after:
-            self._rung, self._started = self._ladder.first, now
-        rung = self._rung
-        self._rung = min(rung * self._ladder.factor, self._ladder.most)
-        return rung * (1.0 + self._randomness.random())
+        if now - self._reset_at > self._parameters.reset_after_seconds:
+            self._delay, self._reset_at = self._parameters.initial_seconds, now
+        rung = self._delay
+        self._delay = min(rung * self._parameters.factor, self._parameters.max_seconds)
+        return rung * (1.0 + self._rng.random())

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 from controller.runtime.cache.informer import Informer
-from controller.runtime.cache.subscription import Handler
+from controller.runtime.cache.subscription import ChangeHandler
 from controller.runtime.client.objects import Object
 from controller.runtime.key import ObjectKey
 
@@ -37,7 +37,7 @@ class Cache(Generic[T]):
         informer = self._by_namespace.get(namespace)
         return [] if informer is None else informer.store.by_index(name, value)
 
-    def subscribe(self, handler: Handler[Any], namespace: str = "") -> None:
+    def subscribe(self, handler: ChangeHandler[Any], namespace: str = "") -> None:
         """Tell `handler` of every change, or of those in one namespace."""
         for each, informer in self._by_namespace.items():
             if namespace in ("", each):

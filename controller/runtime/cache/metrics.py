@@ -22,7 +22,7 @@ class InformerMetrics:
             ("resource", "reason"),
             registry=registry,
         )
-        self.unreadable = Counter(
+        self.undecodable = Counter(
             "informer_unreadable",
             "Objects that the model could not hold.",
             ("resource",),

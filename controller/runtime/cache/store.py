@@ -10,7 +10,7 @@ from controller.runtime.key import ObjectKey
 
 T = TypeVar("T", bound=Object)
 
-Indexer = Callable[[T], Iterable[str]]
+IndexFunction = Callable[[T], Iterable[str]]
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +21,7 @@ class Store(Generic[T]):
     All methods are synchronous, so a reader between two awaits sees one moment.
     """
 
-    def __init__(self, indexers: Mapping[str, Indexer[T]] | None = None) -> None:
+    def __init__(self, indexers: Mapping[str, IndexFunction[T]] | None = None) -> None:
         self._objects: dict[ObjectKey, T] = {}
         self._indexers = dict(indexers or {})
         self._indexes: dict[str, dict[str, dict[ObjectKey, None]]] = {
@@ -73,27 +73,27 @@ class Store(Generic[T]):
 
     def _reindex(self, key: ObjectKey, old: T | None, new: T | None) -> None:
         for name, indexer in self._indexers.items():
-            before = () if old is None else values(name, indexer, old)
-            after = () if new is None else values(name, indexer, new)
+            before = () if old is None else indexed_values(name, indexer, old)
+            after = () if new is None else indexed_values(name, indexer, new)
             if before == after:
                 continue
             index = self._indexes[name]
             for value in before:
-                drop(index, value, key)
+                remove_from_index(index, value, key)
             for value in after:
                 index.setdefault(value, {})[key] = None
 
 
-def values(name: str, indexer: Indexer[T], subject: T) -> tuple[str, ...]:
+def indexed_values(name: str, index_function: IndexFunction[T], subject: T) -> tuple[str, ...]:
     """What the indexer says; one that raises leaves the object out of its index."""
     try:
-        return tuple(dict.fromkeys(indexer(subject)))
+        return tuple(dict.fromkeys(index_function(subject)))
     except Exception:
         log.exception("indexer_failed", extra={"index": name, "object": str(key_of(subject))})
         return ()
 
 
-def drop(index: dict[str, dict[ObjectKey, None]], value: str, key: ObjectKey) -> None:
+def remove_from_index(index: dict[str, dict[ObjectKey, None]], value: str, key: ObjectKey) -> None:
     """Take `key` out; a value without keys goes too, or the index would grow for ever."""
     keys = index.get(value)
     if keys is not None:

@@ -6,29 +6,29 @@ from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
-from controller.runtime.client.decoding import Decoder, Deleted, Listing
+from controller.runtime.client.decoding import Decoder, DeleteResult, ObjectList
 from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import Object
-from controller.runtime.client.rest import Call, RestClient, Stream
+from controller.runtime.client.rest import KubeRequest, LineStream, RestClient
 from controller.runtime.key import ObjectKey
 
 T = TypeVar("T", bound=Object)
 
-APPLY: Final = "application/apply-patch+yaml"
-MERGE: Final = "application/merge-patch+json"
+APPLY_PATCH: Final = "application/apply-patch+yaml"
+MERGE_PATCH: Final = "application/merge-patch+json"
 Body = Mapping[str, Any]
 Query = Mapping[str, str]
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class Preconditions:
     """What must still be true of an object for a delete to happen; empty means anything."""
 
     uid: str = ""
     resource_version: str = ""
 
-    def preconditions(self) -> dict[str, str]:
+    def to_body(self) -> dict[str, str]:
         given = {"uid": self.uid, "resourceVersion": self.resource_version}
         return {name: value for name, value in given.items() if value}
 
@@ -42,7 +42,7 @@ class Client:
 
     def __init__(self, rest: RestClient, field_manager: str) -> None:
         self._rest = rest
-        self._as_us = {"fieldManager": field_manager}
+        self._field_manager_query = {"fieldManager": field_manager}
         self._decoders: dict[Kind[Any], Decoder[Any]] = {}
 
     @property
@@ -52,31 +52,42 @@ class Client:
 
     async def get(self, kind: Kind[T], key: ObjectKey) -> T:
         """The object as the server has it now."""
-        return self.decoder(kind).object(await self._rest.send(Call("GET", kind.path(key))))
+        return self.decoder(kind).decode_object(
+            await self._rest.send(KubeRequest("GET", kind.object_path(key)))
+        )
 
     async def list(
         self, kind: Kind[T], namespace: str = "", query: Query | None = None
-    ) -> Listing[T]:
+    ) -> ObjectList[T]:
         """One list request: everything, or one page where `query` has a limit."""
-        call = Call("GET", kind.collection(namespace), query or {})
-        return await self.decoder(kind).listing(await self._rest.send(call))
+        call = KubeRequest("GET", kind.collection_path(namespace), query or {})
+        return await self.decoder(kind).decode_list(await self._rest.send(call))
 
-    async def watch(self, kind: Kind[T], namespace: str, query: Query, *, silence: float) -> Stream:
+    async def watch(
+        self, kind: Kind[T], namespace: str, query: Query, *, idle_timeout: float
+    ) -> LineStream:
         """An open watch, which the caller reads and closes."""
-        call = Call("GET", kind.collection(namespace), {**query, "watch": "1"})
-        return await self._rest.stream(call, silence=silence)
+        call = KubeRequest("GET", kind.collection_path(namespace), {**query, "watch": "1"})
+        return await self._rest.stream(call, idle_timeout=idle_timeout)
 
     async def create(self, kind: Kind[T], body: Body) -> T:
         """Make a new object; AlreadyExistsError where the name is taken."""
         namespace = body["metadata"].get("namespace", "")
-        call = Call("POST", kind.collection(namespace), self._as_us, encoded(kind, body))
-        return self.decoder(kind).object(await self._rest.send(call))
+        call = KubeRequest(
+            "POST",
+            kind.collection_path(namespace),
+            self._field_manager_query,
+            encode_object(kind, body),
+        )
+        return self.decoder(kind).decode_object(await self._rest.send(call))
 
-    async def rehearse(self, kind: Kind[T], body: Body) -> None:
+    async def create_dry_run(self, kind: Kind[T], body: Body) -> None:
         """Fail as `create` would, and make nothing."""
         namespace = body["metadata"].get("namespace", "")
-        query = {**self._as_us, "dryRun": "All"}
-        await self._rest.send(Call("POST", kind.collection(namespace), query, encoded(kind, body)))
+        query = {**self._field_manager_query, "dryRun": "All"}
+        await self._rest.send(
+            KubeRequest("POST", kind.collection_path(namespace), query, encode_object(kind, body))
+        )
 
     async def apply(
         self, kind: Kind[T], body: Body, subresource: str = "", *, force: bool = True
@@ -86,15 +97,23 @@ class Client:
         Without force ConflictError where somebody else wants another value in one of them.
         """
         key = ObjectKey(body["metadata"].get("namespace", ""), body["metadata"]["name"])
-        query = {**self._as_us, "force": "true" if force else "false"}
-        call = Call("PATCH", kind.path(key, subresource), query, encoded(kind, body), APPLY)
-        return self.decoder(kind).object(await self._rest.send(call))
+        query = {**self._field_manager_query, "force": "true" if force else "false"}
+        call = KubeRequest(
+            "PATCH",
+            kind.object_path(key, subresource),
+            query,
+            encode_object(kind, body),
+            APPLY_PATCH,
+        )
+        return self.decoder(kind).decode_object(await self._rest.send(call))
 
     async def patch(self, kind: Kind[T], key: ObjectKey, body: Body, subresource: str = "") -> T:
         """Merge `body` in; with a resourceVersion in its metadata only if that is still current."""
-        path = kind.path(key, subresource)
-        call = Call("PATCH", path, self._as_us, msgspec.json.encode(body), MERGE)
-        return self.decoder(kind).object(await self._rest.send(call))
+        path = kind.object_path(key, subresource)
+        call = KubeRequest(
+            "PATCH", path, self._field_manager_query, msgspec.json.encode(body), MERGE_PATCH
+        )
+        return self.decoder(kind).decode_object(await self._rest.send(call))
 
     async def patch_status(self, kind: Kind[T], key: ObjectKey, status: Body) -> T:
         """Merge `status` into the object's status subresource."""
@@ -104,15 +123,15 @@ class Client:
         self,
         kind: Kind[T],
         key: ObjectKey,
-        condition: Condition | None = None,
+        preconditions: Preconditions | None = None,
         propagation: Propagation = "Background",
-    ) -> Deleted[T]:
+    ) -> DeleteResult[T]:
         """Ask for its deletion; ConflictError where `condition` no longer holds."""
         options: dict[str, Any] = {"propagationPolicy": propagation}
-        if condition is not None:
-            options["preconditions"] = condition.preconditions()
-        call = Call("DELETE", kind.path(key), {}, msgspec.json.encode(options))
-        return self.decoder(kind).deleted(await self._rest.send(call))
+        if preconditions is not None:
+            options["preconditions"] = preconditions.to_body()
+        call = KubeRequest("DELETE", kind.object_path(key), {}, msgspec.json.encode(options))
+        return self.decoder(kind).decode_delete_result(await self._rest.send(call))
 
     def decoder(self, kind: Kind[T]) -> Decoder[T]:
         """The decoder of `kind`, made once a client."""
@@ -122,6 +141,6 @@ class Client:
         return decoder
 
 
-def encoded(kind: Kind[Any], body: Body) -> bytes:
+def encode_object(kind: Kind[Any], body: Body) -> bytes:
     """The body with the type that every write must name."""
     return msgspec.json.encode({"apiVersion": kind.api_version, "kind": kind.name, **body})

@@ -16,16 +16,16 @@ from controller.runtime.clock import Clock
 
 
 @asynccontextmanager
-async def connected(
-    kubeconfig: str, name: str, registry: CollectorRegistry, clock: Clock
+async def open_client(
+    kubeconfig: str, user_agent: str, registry: CollectorRegistry, clock: Clock
 ) -> AsyncIterator[Client]:
     """A client for the length of the block; `name` is its user agent and field manager.
 
     Without a kubeconfig it uses the pod's service account, or else the user's default. AccessError
     where that cannot be used; whether the server answers is not asked.
     """
-    load = controller_kubeconfig.source(kubeconfig, os.environ, Path.home())
+    load = controller_kubeconfig.config_loader(kubeconfig, os.environ, Path.home())
     credentials = Credentials(load, await load(), clock)
-    async with new_session(name) as session:
+    async with new_session(user_agent) as session:
         rest = RestClient(session, credentials, RestMetrics(registry), clock)
-        yield Client(rest, name.partition("/")[0])
+        yield Client(rest, user_agent.partition("/")[0])

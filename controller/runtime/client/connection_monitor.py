@@ -5,25 +5,25 @@ import logging
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from controller.runtime.client.rest import Call
+from controller.runtime.client.rest import KubeRequest
 from controller.runtime.clock import Clock
-from controller.runtime.errors import ApiError, UnreadableError
+from controller.runtime.errors import KubeError, UndecodableError
 
-PROBE_SECONDS: Final = 2.0
-START_SECONDS: Final = 30.0
-NOT_ASKED: Final = "the cluster has not been asked yet"
+PROBE_INTERVAL_SECONDS: Final = 2.0
+STARTUP_TIMEOUT_SECONDS: Final = 30.0
+NOT_PROBED: Final = "the cluster has not been asked yet"
 
 # Why a server that tells this of itself cannot be used; None if it can. ValueError: it is none.
-Refusal = Callable[[str, bytes], str | None]
+VersionCheck = Callable[[str, bytes], str | None]
 
 log = logging.getLogger(__name__)
 
 
-class NoClusterError(Exception):
+class ClusterUnavailableError(Exception):
     """There is no cluster to work on, and waiting longer will not help."""
 
 
-class Server(Protocol):
+class RequestSender(Protocol):
     """The part of a REST client that tells whether its server is there."""
 
     @property
@@ -31,20 +31,20 @@ class Server(Protocol):
         """The address of the API server."""
         ...
 
-    async def send(self, call: Call, *, within: float) -> bytes:
+    async def send(self, request: KubeRequest, *, timeout_seconds: float) -> bytes:
         """The body of a success, or an ApiError."""
         ...
 
 
-class Connection:
+class ConnectionMonitor:
     """Asks the API server every two seconds whether it is there."""
 
-    def __init__(self, client: Server, clock: Clock, refusal: Refusal) -> None:
+    def __init__(self, client: RequestSender, clock: Clock, check_version: VersionCheck) -> None:
         self._client = client
         self._clock = clock
-        self._refusal = refusal
-        self._error: str | None = NOT_ASKED
-        self._required = asyncio.Event()
+        self._check_version = check_version
+        self._error: str | None = NOT_PROBED
+        self._established = asyncio.Event()
 
     def not_ready(self) -> list[str]:
         """Why no work can be done; nothing while the cluster answers."""
@@ -52,46 +52,50 @@ class Connection:
 
     async def synced(self) -> None:
         """Wait until the cluster has answered and is new enough."""
-        await self._required.wait()
+        await self._established.wait()
 
     async def run(self) -> None:
         """Require the cluster, then watch the connection for ever; losing it ends nothing."""
-        await self.require()
-        self._required.set()
+        await self.wait_until_connected()
+        self._established.set()
         while True:
-            await self._clock.sleep(PROBE_SECONDS)
+            await self._clock.sleep(PROBE_INTERVAL_SECONDS)
             try:
-                await self._ask()
-            except ApiError as error:
-                self._become(str(error))
+                await self._probe()
+            except KubeError as error:
+                self._set_error(str(error))
             else:
-                self._become(None)
+                self._set_error(None)
 
-    async def require(self) -> None:
+    async def wait_until_connected(self) -> None:
         """Wait until the cluster answers; NoClusterError when it is too old or does not."""
-        deadline = self._clock.monotonic() + START_SECONDS
+        deadline = self._clock.monotonic() + STARTUP_TIMEOUT_SECONDS
         while True:
             try:
-                refusal = await self._ask()
-            except ApiError as error:
+                refusal = await self._probe()
+            except KubeError as error:
                 if self._clock.monotonic() >= deadline:
-                    raise NoClusterError(f"gave up after {START_SECONDS:g} s: {error}") from error
+                    raise ClusterUnavailableError(
+                        f"gave up after {STARTUP_TIMEOUT_SECONDS:g} s: {error}"
+                    ) from error
                 log.warning("waiting_for_cluster", extra={"kubeError": str(error)})
-                await self._clock.sleep(PROBE_SECONDS)
+                await self._clock.sleep(PROBE_INTERVAL_SECONDS)
                 continue
             if refusal is not None:
-                raise NoClusterError(refusal)
-            return self._become(None)
+                raise ClusterUnavailableError(refusal)
+            return self._set_error(None)
 
-    async def _ask(self) -> str | None:
+    async def _probe(self) -> str | None:
         """Why the server cannot be used, if it answers."""
-        body = await self._client.send(Call("GET", "/version"), within=PROBE_SECONDS)
+        body = await self._client.send(
+            KubeRequest("GET", "/version"), timeout_seconds=PROBE_INTERVAL_SECONDS
+        )
         try:
-            return self._refusal(self._client.server, body)
+            return self._check_version(self._client.server, body)
         except ValueError as error:
-            raise UnreadableError(f"{self._client.server} is no API server: {error}") from error
+            raise UndecodableError(f"{self._client.server} is no API server: {error}") from error
 
-    def _become(self, error: str | None) -> None:
+    def _set_error(self, error: str | None) -> None:
         was, self._error = self._error, error
         if error is None and was is not None:
             log.info("cluster_connected", extra={"server": self._client.server})

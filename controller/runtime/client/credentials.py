@@ -5,11 +5,11 @@ import logging
 from dataclasses import replace
 from typing import Final
 
-from controller.runtime.client.kubeconfig import Access, Load
+from controller.runtime.client.kubeconfig import ConfigLoader, RestConfig
 from controller.runtime.clock import Clock
-from controller.runtime.errors import AccessError
+from controller.runtime.errors import KubeconfigError
 
-REREAD_SECONDS: Final = 60.0
+RELOAD_INTERVAL_SECONDS: Final = 60.0
 
 log = logging.getLogger(__name__)
 
@@ -17,32 +17,34 @@ log = logging.getLogger(__name__)
 class Credentials:
     """The access to use now; whoever was refused asks for a new one with what it had."""
 
-    def __init__(self, load: Load, first: Access, clock: Clock) -> None:
+    def __init__(self, load: ConfigLoader, initial: RestConfig, clock: Clock) -> None:
         self._load = load
         self._clock = clock
-        self._reading = asyncio.Lock()
-        self._read_at = clock.monotonic()
-        self.current = first
+        self._reload_lock = asyncio.Lock()
+        self._loaded_at = clock.monotonic()
+        self.config = initial
 
-    async def fresh(self) -> Access:
+    async def get_fresh(self) -> RestConfig:
         """What to use now, read again when it is a minute old."""
-        if self._clock.monotonic() - self._read_at >= REREAD_SECONDS:
-            return await self.renew(self.current)
-        return self.current
+        if self._clock.monotonic() - self._loaded_at >= RELOAD_INTERVAL_SECONDS:
+            return await self.reload(self.config)
+        return self.config
 
-    async def renew(self, stale: Access) -> Access:
+    async def reload(self, stale: RestConfig) -> RestConfig:
         """Read again, unless somebody did since `stale` was handed out."""
-        async with self._reading:
-            if self.current is stale:
-                self.current = await self._read(stale)
-                self._read_at = self._clock.monotonic()
-        return self.current
+        async with self._reload_lock:
+            if self.config is stale:
+                self.config = await self._load_or_keep(stale)
+                self._loaded_at = self._clock.monotonic()
+        return self.config
 
-    async def _read(self, stale: Access) -> Access:
+    async def _load_or_keep(self, stale: RestConfig) -> RestConfig:
         try:
             read = await self._load()
-        except AccessError as error:
+        except KubeconfigError as error:
             log.warning("credentials_not_read", extra={"error": str(error)})
             return replace(stale)  # files are briefly absent while they are replaced
-        same = read.certificates == stale.certificates
-        return replace(read, tls=stale.tls) if same else read  # one context keeps connections
+        same = read.certificates_digest == stale.certificates_digest
+        return (
+            replace(read, ssl_context=stale.ssl_context) if same else read
+        )  # one context keeps connections

@@ -24,16 +24,16 @@ class Kind(Generic[T]):
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
 
-    def collection(self, namespace: str = "") -> str:
+    def collection_path(self, namespace: str = "") -> str:
         """The path of all objects, or of those in one namespace."""
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         return (
             f"{root}/namespaces/{namespace}/{self.plural}" if namespace else f"{root}/{self.plural}"
         )
 
-    def path(self, key: ObjectKey, subresource: str = "") -> str:
+    def object_path(self, key: ObjectKey, subresource: str = "") -> str:
         """The path of one object or of its subresource."""
-        path = f"{self.collection(key.namespace)}/{key.name}"
+        path = f"{self.collection_path(key.namespace)}/{key.name}"
         return f"{path}/{subresource}" if subresource else path
 
     def __str__(self) -> str:

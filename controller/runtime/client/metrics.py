@@ -4,8 +4,8 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-NO_ANSWER: Final = "<error>"
-REQUEST_SECONDS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+NO_RESPONSE_CODE: Final = "<error>"
+LATENCY_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 
 
 class RestMetrics:
@@ -24,10 +24,10 @@ class RestMetrics:
             ("code", "verb", "host"),
             registry=registry,
         )
-        self.seconds = Histogram(
+        self.request_seconds = Histogram(
             "rest_client_request_duration_seconds",
             "Request latency in seconds. Broken down by verb, and host.",
             ("verb", "host"),
-            buckets=REQUEST_SECONDS,
+            buckets=LATENCY_BUCKETS,
             registry=registry,
         )

@@ -6,7 +6,7 @@ from typing import Protocol
 import msgspec
 
 
-class Owner(Protocol):
+class OwnerReferenceLike(Protocol):
     """One entry of an object's owner references."""
 
     @property
@@ -21,7 +21,7 @@ class Owner(Protocol):
     def controller(self) -> bool: ...
 
 
-class Meta(Protocol):
+class ObjectMetaLike(Protocol):
     """The metadata that the library reads; models may have more."""
 
     @property
@@ -33,14 +33,14 @@ class Meta(Protocol):
     @property
     def resource_version(self) -> str: ...
     @property
-    def owner_references(self) -> Sequence[Owner]: ...
+    def owner_references(self) -> Sequence[OwnerReferenceLike]: ...
 
 
 class Object(Protocol):
     """Anything that a kind's model decodes to."""
 
     @property
-    def metadata(self) -> Meta: ...
+    def metadata(self) -> ObjectMetaLike: ...
 
 
 class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -69,11 +69,11 @@ class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     deletion_timestamp: str | None = None
 
 
-def is_older(version: str, than: str) -> bool:
+def is_older_version(version: str, other: str) -> bool:
     """Whether a resourceVersion is certainly older; versions that are not numbers never are.
 
     The API server orders them since 1.35: longer is newer, equal lengths compare as text.
     """
-    if not (version.isdecimal() and than.isdecimal()):
+    if not (version.isdecimal() and other.isdecimal()):
         return False
-    return (len(version), version) < (len(than), than)
+    return (len(version), version) < (len(other), other)

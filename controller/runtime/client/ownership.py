@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from controller.runtime.client.kind import Kind
-from controller.runtime.client.objects import Meta, Object
+from controller.runtime.client.objects import Object, ObjectMetaLike
 
 T = TypeVar("T", bound=Object)
 
 
-def controlled_by(kind: Kind[T], owner: T) -> dict[str, Any]:
+def controller_reference(kind: Kind[T], owner: T) -> dict[str, Any]:
     """The reference that makes an object the owner's own; one object has at most one such."""
     return {
         "apiVersion": kind.api_version,
@@ -21,7 +21,7 @@ def controlled_by(kind: Kind[T], owner: T) -> dict[str, Any]:
     }
 
 
-def is_controlled_by(meta: Meta, uids: Iterable[str]) -> bool:
+def is_controlled_by(meta: ObjectMetaLike, uids: Iterable[str]) -> bool:
     """Whether the controlling owner is one of `uids`."""
     wanted = set(uids)
     return any(owner.controller and owner.uid in wanted for owner in meta.owner_references)

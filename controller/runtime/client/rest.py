@@ -12,25 +12,25 @@ from aiohttp import hdrs
 from yarl import URL
 
 from controller.runtime.client.credentials import Credentials
-from controller.runtime.client.kubeconfig import Access
+from controller.runtime.client.kubeconfig import RestConfig
 from controller.runtime.client.lines import LineSplitter
-from controller.runtime.client.metrics import NO_ANSWER, RestMetrics
+from controller.runtime.client.metrics import NO_RESPONSE_CODE, RestMetrics
 from controller.runtime.clock import Clock
 from controller.runtime.errors import (
     ConnectRefusedError,
+    ResourceVersionTooLargeError,
     UnreachableError,
-    VersionTooLargeError,
-    status_error,
+    error_from_response,
 )
 
-CONNECT_SECONDS: Final = 5.0
-CALL_SECONDS: Final = 30.0
-MOST_TRIES: Final = 10
+CONNECT_TIMEOUT_SECONDS: Final = 5.0
+REQUEST_TIMEOUT_SECONDS: Final = 30.0
+MAX_ATTEMPTS: Final = 10
 JSON: Final = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class KubeRequest:
     """One request as a value."""
 
     method: str
@@ -61,94 +61,102 @@ class RestClient:
     @property
     def server(self) -> str:
         """The address of the API server, for messages."""
-        return self._credentials.current.server
+        return self._credentials.config.server
 
-    async def send(self, call: Call, *, within: float = CALL_SECONDS) -> bytes:
+    async def send(
+        self, request: KubeRequest, *, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
+    ) -> bytes:
         """The body of a success, or an ApiError; tries again where the server says when to."""
         try:
-            async with asyncio.timeout(within):
-                return await self._send(call)
+            async with asyncio.timeout(timeout_seconds):
+                return await self._send(request)
         except TimeoutError:
-            raise UnreachableError(f"{self.server} {call}: no answer within {within:g} s") from None
+            raise UnreachableError(
+                f"{self.server} {request}: no answer within {timeout_seconds:g} s"
+            ) from None
 
-    async def stream(self, call: Call, *, silence: float) -> "Stream":
+    async def stream(self, request: KubeRequest, *, idle_timeout: float) -> "LineStream":
         """An open stream of lines, which the caller closes; `silence` seconds of it end it."""
         try:
-            async with asyncio.timeout(CALL_SECONDS):
-                response = await self._request(call, silence)
+            async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
+                response = await self._request(request, idle_timeout)
                 if response.ok:
-                    return Stream(response, f"{self.server} {call}")
-                body = await self._read(call, response)
+                    return LineStream(response, f"{self.server} {request}")
+                body = await self._read(request, response)
         except TimeoutError:
-            raise UnreachableError(f"{self.server} {call}: no answer") from None
-        raise status_error(f"{self.server} {call}", response.status, body)
+            raise UnreachableError(f"{self.server} {request}: no answer") from None
+        raise error_from_response(f"{self.server} {request}", response.status, body)
 
-    async def _send(self, call: Call) -> bytes:
-        for last in (*repeat(False, MOST_TRIES - 1), True):
-            response = await self._request(call, None)
-            body = await self._read(call, response)
+    async def _send(self, request: KubeRequest) -> bytes:
+        for last in (*repeat(False, MAX_ATTEMPTS - 1), True):
+            response = await self._request(request, None)
+            body = await self._read(request, response)
             if response.ok:
                 return body
-            error = status_error(f"{self.server} {call}", response.status, body)
-            pause = retry_after(response.status, response.headers)
-            if pause is None or last or isinstance(error, VersionTooLargeError):
+            error = error_from_response(f"{self.server} {request}", response.status, body)
+            pause = retry_after_seconds(response.status, response.headers)
+            if pause is None or last or isinstance(error, ResourceVersionTooLargeError):
                 raise error  # the last: asking for another version helps, waiting may not
-            self._metrics.retries.labels(str(response.status), call.method, self._host).inc()
+            self._metrics.retries.labels(str(response.status), request.method, self._host).inc()
             await self._clock.sleep(pause)
         raise AssertionError("the last try returns or raises")
 
-    async def _request(self, call: Call, silence: float | None) -> aiohttp.ClientResponse:
-        access = await self._credentials.fresh()
-        response = await self._request_as(access, call, silence)
+    async def _request(
+        self, request: KubeRequest, idle_timeout: float | None
+    ) -> aiohttp.ClientResponse:
+        access = await self._credentials.get_fresh()
+        response = await self._request_once(access, request, idle_timeout)
         if response.status == 401:
             response.release()
-            access = await self._credentials.renew(access)
-            response = await self._request_as(access, call, silence)
+            access = await self._credentials.reload(access)
+            response = await self._request_once(access, request, idle_timeout)
         return response
 
-    async def _request_as(
-        self, access: Access, call: Call, silence: float | None
+    async def _request_once(
+        self, config: RestConfig, request: KubeRequest, idle_timeout: float | None
     ) -> aiohttp.ClientResponse:
-        started, code = self._clock.monotonic(), NO_ANSWER
+        started, code = self._clock.monotonic(), NO_RESPONSE_CODE
         try:
             response = await self._session.request(
-                call.method,
-                URL(access.server + call.path, encoded=True).with_query(call.query),
-                data=None if call.body is None else BytesIO(call.body),  # no warning at 1 MiB
-                headers=headers(access, call),
-                timeout=aiohttp.ClientTimeout(sock_connect=CONNECT_SECONDS, sock_read=silence),
-                ssl=access.tls or True,
-                server_hostname=access.server_name,
+                request.method,
+                URL(config.server + request.path, encoded=True).with_query(request.query),
+                data=None if request.body is None else BytesIO(request.body),  # no warning at 1 MiB
+                headers=request_headers(config, request),
+                timeout=aiohttp.ClientTimeout(
+                    sock_connect=CONNECT_TIMEOUT_SECONDS, sock_read=idle_timeout
+                ),
+                ssl=config.ssl_context or True,
+                server_hostname=config.tls_server_name,
                 allow_redirects=False,
             )
             code = str(response.status)
         except (aiohttp.ClientError, OSError) as error:
-            raise unreachable(f"{access.server} {call}", error) from error
+            raise unreachable_error(f"{config.server} {request}", error) from error
         else:
             return response
         finally:
             seconds = self._clock.monotonic() - started
-            self._metrics.requests.labels(code, call.method, self._host).inc()
-            self._metrics.seconds.labels(call.method, self._host).observe(seconds)
+            self._metrics.requests.labels(code, request.method, self._host).inc()
+            self._metrics.request_seconds.labels(request.method, self._host).observe(seconds)
 
-    async def _read(self, call: Call, response: aiohttp.ClientResponse) -> bytes:
+    async def _read(self, request: KubeRequest, response: aiohttp.ClientResponse) -> bytes:
         try:
             async with response:
                 return await response.read()
         except (aiohttp.ClientError, OSError) as error:
-            raise unreachable(f"{self.server} {call}", error) from error
+            raise unreachable_error(f"{self.server} {request}", error) from error
 
     @property
     def _host(self) -> str:
         return URL(self.server).authority
 
 
-class Stream:
+class LineStream:
     """The lines of one long answer, in batches as they arrive."""
 
-    def __init__(self, response: aiohttp.ClientResponse, said: str) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, request_text: str) -> None:
         self._response = response
-        self._said = said
+        self._request_text = request_text
 
     async def batches(self) -> AsyncIterator[list[bytes]]:
         """Lines until the server ends the stream; UnreachableError when it breaks or is silent."""
@@ -158,7 +166,7 @@ class Stream:
                 if lines := splitter.feed(chunk):
                     yield lines
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise unreachable(self._said, error) from error
+            raise unreachable_error(self._request_text, error) from error
 
     def close(self) -> None:
         """Drop the connection: it cannot be used for anything else."""
@@ -174,16 +182,16 @@ def new_session(user_agent: str) -> aiohttp.ClientSession:
     )
 
 
-def headers(access: Access, call: Call) -> dict[str, str]:
+def request_headers(config: RestConfig, request: KubeRequest) -> dict[str, str]:
     sent: dict[str, str] = {hdrs.ACCEPT: JSON}
-    if access.authorization:
-        sent[hdrs.AUTHORIZATION] = access.authorization
-    if call.body is not None:
-        sent[hdrs.CONTENT_TYPE] = call.content_type
+    if config.authorization:
+        sent[hdrs.AUTHORIZATION] = config.authorization
+    if request.body is not None:
+        sent[hdrs.CONTENT_TYPE] = request.content_type
     return sent
 
 
-def retry_after(status: int, headers: Mapping[str, str]) -> float | None:
+def retry_after_seconds(status: int, headers: Mapping[str, str]) -> float | None:
     """How long the server asks to wait before the same request; None where it does not."""
     given = headers.get(hdrs.RETRY_AFTER, "")
     if (status == 429 or status >= 500) and given.isdecimal():
@@ -191,7 +199,7 @@ def retry_after(status: int, headers: Mapping[str, str]) -> float | None:
     return None
 
 
-def unreachable(said: str, error: Exception) -> UnreachableError:
+def unreachable_error(request_text: str, error: Exception) -> UnreachableError:
     if isinstance(error, aiohttp.ClientConnectorError):
-        return ConnectRefusedError(f"{said}: {error.os_error.strerror or error.os_error}")
-    return UnreachableError(f"{said}: {str(error) or type(error).__name__}")
+        return ConnectRefusedError(f"{request_text}: {error.os_error.strerror or error.os_error}")
+    return UnreachableError(f"{request_text}: {str(error) or type(error).__name__}")

@@ -13,38 +13,38 @@ from random import Random
 from typing import Final
 
 from controller.runtime.clock import Clock
-from controller.runtime.clock_timeout import Deadline
-from controller.runtime.errors import ApiError, UnreachableError
+from controller.runtime.clock_timeout import ClockTimeout
+from controller.runtime.errors import KubeError, UnreachableError
 from controller.runtime.events.event import (
-    Reporter,
-    Writer,
+    EventWriter,
+    ReportingController,
     event_name,
-    is_expected,
-    trimmed,
-    write,
+    is_namespace_gone,
+    truncate_texts,
+    write_event,
 )
 from controller.runtime.events.series import (
-    FINISH_SECONDS,
-    Bucket,
-    Fact,
-    Reference,
-    Series,
+    SERIES_FINISH_SECONDS,
+    EventContent,
+    EventSeries,
+    EventTokenBucket,
+    ObjectReference,
     finish_at,
-    is_due,
-    is_over,
+    is_finished,
     is_unwritten,
-    remember,
-    repeated,
-    saved,
-    spent,
+    is_write_due,
+    put_bounded,
+    take_token,
+    with_repeat,
+    with_written,
 )
 
-MOST_WAITING: Final = 1000
-MOST_TRIES: Final = 12
+MAX_PENDING_EVENTS: Final = 1000
+MAX_ATTEMPTS: Final = 12
 RETRY_SECONDS: Final = 10.0
 RETRY_JITTER: Final = 0.25
 FLUSH_SECONDS: Final = 2.0
-ACTION: Final = "Reconcile"
+DEFAULT_ACTION: Final = "Reconcile"
 
 log = logging.getLogger(__name__)
 
@@ -56,166 +56,172 @@ class EventRecorder:
     """
 
     def __init__(
-        self, client: Writer, clock: Clock, random: Random, controller_name: str, instance: str
+        self, client: EventWriter, clock: Clock, rng: Random, controller_name: str, instance: str
     ) -> None:
         self._clock = clock
-        self._random = random
-        self._write = partial(write, client, Reporter(controller_name, instance))
-        self._series: OrderedDict[Fact, Series] = OrderedDict()  # in the order of `seen_at`
-        self._buckets: OrderedDict[Reference, Bucket] = OrderedDict()
-        self._waiting: asyncio.Queue[Fact] = asyncio.Queue(MOST_WAITING)
-        self._taken: set[Fact] = set()  # those that wait, and the one that is being written
+        self._rng = rng
+        self._write_event = partial(
+            write_event, client, ReportingController(controller_name, instance)
+        )
+        self._series: OrderedDict[EventContent, EventSeries] = (
+            OrderedDict()
+        )  # in the order of `seen_at`
+        self._buckets: OrderedDict[ObjectReference, EventTokenBucket] = OrderedDict()
+        self._pending: asyncio.Queue[EventContent] = asyncio.Queue(MAX_PENDING_EVENTS)
+        self._scheduled: set[EventContent] = (
+            set()
+        )  # those that wait, and the one that is being written
         self._overflowed = False
         self.dropped: Counter[str] = Counter()
 
     def normal(
         self,
-        subject: Reference,
+        regarding: ObjectReference,
         reason: str,
         message: str,
-        action: str = ACTION,
-        related: Reference | None = None,
+        action: str = DEFAULT_ACTION,
+        related: ObjectReference | None = None,
     ) -> None:
         """All is as it should be; to be called on the loop's thread."""
-        self._record(Fact(subject, "Normal", reason, action, message, related))
+        self._record(EventContent(regarding, "Normal", reason, action, message, related))
 
     def warning(
         self,
-        subject: Reference,
+        regarding: ObjectReference,
         reason: str,
         message: str,
-        action: str = ACTION,
-        related: Reference | None = None,
+        action: str = DEFAULT_ACTION,
+        related: ObjectReference | None = None,
     ) -> None:
         """There is trouble; to be called on the loop's thread."""
-        self._record(Fact(subject, "Warning", reason, action, message, related))
+        self._record(EventContent(regarding, "Warning", reason, action, message, related))
 
     async def run(self) -> None:
         """Write until cancelled, and then what is left for as long as the budget lasts."""
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._write_waiting(), name="events")
-                group.create_task(self._finish_silent(), name="event-series")
+                group.create_task(self._write_pending(), name="events")
+                group.create_task(self._run_finisher(), name="event-series")
         finally:
             await self._flush()
 
-    def _record(self, told: Fact) -> None:
-        fact = trimmed(told)
+    def _record(self, content: EventContent) -> None:
+        fact = truncate_texts(content)
         series = self._series.get(fact)
         if series is None:
-            return self._begin(fact)
-        again = repeated(series, self._clock.now(), self._clock.monotonic())
-        remember(self._series, fact, again)
-        return self._schedule(fact)
+            return self._begin_series(fact)
+        again = with_repeat(series, self._clock.now(), self._clock.monotonic())
+        put_bounded(self._series, fact, again)
+        return self._schedule_write(fact)
 
-    def _begin(self, fact: Fact) -> None:
-        if self._waiting.full():
+    def _begin_series(self, content: EventContent) -> None:
+        if self._pending.full():
             return self._overflow()
         now = self._clock.monotonic()
-        bucket = spent(self._buckets.get(fact.regarding), now)
+        bucket = take_token(self._buckets.get(content.regarding), now)
         if bucket is None:
-            return self._drop("too_many")
-        remember(self._buckets, fact.regarding, bucket)
-        at, name = self._clock.now(), event_name(fact.regarding.name, self._unique())
-        remember(self._series, fact, Series(name, at, at, now))
-        return self._schedule(fact)
+            return self._count_dropped("too_many")
+        put_bounded(self._buckets, content.regarding, bucket)
+        at, name = self._clock.now(), event_name(content.regarding.name, self._unique_suffix())
+        put_bounded(self._series, content, EventSeries(name, at, at, now))
+        return self._schedule_write(content)
 
-    def _schedule(self, fact: Fact) -> None:
+    def _schedule_write(self, content: EventContent) -> None:
         """Have it written if it is due; one that finds no place is counted on, and comes later."""
-        due = is_due(self._series[fact], self._clock.monotonic())
-        if due and fact not in self._taken and not self._waiting.full():
-            self._taken.add(fact)
-            self._waiting.put_nowait(fact)
+        due = is_write_due(self._series[content], self._clock.monotonic())
+        if due and content not in self._scheduled and not self._pending.full():
+            self._scheduled.add(content)
+            self._pending.put_nowait(content)
 
-    async def _write_waiting(self) -> None:
+    async def _write_pending(self) -> None:
         while True:
-            fact = await self._waiting.get()
-            await self._insist(fact)
-            self._taken.discard(fact)
-            self._overflowed = self._overflowed and not self._waiting.empty()
+            fact = await self._pending.get()
+            await self._write_with_retries(fact)
+            self._scheduled.discard(fact)
+            self._overflowed = self._overflowed and not self._pending.empty()
 
-    async def _insist(self, fact: Fact) -> None:
+    async def _write_with_retries(self, content: EventContent) -> None:
         """Try until the server answers, and let all others wait: they would fare no better."""
-        for tries_left in reversed(range(MOST_TRIES)):
-            series = self._series.get(fact)
-            if series is None or not is_due(series, self._clock.monotonic()):
+        for tries_left in reversed(range(MAX_ATTEMPTS)):
+            series = self._series.get(content)
+            if series is None or not is_write_due(series, self._clock.monotonic()):
                 return
             try:
-                await self._try(fact, series)
+                await self._write_once(content, series)
             except UnreachableError as error:
                 if tries_left:
-                    await self._clock.sleep(self._pause())
+                    await self._clock.sleep(self._retry_delay())
                 else:
-                    self._give_up(fact, series, error)
+                    self._give_up(content, series, error)
 
-    async def _try(self, fact: Fact, series: Series) -> None:
+    async def _write_once(self, content: EventContent, series: EventSeries) -> None:
         """One try; UnreachableError is for the caller, every other answer is the last word."""
         try:
-            known = await self._write(fact, series)
+            known = await self._write_event(content, series)
         except UnreachableError:
             raise
-        except ApiError as error:
-            level = logging.DEBUG if is_expected(error) else logging.WARNING
+        except KubeError as error:
+            level = logging.DEBUG if is_namespace_gone(error) else logging.WARNING
             log.log(level, "event_refused", extra={"kubeError": str(error)})
-            self._drop("refused")
+            self._count_dropped("refused")
             known = series.count
-        self._heard(fact, known)
+        self._mark_written(content, known)
 
-    def _heard(self, fact: Fact, known: int) -> None:
-        now, series = self._clock.monotonic(), self._series.get(fact)
+    def _mark_written(self, content: EventContent, written_count: int) -> None:
+        now, series = self._clock.monotonic(), self._series.get(content)
         if series is None:
             return
-        self._series[fact] = saved(series, known, now)
-        self._settle(fact, now)
+        self._series[content] = with_written(series, written_count, now)
+        self._forget_or_schedule(content, now)
 
-    def _give_up(self, fact: Fact, series: Series, error: ApiError) -> None:
+    def _give_up(self, content: EventContent, series: EventSeries, error: KubeError) -> None:
         log.warning("event_given_up", extra={"kubeError": str(error)})
-        self._drop("unreachable")
-        self._heard(fact, series.count)
+        self._count_dropped("unreachable")
+        self._mark_written(content, series.count)
 
-    async def _finish_silent(self) -> None:
+    async def _run_finisher(self) -> None:
         while True:
-            await self._clock.sleep(self._finish(self._clock.monotonic()))
+            await self._clock.sleep(self._finish_series(self._clock.monotonic()))
 
-    def _finish(self, now: float) -> float:
+    def _finish_series(self, now: float) -> float:
         """End the series that are over, and give the seconds until the next one can be."""
-        over = takewhile(lambda fact: is_over(self._series[fact], now), self._series)
+        over = takewhile(lambda fact: is_finished(self._series[fact], now), self._series)
         for fact in list(over):
-            self._settle(fact, now)
-        alive = (series for series in self._series.values() if not is_over(series, now))
-        return next(map(finish_at, alive), now + FINISH_SECONDS) - now
+            self._forget_or_schedule(fact, now)
+        alive = (series for series in self._series.values() if not is_finished(series, now))
+        return next(map(finish_at, alive), now + SERIES_FINISH_SECONDS) - now
 
-    def _settle(self, fact: Fact, now: float) -> None:
+    def _forget_or_schedule(self, content: EventContent, now: float) -> None:
         """Forget a series that is over, unless the server has yet to hear how it ended."""
-        if is_unwritten(self._series[fact]):
-            self._schedule(fact)
-        elif is_over(self._series[fact], now):
-            del self._series[fact]
+        if is_unwritten(self._series[content]):
+            self._schedule_write(content)
+        elif is_finished(self._series[content], now):
+            del self._series[content]
 
     async def _flush(self) -> None:
         """Try once for each series that the server does not know whole, while the budget lasts."""
         unwritten = [pair for pair in self._series.items() if is_unwritten(pair[1])]
         left = len(unwritten)
         try:
-            async with Deadline(self._clock, FLUSH_SECONDS):
+            async with ClockTimeout(self._clock, FLUSH_SECONDS):
                 for fact, series in unwritten:
-                    await self._try(fact, series)
+                    await self._write_once(fact, series)
                     left -= 1
         except (TimeoutError, UnreachableError) as error:
             log.warning("events_not_flushed", extra={"left": left, "kubeError": str(error)})
-            self._drop("stopped", left)
+            self._count_dropped("stopped", left)
 
     def _overflow(self) -> None:
         if not self._overflowed:
             self._overflowed = True
-            log.warning("events_overflow", extra={"waiting": MOST_WAITING})
-        self._drop("queue_full")
+            log.warning("events_overflow", extra={"waiting": MAX_PENDING_EVENTS})
+        self._count_dropped("queue_full")
 
-    def _drop(self, why: str, number: int = 1) -> None:
-        self.dropped[why] += number
+    def _count_dropped(self, reason: str, number: int = 1) -> None:
+        self.dropped[reason] += number
 
-    def _pause(self) -> float:
-        return RETRY_SECONDS * (1 + RETRY_JITTER * self._random.random())
+    def _retry_delay(self) -> float:
+        return RETRY_SECONDS * (1 + RETRY_JITTER * self._rng.random())
 
-    def _unique(self) -> str:
-        return f"{self._random.getrandbits(64):016x}"
+    def _unique_suffix(self) -> str:
+        return f"{self._rng.getrandbits(64):016x}"

@@ -3,17 +3,19 @@
 from collections.abc import Callable
 from typing import Any
 
-from controller.runtime.client.decoding import Unreadable
+from controller.runtime.client.decoding import UndecodableObject
 from controller.runtime.client.kind import Kind
 from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.events.series import Reference
+from controller.runtime.events.series import ObjectReference
 
 
-def by_event(recorder: EventRecorder, kind: Kind[Any], reason: str) -> Callable[[Unreadable], None]:
+def undecodable_event_handler(
+    recorder: EventRecorder, kind: Kind[Any], reason: str
+) -> Callable[[UndecodableObject], None]:
     """For `Informer.report_unreadable`: a warning on the object that says what is wrong with it."""
 
-    def report(found: Unreadable) -> None:
-        subject = Reference(
+    def report(found: UndecodableObject) -> None:
+        subject = ObjectReference(
             kind.api_version,
             kind.name,
             found.key.namespace,

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
 from controller.runtime.clock import Clock
-from controller.runtime.clock_timeout import Deadline
-from controller.runtime.errors import ApiError, ConflictError
+from controller.runtime.clock_timeout import ClockTimeout
+from controller.runtime.errors import ConflictError, KubeError
 from controller.runtime.leader import rules
 from controller.runtime.leader.lease import LeaseRecord
 from controller.runtime.leader.metrics import LeaderMetrics
@@ -17,7 +17,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Lock(Protocol):
+class ResourceLock(Protocol):
     """A record that several processes share; writes fail where it changed since it was seen."""
 
     @property
@@ -43,7 +43,7 @@ class Candidate:
 
     def __init__(
         self,
-        lock: Lock,
+        lock: ResourceLock,
         settings: ElectionSettings,
         clock: Clock,
         metrics: LeaderMetrics,
@@ -52,96 +52,100 @@ class Candidate:
         if not lock.identity:
             raise rules.ElectionSettingsError("a candidate must have an identity")
         self.identity = lock.identity
-        self.observed: Observation = rules.UNSEEN
+        self.observed: Observation = rules.NO_OBSERVATION
         self._lock = lock
         self._settings = settings
         self._clock = clock
         self._slow_path = metrics.slow_path.labels(settings.name)
         self._on_new_leader = on_new_leader
-        self._told: str | None = None
-        self._may_hold = False
+        self._reported_holder: str | None = None
+        self._may_be_holder = False
 
     @property
-    def sees_itself(self) -> bool:
+    def is_observed_holder(self) -> bool:
         """Whether the lease was ours when it was last seen."""
         return self.observed.record.holder == self.identity
 
-    async def attempt(self) -> bool:
+    async def try_acquire_or_renew(self) -> bool:
         """Whether the lease could be taken or renewed now; failures of the API never raise."""
         try:
-            return await self._try_acquire_or_renew()
-        except (ApiError, TimeoutError) as error:
-            log.warning("lease_not_had", extra=self._about(error))
+            return await self._acquire_or_renew()
+        except (KubeError, TimeoutError) as error:
+            log.warning("lease_not_had", extra=self._log_fields(error))
             return False
         finally:
-            self._tell_holder()
+            self._report_holder()
 
     async def release(self) -> None:
         """Give back what is ours, and only that; tried only by who may have written something."""
-        if not self._may_hold:
+        if not self._may_be_holder:
             return
         try:
-            async with Deadline(self._clock, self._settings.renew_seconds):
+            async with ClockTimeout(self._clock, self._settings.renew_deadline_seconds):
                 try:
                     await self._release_once()
                 except ConflictError:  # a renewal that was under way when it was cancelled
                     await self._release_once()
-        except (ApiError, TimeoutError) as error:
-            log.warning("lease_not_released", extra=self._about(error))
+        except (KubeError, TimeoutError) as error:
+            log.warning("lease_not_released", extra=self._log_fields(error))
 
-    async def _try_acquire_or_renew(self) -> bool:
+    async def _acquire_or_renew(self) -> bool:
         """client-go's algorithm of this name."""
-        wanted = rules.claim(self.identity, self._settings.lease_seconds, self._clock.now())
-        if await self._renewed_unread(wanted):
+        wanted = rules.new_lease_record(
+            self.identity, self._settings.lease_duration_seconds, self._clock.now()
+        )
+        if await self._renew_without_read(wanted):
             return True
-        record = await self._call(self._lock.get())
+        record = await self._with_timeout(self._lock.get())
         if record is None:
-            return await self._wrote(self._lock.create, wanted)
+            return await self._write_record(self._lock.create, wanted)
         now = self._clock.monotonic()
-        self.observed = rules.seen(self.observed, record, now)
-        if not rules.may_take(self.observed, self.identity, now):
+        self.observed = rules.observe(self.observed, record, now)
+        if not rules.is_acquirable(self.observed, self.identity, now):
             return False
-        if self.sees_itself:
+        if self.is_observed_holder:
             self._slow_path.inc()
-        return await self._wrote(self._lock.update, rules.succession(wanted, record))
+        return await self._write_record(self._lock.update, rules.successor_record(wanted, record))
 
-    async def _renewed_unread(self, wanted: LeaseRecord) -> bool:
+    async def _renew_without_read(self, new_record: LeaseRecord) -> bool:
         """The fast path: write over what we wrote last, if that is still there."""
-        if not (self.sees_itself and self.observed.is_valid(self._clock.monotonic())):
+        if not (self.is_observed_holder and self.observed.is_valid(self._clock.monotonic())):
             return False
-        record = rules.renewal(wanted, self.observed.record)
+        record = rules.renewed_record(new_record, self.observed.record)
         try:
-            return await self._wrote(self._lock.update, record)
-        except (ApiError, TimeoutError) as error:
-            log.info("lease_not_renewed_unread", extra=self._about(error))
+            return await self._write_record(self._lock.update, record)
+        except (KubeError, TimeoutError) as error:
+            log.info("lease_not_renewed_unread", extra=self._log_fields(error))
             return False
 
     async def _release_once(self) -> None:
         # The holder is read from the server: what we saw last may have a successor by now.
-        record = await self._call(self._lock.get())
+        record = await self._with_timeout(self._lock.get())
         if record is not None and record.holder == self.identity:
-            await self._wrote(self._lock.update, rules.released(record, self._clock.now()))
-        self._may_hold = False
+            await self._write_record(
+                self._lock.update, rules.released_record(record, self._clock.now())
+            )
+        self._may_be_holder = False
 
-    async def _wrote(
+    async def _write_record(
         self, write: Callable[[LeaseRecord], Awaitable[None]], record: LeaseRecord
     ) -> bool:
         """True once it is written; raises otherwise, and then it may be written all the same."""
         sent = self._clock.monotonic()
-        self._may_hold = True
-        await self._call(write(record))
+        self._may_be_holder = True
+        await self._with_timeout(write(record))
         self.observed = Observation(record, sent)
         return True
 
-    async def _call(self, call: Awaitable[T]) -> T:
-        async with Deadline(self._clock, self._settings.request_seconds):
+    async def _with_timeout(self, call: Awaitable[T]) -> T:
+        async with ClockTimeout(self._clock, self._settings.request_timeout_seconds):
             return await call
 
-    def _tell_holder(self) -> None:
+    def _report_holder(self) -> None:
         holder = self.observed.record.holder
-        if self.observed is not rules.UNSEEN and holder != self._told:
-            self._told = holder
+        if self.observed is not rules.NO_OBSERVATION and holder != self._reported_holder:
+            self._reported_holder = holder
             self._on_new_leader(holder)
 
-    def _about(self, error: Exception) -> dict[str, str]:
+    def _log_fields(self, error: Exception) -> dict[str, str]:
         return {"election": self._settings.name, "error": str(error) or "no answer in time"}

@@ -30,18 +30,18 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from controller.runtime.clock import Clock
-from controller.runtime.clock_timeout import Deadline
-from controller.runtime.leader.candidate import Candidate, Lock
+from controller.runtime.clock_timeout import ClockTimeout
+from controller.runtime.leader.candidate import Candidate, ResourceLock
 from controller.runtime.leader.metrics import LeaderMetrics
 from controller.runtime.leader.rules import ElectionSettings, LeadershipLostError, Term, term_of
-from controller.runtime.leader.watchdog import Watchdog, end_process
+from controller.runtime.leader.watchdog import Watchdog, exit_process
 
 log = logging.getLogger(__name__)
 
-Lead = Callable[[], Awaitable[None]]
+LeaderWork = Callable[[], Awaitable[None]]
 
 
-class Ending(enum.Enum):
+class LeadershipEnd(enum.Enum):
     """Why a leadership is over."""
 
     FINISHED = "the work returned"
@@ -49,16 +49,16 @@ class Ending(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Callbacks:
+class ElectorCallbacks:
     """Whom an elector tells what; none of them may wait.
 
     `report` gets the message of an event about the Lease, `on_new_leader` each holder that is new
     to us ("" for a lease that was released), and `abandon` ends a process whose work does not stop.
     """
 
-    report: Callable[[str], None]
+    report_event: Callable[[str], None]
     on_new_leader: Callable[[str], None]
-    abandon: Callable[[], None] = end_process
+    terminate: Callable[[], None] = exit_process
 
 
 class LeaderElector:
@@ -66,26 +66,26 @@ class LeaderElector:
 
     def __init__(
         self,
-        lock: Lock,
+        lock: ResourceLock,
         settings: ElectionSettings,
         clock: Clock,
-        randomness: random.Random,
+        rng: random.Random,
         metrics: LeaderMetrics,
-        callbacks: Callbacks,
+        callbacks: ElectorCallbacks,
     ) -> None:
         self._candidate = Candidate(lock, settings, clock, metrics, callbacks.on_new_leader)
         self._settings = settings
         self._clock = clock
-        self._randomness = randomness
-        self._report = callbacks.report
+        self._rng = rng
+        self._report_event = callbacks.report_event
         self._status = metrics.status.labels(settings.name)
-        self._watchdog = Watchdog(clock, callbacks.abandon, settings.spare_seconds)
+        self._watchdog = Watchdog(clock, callbacks.terminate, settings.margin_seconds)
         self._term: Term | None = None
 
     def is_leader(self) -> bool:
         """Whether this process certainly leads at this instant; any thread may ask."""
         term = self._term
-        return term is not None and self._in_time(term)
+        return term is not None and self._is_in_time(term)
 
     def fence(self) -> None:
         """Raise LeadershipLostError unless this process leads: to be asked before each write."""
@@ -94,7 +94,7 @@ class LeaderElector:
                 f"{self._candidate.identity} does not lead {self._settings.name}"
             )
 
-    async def run(self, lead: Lead) -> Ending:
+    async def run(self, work: LeaderWork) -> LeadershipEnd:
         """Wait for the lease, run `lead()` while it is ours, and give it back when that has ended.
 
         Failures of the API never raise; what `lead` raises does, but for the fence's own error. A
@@ -103,34 +103,34 @@ class LeaderElector:
         """
         try:
             await self._acquire()
-            return await self._reign(lead)
+            return await self._run_as_leader(work)
         finally:
             await self._candidate.release()
 
     async def _acquire(self) -> None:
-        while not (await self._candidate.attempt() and self._held()):
-            await self._clock.sleep(self._settings.wait_seconds(self._randomness.random()))
+        while not (await self._candidate.try_acquire_or_renew() and self._begin_or_extend_term()):
+            await self._clock.sleep(self._settings.jittered_wait_seconds(self._rng.random()))
 
-    async def _reign(self, lead: Lead) -> Ending:
-        self._tell("became leader")
+    async def _run_as_leader(self, work: LeaderWork) -> LeadershipEnd:
+        self._announce("became leader")
         self._status.set(1)
         try:
-            with self._watchdog.watching():
-                return await self._renewing(lead)
+            with self._watchdog.running():
+                return await self._work_while_renewing(work)
         finally:
             self._term = None
             self._status.set(0)
-            self._tell("stopped leading")
+            self._announce("stopped leading")
 
-    async def _renewing(self, lead: Lead) -> Ending:
+    async def _work_while_renewing(self, work: LeaderWork) -> LeadershipEnd:
         """Work in this task and renew in another, so that a cancellation reaches the work alone."""
         failure: Exception | None = None
-        ending = Ending.FINISHED
+        ending = LeadershipEnd.FINISHED
         async with asyncio.TaskGroup() as group:
             scope = asyncio.timeout(None)
-            renewing = group.create_task(self._renew(scope), name="renewing")
+            renewing = group.create_task(self._renew_until_failure(scope), name="renewing")
             try:
-                ending = await until_expired(scope, lead)
+                ending = await run_until_expired(scope, work)
             except Exception as error:  # noqa: BLE001 - raised below, without the group round it
                 failure = error
             finally:
@@ -139,59 +139,59 @@ class LeaderElector:
             raise failure
         return ending
 
-    async def _renew(self, scope: asyncio.Timeout) -> None:
+    async def _renew_until_failure(self, work_timeout: asyncio.Timeout) -> None:
         """Renew until that fails, then let `scope` expire."""
-        while await self._renewed():
-            await self._clock.sleep(self._settings.retry_seconds)
+        while await self._renew_once():
+            await self._clock.sleep(self._settings.retry_period_seconds)
         self._term = None
-        scope.reschedule(asyncio.get_running_loop().time())
+        work_timeout.reschedule(asyncio.get_running_loop().time())
 
-    async def _renewed(self) -> bool:
+    async def _renew_once(self) -> bool:
         """Try until the term's deadline, or until another holder is seen."""
         term = self._term
-        if term is None or not self._in_time(term):
+        if term is None or not self._is_in_time(term):
             return False
         try:
-            left = self._deadline(term) - self._clock.monotonic()
-            async with Deadline(self._clock, left):
-                while not await self._candidate.attempt():
-                    if not self._candidate.sees_itself:
+            left = self._renew_deadline(term) - self._clock.monotonic()
+            async with ClockTimeout(self._clock, left):
+                while not await self._candidate.try_acquire_or_renew():
+                    if not self._candidate.is_observed_holder:
                         return False
-                    await self._clock.sleep(self._settings.retry_seconds)
+                    await self._clock.sleep(self._settings.retry_period_seconds)
         except TimeoutError:
             return False
         # A term that lapsed stays over: its work may have seen that already.
-        goes_on = term.goes_on_in(self._candidate.observed.record)
-        return goes_on and self._in_time(term) and self._held()
+        goes_on = term.is_continued_by(self._candidate.observed.record)
+        return goes_on and self._is_in_time(term) and self._begin_or_extend_term()
 
-    def _held(self) -> bool:
+    def _begin_or_extend_term(self) -> bool:
         """Lead from the last write on, unless its answer came too late to be worth anything."""
         term = term_of(self._candidate.observed)
-        if not self._in_time(term):
+        if not self._is_in_time(term):
             return False
-        self._watchdog.allow_until(term.renewed + self._settings.stopped_seconds)
+        self._watchdog.extend_until(term.renewed_at + self._settings.stop_deadline_seconds)
         self._term = term
         return True
 
-    def _deadline(self, term: Term) -> float:
-        return term.renewed + self._settings.renew_seconds
+    def _renew_deadline(self, term: Term) -> float:
+        return term.renewed_at + self._settings.renew_deadline_seconds
 
-    def _in_time(self, term: Term) -> bool:
-        return self._clock.monotonic() < self._deadline(term)
+    def _is_in_time(self, term: Term) -> bool:
+        return self._clock.monotonic() < self._renew_deadline(term)
 
-    def _tell(self, what: str) -> None:
-        self._report(f"{self._candidate.identity} {what}")
+    def _announce(self, what: str) -> None:
+        self._report_event(f"{self._candidate.identity} {what}")
         log.info(what.replace(" ", "_"), extra={"election": self._settings.name})
 
 
-async def until_expired(scope: asyncio.Timeout, lead: Lead) -> Ending:
+async def run_until_expired(work_timeout: asyncio.Timeout, work: LeaderWork) -> LeadershipEnd:
     """Run the work to its end; it is cancelled when the scope expires."""
     try:
-        async with scope:
-            await lead()
+        async with work_timeout:
+            await work()
     except LeadershipLostError:
-        return Ending.LOST
+        return LeadershipEnd.LOST
     except TimeoutError:
-        if not scope.expired():
+        if not work_timeout.expired():
             raise
-    return Ending.LOST if scope.expired() else Ending.FINISHED
+    return LeadershipEnd.LOST if work_timeout.expired() else LeadershipEnd.FINISHED

@@ -10,9 +10,9 @@ from prometheus_client import CollectorRegistry
 from controller.runtime.client.client import Client
 from controller.runtime.clock import Clock
 from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.events.series import Reference
+from controller.runtime.events.series import ObjectReference
 from controller.runtime.key import ObjectKey
-from controller.runtime.leader.elector import Callbacks, LeaderElector
+from controller.runtime.leader.elector import ElectorCallbacks, LeaderElector
 from controller.runtime.leader.lease import LEASES, LeaseLock
 from controller.runtime.leader.metrics import LeaderMetrics
 from controller.runtime.leader.rules import ElectionSettings, ElectionSettingsError
@@ -20,14 +20,14 @@ from controller.runtime.leader.rules import ElectionSettings, ElectionSettingsEr
 log = logging.getLogger(__name__)
 
 
-class Seconds(Protocol):
+class HasSeconds(Protocol):
     """A length of time."""
 
     @property
     def seconds(self) -> float: ...
 
 
-class Choice(Protocol):
+class ElectionConfig(Protocol):
     """What a process is configured for."""
 
     @property
@@ -37,15 +37,15 @@ class Choice(Protocol):
     @property
     def namespace(self) -> str: ...
     @property
-    def lease_duration(self) -> Seconds: ...
+    def lease_duration(self) -> HasSeconds: ...
     @property
-    def renew_deadline(self) -> Seconds: ...
+    def renew_deadline(self) -> HasSeconds: ...
     @property
-    def retry_period(self) -> Seconds: ...
+    def retry_period(self) -> HasSeconds: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Candidacy:
+class ElectorDependencies:
     """Who stands for election, and with what."""
 
     client: Client
@@ -56,21 +56,32 @@ class Candidacy:
     identity: str
 
 
-def elector(config: Choice, who: Candidacy) -> LeaderElector | None:
+def new_elector(config: ElectionConfig, dependencies: ElectorDependencies) -> LeaderElector | None:
     """The elector that `config` asks for; None where there is no election."""
     if not config.enabled:
         log.warning("no_leader_election", extra={"risk": "a second process would work too"})
         return None
-    lock = LeaseLock(who.client, ObjectKey(config.namespace, config.name), who.identity)
-    callbacks = Callbacks(
-        report=lambda said: who.recorder.normal(about(config), "LeaderElection", said),
+    lock = LeaseLock(
+        dependencies.client, ObjectKey(config.namespace, config.name), dependencies.identity
+    )
+    callbacks = ElectorCallbacks(
+        report_event=lambda said: dependencies.recorder.normal(
+            lease_reference(config), "LeaderElection", said
+        ),
         on_new_leader=lambda holder: log.info("new_leader", extra={"holder": holder}),
     )
-    metrics = LeaderMetrics(who.registry)
-    return LeaderElector(lock, settings(config), who.clock, who.randomness, metrics, callbacks)
+    metrics = LeaderMetrics(dependencies.registry)
+    return LeaderElector(
+        lock,
+        election_settings(config),
+        dependencies.clock,
+        dependencies.randomness,
+        metrics,
+        callbacks,
+    )
 
 
-def settings(config: Choice) -> ElectionSettings:
+def election_settings(config: ElectionConfig) -> ElectionSettings:
     """The durations of the election, checked against each other; ElectionSettingsError."""
     lease = config.lease_duration.seconds
     if lease != int(lease):
@@ -83,6 +94,6 @@ def settings(config: Choice) -> ElectionSettings:
         raise ElectionSettingsError(f"leaderElection: {error}") from error
 
 
-def about(config: Choice) -> Reference:
+def lease_reference(config: ElectionConfig) -> ObjectReference:
     """The Lease, for Events about it."""
-    return Reference(LEASES.api_version, LEASES.name, config.namespace, config.name, uid="")
+    return ObjectReference(LEASES.api_version, LEASES.name, config.namespace, config.name, uid="")

@@ -9,7 +9,7 @@ import msgspec
 from controller.runtime.client.client import Client
 from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import ObjectMeta
-from controller.runtime.errors import ApiError, NotFoundError
+from controller.runtime.errors import KubeError, NotFoundError
 from controller.runtime.key import ObjectKey
 
 
@@ -33,7 +33,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
 LEASES: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease", Lease)
 
 
-class LeaseNotReadError(ApiError):
+class LeaseNotReadError(KubeError):
     """An update of a lease that was neither read nor created before: there is no version of it."""
 
 
@@ -51,7 +51,7 @@ class LeaseRecord:
     transitions: int = 0
 
 
-def record_of(spec: LeaseSpec) -> LeaseRecord:
+def record_from_spec(spec: LeaseSpec) -> LeaseRecord:
     """The record in a Lease; what is absent is empty or zero."""
     return LeaseRecord(
         holder=spec.holder_identity or "",
@@ -62,7 +62,7 @@ def record_of(spec: LeaseSpec) -> LeaseRecord:
     )
 
 
-def spec_of(record: LeaseRecord) -> dict[str, Any]:
+def spec_from_record(record: LeaseRecord) -> dict[str, Any]:
     """The record as the spec of a Lease; times that are not known are not written."""
     spec = LeaseSpec(
         holder_identity=record.holder,
@@ -91,23 +91,23 @@ class LeaseLock:
     async def get(self) -> LeaseRecord | None:
         """The record as the server has it now; None where there is no such Lease."""
         try:
-            return self._seen(await self._client.get(LEASES, self._key))
+            return self._remember_version(await self._client.get(LEASES, self._key))
         except NotFoundError:
             return None
 
     async def create(self, record: LeaseRecord) -> None:
         """Make the Lease; AlreadyExistsError where another was faster."""
         metadata = {"namespace": self._key.namespace, "name": self._key.name}
-        body = {"metadata": metadata, "spec": spec_of(record)}
-        self._seen(await self._client.create(LEASES, body))
+        body = {"metadata": metadata, "spec": spec_from_record(record)}
+        self._remember_version(await self._client.create(LEASES, body))
 
     async def update(self, record: LeaseRecord) -> None:
         """Write the record; ConflictError where the Lease has changed since it was seen."""
         if not self._version:
             raise LeaseNotReadError(f"{LEASES} {self._key} was not read before its update")
-        body = {"metadata": {"resourceVersion": self._version}, "spec": spec_of(record)}
-        self._seen(await self._client.patch(LEASES, self._key, body))
+        body = {"metadata": {"resourceVersion": self._version}, "spec": spec_from_record(record)}
+        self._remember_version(await self._client.patch(LEASES, self._key, body))
 
-    def _seen(self, lease: Lease) -> LeaseRecord:
+    def _remember_version(self, lease: Lease) -> LeaseRecord:
         self._version = lease.metadata.resource_version
-        return record_of(lease.spec)
+        return record_from_spec(lease.spec)

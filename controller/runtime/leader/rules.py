@@ -6,13 +6,13 @@ from math import inf
 from typing import Final
 
 from controller.runtime.leader.lease import LeaseRecord
-from controller.runtime.microtime import micro_time
+from controller.runtime.microtime import format_micro_time
 
-JITTER: Final = 1.2
+JITTER_FACTOR: Final = 1.2
 # The part of the time between giving up and the lease's end in which the work may stop; what is
 # left is for the watchdog's thread to wake up and to end the process.
-STOPPING: Final = 0.8
-RELEASED_SECONDS: Final = 1
+STOP_FRACTION: Final = 0.8
+RELEASED_LEASE_SECONDS: Final = 1
 
 
 class ElectionSettingsError(ValueError):
@@ -31,38 +31,40 @@ class ElectionSettings:
     """
 
     name: str
-    lease_seconds: int = 15
-    renew_seconds: float = 10.0
-    retry_seconds: float = 2.0
+    lease_duration_seconds: int = 15
+    renew_deadline_seconds: float = 10.0
+    retry_period_seconds: float = 2.0
 
     def __post_init__(self) -> None:
-        if self.retry_seconds <= 0:
+        if self.retry_period_seconds <= 0:
             raise ElectionSettingsError("the retry period must be above zero")
-        if self.renew_seconds <= self.retry_seconds * JITTER:
+        if self.renew_deadline_seconds <= self.retry_period_seconds * JITTER_FACTOR:
             raise ElectionSettingsError(
-                f"the renew deadline must be above {JITTER:g} times the retry period"
+                f"the renew deadline must be above {JITTER_FACTOR:g} times the retry period"
             )
-        if self.lease_seconds <= self.renew_seconds:
+        if self.lease_duration_seconds <= self.renew_deadline_seconds:
             raise ElectionSettingsError("the lease must be longer than the renew deadline")
 
     @property
-    def request_seconds(self) -> float:
+    def request_timeout_seconds(self) -> float:
         """The limit of one call, so that one that hangs leaves time for another."""
-        return max(1.0, self.renew_seconds / 2)
+        return max(1.0, self.renew_deadline_seconds / 2)
 
     @property
-    def stopped_seconds(self) -> float:
+    def stop_deadline_seconds(self) -> float:
         """How long after the last renewal the work must have stopped."""
-        return self.renew_seconds + STOPPING * (self.lease_seconds - self.renew_seconds)
+        return self.renew_deadline_seconds + STOP_FRACTION * (
+            self.lease_duration_seconds - self.renew_deadline_seconds
+        )
 
     @property
-    def spare_seconds(self) -> float:
+    def margin_seconds(self) -> float:
         """What is left of the lease then."""
-        return self.lease_seconds - self.stopped_seconds
+        return self.lease_duration_seconds - self.stop_deadline_seconds
 
-    def wait_seconds(self, chance: float) -> float:
+    def jittered_wait_seconds(self, fraction: float) -> float:
         """The pause of a candidate; `chance` of 0 to 1 spreads candidates apart."""
-        return self.retry_seconds * (1 + JITTER * chance)
+        return self.retry_period_seconds * (1 + JITTER_FACTOR * fraction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +72,14 @@ class Observation:
     """A record, and when on the own clock it was first seen (or sent, where it is our own)."""
 
     record: LeaseRecord
-    at: float
+    observed_at: float
 
     def is_valid(self, now: float) -> bool:
         """Whether the holder's own duration has not passed since."""
-        return self.at + self.record.duration_seconds > now
+        return self.observed_at + self.record.duration_seconds > now
 
 
-UNSEEN: Final = Observation(LeaseRecord(), -inf)
+NO_OBSERVATION: Final = Observation(LeaseRecord(), -inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,46 +88,50 @@ class Term:
 
     acquire_time: str
     transitions: int
-    renewed: float
+    renewed_at: float
 
-    def goes_on_in(self, record: LeaseRecord) -> bool:
+    def is_continued_by(self, record: LeaseRecord) -> bool:
         """Whether `record` renews this term, and does not begin another after somebody else's."""
         return (record.acquire_time, record.transitions) == (self.acquire_time, self.transitions)
 
 
-def term_of(held: Observation) -> Term:
+def term_of(observation: Observation) -> Term:
     """The term that a successful write began or renewed."""
-    return Term(held.record.acquire_time, held.record.transitions, held.at)
+    return Term(
+        observation.record.acquire_time, observation.record.transitions, observation.observed_at
+    )
 
 
-def claim(identity: str, seconds: int, now: datetime) -> LeaseRecord:
+def new_lease_record(identity: str, duration_seconds: int, now: datetime) -> LeaseRecord:
     """A new hold of `identity` on a lease that nobody had."""
-    moment = micro_time(now)
-    return LeaseRecord(identity, seconds, acquire_time=moment, renew_time=moment)
+    moment = format_micro_time(now)
+    return LeaseRecord(identity, duration_seconds, acquire_time=moment, renew_time=moment)
 
 
-def seen(before: Observation, record: LeaseRecord, now: float) -> Observation:
+def observe(previous: Observation, record: LeaseRecord, now: float) -> Observation:
     """What is known after a read: only a change restarts the time that the holder has."""
-    return before if before.record == record else Observation(record, now)
+    return previous if previous.record == record else Observation(record, now)
 
 
-def may_take(observed: Observation, identity: str, now: float) -> bool:
+def is_acquirable(observed: Observation, identity: str, now: float) -> bool:
     """Whether the lease is free, ours, or not renewed by its holder for as long as it holds."""
     return observed.record.holder in ("", identity) or not observed.is_valid(now)
 
 
-def renewal(wanted: LeaseRecord, current: LeaseRecord) -> LeaseRecord:
+def renewed_record(new_record: LeaseRecord, current: LeaseRecord) -> LeaseRecord:
     """`wanted` as one more renewal of `current`."""
-    return replace(wanted, acquire_time=current.acquire_time, transitions=current.transitions)
+    return replace(new_record, acquire_time=current.acquire_time, transitions=current.transitions)
 
 
-def succession(wanted: LeaseRecord, current: LeaseRecord) -> LeaseRecord:
+def successor_record(new_record: LeaseRecord, current: LeaseRecord) -> LeaseRecord:
     """`wanted` as what follows `current`: a renewal of the own lease, or one more transition."""
-    if current.holder == wanted.holder:
-        return renewal(wanted, current)
-    return replace(wanted, transitions=current.transitions + 1)
+    if current.holder == new_record.holder:
+        return renewed_record(new_record, current)
+    return replace(new_record, transitions=current.transitions + 1)
 
 
-def released(current: LeaseRecord, now: datetime) -> LeaseRecord:
+def released_record(current: LeaseRecord, now: datetime) -> LeaseRecord:
     """`current` given up, to be taken by anybody at once."""
-    return replace(claim("", RELEASED_SECONDS, now), transitions=current.transitions)
+    return replace(
+        new_lease_record("", RELEASED_LEASE_SECONDS, now), transitions=current.transitions
+    )

@@ -10,9 +10,9 @@ from typing import Final
 
 from controller.runtime.clock import Clock
 
-CHECKS: Final = 4
-STANDARD_ERROR: Final = 2
-LAST_WORDS: Final = b"leadership could not be given up in time: ending the process\n"
+CHECKS_PER_MARGIN: Final = 4
+STDERR_FD: Final = 2
+EXIT_MESSAGE: Final = b"leadership could not be given up in time: ending the process\n"
 
 
 class Watchdog:
@@ -22,18 +22,18 @@ class Watchdog:
     the time it allows and the time at which it would be too late.
     """
 
-    def __init__(self, clock: Clock, abandon: Callable[[], None], spare_seconds: float) -> None:
+    def __init__(self, clock: Clock, terminate: Callable[[], None], margin_seconds: float) -> None:
         self._clock = clock
-        self._abandon = abandon
-        self._pause = spare_seconds / CHECKS
+        self._terminate = terminate
+        self._check_interval = margin_seconds / CHECKS_PER_MARGIN
         self._allowed_until = inf
 
-    def allow_until(self, when: float) -> None:
+    def extend_until(self, when: float) -> None:
         """Be quiet until the clock's monotonic time is `when`."""
         self._allowed_until = when
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
+    def running(self) -> Iterator[None]:
         """Watch for the length of the block; nothing is abandoned after it."""
         over = threading.Event()
         thread = threading.Thread(target=self._watch, args=(over,), name="watchdog", daemon=True)
@@ -45,16 +45,16 @@ class Watchdog:
             thread.join()
             self._allowed_until = inf
 
-    def _watch(self, over: threading.Event) -> None:
-        while not over.wait(self._pause):
+    def _watch(self, stopped: threading.Event) -> None:
+        while not stopped.wait(self._check_interval):
             if self._clock.monotonic() >= self._allowed_until:
-                self._abandon()
+                self._terminate()
                 return
 
 
-def end_process() -> None:
+def exit_process() -> None:
     """End this process now: no handler, no lock and no full pipe may hold it up."""
     with suppress(OSError):
-        if select.select((), (STANDARD_ERROR,), (), 0)[1]:
-            os.write(STANDARD_ERROR, LAST_WORDS)
+        if select.select((), (STDERR_FD,), (), 0)[1]:
+            os.write(STDERR_FD, EXIT_MESSAGE)
     os._exit(1)

@@ -9,22 +9,22 @@ from typing import Final
 
 from controller.runtime.cancellation import is_being_cancelled
 from controller.runtime.clock import Clock
-from controller.runtime.clock_timeout import Deadline
-from controller.runtime.errors import ApiError
+from controller.runtime.clock_timeout import ClockTimeout
+from controller.runtime.errors import KubeError
 from controller.runtime.key import ObjectKey
-from controller.runtime.loop.metrics import ERROR, REQUEUE_AFTER, SUCCESS, MeasuredLoop
+from controller.runtime.loop.metrics import ERROR, REQUEUE_AFTER, SUCCESS, LabelledLoopMetrics
 from controller.runtime.loop.reconcile import (
-    OverdueError,
     ReconcileError,
     Reconciler,
+    ReconcileTimeoutError,
     Result,
     TerminalError,
-    identified,
+    reconcile_context,
 )
 from controller.runtime.queue.workqueue import QueueClosedError, WorkQueue
 
 # What a reconcile may fail with; anything else is a bug and counted as a panic.
-EXPECTED: Final = (ReconcileError, ApiError)
+EXPECTED_ERRORS: Final = (ReconcileError, KubeError)
 
 log = logging.getLogger(__name__)
 
@@ -35,17 +35,17 @@ class LoopOptions:
 
     name: str
     workers: int = 1
-    deadline: float = 60.0  # for one reconcile
-    grace: float = 5.0  # for a reconcile to end once it is cancelled
-    drain: float = 20.0  # for the running reconciles when the loop is told to stop
+    reconcile_timeout_seconds: float = 60.0  # for one reconcile
+    cancel_grace_seconds: float = 5.0  # for a reconcile to end once it is cancelled
+    drain_timeout_seconds: float = 20.0  # for the running reconciles when the loop is told to stop
 
 
 @dataclass(slots=True)
-class Worker:
+class LoopWorker:
     """One place in the group; a replaced worker ends with the reconcile it is in."""
 
     group: asyncio.TaskGroup
-    replaced: bool = False
+    is_replaced: bool = False
 
 
 class ControlLoop:
@@ -56,16 +56,16 @@ class ControlLoop:
         options: LoopOptions,
         queue: WorkQueue[ObjectKey],
         reconciler: Reconciler,
-        metrics: MeasuredLoop,
+        metrics: LabelledLoopMetrics,
         clock: Clock,
-        random: Random,
+        rng: Random,
     ) -> None:
         self._options = options
         self._queue = queue
         self._reconciler = reconciler
         self._metrics = metrics
         self._clock = clock
-        self._random = random
+        self._rng = rng
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = False
 
@@ -74,61 +74,65 @@ class ControlLoop:
 
         Returns when all have ended: one that ignores its cancellation keeps the loop waiting.
         """
-        self._metrics.workers.set(self._options.workers)
+        self._metrics.max_concurrent.set(self._options.workers)
         async with asyncio.TaskGroup() as group:
             try:
                 for _ in range(self._options.workers):
-                    self._start(Worker(group))
+                    self._start_worker(LoopWorker(group))
                 await stop.wait()
             finally:
                 self._stopping = True
                 self._queue.close()
             await self._drain()
 
-    def _start(self, worker: Worker) -> None:
-        task = worker.group.create_task(self._work(worker), name=f"{self._options.name} worker")
+    def _start_worker(self, worker: LoopWorker) -> None:
+        task = worker.group.create_task(
+            self._run_worker(worker), name=f"{self._options.name} worker"
+        )
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _drain(self) -> None:
         try:
-            async with Deadline(self._clock, self._options.drain):
-                await self._queue.drained()
+            async with ClockTimeout(self._clock, self._options.drain_timeout_seconds):
+                await self._queue.drain()
         except TimeoutError:
             about = {"controller": self._options.name, "reconciles": len(self._tasks)}
             log.warning("reconciles_cancelled", extra=about)
             for task in self._tasks:
                 task.cancel()
 
-    async def _work(self, worker: Worker) -> None:
-        while not (self._stopping or worker.replaced):
+    async def _run_worker(self, worker: LoopWorker) -> None:
+        while not (self._stopping or worker.is_replaced):
             try:
                 key = await self._queue.get()
             except QueueClosedError:
                 return
             try:
-                await self._process(key, worker)
+                await self._process_key(key, worker)
             finally:
                 self._queue.done(key)
             await asyncio.sleep(0)  # reconciles that never wait must not hold up the event loop
 
-    async def _process(self, key: ObjectKey, worker: Worker) -> None:
+    async def _process_key(self, key: ObjectKey, worker: LoopWorker) -> None:
         started = self._clock.monotonic()
-        by = f"{self._random.getrandbits(32):08x}"
+        by = f"{self._rng.getrandbits(32):08x}"
         about = {"controller": self._options.name, "object": str(key), "reconcileID": by}
-        lost_at = started + self._options.deadline + self._options.grace
-        watchdog = self._clock.call_at(lost_at, partial(self._replace, worker, about))
-        self._metrics.active.inc()
+        lost_at = (
+            started + self._options.reconcile_timeout_seconds + self._options.cancel_grace_seconds
+        )
+        watchdog = self._clock.call_at(lost_at, partial(self._replace_worker, worker, about))
+        self._metrics.active_workers.inc()
         try:
-            with identified(by):
-                self._settle(key, await self._attempt(key), about)
+            with reconcile_context(by):
+                self._handle_outcome(key, await self._reconcile(key), about)
         finally:
             watchdog.cancel()
-            self._metrics.active.dec()
-            self._metrics.seconds.observe(self._clock.monotonic() - started)
+            self._metrics.active_workers.dec()
+            self._metrics.reconcile_seconds.observe(self._clock.monotonic() - started)
 
-    async def _attempt(self, key: ObjectKey) -> Result | Exception:
-        limit = Deadline(self._clock, self._options.deadline)
+    async def _reconcile(self, key: ObjectKey) -> Result | Exception:
+        limit = ClockTimeout(self._clock, self._options.reconcile_timeout_seconds)
         try:
             async with limit:
                 return await self._reconciler.reconcile(key)
@@ -138,50 +142,54 @@ class ControlLoop:
             return RuntimeError("the reconcile awaited something that was cancelled")
         except Exception as error:  # noqa: BLE001 - any failure is an outcome of its own key only
             if limit.expired and isinstance(error, TimeoutError):
-                return OverdueError(f"no end after {self._options.deadline:g} s")
+                return ReconcileTimeoutError(
+                    f"no end after {self._options.reconcile_timeout_seconds:g} s"
+                )
             return error
         finally:
             if limit.expired:
                 self._metrics.timeouts.inc()
 
-    def _settle(self, key: ObjectKey, outcome: Result | Exception, about: dict[str, str]) -> None:
+    def _handle_outcome(
+        self, key: ObjectKey, outcome: Result | Exception, log_fields: dict[str, str]
+    ) -> None:
         priority = self._queue.priority(key)
         if isinstance(outcome, Exception):
-            self._metrics.ended(ERROR)
-            self._report(outcome, about)
-            if consists_of(outcome, TerminalError):
+            self._metrics.count_result(ERROR)
+            self._log_failure(outcome, log_fields)
+            if is_all_of(outcome, TerminalError):
                 self._queue.forget(key)
             else:
                 self._queue.add_rate_limited(key, priority)
         elif outcome.requeue_after is not None:
-            self._metrics.ended(REQUEUE_AFTER)
+            self._metrics.count_result(REQUEUE_AFTER)
             self._queue.forget(key)
             next_priority = priority if outcome.priority is None else outcome.priority
             self._queue.add_after(key, outcome.requeue_after, next_priority)
         else:
-            self._metrics.ended(SUCCESS)
+            self._metrics.count_result(SUCCESS)
             self._queue.forget(key)
 
-    def _report(self, error: Exception, about: dict[str, str]) -> None:
-        about = {**about, "error": str(error)}
-        if consists_of(error, TerminalError):
-            self._metrics.terminal.inc()
-            log.error("reconcile_given_up", extra=about)
-        elif consists_of(error, EXPECTED):
-            log.warning("reconcile_failed", extra=about)
+    def _log_failure(self, error: Exception, log_fields: dict[str, str]) -> None:
+        log_fields = {**log_fields, "error": str(error)}
+        if is_all_of(error, TerminalError):
+            self._metrics.terminal_errors.inc()
+            log.error("reconcile_given_up", extra=log_fields)
+        elif is_all_of(error, EXPECTED_ERRORS):
+            log.warning("reconcile_failed", extra=log_fields)
         else:
             self._metrics.panics.inc()
-            log.error("reconcile_broken", extra=about, exc_info=error)
+            log.error("reconcile_broken", extra=log_fields, exc_info=error)
 
-    def _replace(self, worker: Worker, about: dict[str, str]) -> None:
-        log.error("reconcile_ignores_cancellation", extra=about)
+    def _replace_worker(self, worker: LoopWorker, log_fields: dict[str, str]) -> None:
+        log.error("reconcile_ignores_cancellation", extra=log_fields)
         if not self._stopping:  # a group that ends takes no more tasks
-            worker.replaced = True
-            self._start(Worker(worker.group))
+            worker.is_replaced = True
+            self._start_worker(LoopWorker(worker.group))
 
 
-def consists_of(error: Exception, kinds: type[Exception] | tuple[type[Exception], ...]) -> bool:
+def is_all_of(error: Exception, types: type[Exception] | tuple[type[Exception], ...]) -> bool:
     """Whether the error, or each one in it if it is a group, is of these kinds."""
     if isinstance(error, ExceptionGroup):
-        return error.split(kinds)[1] is None
-    return isinstance(error, kinds)
+        return error.split(types)[1] is None
+    return isinstance(error, types)

@@ -31,7 +31,7 @@ class TerminalError(ReconcileError):
     """A failure that trying again cannot mend: the next change of the object is waited for."""
 
 
-class OverdueError(ReconcileError):
+class ReconcileTimeoutError(ReconcileError):
     """The reconcile did not end within its deadline."""
 
 
@@ -49,9 +49,9 @@ def reconcile_id() -> str:
 
 
 @contextmanager
-def identified(by: str) -> Iterator[None]:
+def reconcile_context(identifier: str) -> Iterator[None]:
     """Make `by` the `reconcile_id()` of the block and of the tasks it starts."""
-    token = _reconcile_id.set(by)
+    token = _reconcile_id.set(identifier)
     try:
         yield
     finally:

@@ -9,10 +9,10 @@ from controller.runtime.key import ObjectKey
 
 Trigger = Callable[[Object | None, Object | None], Iterable[ObjectKey]]
 # Any because a trigger is only fed with objects of the kind that it was registered for.
-Mapper = Callable[[Any], Iterable[ObjectKey]]
+MapFunction = Callable[[Any], Iterable[ObjectKey]]
 
 
-def itself() -> Trigger:
+def own_key() -> Trigger:
     """Wakes the object that changed."""
 
     def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
@@ -22,7 +22,7 @@ def itself() -> Trigger:
     return keys
 
 
-def mapped(function: Mapper) -> Trigger:
+def mapped_keys(function: MapFunction) -> Trigger:
     """Wakes what `function` names for the object as it was and as it is, each key once.
 
     Both, because whoever the object no longer points to must hear of that too.
@@ -35,7 +35,7 @@ def mapped(function: Mapper) -> Trigger:
     return keys
 
 
-def owner(kind: Kind[Any], controller_only: bool = True) -> Trigger:
+def owner_keys(kind: Kind[Any], controller_only: bool = True) -> Trigger:
     """Wakes the owners of `kind`, of any version; the controlling one only, or all."""
 
     def owners(dependent: Object) -> Iterable[ObjectKey]:
@@ -47,4 +47,4 @@ def owner(kind: Kind[Any], controller_only: bool = True) -> Trigger:
             if reference.controller or not controller_only:
                 yield ObjectKey(namespace, reference.name)
 
-    return mapped(owners)
+    return mapped_keys(owners)

@@ -11,33 +11,36 @@ from prometheus_client.aiohttp import make_aiohttp_handler
 
 from controller.runtime.errors import CannotListenError
 
-SHUTDOWN_SECONDS: Final = 2.0
+SHUTDOWN_TIMEOUT_SECONDS: Final = 2.0
 
-Reasons = Callable[[], Sequence[str]]
+ReadinessCheck = Callable[[], Sequence[str]]
 
 
-class Probes:
+class ProbeServer:
     """What the probes answer from; `not_ready` gives the reasons, none when ready."""
 
-    def __init__(self, registry: CollectorRegistry, not_ready: Reasons) -> None:
+    def __init__(self, registry: CollectorRegistry, not_ready: ReadinessCheck) -> None:
         self._registry = registry
         self._not_ready = not_ready
 
     @asynccontextmanager
-    async def serving(
+    async def serve(
         self,
-        probes: tuple[str, int],
-        metrics: tuple[str, int],
+        probe_address: tuple[str, int],
+        metrics_address: tuple[str, int],
         metrics_tls: ssl.SSLContext | None = None,
     ) -> AsyncIterator[None]:
         """Answer for the length of the block; equal addresses are served by one listener."""
         health = [web.get("/healthz", self._healthz), web.get("/readyz", self._readyz)]
         measures = [web.get("/metrics", make_aiohttp_handler(self._registry))]
-        if probes == metrics:
-            async with listening(probes, [*health, *measures]):
+        if probe_address == metrics_address:
+            async with serve_routes(probe_address, [*health, *measures]):
                 yield
             return
-        async with listening(probes, health), listening(metrics, measures, metrics_tls):
+        async with (
+            serve_routes(probe_address, health),
+            serve_routes(metrics_address, measures, metrics_tls),
+        ):
             yield
 
     async def _healthz(self, _: web.Request) -> web.Response:
@@ -50,21 +53,23 @@ class Probes:
 
 
 @asynccontextmanager
-async def listening(
+async def serve_routes(
     address: tuple[str, int], routes: list[web.RouteDef], tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[None]:
     app = web.Application()
     app.add_routes(routes)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN_TIMEOUT_SECONDS)
     await runner.setup()
     try:
-        await listen(runner, *address, tls)
+        await start_site(runner, *address, tls)
         yield
     finally:
         await runner.cleanup()
 
 
-async def listen(runner: web.AppRunner, host: str, port: int, tls: ssl.SSLContext | None) -> None:
+async def start_site(
+    runner: web.AppRunner, host: str, port: int, tls: ssl.SSLContext | None
+) -> None:
     try:
         await web.TCPSite(runner, host or None, port, ssl_context=tls).start()
     except OSError as error:

@@ -21,7 +21,7 @@ def new_registry() -> CollectorRegistry:
     return registry
 
 
-def stop_event() -> asyncio.Event:
+def install_stop_signals() -> asyncio.Event:
     """Set by SIGTERM and SIGINT."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -29,7 +29,7 @@ def stop_event() -> asyncio.Event:
     return stop
 
 
-def first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """The first of a group of failures, however deep it lies."""
-    found = failures.exceptions[0]
-    return first(found) if isinstance(found, BaseExceptionGroup) else found
+    found = group.exceptions[0]
+    return first_error(found) if isinstance(found, BaseExceptionGroup) else found

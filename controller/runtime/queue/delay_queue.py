@@ -9,72 +9,72 @@ from controller.runtime.queue.priority import Priority
 K = TypeVar("K")
 
 # Withdrawn entries stay in the heap until they come up or are this many more than the live ones.
-SLACK: Final = 64
+MAX_STALE_ENTRIES: Final = 64
 
 
-class Delay(NamedTuple, Generic[K]):
+class DelayedKey(NamedTuple, Generic[K]):
     """One key's wait; compares by time, then by the order of asking."""
 
-    until: float
+    due_at: float
     order: int
     key: K
     priority: Priority
 
 
-class Delays(Generic[K]):
+class DelayQueue(Generic[K]):
     """At most one delay a key: the earliest time and the highest priority asked for."""
 
     def __init__(self) -> None:
-        self._live: dict[K, Delay[K]] = {}
-        self._heap: list[Delay[K]] = []
+        self._by_key: dict[K, DelayedKey[K]] = {}
+        self._heap: list[DelayedKey[K]] = []
         self._order = itertools.count()
 
-    def put(self, key: K, until: float, priority: Priority) -> None:
+    def put(self, key: K, due_at: float, priority: Priority) -> None:
         """Make `key` wait until then, if it does not wait for an earlier time already."""
-        if (known := self._live.get(key)) is not None:
-            until, priority = min(known.until, until), max(known.priority, priority)
-            if (until, priority) == (known.until, known.priority):
+        if (known := self._by_key.get(key)) is not None:
+            due_at, priority = min(known.due_at, due_at), max(known.priority, priority)
+            if (due_at, priority) == (known.due_at, known.priority):
                 return
-        delay = Delay(until, next(self._order), key, priority)
-        self._live[key] = delay
+        delay = DelayedKey(due_at, next(self._order), key, priority)
+        self._by_key[key] = delay
         heapq.heappush(self._heap, delay)
-        self._sweep()
+        self._compact()
 
-    def withdraw(self, key: K) -> Priority | None:
+    def cancel(self, key: K) -> Priority | None:
         """End the wait of `key`, if it waits, and tell its priority."""
-        delay = self._live.pop(key, None)
+        delay = self._by_key.pop(key, None)
         return None if delay is None else delay.priority
 
-    def pop_due(self, now: float) -> Delay[K] | None:
+    def pop_due(self, now: float) -> DelayedKey[K] | None:
         """Take the first delay that is over."""
         first = self._first()
-        if first is None or first.until > now:
+        if first is None or first.due_at > now:
             return None
-        del self._live[first.key]
+        del self._by_key[first.key]
         return heapq.heappop(self._heap)
 
-    def next_at(self) -> float | None:
+    def next_due_at(self) -> float | None:
         """When the first delay will be over."""
         first = self._first()
-        return None if first is None else first.until
+        return None if first is None else first.due_at
 
     def clear(self) -> None:
         """Forget every delay."""
-        self._live.clear()
+        self._by_key.clear()
         self._heap.clear()
 
     def __len__(self) -> int:
-        return len(self._live)
+        return len(self._by_key)
 
-    def _first(self) -> Delay[K] | None:
+    def _first(self) -> DelayedKey[K] | None:
         while self._heap and not self._is_live(self._heap[0]):
             heapq.heappop(self._heap)
         return self._heap[0] if self._heap else None
 
-    def _is_live(self, delay: Delay[K]) -> bool:
-        return self._live.get(delay.key) is delay
+    def _is_live(self, delay: DelayedKey[K]) -> bool:
+        return self._by_key.get(delay.key) is delay
 
-    def _sweep(self) -> None:
-        if len(self._heap) > 2 * len(self._live) + SLACK:
-            self._heap = list(self._live.values())
+    def _compact(self) -> None:
+        if len(self._heap) > 2 * len(self._by_key) + MAX_STALE_ENTRIES:
+            self._heap = list(self._by_key.values())
             heapq.heapify(self._heap)

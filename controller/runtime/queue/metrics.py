@@ -12,7 +12,7 @@ from controller.runtime.queue.priority import Priority
 
 LABELS: Final = ("name", "controller")
 # Multiplied step by step as Go does it: the rounding is part of the bucket's label.
-SECONDS: Final = tuple(itertools.accumulate([10e-9] + [10] * 11, operator.mul))
+DURATION_BUCKETS: Final = tuple(itertools.accumulate([10e-9] + [10] * 11, operator.mul))
 
 
 class QueueMetrics:
@@ -38,27 +38,27 @@ class QueueMetrics:
             LABELS,
             registry=registry,
         )
-        self.waiting = Histogram(
+        self.queue_seconds = Histogram(
             "workqueue_queue_duration_seconds",
             "Seconds from asking for a key to handing it out.",
             LABELS,
-            buckets=SECONDS,
+            buckets=DURATION_BUCKETS,
             registry=registry,
         )
-        self.working = Histogram(
+        self.work_seconds = Histogram(
             "workqueue_work_duration_seconds",
             "Seconds from handing a key out to getting it back.",
             LABELS,
-            buckets=SECONDS,
+            buckets=DURATION_BUCKETS,
             registry=registry,
         )
-        self.unfinished = Gauge(
+        self.unfinished_seconds = Gauge(
             "workqueue_unfinished_work_seconds",
             "Seconds that the keys handed out now have taken so far, together.",
             LABELS,
             registry=registry,
         )
-        self.longest = Gauge(
+        self.longest_running_seconds = Gauge(
             "workqueue_longest_running_processor_seconds",
             "Seconds that the key handed out first of them has taken so far.",
             LABELS,
@@ -66,7 +66,7 @@ class QueueMetrics:
         )
 
 
-class MeasuredQueue:
+class QueueMetricsObserver:
     """Observes one queue; ages of running work are only computed when somebody asks."""
 
     def __init__(self, metrics: QueueMetrics, name: str) -> None:
@@ -76,12 +76,14 @@ class MeasuredQueue:
         }
         self._adds = metrics.adds.labels(name, name)
         self._retries = metrics.retries.labels(name, name)
-        self._waiting = metrics.waiting.labels(name, name)
-        self._working = metrics.working.labels(name, name)
+        self._queue_seconds = metrics.queue_seconds.labels(name, name)
+        self._work_seconds = metrics.work_seconds.labels(name, name)
         self._added_at: dict[Hashable, float] = {}
-        self._taken_at: dict[Hashable, float] = {}
-        metrics.unfinished.labels(name, name).set_function(self.unfinished)
-        metrics.longest.labels(name, name).set_function(self.longest)
+        self._handed_out_at: dict[Hashable, float] = {}
+        metrics.unfinished_seconds.labels(name, name).set_function(self.unfinished_seconds)
+        metrics.longest_running_seconds.labels(name, name).set_function(
+            self.longest_running_seconds
+        )
 
     def added(self, key: Hashable, priority: Priority) -> None:
         """Count the key in."""
@@ -89,31 +91,31 @@ class MeasuredQueue:
         self._depth[priority].inc()
         self._added_at[key] = self._clock.monotonic()
 
-    def raised(self, old: Priority, new: Priority) -> None:
+    def priority_raised(self, old: Priority, new: Priority) -> None:
         """Count the key where it is now."""
         self._depth[old].dec()
         self._depth[new].inc()
 
-    def taken(self, key: Hashable, priority: Priority) -> None:
+    def handed_out(self, key: Hashable, priority: Priority) -> None:
         """Observe how long the key waited."""
-        now = self._taken_at[key] = self._clock.monotonic()
+        now = self._handed_out_at[key] = self._clock.monotonic()
         self._depth[priority].dec()
-        self._waiting.observe(now - self._added_at.pop(key))
+        self._queue_seconds.observe(now - self._added_at.pop(key))
 
     def finished(self, key: Hashable) -> None:
         """Observe how long the key was worked on."""
-        self._working.observe(self._clock.monotonic() - self._taken_at.pop(key))
+        self._work_seconds.observe(self._clock.monotonic() - self._handed_out_at.pop(key))
 
     def delayed(self) -> None:
         """Count a retry."""
         self._retries.inc()
 
-    def unfinished(self) -> float:
+    def unfinished_seconds(self) -> float:
         """The ages of all running work together."""
         now = self._clock.monotonic()
-        return sum((now - taken for taken in self._taken_at.values()), 0.0)
+        return sum((now - taken for taken in self._handed_out_at.values()), 0.0)
 
-    def longest(self) -> float:
+    def longest_running_seconds(self) -> float:
         """The age of the oldest running work."""
         now = self._clock.monotonic()
-        return max((now - taken for taken in self._taken_at.values()), default=0.0)
+        return max((now - taken for taken in self._handed_out_at.values()), default=0.0)

@@ -13,11 +13,11 @@ class QueueObserver(Protocol):
         """The key was asked for, and had not been."""
         ...
 
-    def raised(self, old: Priority, new: Priority) -> None:
+    def priority_raised(self, old: Priority, new: Priority) -> None:
         """A key became more urgent before it was handed out."""
         ...
 
-    def taken(self, key: Hashable, priority: Priority) -> None:
+    def handed_out(self, key: Hashable, priority: Priority) -> None:
         """The key was handed out."""
         ...
 

@@ -8,7 +8,7 @@ K = TypeVar("K")
 K_contra = TypeVar("K_contra", contravariant=True)
 
 # Two to this power exceeds every ratio of longest to shortest delay, and never overflows.
-LARGEST_EXPONENT: Final = 64
+MAX_EXPONENT: Final = 64
 
 
 class RateLimiter(Protocol[K_contra]):
@@ -30,16 +30,16 @@ class RateLimiter(Protocol[K_contra]):
 class ExponentialBackoff(Generic[K]):
     """Doubles the delay of a key with each failure, up to `longest` seconds."""
 
-    def __init__(self, first: float = 0.005, longest: float = 1000.0) -> None:
-        self._first = first
-        self._longest = longest
+    def __init__(self, base_delay: float = 0.005, max_delay: float = 1000.0) -> None:
+        self._base_delay = base_delay
+        self._max_delay = max_delay
         self._failures: dict[K, int] = {}
 
     def when(self, key: K) -> float:
         """`first` seconds, twice that, and so on."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
-        return min(self._first * 2.0 ** min(failures, LARGEST_EXPONENT), self._longest)
+        return min(self._base_delay * 2.0 ** min(failures, MAX_EXPONENT), self._max_delay)
 
     def forget(self, key: K) -> None:
         """Start again from `first`."""
@@ -76,7 +76,7 @@ class TokenBucket(Generic[K]):
         return 0
 
 
-class MaxOf(Generic[K]):
+class MaxOfRateLimiter(Generic[K]):
     """The strictest of several limiters; all of them are charged each time."""
 
     def __init__(self, *limiters: RateLimiter[K]) -> None:
@@ -98,4 +98,4 @@ class MaxOf(Generic[K]):
 
 def default_rate_limiter(clock: Clock) -> RateLimiter[object]:
     """client-go's: 5 ms to 1000 s for each key, and 10 a second after 100 at once for all."""
-    return MaxOf[object](ExponentialBackoff[object](), TokenBucket[object](clock))
+    return MaxOfRateLimiter[object](ExponentialBackoff[object](), TokenBucket[object](clock))

@@ -6,11 +6,11 @@ from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 from controller.runtime.clock import Clock, Timer
-from controller.runtime.queue.delay_queue import Delays
+from controller.runtime.queue.delay_queue import DelayQueue
 from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.queue_observer import QueueObserver
 from controller.runtime.queue.ratelimit import RateLimiter
-from controller.runtime.queue.ready_queue import ReadyKeys
+from controller.runtime.queue.ready_queue import ReadyQueue
 
 K = TypeVar("K", bound=Hashable)
 
@@ -32,23 +32,23 @@ class WorkQueue(Generic[K]):
         self._limiter = limiter
         self._clock = clock
         self._observer = observer
-        self._asked: dict[K, Priority] = {}  # ready, or to be ready again after `done`
-        self._running: dict[K, Priority] = {}
-        self._ready = ReadyKeys[K]()
-        self._delays = Delays[K]()
+        self._dirty: dict[K, Priority] = {}  # ready, or to be ready again after `done`
+        self._processing: dict[K, Priority] = {}
+        self._ready = ReadyQueue[K]()
+        self._delayed = DelayQueue[K]()
         self._timer: Timer | None = None
         self._timer_at = 0.0
         self._getters: deque[asyncio.Future[K]] = deque()  # waits only while nothing is ready
         self._closed = False
-        self._idle = asyncio.Event()
+        self._all_done = asyncio.Event()
 
     def add(self, key: K, priority: Priority = Priority.CHANGED) -> None:
         """Ask for `key` now; asking twice before it is handed out is asking once."""
         if self._closed:
             return
-        if self._timer is not None and (delayed := self._delays.withdraw(key)) is not None:
+        if self._timer is not None and (delayed := self._delayed.cancel(key)) is not None:
             priority = max(priority, delayed)
-        self._ask(key, priority)
+        self._enqueue(key, priority)
 
     def add_after(self, key: K, seconds: float, priority: Priority = Priority.CHANGED) -> None:
         """Ask for `key` later; the earliest time asked for holds, and now is the earliest."""
@@ -56,10 +56,10 @@ class WorkQueue(Generic[K]):
             return
         if self._observer is not None and seconds > 0:
             self._observer.delayed()
-        if seconds <= 0 or key in self._asked:
+        if seconds <= 0 or key in self._dirty:
             self.add(key, priority)
             return
-        self._delays.put(key, self._clock.monotonic() + seconds, priority)
+        self._delayed.put(key, self._clock.monotonic() + seconds, priority)
         self._set_timer()
 
     def add_rate_limited(self, key: K, priority: Priority = Priority.CHANGED) -> None:
@@ -78,9 +78,9 @@ class WorkQueue(Generic[K]):
         """The next key, which must be given back with `done`; the first to wait is served first."""
         if (key := self._ready.pop()) is not None:
             # As `_hand_out` does; the call alone would be a twentieth of a turn through the queue.
-            priority = self._running[key] = self._asked.pop(key)
+            priority = self._processing[key] = self._dirty.pop(key)
             if self._observer is not None:
-                self._observer.taken(key, priority)
+                self._observer.handed_out(key, priority)
             return key
         if self._closed:
             raise QueueClosedError
@@ -89,7 +89,7 @@ class WorkQueue(Generic[K]):
         try:
             return await getter
         except asyncio.CancelledError:
-            self._take_back(getter)
+            self._return_unseen(getter)
             raise
 
     def get_nowait(self) -> K:
@@ -100,24 +100,24 @@ class WorkQueue(Generic[K]):
 
     def priority(self, key: K) -> Priority:
         """The priority with which `key`, not given back yet, was handed out."""
-        return self._running[key]
+        return self._processing[key]
 
     def done(self, key: K) -> None:
         """Give `key` back; if it was added meanwhile it is ready once more."""
-        if self._running.pop(key, None) is None:
+        if self._processing.pop(key, None) is None:
             return
         if self._observer is not None:
             self._observer.finished(key)
-        again = self._asked.get(key)
-        if again is not None and not (self._getters and self._passed_on(key)):
+        again = self._dirty.get(key)
+        if again is not None and not (self._getters and self._hand_to_getter(key)):
             self._ready.push(key, again)
-        if self._closed and not self._running:
-            self._idle.set()
+        if self._closed and not self._processing:
+            self._all_done.set()
 
     def close(self) -> None:
         """Take no more, and drop what is delayed; what is ready is still handed out."""
         self._closed = True
-        self._delays.clear()
+        self._delayed.clear()
         if self._timer is not None:
             self._timer.cancel()
         while self._getters:
@@ -125,39 +125,39 @@ class WorkQueue(Generic[K]):
             if not getter.done():
                 getter.set_exception(QueueClosedError())
 
-    async def drained(self) -> None:
+    async def drain(self) -> None:
         """Close, and wait until every key that was handed out has been given back."""
         self.close()
-        while self._running:
-            self._idle.clear()
-            await self._idle.wait()
+        while self._processing:
+            self._all_done.clear()
+            await self._all_done.wait()
 
     def __len__(self) -> int:
         """How many keys are ready: neither delayed nor with a worker."""
         return len(self._ready)
 
-    def _ask(self, key: K, priority: Priority) -> None:
-        known = self._asked.get(key)
+    def _enqueue(self, key: K, priority: Priority) -> None:
+        known = self._dirty.get(key)
         if known is not None:
             if priority > known:
-                self._raise(key, known, priority)
+                self._raise_priority(key, known, priority)
             return
-        self._asked[key] = priority
+        self._dirty[key] = priority
         if self._observer is not None:
             self._observer.added(key, priority)
-        if key in self._running:
+        if key in self._processing:
             return  # `done` makes it ready
-        if not (self._getters and self._passed_on(key)):
+        if not (self._getters and self._hand_to_getter(key)):
             self._ready.push(key, priority)
 
-    def _raise(self, key: K, old: Priority, new: Priority) -> None:
-        self._asked[key] = new
+    def _raise_priority(self, key: K, old: Priority, new: Priority) -> None:
+        self._dirty[key] = new
         if self._observer is not None:
-            self._observer.raised(old, new)
-        if key not in self._running:
+            self._observer.priority_raised(old, new)
+        if key not in self._processing:
             self._ready.move(key, old, new)
 
-    def _passed_on(self, key: K) -> bool:
+    def _hand_to_getter(self, key: K) -> bool:
         """Hand `key` to who waits longest, if anybody does."""
         while self._getters:
             getter = self._getters.popleft()
@@ -167,34 +167,34 @@ class WorkQueue(Generic[K]):
         return False
 
     def _hand_out(self, key: K) -> K:
-        priority = self._running[key] = self._asked.pop(key)
+        priority = self._processing[key] = self._dirty.pop(key)
         if self._observer is not None:
-            self._observer.taken(key, priority)
+            self._observer.handed_out(key, priority)
         return key
 
-    def _take_back(self, getter: asyncio.Future[K]) -> None:
+    def _return_unseen(self, getter: asyncio.Future[K]) -> None:
         """Keep what a cancelled getter was handed but never saw, even when closed meanwhile."""
         if getter.cancelled():
             if getter in self._getters:
                 self._getters.remove(getter)
         elif getter.exception() is None:
             key = getter.result()
-            self._ask(key, self._running[key])
+            self._enqueue(key, self._processing[key])
             self.done(key)
 
     def _set_timer(self) -> None:
-        at = self._delays.next_at()
+        at = self._delayed.next_due_at()
         if self._timer is not None:
             if at is None or self._timer_at <= at:
                 return  # when it fires too early it is set again
             self._timer.cancel()
         if at is not None:
             self._timer_at = at
-            self._timer = self._clock.call_at(at, self._delays_over)
+            self._timer = self._clock.call_at(at, self._enqueue_due)
 
-    def _delays_over(self) -> None:
+    def _enqueue_due(self) -> None:
         self._timer = None
         now = self._clock.monotonic()
-        while (delay := self._delays.pop_due(now)) is not None:
+        while (delay := self._delayed.pop_due(now)) is not None:
             self.add(delay.key, delay.priority)
         self._set_timer()

@@ -13,23 +13,23 @@ from pathlib import Path
 from hack.cluster.binaries.cache import cached_path
 from hack.cluster.binaries.catalogue import Program
 from hack.cluster.binaries.go_toolchain import find_go
-from hack.cluster.binaries.versions import TOOLS
+from hack.cluster.binaries.versions import TOOLS_DIR
 from hack.cluster.errors import ClusterError
 
-LINE_EVERY_SECONDS = 10.0
+PROGRESS_INTERVAL_SECONDS = 10.0
 
 
-def build(programs: Sequence[Program]) -> None:
+def build_programs(programs: Sequence[Program]) -> None:
     """Build `programs` one after the other; needs the cache lock."""
     if not programs:
         return
     go = find_go()
     print(f"building {len(programs)} programs with {go}: about 7 minutes on two cores, once")
     for number, program in enumerate(programs, 1):
-        build_one(go, program, f"[{number}/{len(programs)}] {program.name} {program.version}")
+        build_program(go, program, f"[{number}/{len(programs)}] {program.name} {program.version}")
 
 
-def build_one(go: Path, program: Program, title: str) -> None:
+def build_program(go: Path, program: Program, title: str) -> None:
     """Build beside the final path and rename, so that the cache never holds half a program."""
     final = cached_path(program)
     final.parent.mkdir(parents=True, exist_ok=True)
@@ -45,13 +45,13 @@ def run_go(go: Path, program: Program, output: Path, title: str) -> None:
     flags = ["-v", "-trimpath", "-ldflags", program.link_flags, "-o", str(output)]
     with subprocess.Popen(
         [str(go), "build", *flags, program.package],
-        cwd=TOOLS / program.product,
+        cwd=TOOLS_DIR / program.product,
         env=go_environment(),
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
         try:
-            tail = Progress(title).follow(process)
+            tail = BuildProgress(title).follow(process)
         finally:
             process.send_signal(signal.SIGINT)  # go waits for its compilers; none once it ended
     if process.returncode != 0:
@@ -65,7 +65,7 @@ def go_environment() -> dict[str, str]:
     return kept | {"CGO_ENABLED": "0", "GOWORK": "off", "GOTOOLCHAIN": "local"}
 
 
-class Progress:
+class BuildProgress:
     """Counts what `go build -v` reports; a moving line on a terminal, else one now and then."""
 
     def __init__(self, title: str) -> None:
@@ -73,19 +73,19 @@ class Progress:
         self._started = time.monotonic()
         self._downloaded = self._compiled = 0
         self._terminal = sys.stdout.isatty()
-        self._ended = threading.Event()
+        self._finished = threading.Event()
 
     def follow(self, process: "subprocess.Popen[str]") -> Sequence[str]:
         """Read the build's report to its end; gives the last lines for the error message."""
         tail: deque[str] = deque(maxlen=20)
-        ticker = threading.Thread(target=self._tick, daemon=True)
+        ticker = threading.Thread(target=self._print_periodically, daemon=True)
         ticker.start()
         try:
             for line in process.stderr or ():
                 tail.append(line.rstrip())
                 self._count(line)
         finally:
-            self._ended.set()
+            self._finished.set()
             ticker.join()
         process.wait()
         print(f"{self._line_start()}{self._text()}", flush=True)
@@ -97,8 +97,8 @@ class Progress:
         else:
             self._compiled += 1
 
-    def _tick(self) -> None:
-        while not self._ended.wait(1.0 if self._terminal else LINE_EVERY_SECONDS):
+    def _print_periodically(self) -> None:
+        while not self._finished.wait(1.0 if self._terminal else PROGRESS_INTERVAL_SECONDS):
             end = "" if self._terminal else "\n"
             print(f"{self._line_start()}{self._text()}", end=end, flush=True)
 

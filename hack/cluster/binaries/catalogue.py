@@ -3,11 +3,11 @@ their version."""
 
 from dataclasses import dataclass
 
-from hack.cluster.binaries.versions import pinned
+from hack.cluster.binaries.versions import pinned_version
 
-KUBERNETES = pinned("kubernetes", "k8s.io/kubernetes")
-ETCD = pinned("etcd", "go.etcd.io/etcd/server/v3")
-KWOK = pinned("kwok", "sigs.k8s.io/kwok")
+KUBERNETES = pinned_version("kubernetes", "k8s.io/kubernetes")
+ETCD = pinned_version("etcd", "go.etcd.io/etcd/server/v3")
+KWOK = pinned_version("kwok", "sigs.k8s.io/kwok")
 
 
 @dataclass(frozen=True)

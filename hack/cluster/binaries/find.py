@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hack.cluster.binaries.build import build
+from hack.cluster.binaries.build import build_programs
 from hack.cluster.binaries.cache import cache_lock, cached_path
 from hack.cluster.binaries.catalogue import PROGRAMS, Program
-from hack.cluster.binaries.versions import fits
+from hack.cluster.binaries.versions import is_compatible
 
 VERSION_TIMEOUT_SECONDS = 20
 
@@ -25,31 +25,31 @@ class Binary:
     origin: str
 
 
-def find_all(programs: Sequence[Program] = PROGRAMS) -> dict[str, Binary]:
+def ensure_binaries(programs: Sequence[Program] = PROGRAMS) -> dict[str, Binary]:
     """`programs` by name; builds those that are neither in the environment nor in the cache."""
-    found = {program.name: find(program) for program in programs}
+    found = {program.name: find_binary(program) for program in programs}
     missing = [program for program in programs if found[program.name] is None]
     if missing:
         with cache_lock():
-            build([program for program in missing if not cached_path(program).exists()])
-    return {program.name: found[program.name] or cached(program) for program in programs}
+            build_programs([program for program in missing if not cached_path(program).exists()])
+    return {program.name: found[program.name] or cached_binary(program) for program in programs}
 
 
-def find(program: Program) -> Binary | None:
+def find_binary(program: Program) -> Binary | None:
     """`program` from the environment where its version fits, or from the cache, or None."""
-    for path, origin in candidates(program.name):
-        version = version_of(path, program)
-        if version is not None and fits(version, program.version):
+    for path, origin in environment_candidates(program.name):
+        version = program_version(path, program)
+        if version is not None and is_compatible(version, program.version):
             return Binary(path, version, origin)
         print(f"  not used: {path} ({origin}) is {version or 'unreadable'}, not {program.version}")
-    return cached(program) if cached_path(program).exists() else None
+    return cached_binary(program) if cached_path(program).exists() else None
 
 
-def cached(program: Program) -> Binary:
+def cached_binary(program: Program) -> Binary:
     return Binary(cached_path(program), program.version, "cache")
 
 
-def candidates(name: str) -> Iterator[tuple[Path, str]]:
+def environment_candidates(name: str) -> Iterator[tuple[Path, str]]:
     """The places in the environment that may hold a program called `name`."""
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if assets and (Path(assets) / name).is_file():
@@ -58,7 +58,7 @@ def candidates(name: str) -> Iterator[tuple[Path, str]]:
         yield Path(on_path).absolute(), "PATH"
 
 
-def version_of(path: Path, program: Program) -> str | None:
+def program_version(path: Path, program: Program) -> str | None:
     """What the program says its version is; None when it will not run or says nothing."""
     try:
         ran = subprocess.run(

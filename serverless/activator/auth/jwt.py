@@ -7,48 +7,48 @@ from typing import Any, Final
 import msgspec
 import nkeys
 
-HEADER: Final = {"typ": "JWT", "alg": "ed25519-nkey"}
+JWT_HEADER: Final = {"typ": "JWT", "alg": "ed25519-nkey"}
 
-Claims = dict[str, Any]
+JWTClaims = dict[str, Any]
 
 
-class UnreadableTokenError(Exception):
+class InvalidTokenError(Exception):
     """What was sent is no token."""
 
 
-class Signer:
+class TokenSigner:
     """Signs tokens with the seed of an account."""
 
     def __init__(self, seed: str) -> None:
         """Take the seed; ValueError where it is none."""
         try:
-            self._keys = nkeys.from_seed(bytearray(seed.encode()))
-            self.issuer: str = self._keys.public_key.decode()
+            self._key_pair = nkeys.from_seed(bytearray(seed.encode()))
+            self.issuer: str = self._key_pair.public_key.decode()
         except (nkeys.NkeysError, ValueError) as error:
             raise ValueError(f"not the seed of an account: {error}") from error
 
-    def token(self, claims: Claims, now: int) -> str:
+    def sign(self, claims: JWTClaims, issued_at: int) -> str:
         """The claims as a signed token; `now` is in seconds since 1970."""
-        said = {**claims, "iss": self.issuer, "iat": now}
+        said = {**claims, "iss": self.issuer, "iat": issued_at}
         unique = hashlib.sha256(msgspec.json.encode(said)).digest()
         body = {**said, "jti": base64.b32encode(unique).decode().rstrip("=")}
-        text = f"{part(HEADER)}.{part(body)}"
-        return f"{text}.{unpadded(self._keys.sign(text.encode()))}"
+        text = f"{encode_part(JWT_HEADER)}.{encode_part(body)}"
+        return f"{text}.{encode_base64url(self._key_pair.sign(text.encode()))}"
 
 
-def claims_in(token: bytes) -> Claims:
+def decode_claims(token: bytes) -> JWTClaims:
     """What a token says; who may send us one is the server's to check."""
     try:
         text = token.decode().split(".")[1]
         data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        return msgspec.json.decode(data, type=Claims)
+        return msgspec.json.decode(data, type=JWTClaims)
     except (ValueError, IndexError, msgspec.DecodeError) as error:
-        raise UnreadableTokenError(str(error)) from error
+        raise InvalidTokenError(str(error)) from error
 
 
-def part(value: Claims) -> str:
-    return unpadded(msgspec.json.encode(value))
+def encode_part(value: JWTClaims) -> str:
+    return encode_base64url(msgspec.json.encode(value))
 
 
-def unpadded(data: bytes) -> str:
+def encode_base64url(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()

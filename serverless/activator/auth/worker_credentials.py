@@ -6,75 +6,75 @@ import hmac
 from dataclasses import dataclass
 from typing import Any, Final
 
-from controller.runtime.client.ownership import controlled_by
+from controller.runtime.client.ownership import controller_reference
 from serverless.activator.kinds import FUNCTIONS
 from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.function import Function
 
-PREFIX: Final = "worker."
+USER_PREFIX: Final = "worker."
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerUser:
     """The workers of one function, of that uid and no other of its name."""
 
-    request_id: str
+    function_name: str
     function_uid: str
 
     @property
     def name(self) -> str:
         """The user name at the queue."""
-        return f"{PREFIX}{self.request_id}.{self.function_uid}"
+        return f"{USER_PREFIX}{self.function_name}.{self.function_uid}"
 
     @property
     def inbox_prefix(self) -> str:
         """Where answers come to; no other function's workers may listen there."""
-        return f"_INBOX_{self.request_id}_{self.function_uid}"
+        return f"_INBOX_{self.function_name}_{self.function_uid}"
 
-    def password(self, key: bytes) -> str:
+    def password(self, worker_key: bytes) -> str:
         """The password that `key` gives to them."""
-        text = f"{self.request_id}.{self.function_uid}".encode()
-        digest = hmac.new(key, text, hashlib.sha256).digest()
+        text = f"{self.function_name}.{self.function_uid}".encode()
+        digest = hmac.new(worker_key, text, hashlib.sha256).digest()
         return base64.urlsafe_b64encode(digest).decode()
 
-    def is_proven_by(self, password: str, key: bytes) -> bool:
+    def is_valid_password(self, password: str, worker_key: bytes) -> bool:
         """Whether that is their password; it takes as long to say no as to say yes."""
-        return hmac.compare_digest(password.encode(), self.password(key).encode())
+        return hmac.compare_digest(password.encode(), self.password(worker_key).encode())
 
 
-def user_named(name: str) -> WorkerUser | None:
+def parse_worker_user(name: str) -> WorkerUser | None:
     """The workers that a user name is of; None where it is nobody's."""
-    request_id, _, function_uid = name.removeprefix(PREFIX).partition(".")
-    is_one = name.startswith(PREFIX) and request_id and function_uid
+    request_id, _, function_uid = name.removeprefix(USER_PREFIX).partition(".")
+    is_one = name.startswith(USER_PREFIX) and request_id and function_uid
     return WorkerUser(request_id, function_uid) if is_one else None
 
 
-def user_of(function: Function) -> WorkerUser:
+def worker_user_of(function: Function) -> WorkerUser:
     """The workers of a function."""
     return WorkerUser(function.metadata.name, function.metadata.uid)
 
 
-def secret_data(function: Function, url: str, key: bytes) -> dict[str, str]:
+def worker_secret_data(function: Function, url: str, worker_key: bytes) -> dict[str, str]:
     """What a worker needs to reach the queue, as a Secret holds it."""
-    user = user_of(function)
+    user = worker_user_of(function)
     values = {
         "url": url,
         "user": user.name,
-        "password": user.password(key),
+        "password": user.password(worker_key),
         "inboxPrefix": user.inbox_prefix,
     }
     return {name: base64.b64encode(value.encode()).decode() for name, value in values.items()}
 
 
-def secret(function: Function, data: dict[str, str]) -> dict[str, Any]:
+def worker_secret(function: Function, data: dict[str, str]) -> dict[str, Any]:
     """The Secret that the workers of a function mount; it goes with the function."""
     meta = function.metadata
     return {
         "metadata": {
             "namespace": meta.namespace,
-            "name": names.queue_secret(meta.name),
-            "labels": {wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY},
-            "ownerReferences": [controlled_by(FUNCTIONS, function)],
+            "name": names.queue_secret_name(meta.name),
+            "labels": {wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY_VALUE},
+            "ownerReferences": [controller_reference(FUNCTIONS, function)],
         },
         "data": data,
     }

@@ -4,48 +4,58 @@ from contextlib import suppress
 
 from prometheus_client import Histogram
 
-from serverless.activator.scaling.plan import Scene
-from serverless.activator.scaling.snapshot import Memory
-from serverless.activator.scaling.status import ready
-from serverless.activator.sweep.invocation_store import Records, record_in
+from serverless.activator.scaling.plan import ScalingSnapshot
+from serverless.activator.scaling.snapshot import ScalingState
+from serverless.activator.scaling.status import ready_workers
+from serverless.activator.sweep.invocation_store import InvocationStore, try_decode_record
 from serverless.nats.errors import QueueError
-from shared.invocation.record import Record
-from shared.invocation.state import State
+from shared.invocation.record import InvocationRecord
+from shared.invocation.state import InvocationState
 
 
-class ColdStarts:
+class ColdStartTimer:
     """Follows the first invocation of a function without a worker; its record has the times.
 
     A run may be over between two looks at the queue.
     """
 
-    def __init__(self, records: Records, seconds: Histogram) -> None:
-        self._records = records
-        self._seconds = seconds
+    def __init__(self, invocation_store: InvocationStore, histogram: Histogram) -> None:
+        self._invocation_store = invocation_store
+        self._histogram = histogram
 
-    async def follow(self, request_id: str, scene: Scene, memory: Memory) -> None:
+    async def observe(
+        self, function_name: str, snapshot: ScalingSnapshot, scaling_state: ScalingState
+    ) -> None:
         """Note who waits, or measure how long it has waited; what fails is for the next look."""
         with suppress(QueueError):
-            if memory.cold is None and is_cold(scene):
-                memory.cold = await self._records.first_queued(request_id)
-            elif memory.cold is not None and (scene.load.running or not scene.load.queued):
-                await self._measure(memory.cold, memory)
+            if scaling_state.cold_record_key is None and is_cold_start(snapshot):
+                scaling_state.cold_record_key = await self._invocation_store.oldest_queued_key(
+                    function_name
+                )
+            elif scaling_state.cold_record_key is not None and (
+                snapshot.load.running or not snapshot.load.queued
+            ):
+                await self._measure(scaling_state.cold_record_key, scaling_state)
 
-    async def _measure(self, key: str, memory: Memory) -> None:
-        stored = await self._records.latest(key)
-        record = None if stored is None else record_in(stored)
-        if record is not None and record.state is State.QUEUED:
+    async def _measure(self, record_key: str, scaling_state: ScalingState) -> None:
+        stored = await self._invocation_store.get_record(record_key)
+        record = None if stored is None else try_decode_record(stored)
+        if record is not None and record.state is InvocationState.QUEUED:
             return  # its message is taken, or is on its way back
-        memory.cold = None
+        scaling_state.cold_record_key = None
         if record is not None and is_first_run(record):
-            self._seconds.observe((record.started_at - record.accepted_at) / 1000)
+            self._histogram.observe((record.started_at - record.accepted_at) / 1000)
 
 
-def is_cold(scene: Scene) -> bool:
+def is_cold_start(snapshot: ScalingSnapshot) -> bool:
     """Whether there is work and nobody who could do it."""
-    return bool(scene.load.queued) and not scene.load.running and not ready(scene.staying)
+    return (
+        bool(snapshot.load.queued)
+        and not snapshot.load.running
+        and not ready_workers(snapshot.active_workers)
+    )
 
 
-def is_first_run(record: Record) -> bool:
+def is_first_run(record: InvocationRecord) -> bool:
     """Whether the record has kept when it ran first; a clock may be wrong."""
     return record.attempts == 1 and record.started_at >= record.accepted_at

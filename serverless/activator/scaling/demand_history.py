@@ -5,26 +5,28 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class Demand:
     """So many workers were needed last then, in milliseconds since 1970."""
 
     workers: int
     until: int
 
 
-def remembered(needs: Sequence[Need], desired: int, count: int, now: int) -> tuple[Need, ...]:
+def update_history(
+    history: Sequence[Demand], desired: int, count: int, now: int
+) -> tuple[Demand, ...]:
     """The needs as of now, the greatest first: those that were above `desired`, and that.
 
     The last one that was remembered has lasted until now. Nobody knows who has needed workers
     beyond all that is remembered: then the wait begins anew.
     """
-    if not needs or needs[0].workers < count:
-        lasted: tuple[Need, ...] = (Need(count, now),)
+    if not history or history[0].workers < count:
+        lasted: tuple[Demand, ...] = (Demand(count, now),)
     else:
-        lasted = (*needs[:-1], Need(needs[-1].workers, now))
-    return (*(each for each in lasted if each.workers > desired), Need(desired, now))
+        lasted = (*history[:-1], Demand(history[-1].workers, now))
+    return (*(each for each in lasted if each.workers > desired), Demand(desired, now))
 
 
-def needed_until(needs: Sequence[Need], count: int) -> int:
+def last_needed_at(history: Sequence[Demand], count: int) -> int:
     """When so many workers were needed last."""
-    return max(each.until for each in needs if each.workers >= count)
+    return max(each.until for each in history if each.workers >= count)

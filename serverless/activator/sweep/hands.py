@@ -8,10 +8,10 @@ from serverless.nats.errors import QueueError
 
 T = TypeVar("T")
 
-HANDS: Final = 16
+MAX_CONCURRENT: Final = 16
 
 
-async def work_off(items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> None:
+async def run_bounded(items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> None:
     """Do `work` for each of `items`; once the queue has failed none is begun any more."""
     waiting, failures = iter(items), list[QueueError]()
 
@@ -25,7 +25,7 @@ async def work_off(items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> 
                 return
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(HANDS):
+        for _ in range(MAX_CONCURRENT):
             group.create_task(hand())
     if failures:
         raise failures[0]

@@ -2,10 +2,10 @@
 
 from prometheus_client import CollectorRegistry, Counter
 
-from shared.invocation.state import State
+from shared.invocation.state import InvocationState
 
 
-class SettlingMetrics:
+class SettleMetrics:
     """Counts by function and outcome what no worker has finished."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -16,6 +16,6 @@ class SettlingMetrics:
             registry=registry,
         )
 
-    def finished(self, request_id: str, outcome: State) -> None:
+    def count_finished(self, function_name: str, outcome: InvocationState) -> None:
         """Count one whose outcome we have recorded."""
-        self._finished.labels(request_id, outcome).inc()
+        self._finished.labels(function_name, outcome).inc()

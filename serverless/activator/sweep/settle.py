@@ -5,98 +5,129 @@ from collections.abc import Awaitable, Callable
 
 from controller.runtime.clock import Clock
 from serverless.activator.sweep.decision import (
-    Facts,
-    Home,
-    Leave,
-    Message,
-    Queue,
-    Settle,
-    Tell,
+    Existence,
+    Finish,
+    PublishOutcome,
+    QueuedCall,
+    RecordFacts,
+    Requeue,
+    Skip,
     decide,
 )
-from serverless.activator.sweep.invocation_store import Records, record_in
-from serverless.activator.sweep.metrics import SettlingMetrics
+from serverless.activator.sweep.invocation_store import InvocationStore, try_decode_record
+from serverless.activator.sweep.metrics import SettleMetrics
 from serverless.activator.timestamps import now_ms
-from serverless.nats.stored_message import Stored
-from shared.invocation.queue_names import ids_of
-from shared.invocation.record import Record
+from serverless.nats.stored_message import StoredMessage
+from shared.invocation.queue_names import parse_record_key
+from shared.invocation.record import InvocationRecord
 
 log = logging.getLogger(__name__)
 
-HomeOf = Callable[[str, Record], Awaitable[Home]]
+ExistenceCheck = Callable[[str, InvocationRecord], Awaitable[Existence]]
 
 
-class Settling:
+class RecordSettler:
     """Looks at records one by one, and brings those that nobody can finish to their end."""
 
-    def __init__(self, records: Records, metrics: SettlingMetrics, clock: Clock) -> None:
-        self._records = records
+    def __init__(
+        self, invocation_store: InvocationStore, metrics: SettleMetrics, clock: Clock
+    ) -> None:
+        self._invocation_store = invocation_store
         self._metrics = metrics
         self._clock = clock
 
-    async def settle(self, stored: Stored, home_of: HomeOf) -> bool:
+    async def settle(self, stored_message: StoredMessage, check_existence: ExistenceCheck) -> bool:
         """Do what is due for the record; whether it is final and told, or not ours to read."""
-        record, key = record_in(stored), self._records.key_of(stored)
+        record, key = (
+            try_decode_record(stored_message),
+            self._invocation_store.record_key_of(stored_message),
+        )
         if record is None or (record.is_final and record.published):
             return True
-        facts = await self._facts(key, stored, record, await home_of(key, record))
+        facts = await self._read_facts(
+            key, stored_message, record, await check_existence(key, record)
+        )
         match decide(facts):
-            case Leave():
+            case Skip():
                 return False
-            case Settle(final):
-                return await self._finish(key, final, stored.sequence, facts.message)
-            case Tell():
-                return await self._tell(key, record, stored.sequence, facts.message)
-            case Queue(released):
-                await self._queue(key, released or record, stored.sequence, facts)
+            case Finish(final):
+                return await self._finish(key, final, stored_message.sequence, facts.queued_call)
+            case PublishOutcome():
+                return await self._publish_outcome(
+                    key, record, stored_message.sequence, facts.queued_call
+                )
+            case Requeue(released):
+                await self._requeue(key, released or record, stored_message.sequence, facts)
         return False
 
-    async def _facts(self, key: str, stored: Stored, record: Record, home: Home) -> Facts:
-        is_alive = await self._records.is_worker_alive(key, record.worker)
-        return Facts(
+    async def _read_facts(
+        self,
+        record_key: str,
+        stored_message: StoredMessage,
+        record: InvocationRecord,
+        existence: Existence,
+    ) -> RecordFacts:
+        is_alive = await self._invocation_store.is_worker_alive(record_key, record.worker)
+        return RecordFacts(
             record=record,
-            changed_at=stored.at,
-            message=await self._records.message(key),
+            changed_at=stored_message.stored_at,
+            queued_call=await self._invocation_store.get_queued_call(record_key),
             is_worker_alive=is_alive,
-            home=home,
+            existence=existence,
             now=now_ms(self._clock),
         )
 
     async def _finish(
-        self, key: str, final: Record, revision: int, message: Message | None
+        self,
+        record_key: str,
+        final: InvocationRecord,
+        revision: int,
+        queued_call: QueuedCall | None,
     ) -> bool:
-        written = await self._records.write(key, final, revision)
+        written = await self._invocation_store.update_record(record_key, final, revision)
         if written is None:
             return False
-        self._metrics.finished(ids_of(key)[0], final.state)
-        self._log("invocation_settled", key, final)
+        self._metrics.count_finished(parse_record_key(record_key)[0], final.state)
+        self._log("invocation_settled", record_key, final)
         if final.worker:
-            await self._records.nudge(key)  # its code may be running, for nobody
-        return await self._tell(key, final, written, message)
+            await self._invocation_store.notify_cancelled(
+                record_key
+            )  # its code may be running, for nobody
+        return await self._publish_outcome(record_key, final, written, queued_call)
 
-    async def _tell(self, key: str, final: Record, revision: int, message: Message | None) -> bool:
-        await self._records.tell(key, final)
-        if message is not None and is_spent(message, final):
-            await self._records.remove(message)
-        await self._records.mark(key, final, revision)
+    async def _publish_outcome(
+        self,
+        record_key: str,
+        final: InvocationRecord,
+        revision: int,
+        queued_call: QueuedCall | None,
+    ) -> bool:
+        await self._invocation_store.publish_outcome(record_key, final)
+        if queued_call is not None and is_stale_call(queued_call, final):
+            await self._invocation_store.delete_queued_call(queued_call)
+        await self._invocation_store.mark_published(record_key, final, revision)
         return True
 
-    async def _queue(self, key: str, waiting: Record, revision: int, facts: Facts) -> None:
-        if waiting is not facts.record:
-            if await self._records.write(key, waiting, revision) is None:
+    async def _requeue(
+        self, record_key: str, record: InvocationRecord, revision: int, facts: RecordFacts
+    ) -> None:
+        if record is not facts.record:
+            if await self._invocation_store.update_record(record_key, record, revision) is None:
                 return
-        elif facts.message is not None:
-            await self._records.remove(facts.message)  # of an older run: it blocks the subject
-        await self._records.queue(key, waiting)
-        self._log("invocation_queued_again", key, waiting)
+        elif facts.queued_call is not None:
+            await self._invocation_store.delete_queued_call(
+                facts.queued_call
+            )  # of an older run: it blocks the subject
+        await self._invocation_store.queue_call(record_key, record)
+        self._log("invocation_queued_again", record_key, record)
 
-    def _log(self, event: str, key: str, record: Record) -> None:
-        request_id, invocation_id = ids_of(key)
+    def _log(self, event: str, record_key: str, record: InvocationRecord) -> None:
+        request_id, invocation_id = parse_record_key(record_key)
         about = {"requestID": request_id, "invocationID": invocation_id}
         log.info(event, extra={**about, "state": record.state, "run": record.run})
 
 
-def is_spent(message: Message, final: Record) -> bool:
+def is_stale_call(queued_call: QueuedCall, final: InvocationRecord) -> bool:
     """Whether the message brings only a run that is over: of this function, and no later one."""
-    call = message.call
+    call = queued_call.call
     return call is not None and call.function_uid == final.function_uid and call.run <= final.run

@@ -11,30 +11,30 @@ from typing import Final
 
 from controller.runtime.clock import Clock
 from serverless.activator.sweep.decision import QUIET_MS
-from serverless.activator.sweep.function_existence import Homes
-from serverless.activator.sweep.hands import work_off
-from serverless.activator.sweep.invocation_store import Records, record_in
-from serverless.activator.sweep.settle import Settling
+from serverless.activator.sweep.function_existence import FunctionExistence
+from serverless.activator.sweep.hands import run_bounded
+from serverless.activator.sweep.invocation_store import InvocationStore, try_decode_record
+from serverless.activator.sweep.settle import RecordSettler
 from serverless.activator.timestamps import now_ms
 from serverless.nats.errors import QueueError, UnavailableError
-from serverless.nats.stored_message import Stored
-from shared.invocation.limits import CLOCK_SKEW_SECONDS
-from shared.invocation.queue_names import ids_of, is_record_key
-from shared.invocation.state import State
+from serverless.nats.stored_message import StoredMessage
+from shared.invocation.limits import MAX_CLOCK_SKEW_SECONDS
+from shared.invocation.queue_names import is_record_key, parse_record_key
+from shared.invocation.state import InvocationState
 
-ROUND_SECONDS: Final = 10.0
-PAGE: Final = 256
-PAGE_BYTES: Final = 4 * 1024 * 1024
-MOST_OPEN: Final = 250_000
+INTERVAL_SECONDS: Final = 10.0
+MAX_PAGE_MESSAGES: Final = 256
+MAX_PAGE_BYTES: Final = 4 * 1024 * 1024
+MAX_OPEN_RECORDS: Final = 250_000
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenRecord:
     """A record that is not final, or not told; times are milliseconds since 1970."""
 
-    key: str
+    record_key: str
     function_uid: str
     is_queued: bool
     is_final: bool
@@ -49,89 +49,108 @@ class Sweep:
 
     def __init__(
         self,
-        records: Records,
-        settling: Settling,
-        homes: Homes,
+        invocation_store: InvocationStore,
+        settler: RecordSettler,
+        function_existence: FunctionExistence,
         clock: Clock,
-        most: int = MOST_OPEN,
+        max_open: int = MAX_OPEN_RECORDS,
     ) -> None:
-        self._records = records
-        self._settling = settling
-        self._homes = homes
+        self._invocation_store = invocation_store
+        self._settler = settler
+        self._function_existence = function_existence
         self._clock = clock
-        self._most = most
+        self._max_open = max_open
         self._cursor = 0
-        self._open: dict[int, Open] = {}
-        self.dead_letters: dict[str, int] | None = None  # until somebody has looked
-        self.record_fullness = 0.0
+        self._open_by_sequence: dict[int, OpenRecord] = {}
+        self.dead_letter_counts: dict[str, int] | None = None  # until somebody has looked
+        self.records_used_ratio = 0.0
 
-    def oldest(self) -> dict[str, int]:
+    def oldest_queued_times(self) -> dict[str, int]:
         """When the oldest invocation of each function that waits was accepted."""
         found: dict[str, int] = {}
-        latest = {each.key: each for each in self._open.values()}  # a later place knows better
+        latest = {
+            each.record_key: each for each in self._open_by_sequence.values()
+        }  # a later place knows better
         for each in latest.values():
-            request_id = ids_of(each.key)[0]
+            request_id = parse_record_key(each.record_key)[0]
             if each.is_queued:
                 found[request_id] = min(each.accepted_at, found.get(request_id, each.accepted_at))
         return found
 
-    async def round(self) -> None:
+    async def run_round(self) -> None:
         """Follow what has changed, then look at what has been quiet or is overdue."""
-        await self._follow()
-        self._homes.look_anew()
-        await work_off(await self._due(), self._settle)
-        self.dead_letters = await self._records.dead_letters()
+        await self._read_changes()
+        self._function_existence.forget_live_reads()
+        await run_bounded(await self._due_sequences(), self._settle)
+        self.dead_letter_counts = await self._invocation_store.count_dead_letters()
 
-    async def _follow(self) -> None:
-        extent = await self._records.extent()
-        self.record_fullness = extent.fullness
+    async def _read_changes(self) -> None:
+        extent = await self._invocation_store.get_usage()
+        self.records_used_ratio = extent.used_ratio
         if extent.last_sequence < self._cursor:
-            self._cursor, self._open = 0, {}  # another stream: the queue has lost the one before
-        while len(self._open) < self._most:
-            page = await self._records.page(">", self._cursor + 1, PAGE, PAGE_BYTES)
+            self._cursor, self._open_by_sequence = (
+                0,
+                {},
+            )  # another stream: the queue has lost the one before
+        while len(self._open_by_sequence) < self._max_open:
+            page = await self._invocation_store.read_page(
+                ">", self._cursor + 1, MAX_PAGE_MESSAGES, MAX_PAGE_BYTES
+            )
             if not page:
                 return
-            self._open |= dict(self._opened(page))
+            self._open_by_sequence |= dict(self._open_records(page))
             self._cursor = page[-1].sequence
 
-    def _opened(self, page: list[Stored]) -> Iterator[tuple[int, Open]]:
-        for stored in page:
-            record, key = record_in(stored), self._records.key_of(stored)
+    def _open_records(
+        self, stored_messages: list[StoredMessage]
+    ) -> Iterator[tuple[int, OpenRecord]]:
+        for stored in stored_messages:
+            record, key = try_decode_record(stored), self._invocation_store.record_key_of(stored)
             if record is None or (record.is_final and record.published) or not is_record_key(key):
                 continue
             yield (
                 stored.sequence,
-                Open(
-                    key=key,
+                OpenRecord(
+                    record_key=key,
                     function_uid=record.function_uid,
-                    is_queued=record.state is State.QUEUED,
+                    is_queued=record.state is InvocationState.QUEUED,
                     is_final=record.is_final,
                     run=record.run,
                     accepted_at=record.accepted_at,
-                    changed_at=stored.at,
-                    due_at=record.overdue_at + CLOCK_SKEW_SECONDS * 1000,
+                    changed_at=stored.stored_at,
+                    due_at=record.expires_at + MAX_CLOCK_SKEW_SECONDS * 1000,
                 ),
             )
 
-    async def _due(self) -> list[int]:
+    async def _due_sequences(self) -> list[int]:
         """The sequences to look at: overdue, or quiet without a message that brings them on."""
         now = now_ms(self._clock)
-        overdue = [at for at, each in self._open.items() if not each.is_final and each.due_at < now]
-        quiet = {at: each for at, each in self._open.items() if now - each.changed_at >= QUIET_MS}
+        overdue = [
+            at
+            for at, each in self._open_by_sequence.items()
+            if not each.is_final and each.due_at < now
+        ]
+        quiet = {
+            at: each
+            for at, each in self._open_by_sequence.items()
+            if now - each.changed_at >= QUIET_MS
+        }
         queued: dict[str, set[str]] = {}
-        for request_id in {ids_of(each.key)[0] for each in quiet.values()}:
-            queued[request_id] = await self._records.queued(request_id)
-        needs_look = is_unattended(queued, self._homes.is_gone)
+        for request_id in {parse_record_key(each.record_key)[0] for each in quiet.values()}:
+            queued[request_id] = await self._invocation_store.queued_invocation_ids(request_id)
+        needs_look = unattended_check(queued, self._function_existence.is_missing_in_cache)
         unattended = [at for at, each in quiet.items() if needs_look(each)]
         return list(dict.fromkeys([*overdue, *unattended]))
 
     async def _settle(self, sequence: int) -> None:
-        stored = await self._records.latest(self._open[sequence].key)
+        stored = await self._invocation_store.get_record(
+            self._open_by_sequence[sequence].record_key
+        )
         try:
             is_over = (
                 stored is None
                 or stored.sequence != sequence  # it has changed, and is open anew if it is
-                or await self._settling.settle(stored, self._homes.of)
+                or await self._settler.settle(stored, self._function_existence.check)
             )
         except UnavailableError:
             raise
@@ -140,20 +159,20 @@ class Sweep:
             log.warning("record_not_settled", extra=about)
             return
         if is_over:
-            self._open.pop(sequence, None)
+            self._open_by_sequence.pop(sequence, None)
 
 
-def is_unattended(
-    queued: dict[str, set[str]], is_gone: Callable[[str, str], bool]
-) -> Callable[[Open], bool]:
+def unattended_check(
+    queued_ids: dict[str, set[str]], is_missing_in_cache: Callable[[str, str], bool]
+) -> Callable[[OpenRecord], bool]:
     """Tells whether a quiet record needs a look: a message that is there will bring a worker.
 
     Not so for the message of an older run, so later runs are always looked at.
     """
 
-    def needs_look(each: Open) -> bool:
-        request_id, invocation_id = ids_of(each.key)
-        is_brought = invocation_id in queued[request_id] and each.run == 1
-        return each.is_final or not is_brought or is_gone(request_id, each.function_uid)
+    def needs_look(each: OpenRecord) -> bool:
+        request_id, invocation_id = parse_record_key(each.record_key)
+        is_brought = invocation_id in queued_ids[request_id] and each.run == 1
+        return each.is_final or not is_brought or is_missing_in_cache(request_id, each.function_uid)
 
     return needs_look

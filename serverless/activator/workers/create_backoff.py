@@ -3,26 +3,26 @@
 from dataclasses import dataclass
 from typing import Final
 
-from serverless.activator.workers.runtime_api import Refused, Unfinished
+from serverless.activator.workers.runtime_api import Pending, Rejected
 from shared.v1alpha1.reasons import FunctionReason
 
-FIRST_SECONDS: Final = 1.0
-LONGEST_SECONDS: Final = 30.0
-REASONS: Final = {
-    "insufficient_capacity": FunctionReason.NO_STOCK,
+MIN_BACKOFF_SECONDS: Final = 1.0
+MAX_BACKOFF_SECONDS: Final = 30.0
+REASON_BY_CODE: Final = {
+    "insufficient_capacity": FunctionReason.INSUFFICIENT_STOCK,
     "invalid_request": FunctionReason.INVALID_SPEC,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class CreateFailure:
     """The last answer; certain where nothing is under way behind it."""
 
     reason: FunctionReason
-    text: str
-    is_certain: bool
+    message: str
+    is_definite: bool
     failures: int
-    again_at: float
+    retry_at: float
 
     @property
     def is_invalid(self) -> bool:
@@ -30,11 +30,15 @@ class Trouble:
         return self.reason is FunctionReason.INVALID_SPEC
 
 
-def trouble(answer: Refused | Unfinished, before: Trouble | None, now: float) -> Trouble:
+def next_create_failure(
+    response: Rejected | Pending, previous: CreateFailure | None, now: float
+) -> CreateFailure:
     """One more answer that is no worker; each waits twice as long as the one before."""
-    failures = 0 if before is None else before.failures
-    pause = min(FIRST_SECONDS * 2**failures, LONGEST_SECONDS)
-    if isinstance(answer, Unfinished):
-        return Trouble(FunctionReason.SCALING, answer.why, False, failures + 1, now + pause)
-    reason = REASONS.get(answer.code, FunctionReason.REFUSED)
-    return Trouble(reason, answer.message, True, failures + 1, now + pause)
+    failures = 0 if previous is None else previous.failures
+    pause = min(MIN_BACKOFF_SECONDS * 2**failures, MAX_BACKOFF_SECONDS)
+    if isinstance(response, Pending):
+        return CreateFailure(
+            FunctionReason.SCALING, response.reason, False, failures + 1, now + pause
+        )
+    reason = REASON_BY_CODE.get(response.code, FunctionReason.WORKER_REFUSED)
+    return CreateFailure(reason, response.message, True, failures + 1, now + pause)

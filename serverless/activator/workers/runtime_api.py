@@ -11,15 +11,15 @@ import aiohttp
 import msgspec
 from aiohttp import hdrs
 
-from serverless.activator.workers.worker_spec import Order
-from serverless.nats.config import secret_of
+from serverless.activator.workers.worker_spec import WorkerSpec
+from serverless.nats.config import read_secret_file
 from shared.config.loader import ConfigurationError
 
-ANSWER_SECONDS: Final = 10.0
-UNITS: Final = "/api/v1/gpu-units"
-JOBS: Final = "/api/v1/operator/jobs"
+REQUEST_TIMEOUT_SECONDS: Final = 10.0
+UNITS_PATH: Final = "/api/v1/gpu-units"
+JOBS_PATH: Final = "/api/v1/operator/jobs"
 # Refusals that say nothing of the operation, which may be under way.
-UNSAID: Final = frozenset(
+INCONCLUSIVE_STATUSES: Final = frozenset(
     {
         HTTPStatus.UNAUTHORIZED,
         HTTPStatus.FORBIDDEN,
@@ -27,38 +27,38 @@ UNSAID: Final = frozenset(
         HTTPStatus.TOO_MANY_REQUESTS,
     }
 )
-FILE_KEY: Final = "runtimeApiTokenFile"
-OVER: Final = frozenset({"succeeded", "failed"})
+TOKEN_FILE_KEY: Final = "runtimeApiTokenFile"  # noqa: S105
+FINISHED_STATUSES: Final = frozenset({"succeeded", "failed"})
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Created:
     """The operation is over; `is_gone` where its unit was deleted since."""
 
-    is_gone: bool
+    is_deleted: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Unfinished:
+class Pending:
     """The operation goes on, or nobody knows how it stands."""
 
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class Rejected:
     """The API has answered that it will not, and why."""
 
     code: str
     message: str
 
 
-Answer = Made | Unfinished | Refused
+CreateResponse = Created | Pending | Rejected
 
 
-class UnitsAPI:
+class RuntimeAPIClient:
     """The three calls that the activator makes; `fence` is asked before each that changes."""
 
     def __init__(
@@ -73,44 +73,50 @@ class UnitsAPI:
         self._fence = fence
         self._token_file = token_file
 
-    async def create(self, order: Order) -> Answer:
+    async def create(self, worker_spec: WorkerSpec) -> CreateResponse:
         """Ask for a worker, for the first time or again."""
         self._fence()
-        status, data = await self._call("POST", UNITS, order.body)
+        status, data = await self._call("POST", UNITS_PATH, worker_spec.body)
         if status in (HTTPStatus.OK, HTTPStatus.CREATED):
-            return Made(is_gone=bool(data.get("deleted")))
-        return Unfinished("it is being made") if status == HTTPStatus.ACCEPTED else no(status, data)
+            return Created(is_deleted=bool(data.get("deleted")))
+        return (
+            Pending("it is being made")
+            if status == HTTPStatus.ACCEPTED
+            else parse_error(status, data)
+        )
 
-    async def delete(self, name: str, tag: str) -> bool:
+    async def delete(self, name: str, etag: str) -> bool:
         """Give back the worker of that tag; whether it is on its way out or gone.
 
         Where the unit has changed since, or another has its name, nothing is done: the next look
         shows what is there now.
         """
         self._fence()
-        status, data = await self._call("DELETE", f"{UNITS}/{name}", if_match=tag)
+        status, data = await self._call("DELETE", f"{UNITS_PATH}/{name}", if_match=etag)
         is_done = status in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_FOUND)
         if not is_done and status != HTTPStatus.PRECONDITION_FAILED:
             log.warning("worker_not_deleted", extra={"worker": name, "answer": str(data)[:200]})
         return is_done
 
-    async def is_over(self, order: Order) -> bool:
+    async def is_operation_finished(self, worker_spec: WorkerSpec) -> bool:
         """Whether the operation of an order has come to its end, one way or the other."""
-        status, data = await self._call("GET", f"{JOBS}/{quote(order.operation_id, safe='')}")
-        return status == HTTPStatus.OK and data.get("status") in OVER
+        status, data = await self._call(
+            "GET", f"{JOBS_PATH}/{quote(worker_spec.operation_id, safe='')}"
+        )
+        return status == HTTPStatus.OK and data.get("status") in FINISHED_STATUSES
 
     async def _call(
         self, method: str, path: str, body: Any = None, if_match: str = ""
     ) -> tuple[int, dict[str, Any]]:
         """The status and what the envelope holds; 0 where there was no answer."""
-        timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
+        timeout = aiohttp.ClientTimeout(total=REQUEST_TIMEOUT_SECONDS)
         headers: dict[str, str] = {hdrs.IF_MATCH: if_match} if if_match else {}
         try:
-            headers |= authorization(self._token_file)
+            headers |= authorization_header(self._token_file)
             async with self._session.request(
                 method, f"{self._url}{path}", json=body, headers=headers, timeout=timeout
             ) as response:
-                return response.status, content(await response.read())
+                return response.status, parse_envelope(await response.read())
         except (aiohttp.ClientError, TimeoutError) as error:
             why = str(error) or type(error).__name__
             return 0, {"message": f"the runtime API does not answer: {why}"}
@@ -118,35 +124,36 @@ class UnitsAPI:
             return 0, {"message": str(error)}
 
 
-def authorization(token_file: str) -> dict[str, str]:
+def authorization_header(token_file: str) -> dict[str, str]:
     """The header that holds our token, which may have been renewed; none where we have none.
 
     ConfigurationError where the file holds anything else than one token.
     """
     if not token_file:
         return {}
-    token = secret_of(token_file, FILE_KEY)
+    token = read_secret_file(token_file, TOKEN_FILE_KEY)
     if len(token.split()) != 1 or not token.isprintable():
         raise ConfigurationError(
-            f"{FILE_KEY}: {token_file!r} must hold one token and nothing else, as callers send it"
+            f"{TOKEN_FILE_KEY}: {token_file!r} must hold one token and nothing else, "
+            "as callers send it"
         )
     return {hdrs.AUTHORIZATION: f"Bearer {token}"}
 
 
-def content(answer: bytes) -> dict[str, Any]:
+def parse_envelope(payload: bytes) -> dict[str, Any]:
     """What is in the envelope: the data, or the error."""
     try:
-        said = msgspec.json.decode(answer, type=dict[str, Any]) if answer else {}
+        said = msgspec.json.decode(payload, type=dict[str, Any]) if payload else {}
     except msgspec.DecodeError:
         return {"message": "the answer of the runtime API cannot be read"}
     inner = said.get("data", said.get("error"))
     return inner if isinstance(inner, dict) else {}
 
 
-def no(status: int, data: dict[str, Any]) -> Answer:
+def parse_error(status: int, data: dict[str, Any]) -> CreateResponse:
     """A refusal, or where the server has trouble, nothing that one could rely on."""
     message = str(data.get("message", f"status {status}"))
     is_certain = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
-    if is_certain and status not in UNSAID:
-        return Refused(str(data.get("code", status)), message)
-    return Unfinished(message)
+    if is_certain and status not in INCONCLUSIVE_STATUSES:
+        return Rejected(str(data.get("code", status)), message)
+    return Pending(message)

@@ -5,26 +5,26 @@ from typing import Final
 
 from serverless.worker.delivery import Delivery
 from shared.invocation import transition
-from shared.invocation.limits import CLOCK_SKEW_SECONDS
-from shared.invocation.message import Call
-from shared.invocation.record import Record
-from shared.invocation.state import FailureClass, State
+from shared.invocation.limits import MAX_CLOCK_SKEW_SECONDS
+from shared.invocation.message import CallMessage
+from shared.invocation.record import InvocationRecord
+from shared.invocation.state import FailureClass, InvocationState
 
-RECORD_PATIENCE_SECONDS: Final = 60
+MAX_RECORD_WAIT_SECONDS: Final = 60
 RECORD_RETRY_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class WorkerIdentity:
     """Who works here; without a `function_uid` calls of any function are ours."""
 
-    request_id: str
+    function_name: str
     worker: str
     function_uid: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class Acknowledge:
     """Acknowledge, and do nothing else: the message means nothing any more."""
 
 
@@ -36,87 +36,99 @@ class Postpone:
 
 
 @dataclass(frozen=True, slots=True)
-class Bury:
+class SendToDeadLetters:
     """Tell the dead letters, and terminate: there is no record that could say it."""
 
-    why: str
+    reason: str
     failure_class: FailureClass
 
 
 @dataclass(frozen=True, slots=True)
-class Announce:
+class PublishOutcome:
     """The run has its outcome: tell it again, and acknowledge."""
 
-    record: Record
+    record: InvocationRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Settle:
+class Finish:
     """Give the run this outcome without running it."""
 
-    record: Record
+    record: InvocationRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
+class StartAttempt:
     """Run it; the record says which attempt."""
 
-    record: Record
+    record: InvocationRecord
 
 
-Decision = Drop | Postpone | Bury | Announce | Settle | Begin
+Decision = Acknowledge | Postpone | SendToDeadLetters | PublishOutcome | Finish | StartAttempt
 
 
 def decide(
-    given: Delivery, call: Call | None, record: Record | None, me: Identity, now: int
+    delivery: Delivery,
+    call: CallMessage | None,
+    record: InvocationRecord | None,
+    identity: WorkerIdentity,
+    now: int,
 ) -> Decision:
     """What a worker does with a message that it was handed."""
     if call is None:
-        return Bury("the message cannot be read", FailureClass.UNREADABLE)
-    if me.function_uid and call.function_uid != me.function_uid:
-        return _of_a_namesake(given, call, record, now)
+        return SendToDeadLetters("the message cannot be read", FailureClass.UNREADABLE)
+    if identity.function_uid and call.function_uid != identity.function_uid:
+        return _decide_other_function(delivery, call, record, now)
     if record is None or record.function_uid != call.function_uid or record.run < call.run:
-        return _without_record(given, now)
+        return _decide_without_record(delivery, now)
     if record.run > call.run:
-        return Drop()
-    return Announce(record) if record.is_final else _with_record(given, record, me, now)
+        return Acknowledge()
+    return (
+        PublishOutcome(record)
+        if record.is_final
+        else _decide_with_record(delivery, record, identity, now)
+    )
 
 
-def last_moment(record: Record) -> int:
+def expiry_deadline(record: InvocationRecord) -> int:
     """When a run is overdue also for those whose clock is a little late."""
-    return record.overdue_at + CLOCK_SKEW_SECONDS * 1000
+    return record.expires_at + MAX_CLOCK_SKEW_SECONDS * 1000
 
 
-def deadline(record: Record) -> int:
+def attempt_deadline(record: InvocationRecord) -> int:
     """When the attempt that has begun must have ended, in milliseconds since 1970."""
-    return min(record.started_at + record.request.timeout_seconds * 1000, last_moment(record))
+    return min(record.started_at + record.request.timeout_seconds * 1000, expiry_deadline(record))
 
 
-def _of_a_namesake(given: Delivery, call: Call, record: Record | None, now: int) -> Decision:
+def _decide_other_function(
+    delivery: Delivery, call: CallMessage, record: InvocationRecord | None, now: int
+) -> Decision:
     """A message of another function that has, or had, the name of ours.
 
     If its run is on record, that function is the newer one, and its own workers must have it.
     """
     if record is None:
-        return _without_record(given, now)
+        return _decide_without_record(delivery, now)
     is_theirs = record.function_uid == call.function_uid
-    return Postpone(RECORD_RETRY_SECONDS) if is_theirs else Drop()
+    return Postpone(RECORD_RETRY_SECONDS) if is_theirs else Acknowledge()
 
 
-def _without_record(given: Delivery, now: int) -> Decision:
-    if now - given.sent_at < RECORD_PATIENCE_SECONDS * 1000:
+def _decide_without_record(delivery: Delivery, now: int) -> Decision:
+    if now - delivery.sent_at < MAX_RECORD_WAIT_SECONDS * 1000:
         return Postpone(RECORD_RETRY_SECONDS)
-    return Bury("there is no record of this run", FailureClass.RECORD_LOST)
+    return SendToDeadLetters("there is no record of this run", FailureClass.RECORD_LOST)
 
 
-def _with_record(given: Delivery, record: Record, me: Identity, now: int) -> Decision:
-    if record.state is State.RUNNING and record.sequence != given.sequence:
-        return Drop()
-    if record.state is State.CANCELLING:
-        return Settle(transition.cancelled(record, now))
-    if now > last_moment(record):
-        return Settle(transition.expired(record, now))
+def _decide_with_record(
+    delivery: Delivery, record: InvocationRecord, identity: WorkerIdentity, now: int
+) -> Decision:
+    if record.state is InvocationState.RUNNING and record.sequence != delivery.sequence:
+        return Acknowledge()
+    if record.state is InvocationState.CANCELLING:
+        return Finish(transition.cancelled(record, now))
+    if now > expiry_deadline(record):
+        return Finish(transition.expired(record, now))
     if record.attempts >= record.request.max_attempts:
         why = f"{record.attempts} attempts have come to nothing"
-        return Settle(transition.dead_lettered(record, why, FailureClass.ATTEMPTS_EXHAUSTED, now))
-    return Begin(transition.begun(record, me.worker, given.sequence, now))
+        return Finish(transition.dead_lettered(record, why, FailureClass.ATTEMPTS_EXHAUSTED, now))
+    return StartAttempt(transition.attempt_started(record, identity.worker, delivery.sequence, now))

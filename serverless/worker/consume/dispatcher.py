@@ -4,67 +4,73 @@ import asyncio
 import logging
 
 from serverless.worker.consume.decision import (
-    Announce,
-    Begin,
-    Bury,
+    Acknowledge,
     Decision,
-    Drop,
-    Identity,
+    Finish,
     Postpone,
-    Settle,
+    PublishOutcome,
+    SendToDeadLetters,
+    StartAttempt,
+    WorkerIdentity,
     decide,
 )
-from serverless.worker.delivery import ACKNOWLEDGED, Delivery, call_in, refused
+from serverless.worker.delivery import ACK, Delivery, nak_with_delay, try_decode_call
 from serverless.worker.jetstream_errors import QueueError
 from serverless.worker.metrics import WorkerMetrics
-from serverless.worker.run.attempt import Attempt, Workplace
-from serverless.worker.run.record_store import OvertakenError, Stored, UnreadableRecordError
+from serverless.worker.run.attempt import Attempt, AttemptContext
+from serverless.worker.run.record_store import (
+    RecordConflictError,
+    StoredRecord,
+    UnreadableRecordError,
+)
 from shared.config import logfmt
-from shared.invocation.limits import INLINE_BYTES
-from shared.invocation.message import Call, DeadLetter
+from shared.invocation.limits import DEFAULT_INLINE_BYTES
+from shared.invocation.message import CallMessage, DeadLetterMessage
 from shared.invocation.queue_names import record_key
-from shared.invocation.record import Record
+from shared.invocation.record import InvocationRecord
 from shared.invocation.state import FailureClass
 
 log = logging.getLogger(__name__)
 
 
-class Reception:
+class Dispatcher:
     """Takes messages in; what it cannot deal with now comes again when its ack wait is over."""
 
-    def __init__(self, place: Workplace, me: Identity, metrics: WorkerMetrics) -> None:
-        self._place = place
-        self._me = me
+    def __init__(
+        self, context: AttemptContext, identity: WorkerIdentity, metrics: WorkerMetrics
+    ) -> None:
+        self._context = context
+        self._identity = identity
         self._metrics = metrics
         self._attempts: dict[str, Attempt] = {}
-        self._in_hand: set[int] = set()
+        self._in_progress: set[int] = set()
         self._is_abandoned = False
 
-    async def receive(self, given: Delivery) -> None:
+    async def dispatch(self, delivery: Delivery) -> None:
         """Deal with one message to the end; ignore it while an earlier delivery of it is in hand.
 
         It comes again to a worker that stood still for longer than the ack wait, and goes on.
         """
-        call = call_in(given, self._place.queue.names)
+        call = try_decode_call(delivery, self._context.jetstream.queue_names)
         invocation_id = call.invocation_id if call else ""
-        with logfmt.bound(requestID=self._me.request_id, invocationID=invocation_id):
-            if given.sequence in self._in_hand:
+        with logfmt.log_context(requestID=self._identity.function_name, invocationID=invocation_id):
+            if delivery.sequence in self._in_progress:
                 log.warning("delivered_again")
                 return
-            self._in_hand.add(given.sequence)
+            self._in_progress.add(delivery.sequence)
             try:
-                await self._deal(given, call)
-            except OvertakenError:
+                await self._process(delivery, call)
+            except RecordConflictError:
                 log.info("overtaken")  # whoever was faster deals with the message too
             except (QueueError, UnreadableRecordError) as error:
                 log.warning("left_alone", extra={"reason": str(error)})
             finally:
-                self._in_hand.discard(given.sequence)
+                self._in_progress.discard(delivery.sequence)
 
-    def nudge(self, invocation_id: str) -> None:
+    def check_record_now(self, invocation_id: str) -> None:
         """Somebody has changed this invocation's record."""
         if attempt := self._attempts.get(invocation_id):
-            attempt.nudge()
+            attempt.check_record_now()
 
     def abandon(self) -> None:
         """Break off every attempt, also those about to begin, and leave the runs to others."""
@@ -72,47 +78,57 @@ class Reception:
         for attempt in self._attempts.values():
             attempt.abandon()
 
-    async def _deal(self, given: Delivery, call: Call | None) -> None:
+    async def _process(self, delivery: Delivery, call: CallMessage | None) -> None:
         try:
-            stored = await self._stored(call)
+            stored = await self._read_record(call)
         except UnreadableRecordError:
-            decision: Decision = Bury("its record cannot be read", FailureClass.UNREADABLE)
+            decision: Decision = SendToDeadLetters(
+                "its record cannot be read", FailureClass.UNREADABLE
+            )
             stored = None
         else:
             record = stored.record if stored else None
-            decision = decide(given, call, record, self._me, self._place.clock.now())
+            decision = decide(delivery, call, record, self._identity, self._context.clock.now_ms())
         match decision:
-            case Drop():
-                await self._place.queue.answer(given.reply, ACKNOWLEDGED)
+            case Acknowledge():
+                await self._context.jetstream.acknowledge(delivery.reply, ACK)
             case Postpone(seconds):
-                await self._place.queue.answer(given.reply, refused(seconds))
-            case Bury():
-                await self._bury(given, call, decision)
+                await self._context.jetstream.acknowledge(delivery.reply, nak_with_delay(seconds))
+            case SendToDeadLetters():
+                await self._send_to_dead_letters(delivery, call, decision)
         if stored and call:
-            await self._deal_with_record(given, stored, decision)
+            await self._process_record(delivery, stored, decision)
 
-    async def _deal_with_record(self, given: Delivery, stored: Stored, decision: Decision) -> None:
+    async def _process_record(
+        self, delivery: Delivery, stored_record: StoredRecord, decision: Decision
+    ) -> None:
         match decision:
-            case Announce():
-                await self._place.outlet.publish(given, stored)
-            case Settle(record):
-                await self._place.outlet.settle(given, stored, record)
-            case Begin() if self._is_abandoned:
-                await self._place.queue.answer(given.reply, refused(self._place.pace.retry))
-            case Begin(record):
-                await self._begin(given, stored, record)
+            case PublishOutcome():
+                await self._context.finisher.publish_outcome(delivery, stored_record)
+            case Finish(record):
+                await self._context.finisher.finish(delivery, stored_record, record)
+            case StartAttempt() if self._is_abandoned:
+                await self._context.jetstream.acknowledge(
+                    delivery.reply, nak_with_delay(self._context.intervals.retry_seconds)
+                )
+            case StartAttempt(record):
+                await self._run_attempt(delivery, stored_record, record)
 
-    async def _stored(self, call: Call | None) -> Stored | None:
+    async def _read_record(self, call: CallMessage | None) -> StoredRecord | None:
         if call is None:
             return None
-        return await self._place.records.read(record_key(call.request_id, call.invocation_id))
+        return await self._context.record_store.read(
+            record_key(call.function_name, call.invocation_id)
+        )
 
-    async def _begin(self, given: Delivery, stored: Stored, running: Record) -> None:
+    async def _run_attempt(
+        self, delivery: Delivery, stored_record: StoredRecord, record: InvocationRecord
+    ) -> None:
         since = asyncio.get_running_loop().time()
-        held = await self._place.records.change(stored, running)
-        self._metrics.begun(running)
-        log.info("attempt_begun", extra={"run": running.run, "attempt": running.attempts})
-        attempt = Attempt(self._place, given, held, since)
+        held = await self._context.record_store.update(stored_record, record)
+        self._metrics.observe_attempt(record)
+        log.info("attempt_begun", extra={"run": record.run, "attempt": record.attempts})
+        attempt = Attempt(self._context, delivery, held, since)
         invocation_id = held.key.partition(".")[2]
         self._attempts[invocation_id] = attempt
         if self._is_abandoned:
@@ -123,15 +139,21 @@ class Reception:
             if self._attempts.get(invocation_id) is attempt:
                 del self._attempts[invocation_id]
 
-    async def _bury(self, given: Delivery, call: Call | None, decision: Bury) -> None:
-        letter = DeadLetter(
-            reason=decision.why,
+    async def _send_to_dead_letters(
+        self, delivery: Delivery, call: CallMessage | None, decision: SendToDeadLetters
+    ) -> None:
+        letter = DeadLetterMessage(
+            reason=decision.reason,
             failure_class=decision.failure_class,
             call=call,
-            original=given.data[:INLINE_BYTES],  # as a letter it grows, and must still be taken
-            headers=dict(given.headers),
-            at=given.sent_at,
+            original=delivery.data[
+                :DEFAULT_INLINE_BYTES
+            ],  # as a letter it grows, and must still be taken
+            headers=dict(delivery.headers),
+            at=delivery.sent_at,
         )
-        log.error("message_buried", extra={"reason": decision.why, "subject": given.subject})
-        subject = self._place.queue.names.dead_letter_subject(self._me.request_id)
-        await self._place.outlet.bury(given, subject, letter)
+        log.error("message_buried", extra={"reason": decision.reason, "subject": delivery.subject})
+        subject = self._context.jetstream.queue_names.dead_letter_subject(
+            self._identity.function_name
+        )
+        await self._context.finisher.send_to_dead_letters(delivery, subject, letter)

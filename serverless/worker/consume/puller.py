@@ -6,15 +6,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from serverless.worker.consume.slots import Slots
-from serverless.worker.delivery import Delivery, delivery, refused
-from serverless.worker.framework.health import FrameworkWatch
-from serverless.worker.intervals import Pace
-from serverless.worker.jetstream import Queue
+from serverless.worker.delivery import Delivery, nak_with_delay, parse_delivery
+from serverless.worker.framework.health import MonitoredFramework
+from serverless.worker.intervals import Intervals
+from serverless.worker.jetstream import WorkerJetStream
 from serverless.worker.jetstream_errors import QueueError
 
 # A request of ours has simply ended; after any other word something is wrong, and we wait.
-_ENDED: Final = frozenset({"404", "408"})
-_HEARTBEAT: Final = "100"
+_REQUEST_ENDED_STATUSES: Final = frozenset({"404", "408"})
+_HEARTBEAT_STATUS: Final = "100"
 
 log = logging.getLogger(__name__)
 
@@ -24,112 +24,114 @@ class Puller:
 
     def __init__(
         self,
-        queue: Queue,
+        jetstream: WorkerJetStream,
         slots: Slots,
-        watch: FrameworkWatch,
-        pace: Pace,
-        receive: Callable[[Delivery], Awaitable[None]],
+        framework: MonitoredFramework,
+        intervals: Intervals,
+        dispatch: Callable[[Delivery], Awaitable[None]],
     ) -> None:
-        self._queue = queue
+        self._jetstream = jetstream
         self._slots = slots
-        self._watch = watch
-        self._pace = pace
-        self._receive = receive
-        self._work: asyncio.TaskGroup | None = None
-        self._awaited = 0
-        self._trouble = False
-        self._is_over = False
-        self._news = asyncio.Event()
+        self._framework = framework
+        self._intervals = intervals
+        self._dispatch = dispatch
+        self._tasks: asyncio.TaskGroup | None = None
+        self._outstanding = 0
+        self._has_failed = False
+        self._is_request_ended = False
+        self._activity = asyncio.Event()
         self.is_draining = False
 
     def drain(self) -> None:
         """Pull no more; what comes still goes back to others."""
         self.is_draining = True
         self._slots.changed.set()
-        self._end()
+        self._end_request()
 
-    def start_over(self) -> None:
+    def restart(self) -> None:
         """The connection is new: nobody knows of our request any more."""
-        self._end()
+        self._end_request()
 
-    async def run(self, request_id: str, inbox: str) -> None:
+    async def run(self, function_name: str, inbox: str) -> None:
         """For ever."""
         async with asyncio.TaskGroup() as group:
-            self._work = group
+            self._tasks = group
             try:
-                await self._pull_for_ever(request_id, inbox)
+                await self._pull_loop(function_name, inbox)
             finally:
-                self._work = None
+                self._tasks = None
 
-    async def arrived(
+    async def handle_message(
         self, subject: str, reply: str, data: bytes, headers: Mapping[str, str]
     ) -> None:
         """Something has come to our inbox: a message, or a word about our request."""
-        self._news.set()
+        self._activity.set()
         if not reply or "Status" in headers:
-            self._take_word(headers.get("Status", ""))
+            self._handle_status(headers.get("Status", ""))
             return
-        self._awaited -= 1
-        if self._awaited <= 0:
-            self._end()
-        await self._take(delivery(subject, reply, data, headers))
+        self._outstanding -= 1
+        if self._outstanding <= 0:
+            self._end_request()
+        await self._start(parse_delivery(subject, reply, data, headers))
 
-    async def _pull_for_ever(self, request_id: str, inbox: str) -> None:
+    async def _pull_loop(self, function_name: str, inbox: str) -> None:
         while True:
-            await self._watch.healthy.wait()
-            free = await self._slots.some()
+            await self._framework.healthy.wait()
+            free = await self._slots.wait_for_free()
             if self.is_draining:
                 await asyncio.Event().wait()
-            await self._pull(request_id, inbox, free)
+            await self._pull(function_name, inbox, free)
 
-    async def _pull(self, request_id: str, inbox: str, batch: int) -> None:
-        self._awaited, self._is_over, self._trouble = batch, False, False
+    async def _pull(self, function_name: str, inbox: str, batch: int) -> None:
+        self._outstanding, self._is_request_ended, self._has_failed = batch, False, False
         try:
-            await self._queue.pull(request_id, inbox, batch, self._pace.pull)
+            await self._jetstream.pull(function_name, inbox, batch, self._intervals.pull_seconds)
         except QueueError:
-            self._trouble = True
+            self._has_failed = True
         else:
-            await self._end_of_request()
-        if self._trouble:
-            await asyncio.sleep(self._pace.retry)
+            await self._wait_for_request_end()
+        if self._has_failed:
+            await asyncio.sleep(self._intervals.retry_seconds)
 
-    async def _end_of_request(self) -> None:
+    async def _wait_for_request_end(self) -> None:
         """Wait for it, or for a silence that is longer than the server's heartbeat."""
-        while not self._is_over:
-            self._news.clear()
+        while not self._is_request_ended:
+            self._activity.clear()
             try:
-                async with asyncio.timeout(self._pace.pull / 2):
-                    await self._news.wait()
+                async with asyncio.timeout(self._intervals.pull_seconds / 2):
+                    await self._activity.wait()
             except TimeoutError:
                 return
 
-    def _take_word(self, status: str) -> None:
-        if status != _HEARTBEAT:
-            self._trouble = status not in _ENDED
-            self._end()
+    def _handle_status(self, status: str) -> None:
+        if status != _HEARTBEAT_STATUS:
+            self._has_failed = status not in _REQUEST_ENDED_STATUSES
+            self._end_request()
 
-    def _end(self) -> None:
-        self._is_over = True
-        self._news.set()
+    def _end_request(self) -> None:
+        self._is_request_ended = True
+        self._activity.set()
 
-    async def _take(self, given: Delivery) -> None:
-        if self._work is None or self._slots.free <= 0 or not self._may_begin():
-            await self._give_back(given)
+    async def _start(self, delivery: Delivery) -> None:
+        if self._tasks is None or self._slots.free <= 0 or not self._can_start():
+            await self._return_to_queue(delivery)
             return
-        self._slots.take()
-        self._work.create_task(self._run(given))
+        self._slots.acquire()
+        self._tasks.create_task(self._process(delivery))
 
-    def _may_begin(self) -> bool:
-        return self._watch.healthy.is_set() and not self.is_draining
+    def _can_start(self) -> bool:
+        return self._framework.healthy.is_set() and not self.is_draining
 
-    async def _give_back(self, given: Delivery) -> None:
+    async def _return_to_queue(self, delivery: Delivery) -> None:
         try:
-            await self._queue.answer(given.reply, refused(self._pace.retry))
+            await self._jetstream.acknowledge(
+                delivery.reply, nak_with_delay(self._intervals.retry_seconds)
+            )
         except QueueError:
             log.info("not_given_back")  # it comes again when its ack wait is over
 
-    async def _run(self, given: Delivery) -> None:
+    async def _process(self, delivery: Delivery) -> None:
         try:
-            await self._receive(given)
+            await self._dispatch(delivery)
         finally:
-            self._slots.give_back()
+            self._slots.release()

@@ -2,22 +2,22 @@
 
 import asyncio
 
-from serverless.worker.clock import Clock
+from serverless.worker.clock import RecordClock
 
 
 class Slots:
     """Counts what runs; `changed` is set whenever the number changes, `idle` while it is 0."""
 
-    def __init__(self, concurrency: int, clock: Clock) -> None:
+    def __init__(self, concurrency: int, clock: RecordClock) -> None:
         self._concurrency = concurrency
         self._clock = clock
-        self._last_active = clock.now()
+        self._last_active = clock.now_ms()
         self.running = 0
         self.changed = asyncio.Event()
         self.idle = asyncio.Event()
         self.idle.set()
-        self._free = asyncio.Event()
-        self._free.set()
+        self._has_free = asyncio.Event()
+        self._has_free.set()
 
     @property
     def free(self) -> int:
@@ -27,27 +27,27 @@ class Slots:
     @property
     def last_active(self) -> int:
         """When anything ran last, in milliseconds since 1970; at first, when we began."""
-        return self._clock.now() if self.running else self._last_active
+        return self._clock.now_ms() if self.running else self._last_active
 
-    async def some(self) -> int:
+    async def wait_for_free(self) -> int:
         """How many are free, once any is."""
-        await self._free.wait()
+        await self._has_free.wait()
         return self.free
 
-    def take(self) -> None:
+    def acquire(self) -> None:
         """One more runs."""
         self.running += 1
-        self._told()
+        self._notify()
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """One has ended."""
         self.running -= 1
-        self._last_active = self._clock.now()
-        self._told()
+        self._last_active = self._clock.now_ms()
+        self._notify()
 
-    def _told(self) -> None:
+    def _notify(self) -> None:
         self.changed.set()
-        for event, holds in ((self.idle, self.running == 0), (self._free, self.free > 0)):
+        for event, holds in ((self.idle, self.running == 0), (self._has_free, self.free > 0)):
             if holds:
                 event.set()
             else:

@@ -4,46 +4,50 @@ import asyncio
 import logging
 from collections.abc import Mapping
 
-from serverless.worker.framework.client import FrameworkSocket
-from serverless.worker.framework.result import Gone, Heard
-from serverless.worker.intervals import Pace
-from serverless.worker.memory_budget import Hold
+from serverless.worker.framework.client import FrameworkClient
+from serverless.worker.framework.result import FrameworkResult, NoResponse
+from serverless.worker.intervals import Intervals
+from serverless.worker.memory_budget import AttemptMemory
 
 log = logging.getLogger(__name__)
 
 
-class FrameworkWatch:
+class MonitoredFramework:
     """Asks for the framework's health; `healthy` is set while the last answer was good."""
 
-    def __init__(self, framework: FrameworkSocket, pace: Pace) -> None:
-        self._framework = framework
-        self._pace = pace
-        self._doubted = asyncio.Event()
+    def __init__(self, client: FrameworkClient, intervals: Intervals) -> None:
+        self._client = client
+        self._intervals = intervals
+        self._check_requested = asyncio.Event()
         self.healthy = asyncio.Event()
 
     async def invoke(
-        self, headers: Mapping[str, str], body: bytes | bytearray, hold: Hold
-    ) -> Heard:
+        self, headers: Mapping[str, str], body: bytes | bytearray, memory: AttemptMemory
+    ) -> FrameworkResult:
         """Call it; if it is gone, ask for its health at once, and until then count on nothing."""
-        heard = await self._framework.invoke(headers, body, hold)
-        if isinstance(heard, Gone):
+        heard = await self._client.invoke(headers, body, memory)
+        if isinstance(heard, NoResponse):
             self.healthy.clear()
-            self._doubted.set()
+            self._check_requested.set()
         return heard
 
     async def run(self) -> None:
         """For ever; more often while it is not healthy."""
         while True:
-            self._doubted.clear()
-            self._told(is_healthy=await self._framework.is_healthy())
-            seconds = self._pace.health if self.healthy.is_set() else self._pace.retry
+            self._check_requested.clear()
+            self._set_healthy(is_healthy=await self._client.is_healthy())
+            seconds = (
+                self._intervals.health_check_seconds
+                if self.healthy.is_set()
+                else self._intervals.retry_seconds
+            )
             try:
                 async with asyncio.timeout(seconds):
-                    await self._doubted.wait()
+                    await self._check_requested.wait()
             except TimeoutError:
                 pass
 
-    def _told(self, *, is_healthy: bool) -> None:
+    def _set_healthy(self, *, is_healthy: bool) -> None:
         if is_healthy == self.healthy.is_set():
             return
         if is_healthy:

@@ -9,10 +9,10 @@ from shared.invocation.limits import MAX_HEADER_BYTES
 
 DEFAULT_CONTENT_TYPE: Final = "application/octet-stream"
 
-_PLAIN: Final = re.compile(r"[\t -~]*")
-_LONGEST_TYPE: Final = 256
+_PRINTABLE_ASCII: Final = re.compile(r"[\t -~]*")
+_MAX_CONTENT_TYPE_LENGTH: Final = 256
 # They belong to the connection, or are told elsewhere in the result.
-_LEFT_OUT: Final = frozenset(
+_DROPPED_HEADERS: Final = frozenset(
     {
         "connection",
         "content-length",
@@ -30,21 +30,21 @@ _LEFT_OUT: Final = frozenset(
 )
 
 
-def kept_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+def filter_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The headers that are meant for the caller, as many as fit; values are plain ASCII."""
     kept, room = dict[str, str](), MAX_HEADER_BYTES
     for name, value in headers:
         room -= len(name) + len(value)
         if room < 0:
             break
-        if name.lower() not in _LEFT_OUT and _PLAIN.fullmatch(value):
+        if name.lower() not in _DROPPED_HEADERS and _PRINTABLE_ASCII.fullmatch(value):
             kept[name] = value
     return kept
 
 
-def kept_content_type(value: str) -> str:
+def valid_content_type(value: str) -> str:
     """The content type, if it can be one."""
-    is_sound = 0 < len(value) <= _LONGEST_TYPE and _PLAIN.fullmatch(value)
+    is_sound = 0 < len(value) <= _MAX_CONTENT_TYPE_LENGTH and _PRINTABLE_ASCII.fullmatch(value)
     return value if is_sound else DEFAULT_CONTENT_TYPE
 
 

@@ -4,48 +4,56 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FrameworkResponse:
     """It has answered, well or not."""
 
     status: int
     content_type: str = ""
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes | bytearray = b""
-    retryable: bool = False
+    is_retryable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class NoResponse:
     """It was not there, or went away without a word: another attempt may go well."""
 
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Garbage:
+class InvalidResponse:
     """It has said something that is not an HTTP answer, or only half of one."""
 
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class TooLarge:
+class ResponseTooLarge:
     """Its answer is larger than we keep."""
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
+class DeadlineExceeded:
     """The deadline came before the answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unwanted:
+class CallCancelled:
     """The caller has cancelled it meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
-class BodyLost:
+class PayloadLost:
     """It was not called: the payload is no longer there."""
 
 
-Heard = Answer | Gone | Garbage | TooLarge | Late | Unwanted | BodyLost
+FrameworkResult = (
+    FrameworkResponse
+    | NoResponse
+    | InvalidResponse
+    | ResponseTooLarge
+    | DeadlineExceeded
+    | CallCancelled
+    | PayloadLost
+)

@@ -13,20 +13,28 @@ from typing import Final
 import nats.errors
 from nats.aio.client import Client
 
-from serverless.nats.close import leave
-from serverless.nats.credentials import shown
+from serverless.nats.close import close_quietly
+from serverless.nats.credentials import redact_url
 from serverless.worker.command_line import CommandLine
-from serverless.worker.framework.client import FrameworkPlace
-from serverless.worker.settings import Settings
+from serverless.worker.framework.client import FrameworkEndpoint
+from serverless.worker.settings import WorkerSettings
 from shared.config.address import Address
 from shared.invocation.queue_names import QueueNames
-from shared.invocation.streams import StreamLimits, Wire, body_bucket, consumer, streams
+from shared.invocation.streams import (
+    JetStreamConfig,
+    StreamLimits,
+    body_bucket_config,
+    consumer_config,
+    stream_configs,
+)
 
-MOST_WORKERS: Final = 1
-END_SECONDS: Final = 5.0
-ANYWHERE: Final = Address("127.0.0.1", 0)
+MAX_WORKERS: Final = 1
+TERMINATE_TIMEOUT_SECONDS: Final = 5.0
+ANY_LOCAL_PORT: Final = Address("127.0.0.1", 0)
 
-_THERE: Final = frozenset({10058, 10148})  # a stream or a consumer with other settings
+_ALREADY_EXISTS_CODES: Final = frozenset(
+    {10058, 10148}
+)  # a stream or a consumer with other settings
 
 
 log = logging.getLogger(__name__)
@@ -37,82 +45,89 @@ class LocalError(Exception):
 
 
 @asynccontextmanager
-async def framework(script: Path, place: FrameworkPlace, *, must_last: bool) -> AsyncIterator[None]:
+async def run_framework(
+    script: Path, endpoint: FrameworkEndpoint, *, must_stay_up: bool
+) -> AsyncIterator[None]:
     """The program of a file, serving on the socket for the length of the block.
 
     It may end by itself unless it `must_last`: Ctrl-C comes to it and to us at once.
     """
-    environment = {**os.environ, "GPU_RUNTIME_SOCKET": place.socket}
+    environment = {**os.environ, "GPU_RUNTIME_SOCKET": endpoint.socket_path}
     child = await asyncio.create_subprocess_exec(sys.executable, str(script), env=environment)
     try:
         async with asyncio.TaskGroup() as group:
-            watch = group.create_task(_end_of(child, script, must_last=must_last))
+            watch = group.create_task(_watch_exit(child, script, must_stay_up=must_stay_up))
             yield
             watch.cancel()
     except* LocalError as errors:
         raise LocalError(str(errors.exceptions[0])) from None
     finally:
-        await _end(child)
+        await _terminate(child)
 
 
-async def _end(child: asyncio.subprocess.Process) -> None:
+async def _terminate(child: asyncio.subprocess.Process) -> None:
     """Ask it to end; a program that does not is killed."""
     with suppress(ProcessLookupError):
         child.terminate()
     try:
-        async with asyncio.timeout(END_SECONDS):
+        async with asyncio.timeout(TERMINATE_TIMEOUT_SECONDS):
             await child.wait()
     except TimeoutError:
         child.kill()
         await child.wait()
 
 
-async def _end_of(child: asyncio.subprocess.Process, script: Path, *, must_last: bool) -> None:
+async def _watch_exit(
+    child: asyncio.subprocess.Process, script: Path, *, must_stay_up: bool
+) -> None:
     if status := await child.wait():
         raise LocalError(f"{script} has ended with status {status}")
-    if must_last:
+    if must_stay_up:
         raise LocalError(f"{script} has ended without an answer: does it call serve?")
     log.warning("function_ended", extra={"script": str(script)})
 
 
-def settings(given: CommandLine, place: FrameworkPlace) -> Settings:
+def local_settings(command_line: CommandLine, endpoint: FrameworkEndpoint) -> WorkerSettings:
     """What the environment would say in a pod."""
-    return Settings(
-        request_id=given.request_id,
-        worker=f"{given.request_id}-desk",
-        concurrency=given.concurrency,
-        framework=place,
-        http_addr=ANYWHERE,
+    return WorkerSettings(
+        function_name=command_line.request_id,
+        worker=f"{command_line.request_id}-desk",
+        concurrency=command_line.concurrency,
+        framework=endpoint,
+        http_addr=ANY_LOCAL_PORT,
     )
 
 
-async def prepare(url: str, request_id: str) -> None:
+async def prepare_queue(url: str, function_name: str) -> None:
     """Make the streams and the consumer where they are missing; what is there stays as it is."""
     names, limits, client = QueueNames(), StreamLimits(), Client()
     try:
-        await client.connect(url, allow_reconnect=False, error_cb=_ignored)
+        await client.connect(url, allow_reconnect=False, error_cb=_ignore_error)
     except (nats.errors.Error, OSError, TimeoutError) as error:
-        raise LocalError(f"no queue at {shown(url)}: {error}") from error
+        raise LocalError(f"no queue at {redact_url(url)}: {error}") from error
     try:
-        for wire in (*streams(names, limits), body_bucket(names, limits, request_id)):
+        for wire in (
+            *stream_configs(names, limits),
+            body_bucket_config(names, limits, function_name),
+        ):
             await _create(client, f"$JS.API.STREAM.CREATE.{wire['name']}", wire)
-        made = consumer(names, request_id, MOST_WORKERS)
+        made = consumer_config(names, function_name, MAX_WORKERS)
         stream = names.invocations_stream
         subject = f"$JS.API.CONSUMER.CREATE.{stream}.{made['name']}.{made['filter_subject']}"
         await _create(client, subject, {"stream_name": stream, "config": made, "action": "create"})
     finally:
-        await leave(client)
+        await close_quietly(client)
 
 
-async def _create(client: Client, subject: str, wire: Wire) -> None:
+async def _create(client: Client, subject: str, config: JetStreamConfig) -> None:
     try:
-        answer = await client.request(subject, json.dumps(wire).encode(), timeout=5.0)
+        answer = await client.request(subject, json.dumps(config).encode(), timeout=5.0)
     except (nats.errors.Error, TimeoutError) as error:
         raise LocalError(f"the queue refuses {subject}: {error!r}") from error
     refusal = json.loads(answer.data).get("error")
-    if refusal and refusal.get("err_code") not in _THERE:
+    if refusal and refusal.get("err_code") not in _ALREADY_EXISTS_CODES:
         raise LocalError(f"the queue refuses {subject}: {refusal.get('description')}")
 
 
-async def _ignored(_: Exception) -> None:
+async def _ignore_error(_: Exception) -> None:
     """The library tells every error twice; the second time it is raised."""

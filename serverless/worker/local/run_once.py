@@ -4,51 +4,61 @@ import asyncio
 import sys
 from typing import Final
 
-from serverless.worker.clock import SystemClock
-from serverless.worker.framework.client import FrameworkPlace, FrameworkSocket, framework_at
+from serverless.worker.clock import SystemRecordClock
+from serverless.worker.framework.client import (
+    FrameworkClient,
+    FrameworkEndpoint,
+    open_framework_client,
+)
 from serverless.worker.framework.request import request_headers
-from serverless.worker.memory_budget import Memories
-from serverless.worker.run.result_policy import Again, Outcome, verdict
+from serverless.worker.memory_budget import MemoryBudgets
+from serverless.worker.run.result_policy import Retry, RunOutcome, decide_result
 from shared.config.exitcode import ExitCode
 from shared.invocation import transition
 from shared.invocation.queue_names import record_key
-from shared.invocation.record import Body, Record, Request
-from shared.invocation.state import State
+from shared.invocation.record import InvocationBody, InvocationRecord, InvocationRequest
+from shared.invocation.state import InvocationState
 
-START_SECONDS: Final = 30.0
+START_TIMEOUT_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 0.05
 
 
-async def run(place: FrameworkPlace, request_id: str, payload: bytes) -> ExitCode:
+async def run_once(endpoint: FrameworkEndpoint, function_name: str, payload: bytes) -> ExitCode:
     """Print what the function answers to `payload`; a failure is told on stderr."""
-    now = SystemClock().now()
-    request = Request(content_type="application/json", body=Body(inline=payload), max_attempts=1)
-    record = transition.begun(transition.accepted(request, "local", "", now), "desk", 1, now)
-    async with framework_at(place) as framework:
+    now = SystemRecordClock().now_ms()
+    request = InvocationRequest(
+        content_type="application/json", body=InvocationBody(inline=payload), max_attempts=1
+    )
+    record = transition.attempt_started(
+        transition.new_record(request, "local", "", now), "desk", 1, now
+    )
+    async with open_framework_client(endpoint) as framework:
         try:
-            async with asyncio.timeout(START_SECONDS):
-                await _healthy(framework)
+            async with asyncio.timeout(START_TIMEOUT_SECONDS):
+                await _wait_until_healthy(framework)
         except TimeoutError:
-            sys.stderr.write(f"the function does not answer after {START_SECONDS:g} s\n")
+            sys.stderr.write(f"the function does not answer after {START_TIMEOUT_SECONDS:g} s\n")
             return ExitCode.FAILURE
-        headers = request_headers(record_key(request_id, "once"), record)
-        outcome = verdict(
-            record, await framework.invoke(headers, bytearray(payload), Memories().hold()), now
+        headers = request_headers(record_key(function_name, "once"), record)
+        outcome = decide_result(
+            record,
+            await framework.invoke(headers, bytearray(payload), MemoryBudgets().for_attempt()),
+            now,
         )
-    return _told(record, outcome)
+    return _print_result(record, outcome)
 
 
-async def _healthy(framework: FrameworkSocket) -> None:
+async def _wait_until_healthy(framework: FrameworkClient) -> None:
     while not await framework.is_healthy():  # noqa: ASYNC110 - nobody tells us
         await asyncio.sleep(POLL_SECONDS)
 
 
-def _told(record: Record, outcome: Outcome | Again) -> ExitCode:
-    if isinstance(outcome, Again):
+def _print_result(record: InvocationRecord, result: RunOutcome | Retry) -> ExitCode:
+    if isinstance(result, Retry):
         raise TypeError(f"attempt {record.attempts} is the last")
-    sys.stdout.buffer.write(outcome.body)
+    sys.stdout.buffer.write(result.body)
     sys.stdout.buffer.flush()
-    if outcome.state is State.SUCCEEDED:
+    if result.state is InvocationState.SUCCEEDED:
         return ExitCode.CLEAN
-    sys.stderr.write(f"{outcome.state}: {outcome.result.error}\n")
+    sys.stderr.write(f"{result.state}: {result.result.error}\n")
     return ExitCode.FAILURE

@@ -7,175 +7,203 @@ from typing import Final
 
 from msgspec.structs import replace as changed
 
-from serverless.worker.clock import Clock
-from serverless.worker.consume.decision import deadline
-from serverless.worker.delivery import Delivery, refused
-from serverless.worker.framework.health import FrameworkWatch
+from serverless.worker.clock import RecordClock
+from serverless.worker.consume.decision import attempt_deadline
+from serverless.worker.delivery import Delivery, nak_with_delay
+from serverless.worker.framework.health import MonitoredFramework
 from serverless.worker.framework.request import request_headers
-from serverless.worker.framework.result import BodyLost, Gone, Heard, Late, Unwanted
-from serverless.worker.intervals import Pace
-from serverless.worker.jetstream import Queue
-from serverless.worker.jetstream_errors import NoRoomError, QueueError
-from serverless.worker.memory_budget import Memories
-from serverless.worker.run.body_store import Bodies, BodyLostError
-from serverless.worker.run.finish import Outlet
-from serverless.worker.run.heartbeat import Pulse, SupersededError, is_same_attempt
+from serverless.worker.framework.result import (
+    CallCancelled,
+    DeadlineExceeded,
+    FrameworkResult,
+    NoResponse,
+    PayloadLost,
+)
+from serverless.worker.intervals import Intervals
+from serverless.worker.jetstream import WorkerJetStream
+from serverless.worker.jetstream_errors import QueueError, StreamLimitError
+from serverless.worker.memory_budget import MemoryBudgets
+from serverless.worker.run.body_store import BodyLostError, BodyStore
+from serverless.worker.run.finish import RunFinisher
+from serverless.worker.run.heartbeat import Heartbeat, SupersededError, is_same_attempt
 from serverless.worker.run.record_store import (
-    OvertakenError,
-    Records,
-    Stored,
+    RecordConflictError,
+    RecordStore,
+    StoredRecord,
     UnreadableRecordError,
 )
-from serverless.worker.run.result_policy import Again, Outcome, verdict
+from serverless.worker.run.result_policy import Retry, RunOutcome, decide_result
 from shared.invocation import transition
-from shared.invocation.queue_names import ids_of, result_object
-from shared.invocation.record import Body
-from shared.invocation.state import State
+from shared.invocation.queue_names import parse_record_key, result_object_name
+from shared.invocation.record import InvocationBody
+from shared.invocation.state import InvocationState
 
-NOTHING: Final = 0
+NO_INLINE_BYTES: Final = 0
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Workplace:
+class AttemptContext:
     """What every attempt of a worker works with."""
 
-    queue: Queue
-    records: Records
-    bodies: Bodies
-    framework: FrameworkWatch
-    memories: Memories
-    outlet: Outlet
-    clock: Clock
-    pace: Pace
+    jetstream: WorkerJetStream
+    record_store: RecordStore
+    body_store: BodyStore
+    framework: MonitoredFramework
+    memory_budgets: MemoryBudgets
+    finisher: RunFinisher
+    clock: RecordClock
+    intervals: Intervals
 
 
 class Attempt:
     """Runs one message, ours `since` then, whose record is `running` by us as we hold it."""
 
-    def __init__(self, place: Workplace, given: Delivery, held: Stored, since: float) -> None:
-        self._place = place
-        self._since = since
-        self._given = given
-        self._held = held
-        self._pulse = Pulse(place.queue, place.records, given, held, place.pace)
-        self._hold = place.memories.hold()
-        self._call: asyncio.Task[Heard] | None = None
-        self._broken_off: Heard | None = None
+    def __init__(
+        self,
+        context: AttemptContext,
+        delivery: Delivery,
+        stored_record: StoredRecord,
+        begun_at: float,
+    ) -> None:
+        self._context = context
+        self._begun_at = begun_at
+        self._delivery = delivery
+        self._stored_record = stored_record
+        self._heartbeat = Heartbeat(
+            context.jetstream, context.record_store, delivery, stored_record, context.intervals
+        )
+        self._memory = context.memory_budgets.for_attempt()
+        self._call: asyncio.Task[FrameworkResult] | None = None
+        self._interruption: FrameworkResult | None = None
 
-    def nudge(self) -> None:
+    def check_record_now(self) -> None:
         """Look at the record now: it may be cancelled."""
-        self._pulse.nudge()
+        self._heartbeat.check_record_now()
 
     def abandon(self) -> None:
         """Break off, and leave the run to another attempt."""
-        self._break_off(Gone("the worker was stopped"))
+        self._interrupt(NoResponse("the worker was stopped"))
 
     async def run(self) -> None:
         """To the outcome, or to the moment when it is no longer ours; then nothing is said."""
         try:
             async with asyncio.TaskGroup() as group:
-                pulse = group.create_task(self._pulse.run(self._cancel))
-                self._call = group.create_task(self._hear())
-                await self._conclude(await self._heard(self._call))
+                pulse = group.create_task(self._heartbeat.run(self._cancel))
+                self._call = group.create_task(self._invoke_framework())
+                await self._apply_result(await self._wait_for_result(self._call))
                 pulse.cancel()
-        except* (OvertakenError, SupersededError, UnreadableRecordError):
-            log.warning("attempt_superseded", extra={"attempt": self._held.record.attempts})
+        except* (RecordConflictError, SupersededError, UnreadableRecordError):
+            log.warning(
+                "attempt_superseded", extra={"attempt": self._stored_record.record.attempts}
+            )
         except* QueueError as errors:
             log.warning("left_alone", extra={"reason": str(errors.exceptions[0])})
         finally:
-            self._hold.give_back()
+            self._memory.release()
 
     def _cancel(self) -> None:
-        self._break_off(Unwanted())
+        self._interrupt(CallCancelled())
 
-    async def _hear(self) -> Heard:
-        record = self._held.record
+    async def _invoke_framework(self) -> FrameworkResult:
+        record = self._stored_record.record
         try:
-            body = await self._payload(record.request.body)
+            body = await self._read_payload(record.request.body)
         except BodyLostError:
-            return BodyLost()
+            return PayloadLost()
         except QueueError as error:
-            return Gone(f"the payload cannot be read ({error})")
-        await self._pulse.assure(self._since, self._cancel)
-        headers = request_headers(self._held.key, record)
-        return await self._place.framework.invoke(headers, body, self._hold)
+            return NoResponse(f"the payload cannot be read ({error})")
+        await self._heartbeat.beat_if_late(self._begun_at, self._cancel)
+        headers = request_headers(self._stored_record.key, record)
+        return await self._context.framework.invoke(headers, body, self._memory)
 
-    async def _payload(self, body: Body) -> bytes | bytearray:
+    async def _read_payload(self, body: InvocationBody) -> bytes | bytearray:
         if body.object_name:
-            await self._hold.payload.take(body.size)
-        return await self._place.bodies.fetch(body)
+            await self._memory.payload.acquire(body.size)
+        return await self._context.body_store.read_body(body)
 
-    async def _heard(self, call: asyncio.Task[Heard]) -> Heard:
-        if self._broken_off:
+    async def _wait_for_result(self, call: asyncio.Task[FrameworkResult]) -> FrameworkResult:
+        if self._interruption:
             call.cancel()
-        seconds = max(0, deadline(self._held.record) - self._place.clock.now()) / 1000
+        seconds = (
+            max(0, attempt_deadline(self._stored_record.record) - self._context.clock.now_ms())
+            / 1000
+        )
         await asyncio.wait({call}, timeout=seconds)
         if not call.done():
-            self._break_off(Late())
+            self._interrupt(DeadlineExceeded())
             await asyncio.wait({call})
-        return self._broken_off if call.cancelled() and self._broken_off else call.result()
+        return self._interruption if call.cancelled() and self._interruption else call.result()
 
-    def _break_off(self, why: Heard) -> None:
-        self._broken_off = self._broken_off or why
+    def _interrupt(self, result: FrameworkResult) -> None:
+        self._interruption = self._interruption or result
         if self._call:
             self._call.cancel()
 
-    async def _conclude(self, heard: Heard) -> None:
-        match verdict(self._held.record, heard, self._place.clock.now()):
-            case Outcome() as outcome:
+    async def _apply_result(self, framework_result: FrameworkResult) -> None:
+        match decide_result(
+            self._stored_record.record, framework_result, self._context.clock.now_ms()
+        ):
+            case RunOutcome() as outcome:
                 await self._finish(outcome)
-            case Again(why):
+            case Retry(why):
                 await self._release(why)
 
-    async def _finish(self, outcome: Outcome) -> None:
-        body = await self._kept(outcome.body, self._held.record.request.inline_bytes)
-        self._pulse.judge_no_more()
+    async def _finish(self, outcome: RunOutcome) -> None:
+        body = await self._store_body(outcome.body, self._stored_record.record.request.inline_bytes)
+        self._heartbeat.stop_checking_record()
         try:
             try:
-                await self._settle(outcome, body)
-            except NoRoomError:
-                await self._settle(outcome, await self._kept(outcome.body, NOTHING))
-        except OvertakenError as error:
-            await self._cancelled(error)
+                await self._write_final(outcome, body)
+            except StreamLimitError:
+                await self._write_final(
+                    outcome, await self._store_body(outcome.body, NO_INLINE_BYTES)
+                )
+        except RecordConflictError as error:
+            await self._finish_cancelled(error)
 
-    async def _settle(self, outcome: Outcome, body: Body) -> None:
-        result, now = changed(outcome.result, body=body), self._place.clock.now()
-        final = transition.finished(self._held.record, outcome.state, result, now)
-        await self._place.outlet.settle(self._given, self._held, final)
+    async def _write_final(self, outcome: RunOutcome, body: InvocationBody) -> None:
+        result, now = changed(outcome.result, body=body), self._context.clock.now_ms()
+        final = transition.finished(self._stored_record.record, outcome.state, result, now)
+        await self._context.finisher.finish(self._delivery, self._stored_record, final)
 
-    async def _kept(self, body: bytes | bytearray, inline_bytes: int) -> Body:
+    async def _store_body(self, body: bytes | bytearray, inline_bytes: int) -> InvocationBody:
         """Until it is kept: the work is done, and its run is ours while we say so."""
-        record, (_, invocation_id) = self._held.record, ids_of(self._held.key)
-        name = result_object(record.function_uid, invocation_id, record.run, record.attempts)
+        record, (_, invocation_id) = (
+            self._stored_record.record,
+            parse_record_key(self._stored_record.key),
+        )
+        name = result_object_name(record.function_uid, invocation_id, record.run, record.attempts)
         tries = 0
         while True:
             try:
-                return await self._place.bodies.keep(name, body, inline_bytes)
+                return await self._context.body_store.store_body(name, body, inline_bytes)
             except QueueError as error:
                 tries += 1
                 log.warning("result_not_kept", extra={"tries": tries, "reason": str(error)})
-                await asyncio.sleep(self._place.pace.again_in(tries))
+                await asyncio.sleep(self._context.intervals.retry_delay_seconds(tries))
 
-    async def _release(self, why: str) -> None:
-        record = self._held.record
-        self._pulse.judge_no_more()
-        log.warning("attempt_failed", extra={"attempt": record.attempts, "reason": why})
+    async def _release(self, reason: str) -> None:
+        record = self._stored_record.record
+        self._heartbeat.stop_checking_record()
+        log.warning("attempt_failed", extra={"attempt": record.attempts, "reason": reason})
         try:
-            await self._place.records.change(self._held, transition.released(record))
-        except OvertakenError as error:
-            await self._cancelled(error)
+            await self._context.record_store.update(
+                self._stored_record, transition.requeued(record)
+            )
+        except RecordConflictError as error:
+            await self._finish_cancelled(error)
             return
-        delay = refused(self._place.pace.again_in(record.attempts))
-        await self._place.queue.answer(self._given.reply, delay)
+        delay = nak_with_delay(self._context.intervals.retry_delay_seconds(record.attempts))
+        await self._context.jetstream.acknowledge(self._delivery.reply, delay)
 
-    async def _cancelled(self, error: OvertakenError) -> None:
+    async def _finish_cancelled(self, error: RecordConflictError) -> None:
         """End as cancelled, if that is what came in between; otherwise it is not ours."""
-        found = error.found
-        if found is None or not is_same_attempt(self._held.record, found.record):
+        found = error.current
+        if found is None or not is_same_attempt(self._stored_record.record, found.record):
             raise error
-        if found.record.state is not State.CANCELLING:
+        if found.record.state is not InvocationState.CANCELLING:
             raise error
-        final = transition.cancelled(found.record, self._place.clock.now())
-        await self._place.outlet.settle(self._given, found, final)
+        final = transition.cancelled(found.record, self._context.clock.now_ms())
+        await self._context.finisher.finish(self._delivery, found, final)

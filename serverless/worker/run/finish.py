@@ -4,71 +4,81 @@ import asyncio
 import logging
 from contextlib import suppress
 
-from serverless.worker.delivery import ACKNOWLEDGED, TERMINATED, Delivery
-from serverless.worker.intervals import Pace
-from serverless.worker.jetstream import Queue
-from serverless.worker.jetstream_errors import NoRoomError, QueueError
+from serverless.worker.delivery import ACK, TERM, Delivery
+from serverless.worker.intervals import Intervals
+from serverless.worker.jetstream import WorkerJetStream
+from serverless.worker.jetstream_errors import QueueError, StreamLimitError
 from serverless.worker.metrics import WorkerMetrics
 from serverless.worker.run.record_store import (
-    OvertakenError,
-    Records,
-    Stored,
+    RecordConflictError,
+    RecordStore,
+    StoredRecord,
     UnreadableRecordError,
 )
 from shared.invocation import message, transition
-from shared.invocation.final_messages import announcements
-from shared.invocation.message import DeadLetter
-from shared.invocation.record import Record
+from shared.invocation.final_messages import final_messages
+from shared.invocation.message import DeadLetterMessage
+from shared.invocation.record import InvocationRecord
 
 log = logging.getLogger(__name__)
 
 
-class Outlet:
+class RunFinisher:
     """Ends runs in the one order that loses nothing wherever the process dies."""
 
-    def __init__(self, queue: Queue, records: Records, metrics: WorkerMetrics, pace: Pace) -> None:
-        self._queue = queue
-        self._records = records
+    def __init__(
+        self,
+        jetstream: WorkerJetStream,
+        record_store: RecordStore,
+        metrics: WorkerMetrics,
+        intervals: Intervals,
+    ) -> None:
+        self._jetstream = jetstream
+        self._record_store = record_store
         self._metrics = metrics
-        self._pace = pace
+        self._intervals = intervals
 
-    async def settle(self, given: Delivery, over: Stored, final: Record) -> None:
+    async def finish(
+        self, delivery: Delivery, previous: StoredRecord, final: InvocationRecord
+    ) -> None:
         """Decide the outcome here and now, then publish it; OvertakenError if we came too late.
 
         NoRoomError where the record could be smaller.
         """
         is_smallest = final.result is None or not final.result.body.inline
-        stored = await self._records.change(over, final, must_be=is_smallest)
-        self._metrics.finished(final)
+        stored = await self._record_store.update(previous, final, wait_for_room=is_smallest)
+        self._metrics.observe_finished(final)
         log.info("invocation_finished", extra={"state": final.state, "attempt": final.attempts})
-        await self.publish(given, stored)
+        await self.publish_outcome(delivery, stored)
 
-    async def publish(self, given: Delivery, final: Stored) -> None:
+    async def publish_outcome(self, delivery: Delivery, final: StoredRecord) -> None:
         """Tell the outcome of a final record, mark that it was told, and acknowledge."""
-        for each in announcements(self._queue.names, final.key, final.record):
-            await self._tell(each.subject, each.data, each.message_id)
+        for each in final_messages(self._jetstream.queue_names, final.key, final.record):
+            await self._publish_until_stored(each.subject, each.data, each.message_id)
         if not final.record.published:
             # It is told, whoever has marked; where nobody has, the sweep tells it again.
-            with suppress(OvertakenError, UnreadableRecordError, NoRoomError):
+            with suppress(RecordConflictError, UnreadableRecordError, StreamLimitError):
                 marked = transition.published(final.record)
-                await self._records.change(final, marked, must_be=False)
-        await self._queue.answer(given.reply, ACKNOWLEDGED)
+                await self._record_store.update(final, marked, wait_for_room=False)
+        await self._jetstream.acknowledge(delivery.reply, ACK)
 
-    async def bury(self, given: Delivery, subject: str, letter: DeadLetter) -> None:
+    async def send_to_dead_letters(
+        self, delivery: Delivery, subject: str, letter: DeadLetterMessage
+    ) -> None:
         """Tell the dead letters of a message that has no record, and let nobody have it again."""
-        message_id = f"message.{given.sequence}"
-        await self._tell(subject, message.encode(letter), message_id)
-        await self._queue.answer(given.reply, TERMINATED)
+        message_id = f"message.{delivery.sequence}"
+        await self._publish_until_stored(subject, message.encode_message(letter), message_id)
+        await self._jetstream.acknowledge(delivery.reply, TERM)
 
-    async def _tell(self, subject: str, data: bytes, message_id: str) -> None:
+    async def _publish_until_stored(self, subject: str, data: bytes, message_id: str) -> None:
         """Until it is told: nobody else will do it before the sweep."""
         tries = 0
         while True:
             try:
-                await self._queue.tell(subject, data, message_id)
+                await self._jetstream.publish(subject, data, message_id)
             except QueueError as error:
                 tries += 1
                 log.warning("outcome_not_told", extra={"tries": tries, "reason": str(error)})
-                await asyncio.sleep(self._pace.again_in(tries))
+                await asyncio.sleep(self._intervals.retry_delay_seconds(tries))
             else:
                 return

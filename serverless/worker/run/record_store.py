@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from serverless.worker.intervals import Pace
-from serverless.worker.jetstream import Kept, Queue
-from serverless.worker.jetstream_errors import NoRoomError, QueueError
+from serverless.worker.intervals import Intervals
+from serverless.worker.jetstream import DirectMessage, WorkerJetStream
+from serverless.worker.jetstream_errors import QueueError, StreamLimitError
 from shared.invocation import record as codec
-from shared.invocation.record import Record
+from shared.invocation.record import InvocationRecord
 
 log = logging.getLogger(__name__)
 
@@ -20,36 +20,40 @@ class UnreadableRecordError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredRecord:
     """A record and the revision that it has in the bucket."""
 
     key: str
-    record: Record
+    record: InvocationRecord
     revision: int
 
 
-class OvertakenError(Exception):
+class RecordConflictError(Exception):
     """Somebody else has changed the record; `found` is what it is now."""
 
-    def __init__(self, found: Stored | None) -> None:
+    def __init__(self, current: StoredRecord | None) -> None:
         super().__init__("the record was changed by somebody else")
-        self.found = found
+        self.current = current
 
 
-class Records:
+class RecordStore:
     """The bucket of records; a write is repeated until it is known what became of it."""
 
-    def __init__(self, queue: Queue, pace: Pace) -> None:
-        self._queue = queue
-        self._pace = pace
-        self._stream = f"KV_{queue.names.record_bucket}"
+    def __init__(self, jetstream: WorkerJetStream, intervals: Intervals) -> None:
+        self._jetstream = jetstream
+        self._intervals = intervals
+        self._stream = f"KV_{jetstream.queue_names.record_bucket}"
 
-    async def read(self, key: str) -> Stored | None:
+    async def read(self, key: str) -> StoredRecord | None:
         """The record of a key; none if there is none."""
-        kept = await self._queue.read(self._stream, self._queue.names.record_subject(key))
-        return None if kept is None else _stored(key, kept)
+        kept = await self._jetstream.get_last_direct(
+            self._stream, self._jetstream.queue_names.record_subject(key)
+        )
+        return None if kept is None else _decode_stored_record(key, kept)
 
-    async def change(self, over: Stored, wanted: Record, *, must_be: bool = True) -> Stored:
+    async def update(
+        self, previous: StoredRecord, record: InvocationRecord, *, wait_for_room: bool = True
+    ) -> StoredRecord:
         """Put `wanted` in the place of `over`, or raise OvertakenError.
 
         Where there is no room for it that is waited for, unless it need not be: NoRoomError.
@@ -57,41 +61,43 @@ class Records:
         tries = 0
         while True:
             try:
-                return await self._write(over, wanted)
+                return await self._write(previous, record)
             except QueueError as error:
-                found = await self._read_again(over.key)
-                if found is None or found.revision > over.revision:
-                    return _own(found, wanted)
-                if isinstance(error, NoRoomError) and not must_be:
+                found = await self._read_again(previous.key)
+                if found is None or found.revision > previous.revision:
+                    return _written_or_conflict(found, record)
+                if isinstance(error, StreamLimitError) and not wait_for_room:
                     raise
                 tries += 1
                 log.warning("record_not_written", extra={"tries": tries, "reason": str(error)})
-                await asyncio.sleep(self._pace.again_in(tries))
+                await asyncio.sleep(self._intervals.retry_delay_seconds(tries))
 
-    async def _write(self, over: Stored, wanted: Record) -> Stored:
-        subject = self._queue.names.record_subject(over.key)
-        revision = await self._queue.write(subject, codec.encode(wanted), over.revision)
-        return Stored(over.key, wanted, revision)
+    async def _write(self, previous: StoredRecord, record: InvocationRecord) -> StoredRecord:
+        subject = self._jetstream.queue_names.record_subject(previous.key)
+        revision = await self._jetstream.update(
+            subject, codec.encode_record(record), previous.revision
+        )
+        return StoredRecord(previous.key, record, revision)
 
-    async def _read_again(self, key: str) -> Stored | None:
+    async def _read_again(self, key: str) -> StoredRecord | None:
         tries = 0
         while True:
             try:
                 return await self.read(key)
             except QueueError:
                 tries += 1
-                await asyncio.sleep(self._pace.again_in(tries))
+                await asyncio.sleep(self._intervals.retry_delay_seconds(tries))
 
 
-def _own(found: Stored | None, wanted: Record) -> Stored:
+def _written_or_conflict(current: StoredRecord | None, record: InvocationRecord) -> StoredRecord:
     """What was found, if it is what we wrote without hearing of it."""
-    if found is None or found.record != wanted:
-        raise OvertakenError(found)
-    return found
+    if current is None or current.record != record:
+        raise RecordConflictError(current)
+    return current
 
 
-def _stored(key: str, kept: Kept) -> Stored:
+def _decode_stored_record(key: str, message: DirectMessage) -> StoredRecord:
     try:
-        return Stored(key, codec.decode(kept.value), kept.revision)
+        return StoredRecord(key, codec.decode_record(message.data), message.sequence)
     except msgspec.DecodeError as error:
         raise UnreadableRecordError(f"{key}: {error}") from error

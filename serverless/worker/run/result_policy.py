@@ -3,108 +3,116 @@
 from dataclasses import dataclass
 
 from serverless.worker.framework.result import (
-    Answer,
-    BodyLost,
-    Garbage,
-    Gone,
-    Heard,
-    Late,
-    TooLarge,
-    Unwanted,
+    CallCancelled,
+    DeadlineExceeded,
+    FrameworkResponse,
+    FrameworkResult,
+    InvalidResponse,
+    NoResponse,
+    PayloadLost,
+    ResponseTooLarge,
 )
 from shared.invocation.limits import MAX_PAYLOAD_BYTES
-from shared.invocation.record import Record, Result
-from shared.invocation.state import FailureClass, State
+from shared.invocation.record import InvocationRecord, InvocationResult
+from shared.invocation.state import FailureClass, InvocationState
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """The run is over; `body` is kept beside the result, which does not hold it yet."""
 
-    state: State
-    result: Result
+    state: InvocationState
+    result: InvocationResult
     body: bytes | bytearray = b""
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class Retry:
     """The run needs another attempt."""
 
-    why: str
+    reason: str
 
 
-def verdict(record: Record, heard: Heard, now: int) -> Outcome | Again:
+def decide_result(
+    record: InvocationRecord, framework_result: FrameworkResult, now: int
+) -> RunOutcome | Retry:
     """The outcome of the attempt that `record` tells of; the last one cannot be repeated."""
-    match heard:
-        case Answer():
-            return _answered(record, heard)
-        case Gone(why):
-            return _without_answer(record, why)
-        case Late():
-            return _late(record, now)
-        case Garbage(why):
-            return _failed(why, FailureClass.FRAMEWORK_PROTOCOL)
+    match framework_result:
+        case FrameworkResponse():
+            return _decide_response(record, framework_result)
+        case NoResponse(why):
+            return _decide_no_response(record, why)
+        case DeadlineExceeded():
+            return _decide_late(record, now)
+        case InvalidResponse(why):
+            return _failure(why, FailureClass.FRAMEWORK_PROTOCOL)
         case _:
-            return _unusable(heard)
+            return _decide_failed_call(framework_result)
 
 
-def _unusable(heard: TooLarge | Unwanted | BodyLost) -> Outcome:
-    match heard:
-        case TooLarge():
+def _decide_failed_call(
+    framework_result: ResponseTooLarge | CallCancelled | PayloadLost,
+) -> RunOutcome:
+    match framework_result:
+        case ResponseTooLarge():
             why = f"the result is larger than {MAX_PAYLOAD_BYTES} bytes"
-            return _failed(why, FailureClass.RESULT_TOO_LARGE)
-        case BodyLost():
-            return _failed("the payload is no longer kept", FailureClass.BODY_LOST)
-        case Unwanted():
+            return _failure(why, FailureClass.RESULT_TOO_LARGE)
+        case PayloadLost():
+            return _failure("the payload is no longer kept", FailureClass.BODY_LOST)
+        case CallCancelled():
             why = "the invocation was cancelled"
-            return _failed(why, FailureClass.CANCELLED, State.CANCELLED)
+            return _failure(why, FailureClass.CANCELLED, InvocationState.CANCELLED)
 
 
-def _late(record: Record, now: int) -> Outcome:
-    if now >= record.overdue_at:
+def _decide_late(record: InvocationRecord, now: int) -> RunOutcome:
+    if now >= record.expires_at:
         why = f"it was not finished within its ttlSeconds ({record.request.ttl_seconds})"
-        return _failed(why, FailureClass.EXPIRED, State.EXPIRED)
+        return _failure(why, FailureClass.EXPIRED, InvocationState.EXPIRED)
     why = f"it ran longer than its timeoutSeconds ({record.request.timeout_seconds})"
-    return _failed(why, FailureClass.TIMEOUT)
+    return _failure(why, FailureClass.TIMEOUT)
 
 
-def _answered(record: Record, answer: Answer) -> Outcome | Again:
-    if answer.status < 400:
-        return Outcome(State.SUCCEEDED, _result(answer), answer.body)
-    why = f"the function answered with status {answer.status}"
-    if not answer.retryable:
-        result = _result(answer, why, FailureClass.FRAMEWORK_ERROR)
-        return Outcome(State.FAILED, result, answer.body)
-    if not _is_last(record):
-        return Again(why)
-    result = _result(answer, _used_up(record, why), FailureClass.ATTEMPTS_EXHAUSTED)
-    return Outcome(State.DEAD_LETTERED, result, answer.body)
+def _decide_response(record: InvocationRecord, response: FrameworkResponse) -> RunOutcome | Retry:
+    if response.status < 400:
+        return RunOutcome(InvocationState.SUCCEEDED, _result_of(response), response.body)
+    why = f"the function answered with status {response.status}"
+    if not response.is_retryable:
+        result = _result_of(response, why, FailureClass.FRAMEWORK_ERROR)
+        return RunOutcome(InvocationState.FAILED, result, response.body)
+    if not _is_last_attempt(record):
+        return Retry(why)
+    result = _result_of(response, _exhausted_text(record, why), FailureClass.ATTEMPTS_EXHAUSTED)
+    return RunOutcome(InvocationState.DEAD_LETTERED, result, response.body)
 
 
-def _without_answer(record: Record, why: str) -> Outcome | Again:
-    if not _is_last(record):
-        return Again(why)
-    text = _used_up(record, why)
-    return _failed(text, FailureClass.ATTEMPTS_EXHAUSTED, State.DEAD_LETTERED)
+def _decide_no_response(record: InvocationRecord, reason: str) -> RunOutcome | Retry:
+    if not _is_last_attempt(record):
+        return Retry(reason)
+    text = _exhausted_text(record, reason)
+    return _failure(text, FailureClass.ATTEMPTS_EXHAUSTED, InvocationState.DEAD_LETTERED)
 
 
-def _is_last(record: Record) -> bool:
+def _is_last_attempt(record: InvocationRecord) -> bool:
     return record.attempts >= record.request.max_attempts
 
 
-def _used_up(record: Record, why: str) -> str:
-    return f"{record.attempts} attempts have come to nothing; the last: {why}"
+def _exhausted_text(record: InvocationRecord, reason: str) -> str:
+    return f"{record.attempts} attempts have come to nothing; the last: {reason}"
 
 
-def _failed(why: str, failure_class: FailureClass, state: State = State.FAILED) -> Outcome:
-    return Outcome(state, Result(error=why, failure_class=failure_class))
+def _failure(
+    error: str, failure_class: FailureClass, state: InvocationState = InvocationState.FAILED
+) -> RunOutcome:
+    return RunOutcome(state, InvocationResult(error=error, failure_class=failure_class))
 
 
-def _result(answer: Answer, error: str = "", failure_class: str = "") -> Result:
-    return Result(
-        status_code=answer.status,
-        content_type=answer.content_type,
-        headers=answer.headers,
+def _result_of(
+    response: FrameworkResponse, error: str = "", failure_class: str = ""
+) -> InvocationResult:
+    return InvocationResult(
+        status_code=response.status,
+        content_type=response.content_type,
+        headers=response.headers,
         error=error,
         failure_class=failure_class,
     )

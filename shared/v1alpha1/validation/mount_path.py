@@ -3,25 +3,25 @@
 import posixpath
 from typing import Final
 
-from shared.v1alpha1.framework_place import SOCKET_FOLDER
+from shared.v1alpha1.framework_place import DEFAULT_SOCKET_FOLDER
 
-SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - a mount point, not a temporary file
+SHARED_MEMORY_PATH: Final = "/dev/shm"  # noqa: S108 - a mount point, not a temporary file
 
-_RESERVED: Final = ("/proc", "/sys", "/dev", SOCKET_FOLDER)
+_RESERVED_FOLDERS: Final = ("/proc", "/sys", "/dev", DEFAULT_SOCKET_FOLDER)
 
 
-def normalised(path: str) -> str:
+def normalise_path(path: str) -> str:
     """The shortest way to write an absolute path; two that are equal are one folder."""
     return posixpath.normpath(f"/{path.lstrip('/')}")
 
 
-def is_reserved(path: str) -> bool:
+def is_reserved_path(path: str) -> bool:
     """Whether a normalised path is the system's; its shared memory may be replaced."""
-    if is_within(path, SHARED_MEMORY):
+    if is_path_within(path, SHARED_MEMORY_PATH):
         return False
-    return path == "/" or any(is_within(path, folder) for folder in _RESERVED)
+    return path == "/" or any(is_path_within(path, folder) for folder in _RESERVED_FOLDERS)
 
 
-def is_within(path: str, folder: str) -> bool:
+def is_path_within(path: str, folder: str) -> bool:
     """Whether a normalised path is the folder or below it."""
     return path == folder or path.startswith(f"{folder}/")

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from shared.k8s import name_syntax
-from shared.k8s.name_syntax import is_label
+from shared.k8s.name_syntax import is_dns_label
 from shared.v1alpha1.gpuunit import GPUUnitSpec
 from shared.v1alpha1.mount import StorageMount
-from shared.v1alpha1.validation.mount_path import is_reserved, normalised
-from shared.v1alpha1.validation.problem import Problem, repeated
+from shared.v1alpha1.validation.mount_path import is_reserved_path, normalise_path
+from shared.v1alpha1.validation.problem import Problem, repeated_positions
 
 
 def mount_problems(spec: GPUUnitSpec) -> list[Problem]:
@@ -16,10 +16,10 @@ def mount_problems(spec: GPUUnitSpec) -> list[Problem]:
     each = [
         problem
         for place, mount in enumerate(mounts)
-        for problem in _mount(f"spec.storageMounts[{place}]", mount)
+        for problem in _single_mount_problems(f"spec.storageMounts[{place}]", mount)
     ]
-    storages = repeated(mount.name for mount in mounts)
-    paths = repeated(normalised(mount.mount_path) for mount in mounts)
+    storages = repeated_positions(mount.name for mount in mounts)
+    paths = repeated_positions(normalise_path(mount.mount_path) for mount in mounts)
     return [
         *each,
         *(
@@ -37,14 +37,14 @@ def mount_problems(spec: GPUUnitSpec) -> list[Problem]:
     ]
 
 
-def _mount(path: str, mount: StorageMount) -> Iterator[Problem]:
-    if not is_label(mount.name):
-        message = f"is not the name of a storage: {name_syntax.LABEL}"
+def _single_mount_problems(path: str, mount: StorageMount) -> Iterator[Problem]:
+    if not is_dns_label(mount.name):
+        message = f"is not the name of a storage: {name_syntax.DNS_LABEL_SYNTAX}"
         yield Problem(f"{path}.name", mount.name, message)
     given = mount.mount_path
     if not given.startswith("/"):
         yield Problem(f"{path}.mountPath", given, "is not an absolute path")
-    elif is_reserved(normalised(given)):
+    elif is_reserved_path(normalise_path(given)):
         yield Problem(f"{path}.mountPath", given, "is a path of the system")
     if ":" in given:
         yield Problem(f"{path}.mountPath", given, "has a colon")

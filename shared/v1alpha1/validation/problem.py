@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-LONGEST_SHOWN: Final = 80
+MAX_SHOWN_LENGTH: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +19,16 @@ class Problem:
     @property
     def text(self) -> str:
         """One line for people."""
-        given = "" if self.value is None else f"{_quoted(cut(self.value))} "
+        given = "" if self.value is None else f"{_quote(truncate(self.value))} "
         return f"{self.path}: {given}{self.message}"
 
 
-def cut(value: str) -> str:
+def truncate(value: str) -> str:
     """As much of a value as is worth reading."""
-    return value if len(value) <= LONGEST_SHOWN else f"{value[: LONGEST_SHOWN - 3]}..."
+    return value if len(value) <= MAX_SHOWN_LENGTH else f"{value[: MAX_SHOWN_LENGTH - 3]}..."
 
 
-def repeated(keys: Iterable[Hashable]) -> list[int]:
+def repeated_positions(keys: Iterable[Hashable]) -> list[int]:
     """The places of those that were there before."""
     seen: set[Hashable] = set()
     places = []
@@ -39,7 +39,7 @@ def repeated(keys: Iterable[Hashable]) -> list[int]:
     return places
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     plain = (
         each if each.isprintable() and each not in '"\\' else json.dumps(each)[1:-1]
         for each in text

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import aiohttp
 import psutil
 
-from hack.cluster.admin_client import RefusedError
+from hack.cluster.admin_client import ApiStatusError
 from hack.cluster.control_plane import ControlPlane
 from hack.local.product_processes import RUNTIME_API
-from tests.bench.connection import Connection, connected
-from tests.bench.control_plane import running_plane
-from tests.bench.controller.unit_load import UNITS, WORKERS
+from tests.bench.connection import Connection, open_connection
+from tests.bench.control_plane import run_bare_control_plane
+from tests.bench.controller.unit_load import CREATOR_COUNT, UNITS_PATH
 from tests.support.cluster import product_processes
 from tests.support.wait.eventually import eventually
 
@@ -20,7 +20,7 @@ BARE_CONNECTIONS = 64
 
 
 @dataclass(frozen=True)
-class Api:
+class ApiProcess:
     """One process of the API, and connections to it."""
 
     session: aiohttp.ClientSession
@@ -28,34 +28,36 @@ class Api:
 
 
 @dataclass(frozen=True)
-class ApiPlane:
+class ApiBenchCluster:
     """The control plane, as its administrator sees it and as the API does without our code."""
 
-    plane: ControlPlane
-    admin: Connection
-    bare: Connection
+    control_plane: ControlPlane
+    admin_connection: Connection
+    api_account_connection: Connection
 
 
 @asynccontextmanager
-async def api_plane() -> AsyncIterator[ApiPlane]:
+async def run_api_bench_cluster() -> AsyncIterator[ApiBenchCluster]:
     """Only the API server and etcd: whatever else took the CPU would be measured too."""
     async with AsyncExitStack() as parts:
-        plane = await parts.enter_async_context(running_plane())
-        await product_processes.install(plane)
-        token = (plane.layout.home / "secrets" / f"token-{RUNTIME_API.name}").read_text()
-        admin = await parts.enter_async_context(connected(plane, WORKERS))
-        bare = await parts.enter_async_context(connected(plane, BARE_CONNECTIONS, token))
-        await eventually(lambda: bare.get(UNITS), tolerate=RefusedError)
-        yield ApiPlane(plane, admin, bare)
+        plane = await parts.enter_async_context(run_bare_control_plane())
+        await product_processes.install_product(plane)
+        token = (plane.layout.state_dir / "secrets" / f"token-{RUNTIME_API.name}").read_text()
+        admin = await parts.enter_async_context(open_connection(plane, CREATOR_COUNT))
+        bare = await parts.enter_async_context(open_connection(plane, BARE_CONNECTIONS, token))
+        await eventually(lambda: bare.get(UNITS_PATH), tolerate=ApiStatusError)
+        yield ApiBenchCluster(plane, admin, bare)
 
 
 @asynccontextmanager
-async def running_api(plane: ControlPlane, number: int = 0) -> AsyncIterator[Api]:
+async def run_api(plane: ControlPlane, replica_number: int = 0) -> AsyncIterator[ApiProcess]:
     """One replica of the API as it is shipped."""
-    home = plane.layout.home
+    home = plane.layout.state_dir
     changes = {"kubeconfig": str(home / "kubeconfigs" / RUNTIME_API.name)}
     async with (
-        product_processes.running(RUNTIME_API, home / f"replica-{number}", changes) as product,
+        product_processes.run_product_process(
+            RUNTIME_API, home / f"replica-{replica_number}", changes
+        ) as product,
         aiohttp.ClientSession(product.url, connector=aiohttp.TCPConnector(limit=0)) as session,
     ):
-        yield Api(session, psutil.Process(product.process.pid))
+        yield ApiProcess(session, psutil.Process(product.process.pid))

@@ -4,57 +4,64 @@ from collections.abc import Sequence
 from functools import partial
 
 from shared.v1alpha1.gpuunit import GPUUnit
-from tests.bench.api.api_cluster import Api, ApiPlane, api_plane, running_api
-from tests.bench.api.create_calls import bare_writes, created
-from tests.bench.api.ready_stock import ready_stock, remove_stock
-from tests.bench.offered_load import offered
-from tests.bench.reports import LatencyReport, summary
-from tests.bench.table import Measure, measured
-from tests.bench.usage import cpu, resident
+from tests.bench.api.api_cluster import ApiBenchCluster, ApiProcess, run_api, run_api_bench_cluster
+from tests.bench.api.create_calls import create_unit, write_create_directly
+from tests.bench.api.ready_stock import create_ready_stock, remove_stock
+from tests.bench.offered_load import run_at_rate
+from tests.bench.reports import LatencyReport, summarise
+from tests.bench.table import Measure, new_measure
+from tests.bench.usage import resident_mebibytes, used_cpu_seconds
 
-RATE = 45
+OFFERED_RATE = 45
 SECONDS = 5
-COUNT = RATE * SECONDS
+CREATE_COUNT = OFFERED_RATE * SECONDS
 ROUNDS = 4
-WARM_UP = 45
+WARM_UP_COUNT = 45
 
 
-async def create_measures() -> list[Measure]:
+async def measure_creates() -> list[Measure]:
     """In turns on one control plane, and of each side the better of its rounds."""
-    async with api_plane() as cluster, running_api(cluster.plane) as api:
-        await bare_round(cluster, "first", WARM_UP)
-        await api_round(cluster, api, "warm", WARM_UP)
+    async with run_api_bench_cluster() as cluster, run_api(cluster.control_plane) as api:
+        await run_direct_round(cluster, "first", WARM_UP_COUNT)
+        await run_api_round(cluster, api, "warm", WARM_UP_COUNT)
         ours, floor = list[LatencyReport](), list[LatencyReport]()
-        before = cpu(api.process)
+        before = used_cpu_seconds(api.process)
         for turn in range(ROUNDS):
-            floor.append(await bare_round(cluster, f"bare-{turn}", COUNT))
-            ours.append(await api_round(cluster, api, f"ours-{turn}", COUNT))
-        spent = (cpu(api.process) - before) / (ROUNDS * COUNT)
-        return rows(better(ours), better(floor), spent, resident(api.process))
+            floor.append(await run_direct_round(cluster, f"bare-{turn}", CREATE_COUNT))
+            ours.append(await run_api_round(cluster, api, f"ours-{turn}", CREATE_COUNT))
+        spent = (used_cpu_seconds(api.process) - before) / (ROUNDS * CREATE_COUNT)
+        return rows(best_of(ours), best_of(floor), spent, resident_mebibytes(api.process))
 
 
-async def bare_round(cluster: ApiPlane, name: str, count: int) -> LatencyReport:
+async def run_direct_round(cluster: ApiBenchCluster, name: str, count: int) -> LatencyReport:
     """The writes alone."""
-    stock = await ready_stock(cluster.admin, name, count)
-    writes = [partial(bare_writes, cluster.bare, unit_name(unit), unit) for unit in stock]
-    took = await offered(RATE, writes)
-    await remove_stock(cluster.admin)
-    return summary(took)
+    stock = await create_ready_stock(cluster.admin_connection, name, count)
+    writes = [
+        partial(write_create_directly, cluster.api_account_connection, unit_name(unit), unit)
+        for unit in stock
+    ]
+    took = await run_at_rate(OFFERED_RATE, writes)
+    await remove_stock(cluster.admin_connection)
+    return summarise(took)
 
 
-async def api_round(cluster: ApiPlane, api: Api, name: str, count: int) -> LatencyReport:
+async def run_api_round(
+    cluster: ApiBenchCluster, api: ApiProcess, name: str, count: int
+) -> LatencyReport:
     """The same over HTTP, where the API chooses among the stock."""
-    stock = await ready_stock(cluster.admin, name, count)
-    took = await offered(RATE, [partial(created, api, unit_name(unit)) for unit in stock])
-    await remove_stock(cluster.admin)
-    return summary(took)
+    stock = await create_ready_stock(cluster.admin_connection, name, count)
+    took = await run_at_rate(
+        OFFERED_RATE, [partial(create_unit, api, unit_name(unit)) for unit in stock]
+    )
+    await remove_stock(cluster.admin_connection)
+    return summarise(took)
 
 
 def unit_name(stock: GPUUnit) -> str:
     return f"unit-{stock.metadata.name}"
 
 
-def better(rounds: Sequence[LatencyReport]) -> LatencyReport:
+def best_of(rounds: Sequence[LatencyReport]) -> LatencyReport:
     """The best that was seen of each figure: what is worse was somebody else's load."""
     return LatencyReport(
         rounds[0].count,
@@ -62,11 +69,13 @@ def better(rounds: Sequence[LatencyReport]) -> LatencyReport:
     )
 
 
-def rows(ours: LatencyReport, floor: LatencyReport, cpu: float, rss: float) -> list[Measure]:
-    what = f"create at {RATE}/s against its four bare writes"
+def rows(
+    api: LatencyReport, direct: LatencyReport, cpu_per_create: float, rss: float
+) -> list[Measure]:
+    what = f"create at {OFFERED_RATE}/s against its four bare writes"
     return [
-        measured(f"{what}, p50", ours.p50, floor.p50, "<= 1.5x"),
-        measured(f"{what}, p99", ours.p99, floor.p99, "<= 4x"),
-        measured("CPU of the API for a create", cpu, None),
-        measured("RSS of the API after creates", rss, None, "", "MiB"),
+        new_measure(f"{what}, p50", api.p50, direct.p50, "<= 1.5x"),
+        new_measure(f"{what}, p99", api.p99, direct.p99, "<= 4x"),
+        new_measure("CPU of the API for a create", cpu_per_create, None),
+        new_measure("RSS of the API after creates", rss, None, "", "MiB"),
     ]

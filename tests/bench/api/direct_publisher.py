@@ -9,7 +9,7 @@ from nats.aio.client import Client
 
 from shared.invocation.queue_names import QueueNames
 
-CLIENT = web.AppKey("client", Client)
+NATS_CLIENT = web.AppKey("client", Client)
 
 
 async def accept(request: web.Request) -> web.Response:
@@ -17,14 +17,14 @@ async def accept(request: web.Request) -> web.Response:
     body = await request.read()
     asked = msgspec.json.decode(body, type=dict[str, object])
     subject = QueueNames().call_subject("bare", str(asked["invocationID"]))
-    answer = await request.app[CLIENT].request(subject, body, timeout=5.0)
+    answer = await request.app[NATS_CLIENT].request(subject, body, timeout=5.0)
     return web.Response(body=answer.data, status=202, content_type="application/json")
 
 
 async def application(url: str) -> web.Application:
     """The whole program."""
     app = web.Application()
-    app[CLIENT] = await nats.connect(url)
+    app[NATS_CLIENT] = await nats.connect(url)
     app.router.add_post("/", accept)
     return app
 

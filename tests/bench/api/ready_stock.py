@@ -9,10 +9,10 @@ import msgspec
 from shared.v1alpha1.gpuunit import KIND, PLURAL, GPUUnit
 from shared.v1alpha1.group import GROUP, VERSION
 from tests.bench.connection import Connection
-from tests.bench.controller.unit_load import STOCK, WORKERS
+from tests.bench.controller.unit_load import CREATOR_COUNT, STOCK_NAMESPACE
 
 SPEC_NAME = "g1.1"
-SINCE = "2026-11-16T04:40:00Z"
+TIMESTAMP = "2026-11-16T04:40:00Z"
 
 
 def units_path(namespace: str) -> str:
@@ -20,42 +20,46 @@ def units_path(namespace: str) -> str:
     return f"/apis/{GROUP}/{VERSION}/namespaces/{namespace}/{PLURAL}"
 
 
-async def ready_stock(admin: Connection, prefix: str, count: int) -> list[GPUUnit]:
+async def create_ready_stock(admin: Connection, prefix: str, count: int) -> list[GPUUnit]:
     """So many stock units of one GPU that can be claimed at once."""
-    return await ready_units(admin, STOCK, [stock_unit(f"{prefix}-{n:04d}") for n in range(count)])
+    return await create_ready_units(
+        admin, STOCK_NAMESPACE, [stock_unit_manifest(f"{prefix}-{n:04d}") for n in range(count)]
+    )
 
 
 async def remove_stock(admin: Connection) -> None:
     """What was claimed, as a controller would have done before long."""
-    await admin.send("DELETE", units_path(STOCK), {})
+    await admin.send("DELETE", units_path(STOCK_NAMESPACE), {})
 
 
-async def ready_units(
+async def create_ready_units(
     admin: Connection, namespace: str, bodies: Sequence[Mapping[str, Any]]
 ) -> list[GPUUnit]:
     """Make units and write their status, a few at a time."""
     made: list[GPUUnit] = []
     waiting = iter(bodies)
     async with asyncio.TaskGroup() as group:
-        for _ in range(WORKERS):
-            group.create_task(make_each(admin, units_path(namespace), waiting, made))
+        for _ in range(CREATOR_COUNT):
+            group.create_task(create_each(admin, units_path(namespace), waiting, made))
     return made
 
 
-async def make_each(
-    admin: Connection, path: str, waiting: Iterator[Mapping[str, Any]], made: list[GPUUnit]
+async def create_each(
+    admin: Connection, path: str, bodies: Iterator[Mapping[str, Any]], created: list[GPUUnit]
 ) -> None:
-    for body in waiting:
+    for body in bodies:
         await admin.create(path, body)
-        stored = await admin.patch(f"{path}/{body['metadata']['name']}/status", {"status": READY})
-        made.append(msgspec.json.decode(stored, type=GPUUnit))
+        stored = await admin.patch(
+            f"{path}/{body['metadata']['name']}/status", {"status": READY_STATUS}
+        )
+        created.append(msgspec.json.decode(stored, type=GPUUnit))
 
 
-def stock_unit(name: str) -> dict[str, Any]:
-    return a_unit({"name": name}, {})
+def stock_unit_manifest(name: str) -> dict[str, Any]:
+    return unit_manifest({"name": name}, {})
 
 
-def a_unit(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+def unit_manifest(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
     """A unit of one GPU with whatever else it has."""
     envelope = {"specName": SPEC_NAME, "cpu": "1", "memory": "8Gi", "gpu": 1}
     return {
@@ -66,25 +70,25 @@ def a_unit(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, An
     }
 
 
-def condition(kind: str, reason: str, message: str) -> dict[str, Any]:
+def status_condition(condition_type: str, reason: str, message: str) -> dict[str, Any]:
     return {
-        "type": kind,
+        "type": condition_type,
         "status": "True",
         "reason": reason,
         "message": message,
-        "lastTransitionTime": SINCE,
+        "lastTransitionTime": TIMESTAMP,
         "observedGeneration": 1,
     }
 
 
-READY = {
+READY_STATUS = {
     "phase": "Ready",
     "readyReplicas": 1,
     "observedGeneration": 1,
-    "lastSyncTime": SINCE,
+    "lastSyncTime": TIMESTAMP,
     "nodeName": "node-1",
     "conditions": [
-        condition("Ready", "PodReady", "the pod is available"),
-        condition("Scheduled", "PodBound", "the pod is on node-1"),
+        status_condition("Ready", "PodReady", "the pod is available"),
+        status_condition("Scheduled", "PodBound", "the pod is on node-1"),
     ],
 }

@@ -14,35 +14,35 @@ WRITES = ("create", "update", "patch", "delete", "deletecollection")
 EVENTS = "events"
 
 
-class Target(msgspec.Struct):
+class ObjectReference(msgspec.Struct):
     """What a request was about."""
 
     resource: str = ""
     subresource: str = ""
 
 
-class Outcome(msgspec.Struct):
+class ResponseStatus(msgspec.Struct):
     """How a request ended."""
 
     code: int = 0
 
 
-class Line(msgspec.Struct, rename="camel"):
+class AuditEvent(msgspec.Struct, rename="camel"):
     """As much of an audit event as counting needs."""
 
     verb: str
-    object_ref: Target = msgspec.field(default_factory=Target)
-    response_status: Outcome = msgspec.field(default_factory=Outcome)
+    object_ref: ObjectReference = msgspec.field(default_factory=ObjectReference)
+    response_status: ResponseStatus = msgspec.field(default_factory=ResponseStatus)
 
     @property
-    def what(self) -> str:
+    def description(self) -> str:
         """Such as `patch gpuunits/status`, and the code of a refusal."""
         parts = filter(None, (self.object_ref.resource, self.object_ref.subresource))
         refused = f" {self.response_status.code}" if self.response_status.code >= 400 else ""
         return f"{self.verb} {'/'.join(parts)}{refused}"
 
 
-def policy(account: str) -> dict[str, object]:
+def audit_policy(account: str) -> dict[str, object]:
     """Only the writes of `account`, one line each."""
     return {
         "apiVersion": "audit.k8s.io/v1",
@@ -55,18 +55,18 @@ def policy(account: str) -> dict[str, object]:
     }
 
 
-def with_audit(plane: ControlPlane, account: str) -> Path:
+def enable_audit_log(plane: ControlPlane, account: str) -> Path:
     """Let the server of `plane`, which does not run yet, write down what `account` writes."""
-    home = plane.layout.home
+    home = plane.layout.state_dir
     policy_path, log = home / "audit-policy.yaml", home / "audit.log"
-    policy_path.write_text(yaml.safe_dump(policy(account)))
+    policy_path.write_text(yaml.safe_dump(audit_policy(account)))
     command = plane.kube_apiserver.command
     flags = (f"--audit-policy-file={policy_path}", f"--audit-log-path={log}")
     plane.kube_apiserver = Process(replace(command, arguments=(*command.arguments, *flags)), home)
     return log
 
 
-def counted(log: Path) -> Counter[str]:
+def count_writes(log: Path) -> Counter[str]:
     """How often each thing was written, Events left out."""
-    lines = msgspec.json.Decoder(Line).decode_lines(log.read_bytes())
-    return Counter(line.what for line in lines if line.object_ref.resource != EVENTS)
+    lines = msgspec.json.Decoder(AuditEvent).decode_lines(log.read_bytes())
+    return Counter(line.description for line in lines if line.object_ref.resource != EVENTS)

@@ -12,106 +12,116 @@ from shared.v1alpha1.phases import UnitPhase
 from shared.v1alpha1.wellknown import UNIT_LABEL
 from tests.bench.connection import Connection
 
-REST_SECONDS = 0.05
+RETRY_SECONDS = 0.05
 
 
-class Metadata(msgspec.Struct):
+class ObservedMetadata(msgspec.Struct):
     """Which object it is."""
 
     name: str = ""
     labels: dict[str, str] = {}
 
 
-class Spec(msgspec.Struct, rename="camel"):
+class ObservedSpec(msgspec.Struct, rename="camel"):
     """Of a pod: where it was put."""
 
     node_name: str = ""
 
 
-class Condition(msgspec.Struct):
+class ObservedCondition(msgspec.Struct):
     """One of the things that a pod says of itself."""
 
     type: str
     status: str
 
 
-class Status(msgspec.Struct):
+class ObservedStatus(msgspec.Struct):
     """How far it is."""
 
     phase: str = ""
-    conditions: list[Condition] = []
+    conditions: list[ObservedCondition] = []
 
 
-class Item(msgspec.Struct):
+class ObservedObject(msgspec.Struct):
     """As much of a unit or a pod as the bench looks at."""
 
-    metadata: Metadata
-    spec: Spec = msgspec.field(default_factory=Spec)
-    status: Status = msgspec.field(default_factory=Status)
+    metadata: ObservedMetadata
+    spec: ObservedSpec = msgspec.field(default_factory=ObservedSpec)
+    status: ObservedStatus = msgspec.field(default_factory=ObservedStatus)
 
 
-class Change(msgspec.Struct):
+class WatchEvent(msgspec.Struct):
     """One line of a watch."""
 
-    object: Item
+    object: ObservedObject
 
 
-class Sightings:
+class FirstSeenTimes:
     """When something was first seen of each unit."""
 
-    def __init__(self, unit_of: Callable[[Item], str | None], wanted: int) -> None:
-        self.at: dict[str, float] = {}
-        self.complete = asyncio.Event()
+    def __init__(
+        self, unit_of: Callable[[ObservedObject], str | None], expected_count: int
+    ) -> None:
+        self.seconds_by_unit: dict[str, float] = {}
+        self.all_seen = asyncio.Event()
         self._unit_of = unit_of
-        self._wanted = wanted
+        self._expected_count = expected_count
 
-    def note(self, item: Item, now: float) -> None:
-        if unit := self._unit_of(item):
-            self.at.setdefault(unit, now)
-        if len(self.at) >= self._wanted:
-            self.complete.set()
+    def record(self, observed: ObservedObject, now: float) -> None:
+        if unit := self._unit_of(observed):
+            self.seconds_by_unit.setdefault(unit, now)
+        if len(self.seconds_by_unit) >= self._expected_count:
+            self.all_seen.set()
 
 
-def ready_unit(item: Item) -> str | None:
+def ready_unit_name(observed: ObservedObject) -> str | None:
     """The name of a unit that is Ready."""
-    return item.metadata.name if item.status.phase == UnitPhase.READY else None
+    return observed.metadata.name if observed.status.phase == UnitPhase.READY else None
 
 
-def unit_of_bound_pod(item: Item) -> str | None:
+def unit_of_bound_pod(observed: ObservedObject) -> str | None:
     """The unit of a pod that has a node."""
-    return item.metadata.labels.get(UNIT_LABEL) if item.spec.node_name else None
+    return observed.metadata.labels.get(UNIT_LABEL) if observed.spec.node_name else None
 
 
-def unit_of_ready_pod(item: Item) -> str | None:
+def unit_of_ready_pod(observed: ObservedObject) -> str | None:
     """The unit of a pod that does its work."""
-    is_ready = any((each.type, each.status) == ("Ready", "True") for each in item.status.conditions)
-    return item.metadata.labels.get(UNIT_LABEL) if is_ready else None
+    is_ready = any(
+        (each.type, each.status) == ("Ready", "True") for each in observed.status.conditions
+    )
+    return observed.metadata.labels.get(UNIT_LABEL) if is_ready else None
 
 
 @asynccontextmanager
-async def watching(connection: Connection, path: str, *sightings: Sightings) -> AsyncIterator[None]:
+async def record_first_seen(
+    connection: Connection, path: str, *recorders: FirstSeenTimes
+) -> AsyncIterator[None]:
     """Note what a watch of everything at `path` tells while the block lasts."""
     async with asyncio.TaskGroup() as group:
-        following = group.create_task(follow(connection, path, sightings))
+        following = group.create_task(watch_until_cancelled(connection, path, recorders))
         yield
         following.cancel()
 
 
-async def follow(connection: Connection, path: str, sightings: Sequence[Sightings]) -> None:
+async def watch_until_cancelled(
+    connection: Connection, path: str, recorders: Sequence[FirstSeenTimes]
+) -> None:
     """A busy server ends watches or refuses them; a new one begins with everything there is."""
     while True:
         try:
-            await follow_once(connection, path, sightings)
+            await watch_once(connection, path, recorders)
         except aiohttp.ClientError:
-            await asyncio.sleep(REST_SECONDS)
+            await asyncio.sleep(RETRY_SECONDS)
 
 
-async def follow_once(connection: Connection, path: str, sightings: Sequence[Sightings]) -> None:
-    decode, rest = msgspec.json.Decoder(Change).decode, b""
+async def watch_once(
+    connection: Connection, path: str, recorders: Sequence[FirstSeenTimes]
+) -> None:
+    decode, rest = msgspec.json.Decoder(WatchEvent).decode, b""
     async for chunk in connection.chunks(path, watch="true"):
         now = time.perf_counter()
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             item = decode(line).object
-            for each in sightings:
-                each.note(item, now)
+            for each in recorders:
+                each.record(item, now)

@@ -12,26 +12,26 @@ import psutil
 from shared.v1alpha1.gpustorage import KIND, PLURAL
 from shared.v1alpha1.group import GROUP, VERSION
 from shared.v1alpha1.phases import StoragePhase
-from tests.bench.connection import Connection, connected
-from tests.bench.controller.audit_log import counted
-from tests.bench.controller.first_seen import Item, Sightings, watching
-from tests.bench.controller.unit_cluster import UnitsPlane, units_plane
-from tests.bench.controller.unit_contenders import our_controller
-from tests.bench.reports import LatencyReport, summary
-from tests.bench.table import Measure, measured
-from tests.bench.usage import cpu
+from tests.bench.connection import Connection, open_connection
+from tests.bench.controller.audit_log import count_writes
+from tests.bench.controller.first_seen import FirstSeenTimes, ObservedObject, record_first_seen
+from tests.bench.controller.unit_cluster import UnitBenchCluster, run_unit_bench_cluster
+from tests.bench.controller.unit_contenders import our_controller_contender
+from tests.bench.reports import LatencyReport, summarise
+from tests.bench.table import Measure, new_measure
+from tests.bench.usage import used_cpu_seconds
 
-FEW = 5
-MANY = 500
+SMALL_BATCH = 5
+LARGE_BATCH = 500
 ROUNDS = 4
-AT_ONCE = 8
-LONGEST_SECONDS = 600.0
+CREATOR_COUNT = 8
+MAX_SECONDS = 600.0
 SETTLE_SECONDS = 3.0  # a write too many would come now
-STORAGES = f"/apis/{GROUP}/{VERSION}/namespaces/runtime-instance/{PLURAL}"
+STORAGES_PATH = f"/apis/{GROUP}/{VERSION}/namespaces/runtime-instance/{PLURAL}"
 
 
 @dataclass(frozen=True)
-class Batch:
+class BatchCost:
     """What some storages needed that were created one upon the other."""
 
     count: int
@@ -45,73 +45,75 @@ class Batch:
 class StoragesBench:
     """A cluster with our controller, and who looks at it."""
 
-    cluster: UnitsPlane
+    cluster: UnitBenchCluster
     admin: Connection
     controller: psutil.Process
 
 
-async def storage_measures() -> list[Measure]:
+async def measure_storages() -> list[Measure]:
     """A few at a time alone, then many, then as few again among the many."""
-    async with storages_bench() as bench:
-        await batch(bench, "first", FEW)
-        alone = [await batch(bench, f"alone-{turn}", FEW) for turn in range(ROUNDS)]
-        many = await batch(bench, "many", MANY)
-        among = [await batch(bench, f"among-{turn}", FEW) for turn in range(ROUNDS)]
-    return rows(min(alone, key=median), many, min(among, key=median))
+    async with run_storages_bench() as bench:
+        await run_batch(bench, "first", SMALL_BATCH)
+        alone = [await run_batch(bench, f"alone-{turn}", SMALL_BATCH) for turn in range(ROUNDS)]
+        many = await run_batch(bench, "many", LARGE_BATCH)
+        among = [await run_batch(bench, f"among-{turn}", SMALL_BATCH) for turn in range(ROUNDS)]
+    return rows(min(alone, key=median_ready_time), many, min(among, key=median_ready_time))
 
 
 @asynccontextmanager
-async def storages_bench() -> AsyncIterator[StoragesBench]:
+async def run_storages_bench() -> AsyncIterator[StoragesBench]:
     async with AsyncExitStack() as parts:
-        cluster = await parts.enter_async_context(units_plane(0))
-        admin = await parts.enter_async_context(connected(cluster.plane, AT_ONCE + 1))
-        process = await parts.enter_async_context(our_controller().running(cluster))
+        cluster = await parts.enter_async_context(run_unit_bench_cluster(0))
+        admin = await parts.enter_async_context(
+            open_connection(cluster.control_plane, CREATOR_COUNT + 1)
+        )
+        process = await parts.enter_async_context(our_controller_contender().run(cluster))
         yield StoragesBench(cluster, admin, psutil.Process(process.pid))
 
 
-async def batch(bench: StoragesBench, prefix: str, count: int) -> Batch:
+async def run_batch(bench: StoragesBench, prefix: str, count: int) -> BatchCost:
     """Create them a few at a time, wait until the last is Ready, and look at what that took."""
-    writes = counted(bench.cluster.audit_log).total()
-    spent = cpu(bench.controller)
-    ready = Sightings(lambda item: ready_of(item, prefix), count)
-    async with watching(bench.admin, STORAGES, ready):
-        sent = await create_all(bench.admin, prefix, count)
-        async with asyncio.timeout(LONGEST_SECONDS):
-            await ready.complete.wait()
-    spent = cpu(bench.controller) - spent
+    writes = count_writes(bench.cluster.audit_log).total()
+    spent = used_cpu_seconds(bench.controller)
+    ready = FirstSeenTimes(lambda item: ready_storage_name(item, prefix), count)
+    async with record_first_seen(bench.admin, STORAGES_PATH, ready):
+        sent = await create_storages(bench.admin, prefix, count)
+        async with asyncio.timeout(MAX_SECONDS):
+            await ready.all_seen.wait()
+    spent = used_cpu_seconds(bench.controller) - spent
     await asyncio.sleep(SETTLE_SECONDS)
-    return Batch(
+    return BatchCost(
         count,
-        summary([at - sent[name] for name, at in ready.at.items()]),
-        max(ready.at.values()) - min(sent.values()),
-        counted(bench.cluster.audit_log).total() - writes,
+        summarise([at - sent[name] for name, at in ready.seconds_by_unit.items()]),
+        max(ready.seconds_by_unit.values()) - min(sent.values()),
+        count_writes(bench.cluster.audit_log).total() - writes,
         spent,
     )
 
 
-def ready_of(item: Item, prefix: str) -> str | None:
-    name = item.metadata.name
-    is_one = name.startswith(f"{prefix}-") and item.status.phase == StoragePhase.READY
+def ready_storage_name(observed: ObservedObject, prefix: str) -> str | None:
+    name = observed.metadata.name
+    is_one = name.startswith(f"{prefix}-") and observed.status.phase == StoragePhase.READY
     return name if is_one else None
 
 
-async def create_all(admin: Connection, prefix: str, count: int) -> dict[str, float]:
+async def create_storages(admin: Connection, prefix: str, count: int) -> dict[str, float]:
     """The moment at which the create of each was sent."""
     sent: dict[str, float] = {}
     names = iter([f"{prefix}-{number:04d}" for number in range(count)])
     async with asyncio.TaskGroup() as group:
-        for _ in range(AT_ONCE):
+        for _ in range(CREATOR_COUNT):
             group.create_task(create_each(admin, names, sent))
     return sent
 
 
-async def create_each(admin: Connection, names: Iterable[str], sent: dict[str, float]) -> None:
+async def create_each(admin: Connection, names: Iterable[str], sent_at: dict[str, float]) -> None:
     for name in names:
-        sent[name] = time.perf_counter()
-        await admin.create(STORAGES, a_storage(name))
+        sent_at[name] = time.perf_counter()
+        await admin.create(STORAGES_PATH, storage_manifest(name))
 
 
-def a_storage(name: str) -> dict[str, Any]:
+def storage_manifest(name: str) -> dict[str, Any]:
     return {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": KIND,
@@ -120,19 +122,33 @@ def a_storage(name: str) -> dict[str, Any]:
     }
 
 
-def median(batch: Batch) -> float:
+def median_ready_time(batch: BatchCost) -> float:
     return batch.ready.p50
 
 
-def rows(alone: Batch, many: Batch, among: Batch) -> list[Measure]:
+def rows(alone: BatchCost, many: BatchCost, beside_many: BatchCost) -> list[Measure]:
     """The few that are alone are what everything else is held against."""
-    side = f"{MANY} storages against {FEW}"
-    apart = f"{FEW} storages among {MANY} others against {FEW} alone"
+    side = f"{LARGE_BATCH} storages against {SMALL_BATCH}"
+    apart = f"{SMALL_BATCH} storages among {LARGE_BATCH} others against {SMALL_BATCH} alone"
     return [
-        measured(f"{side}: wall for each", many.wall / MANY, alone.wall / FEW, "<= 1x"),
-        measured(f"{side}: writes for each", many.writes / MANY, alone.writes / FEW, "", "writes"),
-        measured(f"{side}: CPU for each", many.cpu_seconds / MANY, alone.cpu_seconds / FEW),
-        measured(f"{apart}: created to Ready, p50", among.ready.p50, alone.ready.p50),
-        measured(f"{apart}: CPU for each", among.cpu_seconds / FEW, alone.cpu_seconds / FEW),
-        measured(f"{side}: created to Ready when all come at once, p50", many.ready.p50, None),
+        new_measure(
+            f"{side}: wall for each", many.wall / LARGE_BATCH, alone.wall / SMALL_BATCH, "<= 1x"
+        ),
+        new_measure(
+            f"{side}: writes for each",
+            many.writes / LARGE_BATCH,
+            alone.writes / SMALL_BATCH,
+            "",
+            "writes",
+        ),
+        new_measure(
+            f"{side}: CPU for each", many.cpu_seconds / LARGE_BATCH, alone.cpu_seconds / SMALL_BATCH
+        ),
+        new_measure(f"{apart}: created to Ready, p50", beside_many.ready.p50, alone.ready.p50),
+        new_measure(
+            f"{apart}: CPU for each",
+            beside_many.cpu_seconds / SMALL_BATCH,
+            alone.cpu_seconds / SMALL_BATCH,
+        ),
+        new_measure(f"{side}: created to Ready when all come at once, p50", many.ready.p50, None),
     ]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
-from hack.cluster.readiness import answers, until
+from hack.cluster.readiness import responds_ok, wait_until
 from hack.local.product_processes import CONTROLLER
-from tests.bench.controller.unit_cluster import UnitsPlane
-from tests.bench.go_program import go_program
+from tests.bench.controller.unit_cluster import UnitBenchCluster
+from tests.bench.go_program import build_go_program
 from tests.runner.ports import new_port
 from tests.support.cluster import product_processes
 
@@ -19,34 +19,36 @@ class UnitContender:
     """One controller, ready while the block of `running` lasts."""
 
     name: str
-    running: Callable[[UnitsPlane], AbstractAsyncContextManager[Process]]
+    run: Callable[[UnitBenchCluster], AbstractAsyncContextManager[Process]]
 
 
-def our_controller() -> UnitContender:
+def our_controller_contender() -> UnitContender:
     """As it is shipped, but alone: the other one elects no leader either."""
 
     @asynccontextmanager
-    async def running(cluster: UnitsPlane) -> AsyncIterator[Process]:
+    async def running(cluster: UnitBenchCluster) -> AsyncIterator[Process]:
         changes = {"kubeconfig": str(cluster.kubeconfig), "leaderElection": {"enabled": False}}
-        async with product_processes.running(CONTROLLER, cluster.home, changes) as product:
+        async with product_processes.run_product_process(
+            CONTROLLER, cluster.state_dir, changes
+        ) as product:
             yield product.process
 
     return UnitContender("ours", running)
 
 
-def controller_runtime(*options: str) -> UnitContender:
+def controller_runtime_contender(*options: str) -> UnitContender:
     """The Go program, built if it is not in the cache; with the defaults of its library."""
-    program = go_program("unitcontroller")
+    program = build_go_program("unitcontroller")
 
     @asynccontextmanager
-    async def running(cluster: UnitsPlane) -> AsyncIterator[Process]:
+    async def running(cluster: UnitBenchCluster) -> AsyncIterator[Process]:
         address = f"{HOST}:{new_port()}"
         flags = (f"-kubeconfig={cluster.kubeconfig}", f"-probes={address}")
         command = Command("unitcontroller", (str(program), *flags, *options))
-        process = Process(command, cluster.home)
+        process = Process(command, cluster.state_dir)
         process.start()
         try:
-            await until(lambda: answers(f"http://{address}/readyz"), process)
+            await wait_until(lambda: responds_ok(f"http://{address}/readyz"), process)
             yield process
         finally:
             await process.stop()

@@ -8,29 +8,31 @@ from shared.v1alpha1.gpuunit import KIND, PLURAL
 from shared.v1alpha1.group import GROUP, VERSION
 from tests.bench.connection import Connection
 
-STOCK = "runtime-stock"
-UNITS = f"/apis/{GROUP}/{VERSION}/namespaces/{STOCK}/{PLURAL}"
-PODS = f"/api/v1/namespaces/{STOCK}/pods"
-WORKERS = 32
+STOCK_NAMESPACE = "runtime-stock"
+UNITS_PATH = f"/apis/{GROUP}/{VERSION}/namespaces/{STOCK_NAMESPACE}/{PLURAL}"
+PODS_PATH = f"/api/v1/namespaces/{STOCK_NAMESPACE}/pods"
+CREATOR_COUNT = 32
 
 
-async def create_all(connection: Connection, count: int) -> dict[str, float]:
+async def create_units(connection: Connection, count: int) -> dict[str, float]:
     """The moment at which the create of each was sent."""
     sent: dict[str, float] = {}
     names = iter([f"bench-{number:04d}" for number in range(count)])
     async with asyncio.TaskGroup() as group:
-        for _ in range(WORKERS):
+        for _ in range(CREATOR_COUNT):
             group.create_task(create_each(connection, names, sent))
     return sent
 
 
-async def create_each(connection: Connection, names: Iterable[str], sent: dict[str, float]) -> None:
+async def create_each(
+    connection: Connection, names: Iterable[str], sent_at: dict[str, float]
+) -> None:
     for name in names:
-        sent[name] = time.perf_counter()
-        await connection.create(UNITS, a_unit(name))
+        sent_at[name] = time.perf_counter()
+        await connection.create(UNITS_PATH, unit_manifest(name))
 
 
-def a_unit(name: str) -> dict[str, object]:
+def unit_manifest(name: str) -> dict[str, object]:
     return {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": KIND,

@@ -8,26 +8,30 @@ from dataclasses import dataclass
 
 import psutil
 
-from tests.bench.connection import Connection, connected
-from tests.bench.controller.audit_log import counted
+from tests.bench.connection import Connection, open_connection
+from tests.bench.controller.audit_log import count_writes
 from tests.bench.controller.first_seen import (
-    Sightings,
-    ready_unit,
+    FirstSeenTimes,
+    ready_unit_name,
+    record_first_seen,
     unit_of_bound_pod,
     unit_of_ready_pod,
-    watching,
 )
-from tests.bench.controller.unit_cluster import UnitsPlane, units_plane
-from tests.bench.controller.unit_contenders import UnitContender, controller_runtime, our_controller
-from tests.bench.controller.unit_load import PODS, UNITS, WORKERS, create_all
-from tests.bench.reports import LatencyReport, summary
-from tests.bench.table import Measure, measured
-from tests.bench.usage import cpu, resident
+from tests.bench.controller.unit_cluster import UnitBenchCluster, run_unit_bench_cluster
+from tests.bench.controller.unit_contenders import (
+    UnitContender,
+    controller_runtime_contender,
+    our_controller_contender,
+)
+from tests.bench.controller.unit_load import CREATOR_COUNT, PODS_PATH, UNITS_PATH, create_units
+from tests.bench.reports import LatencyReport, summarise
+from tests.bench.table import Measure, new_measure
+from tests.bench.usage import resident_mebibytes, used_cpu_seconds
 
 ROUNDS = 2
-LONGEST_SECONDS = 600.0
+MAX_SECONDS = 600.0
 SETTLE_SECONDS = 3.0  # Events are written behind, and a write too many would come now
-WHAT = "unit created to"
+ROW_PREFIX = "unit created to"
 
 
 @dataclass(frozen=True)
@@ -44,60 +48,74 @@ class UnitsReport:
     server_cpu_seconds: float
 
 
-async def units_measures(count: int) -> list[Measure]:
+async def measure_units(count: int) -> list[Measure]:
     """All controllers in turn, each time on a new cluster, and the better run of each."""
-    contenders = (our_controller(), controller_runtime(), controller_runtime("-fifo"))
-    runs = [[await one_run(each, count) for each in contenders] for _ in range(ROUNDS)]
-    ours, theirs, fifo = (min(each, key=wall_of) for each in zip(*runs, strict=True))
+    contenders = (
+        our_controller_contender(),
+        controller_runtime_contender(),
+        controller_runtime_contender("-fifo"),
+    )
+    runs = [[await run_contender(each, count) for each in contenders] for _ in range(ROUNDS)]
+    ours, theirs, fifo = (min(each, key=wall_seconds) for each in zip(*runs, strict=True))
     return rows(count, ours, theirs, fifo)
 
 
-def wall_of(report: UnitsReport) -> float:
+def wall_seconds(report: UnitsReport) -> float:
     return report.wall
 
 
-async def one_run(contender: UnitContender, count: int) -> UnitsReport:
+async def run_contender(contender: UnitContender, count: int) -> UnitsReport:
     async with AsyncExitStack() as parts:
-        cluster = await parts.enter_async_context(units_plane(count))
-        admin = await parts.enter_async_context(connected(cluster.plane, WORKERS + 2))
-        process = await parts.enter_async_context(contender.running(cluster))
+        cluster = await parts.enter_async_context(run_unit_bench_cluster(count))
+        admin = await parts.enter_async_context(
+            open_connection(cluster.control_plane, CREATOR_COUNT + 2)
+        )
+        process = await parts.enter_async_context(contender.run(cluster))
         assert process.pid is not None
-        return await observed(cluster, admin, psutil.Process(process.pid), count)
+        return await observe_run(cluster, admin, psutil.Process(process.pid), count)
 
 
-async def observed(
-    cluster: UnitsPlane, admin: Connection, controller: psutil.Process, count: int
+async def observe_run(
+    cluster: UnitBenchCluster, admin: Connection, controller: psutil.Process, count: int
 ) -> UnitsReport:
     """Create the units, wait until the last is Ready, and look at what that took."""
-    ready = Sightings(ready_unit, count)
-    bound, running = (Sightings(of, count) for of in (unit_of_bound_pod, unit_of_ready_pod))
-    server = psutil.Process(cluster.plane.kube_apiserver.pid)
-    cpu_before, server_before = cpu(controller), cpu(server)
-    async with watching(admin, UNITS, ready), watching(admin, PODS, bound, running):
-        sent = await create_all(admin, count)
-        await all_ready(ready, count)
-        cpu_seconds, server_seconds = cpu(controller) - cpu_before, cpu(server) - server_before
-        rss = resident(controller)
+    ready = FirstSeenTimes(ready_unit_name, count)
+    bound, running = (FirstSeenTimes(of, count) for of in (unit_of_bound_pod, unit_of_ready_pod))
+    server = psutil.Process(cluster.control_plane.kube_apiserver.pid)
+    cpu_before, server_before = used_cpu_seconds(controller), used_cpu_seconds(server)
+    async with (
+        record_first_seen(admin, UNITS_PATH, ready),
+        record_first_seen(admin, PODS_PATH, bound, running),
+    ):
+        sent = await create_units(admin, count)
+        await wait_all_ready(ready, count)
+        cpu_seconds, server_seconds = (
+            used_cpu_seconds(controller) - cpu_before,
+            used_cpu_seconds(server) - server_before,
+        )
+        rss = resident_mebibytes(controller)
         await asyncio.sleep(SETTLE_SECONDS)
     began = min(sent.values())
     return UnitsReport(
-        wall=max(ready.at.values()) - began,
-        ready=since(sent, ready.at),
-        bound=since(sent, bound.at),
-        running=since(sent, running.at),
-        writes=counted(cluster.audit_log),
+        wall=max(ready.seconds_by_unit.values()) - began,
+        ready=latencies(sent, ready.seconds_by_unit),
+        bound=latencies(sent, bound.seconds_by_unit),
+        running=latencies(sent, running.seconds_by_unit),
+        writes=count_writes(cluster.audit_log),
         rss=rss,
         cpu_seconds=cpu_seconds,
         server_cpu_seconds=server_seconds,
     )
 
 
-async def all_ready(ready: Sightings, count: int) -> None:
+async def wait_all_ready(ready: FirstSeenTimes, count: int) -> None:
     try:
-        async with asyncio.timeout(LONGEST_SECONDS):
-            await ready.complete.wait()
+        async with asyncio.timeout(MAX_SECONDS):
+            await ready.all_seen.wait()
     except TimeoutError:
-        said = f"{len(ready.at):,} of {count:,} units were Ready after {LONGEST_SECONDS:g} s"
+        said = (
+            f"{len(ready.seconds_by_unit):,} of {count:,} units were Ready after {MAX_SECONDS:g} s"
+        )
         raise UnitsError(said) from None
 
 
@@ -105,36 +123,36 @@ class UnitsError(Exception):
     """A controller did not get its units Ready."""
 
 
-def since(sent: Mapping[str, float], seen: Mapping[str, float]) -> LatencyReport:
-    return summary([at - sent[name] for name, at in seen.items()])
+def latencies(sent_at: Mapping[str, float], seen_at: Mapping[str, float]) -> LatencyReport:
+    return summarise([at - sent_at[name] for name, at in seen_at.items()])
 
 
 def rows(count: int, ours: UnitsReport, theirs: UnitsReport, fifo: UnitsReport) -> list[Measure]:
     """The table's rows; a plain FIFO is what the order of our queue is held against."""
     return [
-        measured(f"{count:,} units created to Ready, wall", ours.wall, theirs.wall, "<= 1.1x"),
-        measured(f"{count:,} units created to Ready, wall (FIFO)", None, fifo.wall),
-        measured(f"{WHAT} Ready, p50 (FIFO)", ours.ready.p50, fifo.ready.p50, "<= 0.7x"),
-        *percentiles("Ready", ours.ready, theirs.ready),
-        *percentiles("pod bound", ours.bound, theirs.bound),
-        *percentiles("pod ready", ours.running, theirs.running),
-        *costs(count, ours, theirs),
+        new_measure(f"{count:,} units created to Ready, wall", ours.wall, theirs.wall, "<= 1.1x"),
+        new_measure(f"{count:,} units created to Ready, wall (FIFO)", None, fifo.wall),
+        new_measure(f"{ROW_PREFIX} Ready, p50 (FIFO)", ours.ready.p50, fifo.ready.p50, "<= 0.7x"),
+        *percentile_rows("Ready", ours.ready, theirs.ready),
+        *percentile_rows("pod bound", ours.bound, theirs.bound),
+        *percentile_rows("pod ready", ours.running, theirs.running),
+        *cost_rows(count, ours, theirs),
     ]
 
 
-def percentiles(what: str, ours: LatencyReport, theirs: LatencyReport) -> list[Measure]:
+def percentile_rows(milestone: str, ours: LatencyReport, theirs: LatencyReport) -> list[Measure]:
     return [
-        measured(f"{WHAT} {what}, p50", ours.p50, theirs.p50),
-        measured(f"{WHAT} {what}, p99", ours.p99, theirs.p99),
+        new_measure(f"{ROW_PREFIX} {milestone}, p50", ours.p50, theirs.p50),
+        new_measure(f"{ROW_PREFIX} {milestone}, p99", ours.p99, theirs.p99),
     ]
 
 
-def costs(count: int, ours: UnitsReport, theirs: UnitsReport) -> list[Measure]:
+def cost_rows(count: int, ours: UnitsReport, theirs: UnitsReport) -> list[Measure]:
     writes = ours.writes.total() / count, theirs.writes.total() / count
     server = ours.server_cpu_seconds, theirs.server_cpu_seconds
     return [
-        measured("writes a unit besides Events", *writes, "<= 4", "writes"),
-        measured("RSS of the controller of units", ours.rss, theirs.rss, "", "MiB"),
-        measured("CPU of the controller of units", ours.cpu_seconds, theirs.cpu_seconds),
-        measured("CPU of the API server meanwhile", *server),
+        new_measure("writes a unit besides Events", *writes, "<= 4", "writes"),
+        new_measure("RSS of the controller of units", ours.rss, theirs.rss, "", "MiB"),
+        new_measure("CPU of the controller of units", ours.cpu_seconds, theirs.cpu_seconds),
+        new_measure("CPU of the API server meanwhile", *server),
     ]

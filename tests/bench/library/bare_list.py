@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import msgspec
 
 from tests.bench.connection import Connection
-from tests.bench.library.widget_crd import collection
+from tests.bench.library.widget_crd import widgets_path
 
-PAGE = "500"
-STREAMING = {
+PAGE_SIZE = "500"
+STREAMING_LIST_QUERY = {
     "watch": "true",
     "sendInitialEvents": "true",
     "resourceVersionMatch": "NotOlderThan",
     "allowWatchBookmarks": "true",
 }
-END = b'"k8s.io/initial-events-end":"true"'
+LIST_END = b'"k8s.io/initial-events-end":"true"'
 
 
 class ListMeta(msgspec.Struct, rename={"continue_": "continue"}):
@@ -25,14 +25,14 @@ class ListMeta(msgspec.Struct, rename={"continue_": "continue"}):
     continue_: str = ""
 
 
-class Page(msgspec.Struct):
+class ListPage(msgspec.Struct):
     """A list of which only the way on is read."""
 
     metadata: ListMeta
 
 
 @dataclass(frozen=True)
-class Variant:
+class ListVariant:
     """One way to ask for the list."""
 
     gzip: bool
@@ -42,41 +42,43 @@ class Variant:
     def __str__(self) -> str:
         parts = (
             "gzip" if self.gzip else "identity",
-            f"pages of {PAGE}" if self.paged else "whole",
+            f"pages of {PAGE_SIZE}" if self.paged else "whole",
             "resourceVersion=0" if self.from_cache else "latest",
         )
         return ", ".join(parts)
 
 
-VARIANTS = tuple(
-    Variant(gzip, paged, from_cache)
+LIST_VARIANTS = tuple(
+    ListVariant(gzip, paged, from_cache)
     for gzip in (False, True)
     for paged in (False, True)
     for from_cache in (False, True)
 )
 
 
-async def fetched(connection: Connection, variant: Variant) -> tuple[float, int]:
+async def time_list(connection: Connection, variant: ListVariant) -> tuple[float, int]:
     """Seconds and bytes of one complete list."""
-    query = {"limit": PAGE} if variant.paged else {}
+    query = {"limit": PAGE_SIZE} if variant.paged else {}
     version = {"resourceVersion": "0"} if variant.from_cache else {}
     began = time.perf_counter()
-    body = await connection.get(collection(), gzip=variant.gzip, **query, **version)
+    body = await connection.get(widgets_path(), gzip=variant.gzip, **query, **version)
     size = len(body)
-    while variant.paged and (token := msgspec.json.decode(body, type=Page).metadata.continue_):
+    while variant.paged and (token := msgspec.json.decode(body, type=ListPage).metadata.continue_):
         more = {"continue": token}
-        body = await connection.get(collection(), gzip=variant.gzip, **query, **more)
+        body = await connection.get(widgets_path(), gzip=variant.gzip, **query, **more)
         size += len(body)
     return time.perf_counter() - began, size
 
 
-async def streamed(connection: Connection, *, gzip: bool) -> float:
+async def time_streaming_list(connection: Connection, *, gzip: bool) -> float:
     """Seconds until a streaming list has sent its last object."""
     began = time.perf_counter()
     tail = b""
-    async with aclosing(connection.chunks(collection(), gzip=gzip, **STREAMING)) as chunks:
+    async with aclosing(
+        connection.chunks(widgets_path(), gzip=gzip, **STREAMING_LIST_QUERY)
+    ) as chunks:
         async for chunk in chunks:
-            tail = tail[-len(END) :] + chunk
-            if END in tail:
+            tail = tail[-len(LIST_END) :] + chunk
+            if LIST_END in tail:
                 break
     return time.perf_counter() - began

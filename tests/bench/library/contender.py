@@ -17,7 +17,7 @@ from tests.bench.reports import IdleReport, LatencyReport, SyncReport
 T = TypeVar("T")
 
 READY = b"ready\n"
-LONGEST_SECONDS = 600
+MAX_SECONDS = 600
 
 
 class ContenderError(Exception):
@@ -34,28 +34,30 @@ class Contender:
     async def sync(self, kubeconfig: Path, *options: str) -> SyncReport:
         """Let it fill its cache as often as `-runs` says."""
         async with self._running("sync", kubeconfig, *options) as process:
-            return await answer(process, SyncReport)
+            return await read_report(process, SyncReport)
 
     async def idle(self, kubeconfig: Path, *options: str) -> IdleReport:
         """Let it fill its cache and then do nothing for as long as `-seconds` says."""
         async with self._running("idle", kubeconfig, *options) as process:
-            return await answer(process, IdleReport)
+            return await read_report(process, IdleReport)
 
     @asynccontextmanager
     async def latency(self, kubeconfig: Path) -> AsyncIterator["asyncio.Future[LatencyReport]"]:
         """Ready inside the block for changes to be made; the answer is there after it."""
         told: asyncio.Future[LatencyReport] = asyncio.get_running_loop().create_future()
-        seconds = f"-seconds={LONGEST_SECONDS}"
+        seconds = f"-seconds={MAX_SECONDS}"
         async with self._running("latency", kubeconfig, seconds) as process:
-            await ready(process)
+            await wait_ready(process)
             yield told
             process.send_signal(signal.SIGINT)
-            told.set_result(await answer(process, LatencyReport))
+            told.set_result(await read_report(process, LatencyReport))
 
     @asynccontextmanager
-    async def _running(self, what: str, kubeconfig: Path, *options: str) -> AsyncIterator[Process]:
+    async def _running(
+        self, benchmark: str, kubeconfig: Path, *options: str
+    ) -> AsyncIterator[Process]:
         process = await asyncio.create_subprocess_exec(
-            *(*self.command, what, f"-kubeconfig={kubeconfig}", f"-resource={RESOURCE}"),
+            *(*self.command, benchmark, f"-kubeconfig={kubeconfig}", f"-resource={RESOURCE}"),
             *options,
             stdout=PIPE,
             stderr=PIPE,
@@ -68,25 +70,25 @@ class Contender:
             await process.wait()
 
 
-async def ready(process: Process) -> None:
+async def wait_ready(process: Process) -> None:
     """Wait until it says so."""
     assert process.stderr is not None
-    async with asyncio.timeout(LONGEST_SECONDS):
+    async with asyncio.timeout(MAX_SECONDS):
         said = b""
         while (line := await process.stderr.readline()) != READY:
             said += line
             if not line:
-                raise failure(await process.wait(), said)
+                raise contender_error(await process.wait(), said)
 
 
-async def answer(process: Process, kind: type[T]) -> T:
+async def read_report(process: Process, report_type: type[T]) -> T:
     """Its one JSON object."""
-    async with asyncio.timeout(LONGEST_SECONDS):
+    async with asyncio.timeout(MAX_SECONDS):
         output, said = await process.communicate()
     if process.returncode != 0:
-        raise failure(process.returncode, said)
-    return msgspec.json.decode(output, type=kind)
+        raise contender_error(process.returncode, said)
+    return msgspec.json.decode(output, type=report_type)
 
 
-def failure(code: int | None, said: bytes) -> ContenderError:
-    return ContenderError(f"exit code {code}: {said.decode()}")
+def contender_error(code: int | None, stderr: bytes) -> ContenderError:
+    return ContenderError(f"exit code {code}: {stderr.decode()}")

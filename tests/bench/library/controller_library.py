@@ -16,70 +16,70 @@ from prometheus_client import CollectorRegistry
 
 from controller.runtime.cache.informer import Informer
 from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.cache.reflector import Scope
+from controller.runtime.cache.reflector import WatchScope
 from controller.runtime.cache.store import Store
 from controller.runtime.client.client import Client
-from controller.runtime.client.connect import connected
+from controller.runtime.client.connect import open_client
 from controller.runtime.client.kind import Kind
 from controller.runtime.clock import SystemClock
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.control_loop import ControlLoop, LoopOptions
-from controller.runtime.loop.enqueue import feed
-from controller.runtime.loop.metrics import LoopMetrics, MeasuredLoop
+from controller.runtime.loop.enqueue import enqueue_handler
+from controller.runtime.loop.metrics import LabelledLoopMetrics, LoopMetrics
 from controller.runtime.loop.reconcile import Result
-from controller.runtime.loop.triggers import itself
+from controller.runtime.loop.triggers import own_key
 from controller.runtime.queue.ratelimit import default_rate_limiter
 from controller.runtime.queue.workqueue import WorkQueue
 from tests.bench.library.contender import Contender
-from tests.bench.library.decode_cost import resident
+from tests.bench.library.decode_cost import resident_bytes
 from tests.bench.library.typed_widget import Widget
 from tests.bench.library.widget_crd import GROUP, PLURAL, VERSION
-from tests.bench.reports import IdleReport, LatencyReport, SyncReport, summary
-from tests.support.checks.informer_checks import running
+from tests.bench.reports import IdleReport, LatencyReport, SyncReport, summarise
+from tests.support.checks.informer_checks import run_background
 
-WIDGETS = Kind(GROUP, VERSION, PLURAL, "Widget", Widget)
+WIDGET_KIND = Kind(GROUP, VERSION, PLURAL, "Widget", Widget)
 
 
-async def our_sync(kubeconfig: Path, runs: int) -> SyncReport:
+async def measure_sync(kubeconfig: Path, runs: int) -> SyncReport:
     """Fill an informer's store `runs` times; seconds each, and memory as the anchor counts it."""
     seconds: list[float] = []
-    before = resident()
-    async with client_of(kubeconfig) as client:
-        informer = widgets(client)
+    before = resident_bytes()
+    async with connect_client(kubeconfig) as client:
+        informer = widget_informer(client)
         for run in range(runs):
-            informer = widgets(client) if run else informer
+            informer = widget_informer(client) if run else informer
             began = time.perf_counter()
-            async with running(informer):
+            async with run_background(informer):
                 seconds.append(time.perf_counter() - began)
     objects = len(informer.store)
-    return SyncReport(seconds, objects, rss_per_object=(resident() - before) / objects)
+    return SyncReport(seconds, objects, rss_per_object=(resident_bytes() - before) / objects)
 
 
-async def our_latency(kubeconfig: Path) -> LatencyReport:
+async def measure_latency(kubeconfig: Path) -> LatencyReport:
     """Say "ready" on stderr once synced, then time stamps until SIGINT with one worker."""
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
     clock = SystemClock()
-    async with client_of(kubeconfig) as client:
-        informer, queue = widgets(client), new_queue(clock)
-        reconciler = Stamps(informer.store)
-        subscription = informer.subscribe(feed(queue, itself()))
-        metrics = MeasuredLoop(LoopMetrics(CollectorRegistry()), "bench")
+    async with connect_client(kubeconfig) as client:
+        informer, queue = widget_informer(client), new_queue(clock)
+        reconciler = StampReconciler(informer.store)
+        subscription = informer.subscribe(enqueue_handler(queue, own_key()))
+        metrics = LabelledLoopMetrics(LoopMetrics(CollectorRegistry()), "bench")
         loop = ControlLoop(LoopOptions("bench"), queue, reconciler, metrics, clock, Random(7))
-        async with running(informer), asyncio.TaskGroup() as group:
+        async with run_background(informer), asyncio.TaskGroup() as group:
             group.create_task(loop.run(stop))
             await subscription.synced()
             sys.stderr.write("ready\n")
             await stop.wait()
-    return summary(reconciler.seconds)
+    return summarise(reconciler.seconds)
 
 
-async def our_idle(kubeconfig: Path, namespace: str, seconds: float) -> IdleReport:
+async def measure_idle(kubeconfig: Path, namespace: str, seconds: float) -> IdleReport:
     """Sync, wait `seconds` while nothing changes, and tell what that took."""
     registry = CollectorRegistry()
-    async with connected(str(kubeconfig), "bench", registry, SystemClock()) as client:
-        informer = widgets(client, namespace)
-        async with running(informer):
+    async with open_client(str(kubeconfig), "bench", registry, SystemClock()) as client:
+        informer = widget_informer(client, namespace)
+        async with run_background(informer):
             began = time.process_time()
             await asyncio.sleep(seconds)
             spent = time.process_time() - began
@@ -93,25 +93,25 @@ async def our_idle(kubeconfig: Path, namespace: str, seconds: float) -> IdleRepo
     return IdleReport(len(informer.store), spent, writes)
 
 
-class Stamps:
+class StampReconciler:
     """A reconciler that only looks how old the last change of its object is, as the anchor does."""
 
     def __init__(self, store: Store[Widget]) -> None:
         self._store = store
-        self._born = time.time_ns()
+        self._started_at = time.time_ns()
         self._seen: dict[ObjectKey, str] = {}
         self.seconds: list[float] = []
 
     async def reconcile(self, key: ObjectKey) -> Result:
         now, widget = time.time_ns(), self._store.get(key)
         stamp = widget.spec.stamp if widget else "0"
-        if int(stamp) > self._born and self._seen.get(key) != stamp:
+        if int(stamp) > self._started_at and self._seen.get(key) != stamp:
             self._seen[key] = stamp
             self.seconds.append((now - int(stamp)) / 1e9)
         return Result()
 
 
-async def our_queue(items: int) -> float:
+async def time_work_queue(items: int) -> float:
     """Seconds for `items` times add, get and done on a work queue."""
     queue = new_queue(SystemClock())
     keys = [ObjectKey("bench", f"widget-{number}") for number in range(items)]
@@ -126,16 +126,16 @@ def new_queue(clock: SystemClock) -> WorkQueue[ObjectKey]:
     return WorkQueue(default_rate_limiter(clock), clock)
 
 
-def client_of(kubeconfig: Path) -> AbstractAsyncContextManager[Client]:
-    return connected(str(kubeconfig), "bench", CollectorRegistry(), SystemClock())
+def connect_client(kubeconfig: Path) -> AbstractAsyncContextManager[Client]:
+    return open_client(str(kubeconfig), "bench", CollectorRegistry(), SystemClock())
 
 
-def widgets(client: Client, namespace: str = "") -> Informer[Widget]:
+def widget_informer(client: Client, namespace: str = "") -> Informer[Widget]:
     metrics = InformerMetrics(CollectorRegistry())
-    return Informer(client, Scope(WIDGETS, namespace), metrics, SystemClock(), Random(7))
+    return Informer(client, WatchScope(WIDGET_KIND, namespace), metrics, SystemClock(), Random(7))
 
 
-def ours() -> Contender:
+def our_contender() -> Contender:
     """This file as a program, so that each measurement begins in a fresh process."""
     return Contender("ours", (sys.executable, "-m", "tests.bench.library.controller_library"))
 
@@ -150,9 +150,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("-namespace", default="")
     told = parser.parse_args(arguments)
     measurements: dict[str, Callable[[], Coroutine[Any, Any, object]]] = {
-        "sync": lambda: our_sync(told.kubeconfig, told.runs),
-        "latency": lambda: our_latency(told.kubeconfig),
-        "idle": lambda: our_idle(told.kubeconfig, told.namespace, told.seconds),
+        "sync": lambda: measure_sync(told.kubeconfig, told.runs),
+        "latency": lambda: measure_latency(told.kubeconfig),
+        "idle": lambda: measure_idle(told.kubeconfig, told.namespace, told.seconds),
     }
     report = asyncio.run(measurements[told.what]())
     sys.stdout.buffer.write(msgspec.json.encode(report))

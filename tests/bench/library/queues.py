@@ -3,20 +3,20 @@
 import asyncio
 import time
 
-from tests.bench.library.controller_library import our_queue
-from tests.bench.table import Measure, measured
+from tests.bench.library.controller_library import time_work_queue
+from tests.bench.table import Measure, new_measure
 
-ITEMS = 100_000
+ITEM_COUNT = 100_000
 
 
-async def queue_measures() -> list[Measure]:
+async def measure_queues() -> list[Measure]:
     """Seconds an item through either queue."""
-    plain = await asyncio_queue(ITEMS)
-    ours = await our_queue(ITEMS) / ITEMS
-    return [measured("queue add+get+done", ours, plain / ITEMS, "<= 1.5x asyncio.Queue")]
+    plain = await time_asyncio_queue(ITEM_COUNT)
+    ours = await time_work_queue(ITEM_COUNT) / ITEM_COUNT
+    return [new_measure("queue add+get+done", ours, plain / ITEM_COUNT, "<= 1.5x asyncio.Queue")]
 
 
-async def asyncio_queue(items: int) -> float:
+async def time_asyncio_queue(items: int) -> float:
     """Seconds for `items` times put and get."""
     plain: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
     keys = [("bench", f"widget-{number}") for number in range(items)]

@@ -4,34 +4,34 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from controller.runtime.client.interning import Sharing
-from tests.bench.library.typed_widget import Metadata, Widget
+from controller.runtime.client.interning import Interner
+from tests.bench.library.typed_widget import Widget, WidgetMetadata
 
 
-class Body(msgspec.Struct):
+class ListBody(msgspec.Struct):
     """A list cut into its items, so that what one item leaves over serves the next."""
 
     items: list[msgspec.Raw]
 
 
-class Halfway(msgspec.Struct, frozen=True, gc=False):
+class PartlyDecoded(msgspec.Struct, frozen=True, gc=False):
     """Decoded as far as a store needs it; the rest is bytes until somebody reads it."""
 
-    metadata: Metadata
+    metadata: WidgetMetadata
     spec: msgspec.Raw
     status: msgspec.Raw
 
 
-Decode = Callable[[msgspec.Raw], Widget | Halfway]
-Store = dict[tuple[str, str], Widget | Halfway]
+DecodeItem = Callable[[msgspec.Raw], Widget | PartlyDecoded]
+Store = dict[tuple[str, str], Widget | PartlyDecoded]
 
 
-def typed() -> Decode:
+def typed_decoder() -> DecodeItem:
     return msgspec.json.Decoder(Widget).decode
 
 
-def shared() -> Decode:
-    decode, share = msgspec.json.Decoder(Widget).decode, Sharing(Widget)
+def interning_decoder() -> DecodeItem:
+    decode, share = msgspec.json.Decoder(Widget).decode, Interner(Widget)
 
     def decode_and_share(item: msgspec.Raw) -> Widget:
         widget = decode(item)
@@ -41,31 +41,31 @@ def shared() -> Decode:
     return decode_and_share
 
 
-def halfway() -> Decode:
-    decode = msgspec.json.Decoder(Halfway).decode
+def partial_decoder() -> DecodeItem:
+    decode = msgspec.json.Decoder(PartlyDecoded).decode
 
-    def decode_and_copy(item: msgspec.Raw) -> Halfway:
+    def decode_and_copy(item: msgspec.Raw) -> PartlyDecoded:
         part = decode(item)
-        return Halfway(part.metadata, part.spec.copy(), part.status.copy())
+        return PartlyDecoded(part.metadata, part.spec.copy(), part.status.copy())
 
     return decode_and_copy
 
 
-WAYS: dict[str, Callable[[], Decode]] = {
-    "typed": typed,
-    "typed, equal parts shared": shared,
-    "metadata typed, the rest bytes": halfway,
+STORAGE_FORMS: dict[str, Callable[[], DecodeItem]] = {
+    "typed": typed_decoder,
+    "typed, equal parts shared": interning_decoder,
+    "metadata typed, the rest bytes": partial_decoder,
 }
 
 
-def filled(body: bytes, decode: Decode) -> Store:
+def fill_store(body: bytes, decode: DecodeItem) -> Store:
     """A store as an informer would keep it."""
-    return {key_of(value): value for value in each(body, decode)}
+    return {key_of(value): value for value in decoded_items(body, decode)}
 
 
-def each(body: bytes, decode: Decode) -> Iterator[Widget | Halfway]:
-    return map(decode, msgspec.json.decode(body, type=Body).items)
+def decoded_items(body: bytes, decode: DecodeItem) -> Iterator[Widget | PartlyDecoded]:
+    return map(decode, msgspec.json.decode(body, type=ListBody).items)
 
 
-def key_of(value: Widget | Halfway) -> tuple[str, str]:
+def key_of(value: Widget | PartlyDecoded) -> tuple[str, str]:
     return value.metadata.namespace, value.metadata.name

@@ -3,11 +3,11 @@
 import msgspec
 
 
-class Value(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+class WidgetPart(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """Nothing in it can point back at it, so the collector need not know it."""
 
 
-class OwnerReference(Value, frozen=True):
+class OwnerReference(WidgetPart, frozen=True):
     """Who a widget belongs to."""
 
     api_version: str
@@ -18,7 +18,7 @@ class OwnerReference(Value, frozen=True):
     block_owner_deletion: bool = False
 
 
-class Metadata(Value, frozen=True):
+class WidgetMetadata(WidgetPart, frozen=True):
     """All but managedFields."""
 
     name: str
@@ -34,14 +34,14 @@ class Metadata(Value, frozen=True):
     owner_references: tuple[OwnerReference, ...] = ()
 
 
-class EnvVar(Value, frozen=True):
+class EnvVar(WidgetPart, frozen=True):
     """One variable of a container."""
 
     name: str
     value: str = ""
 
 
-class Port(Value, frozen=True):
+class ContainerPort(WidgetPart, frozen=True):
     """One port of a container."""
 
     name: str
@@ -49,33 +49,33 @@ class Port(Value, frozen=True):
     protocol: str = ""
 
 
-class Resources(Value, frozen=True):
+class ContainerResources(WidgetPart, frozen=True):
     """What a container asks for and may use."""
 
     requests: dict[str, str] = {}
     limits: dict[str, str] = {}
 
 
-class VolumeMount(Value, frozen=True):
+class VolumeMount(WidgetPart, frozen=True):
     """Where a container sees a volume."""
 
     name: str
     mount_path: str
 
 
-class Container(Value, frozen=True):
+class Container(WidgetPart, frozen=True):
     """What runs."""
 
     name: str
     image: str
     args: tuple[str, ...] = ()
     env: tuple[EnvVar, ...] = ()
-    ports: tuple[Port, ...] = ()
-    resources: Resources = Resources()
+    ports: tuple[ContainerPort, ...] = ()
+    resources: ContainerResources = ContainerResources()
     volume_mounts: tuple[VolumeMount, ...] = ()
 
 
-class Strategy(Value, frozen=True):
+class RolloutStrategy(WidgetPart, frozen=True):
     """How a change is rolled out."""
 
     type: str = ""
@@ -83,7 +83,7 @@ class Strategy(Value, frozen=True):
     max_unavailable: int = 0
 
 
-class Spec(Value, frozen=True):
+class WidgetSpec(WidgetPart, frozen=True):
     """What is wanted."""
 
     stamp: str = ""
@@ -91,11 +91,11 @@ class Spec(Value, frozen=True):
     paused: bool = False
     selector: dict[str, str] = {}
     node_selector: dict[str, str] = {}
-    strategy: Strategy = Strategy()
+    strategy: RolloutStrategy = RolloutStrategy()
     containers: tuple[Container, ...] = ()
 
 
-class Condition(Value, frozen=True):
+class WidgetCondition(WidgetPart, frozen=True):
     """One aspect of the state."""
 
     type: str
@@ -106,21 +106,21 @@ class Condition(Value, frozen=True):
     observed_generation: int = 0
 
 
-class Status(Value, frozen=True):
+class WidgetStatus(WidgetPart, frozen=True):
     """What is."""
 
     phase: str = ""
     replicas: int = 0
     ready_replicas: int = 0
     observed_generation: int = 0
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[WidgetCondition, ...] = ()
 
 
-class Widget(Value, frozen=True):
+class Widget(WidgetPart, frozen=True):
     """The whole of it."""
 
     api_version: str
     kind: str
-    metadata: Metadata
-    spec: Spec
-    status: Status = Status()
+    metadata: WidgetMetadata
+    spec: WidgetSpec
+    status: WidgetStatus = WidgetStatus()

@@ -14,14 +14,14 @@ INTEGER = {"type": "integer", "format": "int64"}
 STRINGS = {"type": "object", "additionalProperties": STRING}
 
 
-def crd() -> dict[str, Any]:
+def widget_crd() -> dict[str, Any]:
     """The CustomResourceDefinition of widgets."""
     version = {
         "name": VERSION,
         "served": True,
         "storage": True,
         "subresources": {"status": {}},
-        "schema": {"openAPIV3Schema": record(spec=spec_schema(), status=status_schema())},
+        "schema": {"openAPIV3Schema": object_schema(spec=spec_schema(), status=status_schema())},
     }
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -37,70 +37,70 @@ def crd() -> dict[str, Any]:
 
 
 def spec_schema() -> dict[str, Any]:
-    resources = record(requests=STRINGS, limits=STRINGS)
-    container = record(
+    resources = object_schema(requests=STRINGS, limits=STRINGS)
+    container = object_schema(
         name=STRING,
         image=STRING,
-        args=listed(STRING),
-        env=listed(record(name=STRING, value=STRING)),
-        ports=listed(record(name=STRING, containerPort=INTEGER, protocol=STRING)),
+        args=array_schema(STRING),
+        env=array_schema(object_schema(name=STRING, value=STRING)),
+        ports=array_schema(object_schema(name=STRING, containerPort=INTEGER, protocol=STRING)),
         resources=resources,
-        volumeMounts=listed(record(name=STRING, mountPath=STRING)),
+        volumeMounts=array_schema(object_schema(name=STRING, mountPath=STRING)),
     )
-    return record(
+    return object_schema(
         stamp=STRING,
         replicas=INTEGER,
         paused={"type": "boolean"},
         selector=STRINGS,
         nodeSelector=STRINGS,
-        strategy=record(type=STRING, maxSurge=INTEGER, maxUnavailable=INTEGER),
-        containers=listed(container),
+        strategy=object_schema(type=STRING, maxSurge=INTEGER, maxUnavailable=INTEGER),
+        containers=array_schema(container),
     )
 
 
 def status_schema() -> dict[str, Any]:
     names = ("type", "status", "reason", "message", "lastTransitionTime")
-    condition = record(**dict.fromkeys(names, STRING), observedGeneration=INTEGER)
-    return record(
+    condition = object_schema(**dict.fromkeys(names, STRING), observedGeneration=INTEGER)
+    return object_schema(
         phase=STRING,
         replicas=INTEGER,
         readyReplicas=INTEGER,
         observedGeneration=INTEGER,
-        conditions=listed(condition),
+        conditions=array_schema(condition),
     )
 
 
-def record(**properties: Any) -> dict[str, Any]:
+def object_schema(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
 
 
-def listed(items: dict[str, Any]) -> dict[str, Any]:
+def array_schema(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
-def collection(namespace: str = "") -> str:
+def widgets_path(namespace: str = "") -> str:
     """The path of all widgets, or of those in `namespace`."""
     inside = f"/namespaces/{namespace}" if namespace else ""
     return f"/apis/{GROUP}/{VERSION}{inside}/{PLURAL}"
 
 
-def path(number: int) -> str:
+def widget_path(number: int) -> str:
     """The path of the widget `number`."""
-    return f"{collection(namespace_of(number))}/{name_of(number)}"
+    return f"{widgets_path(widget_namespace(number))}/{widget_name(number)}"
 
 
-def namespaces() -> list[str]:
-    return [namespace_of(number) for number in range(NAMESPACES)]
+def bench_namespaces() -> list[str]:
+    return [widget_namespace(number) for number in range(NAMESPACES)]
 
 
-def namespace_of(number: int) -> str:
+def widget_namespace(number: int) -> str:
     return f"bench-{number % NAMESPACES:02d}"
 
 
-def name_of(number: int) -> str:
+def widget_name(number: int) -> str:
     return f"widget-{number:05d}"
 
 
-def compact(value: Any) -> bytes:
+def compact_json(value: Any) -> bytes:
     """JSON as the API server stores it: without spaces."""
     return json.dumps(value, separators=(",", ":")).encode()

@@ -8,47 +8,53 @@ from collections.abc import Iterable
 
 import msgspec
 
-from hack.cluster.admin_client import RefusedError
+from hack.cluster.admin_client import ApiStatusError
 from tests.bench.connection import Connection
-from tests.bench.library.widget_crd import collection, crd, namespace_of, namespaces, path
-from tests.bench.library.widget_manifest import a_widget
-from tests.bench.reports import LatencyReport, summary
+from tests.bench.library.widget_crd import (
+    bench_namespaces,
+    widget_crd,
+    widget_namespace,
+    widget_path,
+    widgets_path,
+)
+from tests.bench.library.widget_manifest import widget_manifest
+from tests.bench.reports import LatencyReport, summarise
 from tests.support.wait.eventually import eventually
 
 WORKERS = 16
-ALREADY_THERE = 409
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+CONFLICT_STATUS = 409
+CRDS_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
-class Metadata(msgspec.Struct, rename="camel"):
+class StoredMetadata(msgspec.Struct, rename="camel"):
     """What tells one stored widget from another."""
 
     name: str
     resource_version: str
 
 
-class Stored(msgspec.Struct):
+class StoredWidget(msgspec.Struct):
     """As much of a stored widget as filling needs."""
 
-    metadata: Metadata
+    metadata: StoredMetadata
     status: dict[str, msgspec.Raw] = {}
 
 
-class StoredList(msgspec.Struct):
+class StoredWidgetList(msgspec.Struct):
     """All of them."""
 
-    items: list[Stored]
+    items: list[StoredWidget]
 
 
-async def install(connection: Connection) -> None:
+async def install_widget_crd(connection: Connection) -> None:
     """The definition and the namespaces; what is there stays."""
-    definition = crd()
-    await unless_there(connection, DEFINITIONS, definition)
-    for name in namespaces():
-        await unless_there(connection, "/api/v1/namespaces", {"metadata": {"name": name}})
-    stored = f"{DEFINITIONS}/{definition['metadata']['name']}"
+    definition = widget_crd()
+    await create_if_absent(connection, CRDS_PATH, definition)
+    for name in bench_namespaces():
+        await create_if_absent(connection, "/api/v1/namespaces", {"metadata": {"name": name}})
+    stored = f"{CRDS_PATH}/{definition['metadata']['name']}"
     await eventually(lambda: connection.get(stored), is_established)
-    await everything(connection)
+    await list_widgets(connection)
 
 
 def is_established(definition: bytes) -> bool:
@@ -56,55 +62,55 @@ def is_established(definition: bytes) -> bool:
     return ("Established", "True") in [(c["type"], c["status"]) for c in conditions]
 
 
-async def everything(connection: Connection) -> bytes:
+async def list_widgets(connection: Connection) -> bytes:
     """The whole list; right after the definition it is refused now and then."""
-    return await eventually(lambda: connection.get(collection()), tolerate=RefusedError)
+    return await eventually(lambda: connection.get(widgets_path()), tolerate=ApiStatusError)
 
 
-async def unless_there(connection: Connection, where: str, body: dict[str, object]) -> None:
+async def create_if_absent(connection: Connection, path: str, body: dict[str, object]) -> None:
     try:
-        await connection.create(where, body)
-    except RefusedError as error:
-        if error.status != ALREADY_THERE:
+        await connection.create(path, body)
+    except ApiStatusError as error:
+        if error.status != CONFLICT_STATUS:
             raise
 
 
-async def fill(connection: Connection, count: int) -> int:
+async def create_widgets(connection: Connection, count: int) -> int:
     """Make those of the first `count` widgets that are not there with their status; how many."""
-    listed = msgspec.json.decode(await everything(connection), type=StoredList)
+    listed = msgspec.json.decode(await list_widgets(connection), type=StoredWidgetList)
     stored = {item.metadata.name: item for item in listed.items}
-    todo = [n for n in range(count) if not complete(stored.get(path(n).rsplit("/")[-1]))]
+    todo = [n for n in range(count) if not has_status(stored.get(widget_path(n).rsplit("/")[-1]))]
     left = iter(todo)
     async with asyncio.TaskGroup() as group:
         for _ in range(WORKERS):
-            group.create_task(make_each(connection, left))
+            group.create_task(create_each(connection, left))
     return len(todo)
 
 
-def complete(widget: Stored | None) -> bool:
+def has_status(widget: StoredWidget | None) -> bool:
     return widget is not None and bool(widget.status)
 
 
-async def make_each(connection: Connection, numbers: Iterable[int]) -> None:
+async def create_each(connection: Connection, numbers: Iterable[int]) -> None:
     for number in numbers:
-        await make(connection, number)
+        await create_widget(connection, number)
 
 
-async def make(connection: Connection, number: int) -> None:
+async def create_widget(connection: Connection, number: int) -> None:
     """Create it, then write its status, which a create ignores."""
-    widget = a_widget(number)
+    widget = widget_manifest(number)
     try:
-        answer = await connection.create(collection(namespace_of(number)), widget)
-    except RefusedError as error:
-        if error.status != ALREADY_THERE:
+        answer = await connection.create(widgets_path(widget_namespace(number)), widget)
+    except ApiStatusError as error:
+        if error.status != CONFLICT_STATUS:
             raise
-        answer = await connection.get(path(number))
-    version = msgspec.json.decode(answer, type=Stored).metadata.resource_version
+        answer = await connection.get(widget_path(number))
+    version = msgspec.json.decode(answer, type=StoredWidget).metadata.resource_version
     widget["metadata"]["resourceVersion"] = version
-    await connection.replace(f"{path(number)}/status", widget)
+    await connection.replace(f"{widget_path(number)}/status", widget)
 
 
-async def drive(
+async def change_widgets(
     connection: Connection, rate: float, seconds: float, count: int, randomness: random.Random
 ) -> LatencyReport:
     """Change random widgets at `rate` a second, late or not; how long the writes took."""
@@ -113,11 +119,11 @@ async def drive(
     async with asyncio.TaskGroup() as group:
         for turn in range(int(rate * seconds)):
             await asyncio.sleep(started + turn / rate - loop.time())
-            group.create_task(stamp(connection, randomness.randrange(count), took))
-    return summary(took)
+            group.create_task(write_stamp(connection, randomness.randrange(count), took))
+    return summarise(took)
 
 
-async def stamp(connection: Connection, number: int, took: list[float]) -> None:
+async def write_stamp(connection: Connection, number: int, durations: list[float]) -> None:
     began = time.time_ns()
-    await connection.patch(path(number), {"spec": {"stamp": str(began)}})
-    took.append((time.time_ns() - began) / 1e9)
+    await connection.patch(widget_path(number), {"spec": {"stamp": str(began)}})
+    durations.append((time.time_ns() - began) / 1e9)

@@ -4,45 +4,45 @@ import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.bench.library.widget_crd import GROUP, VERSION, name_of, namespace_of
+from tests.bench.library.widget_crd import GROUP, VERSION, widget_name, widget_namespace
 
-BORN = datetime(2026, 1, 1, tzinfo=UTC)
+CREATED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def a_widget(number: int) -> dict[str, Any]:
+def widget_manifest(number: int) -> dict[str, Any]:
     """The widget `number`, always the same."""
     return {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": "Widget",
-        "metadata": metadata(number),
-        "spec": spec(number),
-        "status": status(number),
+        "metadata": widget_metadata(number),
+        "spec": widget_spec(number),
+        "status": widget_status(number),
     }
 
 
-def metadata(number: int) -> dict[str, Any]:
+def widget_metadata(number: int) -> dict[str, Any]:
     owner = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "name": f"team-{number % 400:03d}",
-        "uid": identifier("team", number % 400),
+        "uid": stable_uuid("team", number % 400),
         "controller": True,
         "blockOwnerDeletion": True,
     }
     return {
-        "name": name_of(number),
-        "namespace": namespace_of(number),
-        "labels": labels(number) | {"app.kubernetes.io/managed-by": "bench"},
+        "name": widget_name(number),
+        "namespace": widget_namespace(number),
+        "labels": widget_labels(number) | {"app.kubernetes.io/managed-by": "bench"},
         "annotations": {
-            "bench.local/operation-id": identifier("operation", number),
-            "bench.local/request-hash": identifier("hash", number).replace("-", ""),
+            "bench.local/operation-id": stable_uuid("operation", number),
+            "bench.local/request-hash": stable_uuid("hash", number).replace("-", ""),
         },
         "finalizers": ["bench.local/cleanup"],
         "ownerReferences": [owner],
     }
 
 
-def spec(number: int) -> dict[str, Any]:
+def widget_spec(number: int) -> dict[str, Any]:
     size = number % 8 + 1
     amounts = {"cpu": f"{size * 4}", "memory": f"{size * 16}Gi", "nvidia.com/gpu": f"{size}"}
     container = {
@@ -65,44 +65,46 @@ def spec(number: int) -> dict[str, Any]:
         "stamp": "0",
         "replicas": 1,
         "paused": False,
-        "selector": labels(number),
+        "selector": widget_labels(number),
         "nodeSelector": {"bench.local/pool": f"pool-{number % 5}"},
         "strategy": {"type": "RollingUpdate", "maxSurge": 1, "maxUnavailable": 0},
         "containers": [container],
     }
 
 
-def status(number: int) -> dict[str, Any]:
-    since = f"{BORN + timedelta(seconds=number * 37):%Y-%m-%dT%H:%M:%SZ}"
+def widget_status(number: int) -> dict[str, Any]:
+    since = f"{CREATED_AT + timedelta(seconds=number * 37):%Y-%m-%dT%H:%M:%SZ}"
     return {
         "phase": "Ready",
         "replicas": 1,
         "readyReplicas": 1,
         "observedGeneration": 1,
         "conditions": [
-            condition("Ready", "PodsReady", "1 of 1 pods are ready", since),
-            condition("Progressing", "Settled", "nothing is left to do", since),
+            widget_condition("Ready", "PodsReady", "1 of 1 pods are ready", since),
+            widget_condition("Progressing", "Settled", "nothing is left to do", since),
         ],
     }
 
 
-def condition(kind: str, reason: str, message: str, since: str) -> dict[str, Any]:
+def widget_condition(
+    condition_type: str, reason: str, message: str, timestamp: str
+) -> dict[str, Any]:
     return {
-        "type": kind,
+        "type": condition_type,
         "status": "True",
         "reason": reason,
         "message": message,
-        "lastTransitionTime": since,
+        "lastTransitionTime": timestamp,
         "observedGeneration": 1,
     }
 
 
-def labels(number: int) -> dict[str, str]:
+def widget_labels(number: int) -> dict[str, str]:
     return {
-        "app.kubernetes.io/name": name_of(number),
+        "app.kubernetes.io/name": widget_name(number),
         "bench.local/team": f"team-{number % 400:03d}",
     }
 
 
-def identifier(kind: str, number: int) -> str:
+def stable_uuid(kind: str, number: int) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{kind}/{number}"))

@@ -15,7 +15,7 @@ async def reply(message: Msg) -> None:
     await message.respond(message.data)
 
 
-async def run(url: str) -> None:
+async def run_replier(url: str) -> None:
     """Until the process is killed."""
     client = await nats.connect(url)
     await client.subscribe(SUBJECT, cb=reply)
@@ -23,4 +23,4 @@ async def run(url: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(run(sys.argv[1]))
+    asyncio.run(run_replier(sys.argv[1]))

@@ -9,35 +9,35 @@ import pytest
 from apiserver.http.paths import JOBS, UNITS
 from hack.local import product_processes
 from shared.v1alpha1 import names
-from tests.support.builders.quotas import effective_quota
-from tests.support.cluster.isolated_installation import Site, a_unit
-from tests.support.cluster.product_processes import running
-from tests.support.cluster.running_product import Installation, an_order, api_settings
-from tests.support.http.api_client import Caller
+from tests.support.builders.quotas import create_effective_quota
+from tests.support.cluster.isolated_installation import IsolatedInstallation, unit_manifest
+from tests.support.cluster.product_processes import run_product_process
+from tests.support.cluster.running_product import RunningProduct, api_settings, create_unit_request
+from tests.support.http.api_client import ApiClient
 from tests.support.wait.eventually import eventually
 
 
 @pytest.fixture
-async def hasty(site: Site, tmp_path: Path) -> AsyncIterator[Caller]:
+async def hasty(installation: IsolatedInstallation, tmp_path: Path) -> AsyncIterator[ApiClient]:
     """A replica that answers soon, on a site without a controller."""
-    settings = {**api_settings(site), "requestTimeout": "4s"}
-    async with running(product_processes.RUNTIME_API, tmp_path, settings) as product:
-        yield Caller(product.url)
+    settings = {**api_settings(installation), "requestTimeout": "4s"}
+    async with run_product_process(product_processes.RUNTIME_API, tmp_path, settings) as product:
+        yield ApiClient(product.url)
 
 
-async def ready_stock(site: Site, name: str) -> dict[str, Any]:
+async def ready_stock(site: IsolatedInstallation, name: str) -> dict[str, Any]:
     """Stock of which a controller would say that it is ready."""
     stock = site.namespaces.stock
-    made: dict[str, Any] = await site.create("gpuunits", a_unit(name), namespace=stock)
+    made: dict[str, Any] = await site.create("gpuunits", unit_manifest(name), namespace=stock)
     path = site.path("gpuunits", f"{name}/status", namespace=stock)
     await site.admin.patch(path, {"status": {"phase": "Ready"}})
     return made
 
 
-async def reopen(site: Site, order: dict[str, Any], stock: dict[str, Any]) -> None:
+async def reopen(site: IsolatedInstallation, order: dict[str, Any], stock: dict[str, Any]) -> None:
     """Let the record of a creation be unfinished, and name this stock."""
     path = site.path(
-        "operations", names.operation(order["operationID"]), namespace=site.namespaces.system
+        "operations", names.operation_name(order["operationID"]), namespace=site.namespaces.system
     )
     meta = stock["metadata"]
     await site.admin.patch(path, {"spec": {"stock": {"name": meta["name"], "uid": meta["uid"]}}})
@@ -45,22 +45,22 @@ async def reopen(site: Site, order: dict[str, Any], stock: dict[str, Any]) -> No
 
 
 async def test_a_creation_that_is_unfinished_at_the_deadline_is_answered_with_its_job(
-    site: Site, hasty: Caller
+    installation: IsolatedInstallation, hasty: ApiClient
 ) -> None:
-    await ready_stock(site, "one")
-    order = an_order("g1.1")
+    await ready_stock(installation, "one")
+    order = create_unit_request("g1.1")
     made = await eventually(  # a slow machine does not make it in the time of one request
         lambda: hasty.post(UNITS, order), lambda seen: seen.status in (200, 201)
     )
     stray = made.data
-    await reopen(site, order, await ready_stock(site, "two"))
+    await reopen(installation, order, await ready_stock(installation, "two"))
     late = await hasty.post(UNITS, order)
 
     assert late.status == 202
     assert late.headers["Location"] == f"{JOBS}/{order['operationID']}"
     assert (late.data["type"], late.data["status"]) == ("create_gpu_unit", "pending")
 
-    await site.admin.delete(site.path("gpuunits", order["name"]))
+    await installation.admin.delete(installation.path("gpuunits", order["name"]))
     done = await eventually(
         lambda: hasty.get(late.headers["Location"]),
         lambda job: job.data["status"] == "succeeded",
@@ -71,21 +71,21 @@ async def test_a_creation_that_is_unfinished_at_the_deadline_is_answered_with_it
 
 
 async def test_a_quota_that_refuses_a_unit_fails_the_creation_and_frees_its_stock(
-    product: Installation,
+    product: RunningProduct,
 ) -> None:
-    site, spec = product.site, await product.stocked(1)
-    order = an_order(spec)
-    quota = await effective_quota(site.admin, site.namespaces.instance, 0)
+    site, spec = product.installation, await product.create_ready_stock(1)
+    order = create_unit_request(spec)
+    quota = await create_effective_quota(site.admin, site.namespaces.instance, 0)
     try:
         refused = await product.api.post(UNITS, order)
     finally:
         await site.admin.delete(quota)
 
-    assert refused.refusal == (409, "conflict")
+    assert refused.status_and_code == (409, "conflict")
     assert refused.error["message"].startswith("exceeded quota")
     job = (await product.api.get(f"{JOBS}/{order['operationID']}")).data
     assert (job["status"], job["error"][:24]) == ("failed", "conflict: exceeded quota")
-    await product.ready_stock(spec, 1)
+    await product.wait_ready_stock(spec, 1)
     again = await eventually(
         lambda: product.replica.post(UNITS, order), lambda answer: answer.status != 409
     )

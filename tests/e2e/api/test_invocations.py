@@ -15,15 +15,20 @@ import nats
 import pytest
 import pytest_asyncio
 
-from apiserver.http.paths import DEAD_LETTERS, FUNCTIONS, INVOCATIONS, invocation
+from apiserver.http.paths import DEAD_LETTERS, FUNCTIONS, INVOCATIONS, invocation_path
 from hack.cluster.control_plane import ControlPlane
 from shared.invocation import transition
-from shared.invocation.limits import INLINE_BYTES, LEAST_INLINE_BYTES
+from shared.invocation.limits import DEFAULT_INLINE_BYTES, MIN_INLINE_BYTES
 from shared.invocation.queue_names import QueueNames
-from shared.invocation.record import Record
-from shared.invocation.state import FailureClass, State
-from tests.support.http.api_client import Answer
-from tests.support.queue.invocation_api import Ingress, begin, new_ingress, succeeded_with
+from shared.invocation.record import InvocationRecord
+from shared.invocation.state import FailureClass, InvocationState
+from tests.support.http.api_client import ApiResponse
+from tests.support.queue.invocation_api import (
+    InvocationApi,
+    begin_run,
+    new_invocation_api,
+    succeed_with,
+)
 from tests.support.wait.eventually import eventually
 
 COLOURS = ('{"n": 1, "colour": "blue"}', '{"n": 1, "colour": "red"}')
@@ -33,15 +38,17 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def ingress(
-    installed: ControlPlane, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Ingress]:
+    installed_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[InvocationApi]:
     """Two replicas and a queue, without activator and workers."""
-    async with new_ingress(installed, tmp_path_factory.mktemp("ingress")) as made:
+    async with new_invocation_api(
+        installed_control_plane, tmp_path_factory.mktemp("ingress")
+    ) as made:
         yield made
 
 
-async def test_an_invocation_is_recorded_whole_and_queued_once(ingress: Ingress) -> None:
-    name = await ingress.function(timeoutSeconds=7, maxAttempts=2)
+async def test_an_invocation_is_recorded_whole_and_queued_once(ingress: InvocationApi) -> None:
+    name = await ingress.create_function(timeoutSeconds=7, maxAttempts=2)
     answer = await ingress.invoke(
         name,
         invocationID="a-1",
@@ -51,36 +58,36 @@ async def test_an_invocation_is_recorded_whole_and_queued_once(ingress: Ingress)
         ttlSeconds=60,
     )
     assert answer.status == 202
-    assert answer.headers["Location"] == invocation(name, "a-1")
+    assert answer.headers["Location"] == invocation_path(name, "a-1")
     assert answer.data["state"] == "queued"
     request = (await ingress.record(name, "a-1")).request
     assert request.body.inline == b'{"a":2,"b":1}'
     assert (request.headers, request.attributes) == ({"x-colour": "blue"}, {"n": 1})
     assert (request.ttl_seconds, request.timeout_seconds, request.max_attempts) == (60, 7, 2)
     assert request.content_type == "application/json"
-    assert await ingress.queue.calls.held(name) == 1
-    assert (await ingress.replica.get(invocation(name, "a-1"))).data == answer.data
+    assert await ingress.queue.calls.count_unfinished(name) == 1
+    assert (await ingress.replica.get(invocation_path(name, "a-1"))).data == answer.data
 
 
 async def test_many_requests_for_one_id_are_one_invocation_on_all_replicas(
-    ingress: Ingress,
+    ingress: InvocationApi,
 ) -> None:
-    name = await ingress.function()
+    name = await ingress.create_function()
     callers = [ingress.api, ingress.replica] * 8
     same = [ingress.invoke(name, each, invocationID="x", payload=1) for each in callers]
     other = [ingress.invoke(name, each, invocationID="x", payload=2) for each in callers]
     answers = await asyncio.gather(*same, *other)
     assert sorted(each.status for each in answers) == [200] * 15 + [202] + [409] * 16
-    assert await ingress.queue.calls.held(name) == 1
+    assert await ingress.queue.calls.count_unfinished(name) == 1
     assert {each.error["code"] for each in answers if each.status == 409} == {"conflict"}
 
 
-async def test_a_sync_call_is_answered_by_whoever_ends_it(ingress: Ingress) -> None:
-    name = await ingress.function()
+async def test_a_sync_call_is_answered_by_whoever_ends_it(ingress: InvocationApi) -> None:
+    name = await ingress.create_function()
     asked = {"invocationID": "s", "mode": "sync", "waitSeconds": 60, "payload": 1}
     calls = [ingress.invoke(name, each, **asked) for each in (ingress.api, ingress.replica)]
     waiting = asyncio.gather(*calls)
-    await eventually(lambda: ingress.queue.calls.held(name))
+    await eventually(lambda: ingress.queue.calls.count_unfinished(name))
     await ingress.succeed(name, "s", b"hello")
     for answer in await waiting:
         assert answer.status == 200
@@ -90,9 +97,9 @@ async def test_a_sync_call_is_answered_by_whoever_ends_it(ingress: Ingress) -> N
 
 
 async def test_a_sync_call_that_takes_too_long_goes_on_without_its_caller(
-    ingress: Ingress,
+    ingress: InvocationApi,
 ) -> None:
-    name = await ingress.function()
+    name = await ingress.create_function()
     answer = await ingress.invoke(name, mode="sync", waitSeconds=1)
     assert answer.status == 202
     place = answer.headers["Location"]
@@ -103,99 +110,104 @@ async def test_a_sync_call_that_takes_too_long_goes_on_without_its_caller(
 
 
 async def test_a_queued_invocation_is_cancelled_at_once_and_a_running_one_soon(
-    ingress: Ingress,
+    ingress: InvocationApi,
 ) -> None:
-    name = await ingress.function()
+    name = await ingress.create_function()
     await ingress.invoke(name, invocationID="queued")
     await ingress.invoke(name, invocationID="running")
-    await ingress.change(name, "running", begin)
-    gone = await ingress.api.delete(invocation(name, "queued"))
+    await ingress.apply_transitions(name, "running", begin_run)
+    gone = await ingress.api.delete(invocation_path(name, "queued"))
     assert (gone.status, gone.data["state"]) == (200, "cancelled")
     record = await ingress.record(name, "queued")
-    assert (record.state, record.published) == (State.CANCELLED, True)
-    assert await ingress.queue.calls.held(name) == 1
-    going = await ingress.api.delete(invocation(name, "running"))
+    assert (record.state, record.published) == (InvocationState.CANCELLED, True)
+    assert await ingress.queue.calls.count_unfinished(name) == 1
+    going = await ingress.api.delete(invocation_path(name, "running"))
     assert (going.status, going.data["state"]) == (202, "cancelling")
-    assert (await ingress.replica.delete(invocation(name, "running"))).status == 202
-    assert (await ingress.api.delete(invocation(name, "queued"))).refusal == (409, "conflict")
+    assert (await ingress.replica.delete(invocation_path(name, "running"))).status == 202
+    assert (await ingress.api.delete(invocation_path(name, "queued"))).status_and_code == (
+        409,
+        "conflict",
+    )
     lines = (await ingress.api.text("/metrics")).splitlines()
     assert f'gpuruntime_invocations_accepted_total{{function="{name}"}} 2.0' in lines
     ended = f'{{function="{name}",outcome="cancelled"}} 1.0'
     assert f"gpuruntime_invocations_finished_total{ended}" in lines
 
 
-async def test_a_cancel_races_the_end_and_only_one_of_them_counts(ingress: Ingress) -> None:
-    name = await ingress.function()
+async def test_a_cancel_races_the_end_and_only_one_of_them_counts(ingress: InvocationApi) -> None:
+    name = await ingress.create_function()
     for number in range(10):
         key = f"race-{number}"
         await ingress.invoke(name, invocationID=key)
         outcomes = await asyncio.gather(
-            ingress.api.delete(invocation(name, key)),
-            ingress.replica.delete(invocation(name, key)),
-            ingress.change(name, key, begin, succeeded_with(b"")),
+            ingress.api.delete(invocation_path(name, key)),
+            ingress.replica.delete(invocation_path(name, key)),
+            ingress.apply_transitions(name, key, begin_run, succeed_with(b"")),
             return_exceptions=True,
         )
         record = await ingress.record(name, key)
         first, second, _ = outcomes
         assert not isinstance(first, BaseException)
         assert not isinstance(second, BaseException)
-        if record.state is State.SUCCEEDED:
+        if record.state is InvocationState.SUCCEEDED:
             assert {first.status, second.status} == {409}
-        elif record.state is State.CANCELLED:
+        elif record.state is InvocationState.CANCELLED:
             assert sorted((first.status, second.status)) == [200, 409]
         else:
-            assert record.state is State.CANCELLING
+            assert record.state is InvocationState.CANCELLING
             assert 202 in (first.status, second.status)
 
 
-async def test_a_redriven_invocation_is_a_new_run_with_its_first_request(ingress: Ingress) -> None:
-    name = await ingress.function()
+async def test_a_redriven_invocation_is_a_new_run_with_its_first_request(
+    ingress: InvocationApi,
+) -> None:
+    name = await ingress.create_function()
     await ingress.invoke(name, invocationID="again", payload="p")
-    assert (await ingress.api.post(f"{invocation(name, 'again')}/redrive", None)).status == 409
-    await ingress.change(name, "again", begin, given_up)
-    answer = await ingress.api.post(f"{invocation(name, 'again')}/redrive", None)
+    assert (await ingress.api.post(f"{invocation_path(name, 'again')}/redrive", None)).status == 409
+    await ingress.apply_transitions(name, "again", begin_run, given_up)
+    answer = await ingress.api.post(f"{invocation_path(name, 'again')}/redrive", None)
     assert (answer.status, answer.data["run"], answer.data["state"]) == (202, 2, "queued")
     record = await ingress.record(name, "again")
     assert (record.attempts, record.request.body.inline) == (0, b'"p"')
-    assert await ingress.queue.calls.held(name) == 1
+    assert await ingress.queue.calls.count_unfinished(name) == 1
     (letter,) = (await ingress.api.get(f"{DEAD_LETTERS}?requestID={name}")).data
     assert (letter["invocationID"], letter["run"], letter["attempts"]) == ("again", 1, 1)
 
 
-def given_up(record: Record) -> Record:
+def given_up(record: InvocationRecord) -> InvocationRecord:
     return transition.dead_lettered(record, "no more", FailureClass.ATTEMPTS_EXHAUSTED, 5)
 
 
-async def raw(ingress: Ingress, name: str, body: bytes, query: str = "") -> Answer:
+async def raw(ingress: InvocationApi, name: str, body: bytes, query: str = "") -> ApiResponse:
     """A body as it is, to a function."""
     return await sent_as(ingress, f"{FUNCTIONS}/{name}/invoke{query}", body, "image/png")
 
 
-async def sent_as(ingress: Ingress, path: str, body: bytes, content_type: str) -> Answer:
+async def sent_as(ingress: InvocationApi, path: str, body: bytes, content_type: str) -> ApiResponse:
     url, headers = ingress.api.url + path, {"Content-Type": content_type}
     async with (
         aiohttp.ClientSession() as session,
         session.post(url, data=io.BytesIO(body), headers=headers) as response,
     ):
-        return Answer(response.status, response.headers, await response.json())
+        return ApiResponse(response.status, response.headers, await response.json())
 
 
-async def download(ingress: Ingress, name: str, invocation_id: str) -> tuple[str, bytes]:
+async def download(ingress: InvocationApi, name: str, invocation_id: str) -> tuple[str, bytes]:
     """The type and the bytes of a result's body, from the other replica."""
-    url = f"{ingress.replica.url}{invocation(name, invocation_id)}/body"
+    url = f"{ingress.replica.url}{invocation_path(name, invocation_id)}/body"
     async with aiohttp.ClientSession() as session, session.get(url) as response:
         assert response.status == 200
         assert response.headers["Content-Disposition"] == "attachment"
         return response.content_type, await response.read()
 
 
-async def body_of(ingress: Ingress, name: str, object_name: str) -> bytes:
+async def body_of(ingress: InvocationApi, name: str, object_name: str) -> bytes:
     return b"".join([chunk async for chunk in ingress.queue.bodies.get(name, object_name)])
 
 
 @pytest.mark.parametrize("size", [0, 10, 256 * 1024, 256 * 1024 + 1, 5_000_000])
-async def test_a_raw_body_of_any_size_arrives_as_it_was(ingress: Ingress, size: int) -> None:
-    name = await ingress.function()
+async def test_a_raw_body_of_any_size_arrives_as_it_was(ingress: InvocationApi, size: int) -> None:
+    name = await ingress.create_function()
     sent = hashlib.shake_128(b"seed").digest(size)
     answer = await raw(ingress, name, sent, "?invocationID=raw")
     assert answer.status == 202
@@ -212,22 +224,22 @@ async def test_a_raw_body_of_any_size_arrives_as_it_was(ingress: Ingress, size: 
         assert await body_of(ingress, name, request.body.object_name) == sent
 
 
-async def test_a_raw_body_takes_its_attributes_along_in_the_query(ingress: Ingress) -> None:
-    name = await ingress.function()
+async def test_a_raw_body_takes_its_attributes_along_in_the_query(ingress: InvocationApi) -> None:
+    name = await ingress.create_function()
     blue, red = ("?" + urlencode({"invocationID": "a", "attributes": each}) for each in COLOURS)
     assert (await raw(ingress, name, b"x", blue)).status == 202
     assert (await ingress.record(name, "a")).request.attributes == {"colour": "blue", "n": 1}
     assert (await raw(ingress, name, b"x", blue.replace("+", ""))).status == 200
-    assert (await raw(ingress, name, b"x", red)).refusal == (409, "conflict")
-    assert (await raw(ingress, name, b"x", "?invocationID=a")).refusal == (409, "conflict")
+    assert (await raw(ingress, name, b"x", red)).status_and_code == (409, "conflict")
+    assert (await raw(ingress, name, b"x", "?invocationID=a")).status_and_code == (409, "conflict")
     refused = await raw(ingress, name, b"x", "?attributes=blue")
-    assert (refused.status, list(refused.details)) == (400, ["query.attributes"])
+    assert (refused.status, list(refused.field_errors)) == (400, ["query.attributes"])
 
 
 async def test_a_large_result_is_streamed_and_a_small_one_is_in_the_record(
-    ingress: Ingress,
+    ingress: InvocationApi,
 ) -> None:
-    name = await ingress.function()
+    name = await ingress.create_function()
     sent = b"0123456789" * 200_000
 
     async def chunks() -> AsyncIterator[bytes]:
@@ -237,31 +249,31 @@ async def test_a_large_result_is_streamed_and_a_small_one_is_in_the_record(
     await ingress.queue.bodies.put(name, "big", chunks())
     await ingress.invoke(name, invocationID="big")
     await ingress.invoke(name, invocationID="binary")
-    await ingress.change(name, "big", begin, succeeded_with(sent, "big"))
-    await ingress.change(name, "binary", begin, succeeded_with(b"\xff\x00"))
-    result = (await ingress.api.get(invocation(name, "big"))).data["result"]
+    await ingress.apply_transitions(name, "big", begin_run, succeed_with(sent, "big"))
+    await ingress.apply_transitions(name, "binary", begin_run, succeed_with(b"\xff\x00"))
+    result = (await ingress.api.get(invocation_path(name, "big"))).data["result"]
     assert result["bodyBytes"] == len(sent)
     assert result.keys().isdisjoint({"body", "bodyBase64"})
     assert await download(ingress, name, "big") == ("text/plain", sent)
-    small = (await ingress.api.get(invocation(name, "binary"))).data["result"]
+    small = (await ingress.api.get(invocation_path(name, "binary"))).data["result"]
     assert small["bodyBase64"] == "/wA="
     assert await download(ingress, name, "binary") == ("text/plain", b"\xff\x00")
     await ingress.queue.bodies.delete(name, "big")
-    assert (await ingress.api.get(f"{invocation(name, 'big')}/body")).status == 404
+    assert (await ingress.api.get(f"{invocation_path(name, 'big')}/body")).status == 404
 
 
-async def test_a_redrive_needs_the_payload_that_was_sent(ingress: Ingress) -> None:
-    name = await ingress.function()
+async def test_a_redrive_needs_the_payload_that_was_sent(ingress: InvocationApi) -> None:
+    name = await ingress.create_function()
     await raw(ingress, name, b"x" * 300_000, "?invocationID=lost")
     await ingress.succeed(name, "lost")
     record = await ingress.record(name, "lost")
     await ingress.queue.bodies.delete(name, record.request.body.object_name)
-    answer = await ingress.api.post(f"{invocation(name, 'lost')}/redrive", None)
-    assert answer.refusal == (409, "conflict")
+    answer = await ingress.api.post(f"{invocation_path(name, 'lost')}/redrive", None)
+    assert answer.status_and_code == (409, "conflict")
 
 
-async def test_the_list_is_by_last_change_and_has_an_end(ingress: Ingress) -> None:
-    name, other = await ingress.function(), await ingress.function()
+async def test_the_list_is_by_last_change_and_has_an_end(ingress: InvocationApi) -> None:
+    name, other = await ingress.create_function(), await ingress.create_function()
     for number in range(7):
         await ingress.invoke(name, invocationID=f"i{number}")
         await ingress.invoke(other, invocationID=f"o{number}")
@@ -283,8 +295,8 @@ async def test_the_list_is_by_last_change_and_has_an_end(ingress: Ingress) -> No
     assert (await ingress.api.get(f"{INVOCATIONS}?continue=never")).status == 400
 
 
-async def test_a_full_queue_takes_no_more_but_answers_replays(ingress: Ingress) -> None:
-    name = await ingress.function(maxQueued=2)
+async def test_a_full_queue_takes_no_more_but_answers_replays(ingress: InvocationApi) -> None:
+    name = await ingress.create_function(maxQueued=2)
     for number in range(2):
         assert (await ingress.invoke(name, invocationID=f"q{number}")).status == 202
     full = await eventually(lambda: ingress.invoke(name), lambda answer: answer.status == 429)
@@ -293,27 +305,27 @@ async def test_a_full_queue_takes_no_more_but_answers_replays(ingress: Ingress) 
 
 
 async def test_what_an_earlier_function_of_the_name_had_counts_as_absent(
-    ingress: Ingress,
+    ingress: InvocationApi,
 ) -> None:
-    name = await ingress.function()
+    name = await ingress.create_function()
     await ingress.invoke(name, invocationID="old", payload=1)
     await ingress.succeed(name, "old")
     assert (await ingress.api.delete(f"{FUNCTIONS}/{name}?purge=true")).status == 204
     await eventually(
-        lambda: ingress.api.get(invocation(name, "old")), lambda answer: answer.status == 404
+        lambda: ingress.api.get(invocation_path(name, "old")), lambda answer: answer.status == 404
     )
     again = {"operationID": f"{name}-again", "name": name, "specName": "g1.1", "image": "a"}
     assert (await ingress.api.post(FUNCTIONS, again)).status == 201
-    assert (await ingress.api.get(invocation(name, "old"))).status == 404
+    assert (await ingress.api.get(invocation_path(name, "old"))).status == 404
     fresh = await ingress.invoke(name, invocationID="old", payload=2)
     assert (fresh.status, fresh.data["state"]) == (202, "queued")
 
 
 @pytest.mark.parametrize("is_ascii", [True, False])
 async def test_a_raw_body_takes_as_much_along_as_any_other(
-    ingress: Ingress, is_ascii: bool
+    ingress: InvocationApi, is_ascii: bool
 ) -> None:
-    name = await ingress.function()
+    name = await ingress.create_function()
     headers = {f"x-{number}": "%" * 35 for number in range(100)}
     attributes = {"text": "é" * 2040}
     assert len(msgspec.json.encode(attributes)) > 4090
@@ -361,39 +373,43 @@ async def test_a_raw_body_takes_as_much_along_as_any_other(
     ],
 )
 async def test_bad_input_is_refused_by_field(
-    ingress: Ingress, asked: dict[str, Any], field: str
+    ingress: InvocationApi, asked: dict[str, Any], field: str
 ) -> None:
     answer = await ingress.invoke("any", **asked)
     assert answer.status == 400
-    assert list(answer.details) == [field]
+    assert list(answer.field_errors) == [field]
 
 
 async def test_no_invocation_outlives_its_record_also_by_the_wish_of_its_function(
-    ingress: Ingress,
+    ingress: InvocationApi,
 ) -> None:
-    name, ttl = await ingress.function(), {"ttlSeconds": 72 * 3600}
-    await ingress.site.admin.patch(ingress.site.path("functions", name), {"spec": ttl})
-    assert (await ingress.invoke(name)).refusal == (409, "conflict")
+    name, ttl = await ingress.create_function(), {"ttlSeconds": 72 * 3600}
+    await ingress.installation.admin.patch(
+        ingress.installation.path("functions", name), {"spec": ttl}
+    )
+    assert (await ingress.invoke(name)).status_and_code == (409, "conflict")
     assert (await ingress.invoke(name, ttlSeconds=60)).status == 202
 
 
 async def test_no_new_one_takes_the_room_that_the_others_need_for_their_outcomes(
-    ingress: Ingress,
+    ingress: InvocationApi,
 ) -> None:
-    name = await ingress.function()
+    name = await ingress.create_function()
     await ingress.invoke(name, invocationID="large", payload="x" * 200_000)
     await ingress.invoke(name, invocationID="a")
     async with records_limited(ingress, fullness=0.85):
         full = await eventually(lambda: ingress.invoke(name), lambda found: found.status != 202)
-        assert full.refusal == (429, "queue_full")
+        assert full.status_and_code == (429, "queue_full")
         assert "records of invocations" in full.error["message"]
         assert (await ingress.invoke(name, invocationID="a")).status == 200
         assert (await ingress.succeed(name, "a")).is_final
     await eventually(lambda: ingress.invoke(name), lambda found: found.status == 202)
 
 
-async def test_a_result_may_fill_only_its_share_of_the_room_for_records(ingress: Ingress) -> None:
-    name = await ingress.function()
+async def test_a_result_may_fill_only_its_share_of_the_room_for_records(
+    ingress: InvocationApi,
+) -> None:
+    name = await ingress.create_function()
     await ingress.invoke(name, invocationID="ample", payload="x" * 200_000)
     async with records_limited(ingress, fullness=0.2):
 
@@ -401,17 +417,20 @@ async def test_a_result_may_fill_only_its_share_of_the_room_for_records(ingress:
             answer = await ingress.invoke(name)
             return (await ingress.record(name, answer.data["invocationID"])).request.inline_bytes
 
-        assert await eventually(granted, lambda share: share < INLINE_BYTES) >= LEAST_INLINE_BYTES
+        assert (
+            await eventually(granted, lambda share: share < DEFAULT_INLINE_BYTES)
+            >= MIN_INLINE_BYTES
+        )
         await ingress.succeed(name, "ample")
-        await ingress.api.post(f"{invocation(name, 'ample')}/redrive", None)
-        assert (await ingress.record(name, "ample")).request.inline_bytes < INLINE_BYTES
+        await ingress.api.post(f"{invocation_path(name, 'ample')}/redrive", None)
+        assert (await ingress.record(name, "ample")).request.inline_bytes < DEFAULT_INLINE_BYTES
 
 
 @asynccontextmanager
-async def records_limited(ingress: Ingress, fullness: float) -> AsyncIterator[None]:
+async def records_limited(ingress: InvocationApi, fullness: float) -> AsyncIterator[None]:
     """The bucket of records is as full as that for the length of the block."""
     stream = f"KV_{QueueNames().record_bucket}"
-    async with await nats.connect(ingress.server.admin_url) as client:
+    async with await nats.connect(ingress.nats_server.admin_url) as client:
         info = await client.jetstream().stream_info(stream)
         limited = int(info.state.bytes / fullness)
         try:
@@ -421,14 +440,18 @@ async def records_limited(ingress: Ingress, fullness: float) -> AsyncIterator[No
             await client.jetstream().update_stream(info.config, max_bytes=info.config.max_bytes)
 
 
-async def test_what_is_not_there_is_not_found(ingress: Ingress) -> None:
-    name = await ingress.function()
-    assert (await ingress.invoke("nobody")).refusal == (404, "not_found")
-    assert (await raw(ingress, "nobody", b"")).refusal == (404, "not_found")
-    for path in (invocation(name, "none"), invocation("nobody", "x"), invocation(name, "%2e%2e")):
+async def test_what_is_not_there_is_not_found(ingress: InvocationApi) -> None:
+    name = await ingress.create_function()
+    assert (await ingress.invoke("nobody")).status_and_code == (404, "not_found")
+    assert (await raw(ingress, "nobody", b"")).status_and_code == (404, "not_found")
+    for path in (
+        invocation_path(name, "none"),
+        invocation_path("nobody", "x"),
+        invocation_path(name, "%2e%2e"),
+    ):
         assert (await ingress.api.get(path)).status == 404
         assert (await ingress.api.delete(path)).status == 404
         assert (await ingress.api.post(f"{path}/redrive", None)).status == 404
     body = b'{"payload": "%s"}' % (b"x" * 1024 * 1024)
     large = await sent_as(ingress, INVOCATIONS, body, "application/json")
-    assert large.refusal == (413, "too_large")
+    assert large.status_and_code == (413, "too_large")

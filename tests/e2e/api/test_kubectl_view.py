@@ -10,8 +10,8 @@ import pytest
 from apiserver.http.paths import JOBS, POOLS, STOCK, UNITS
 from hack.cluster.control_plane import ControlPlane
 from tests.support.cluster.product_processes import admin_kubectl
-from tests.support.cluster.running_product import Installation, an_order, new_name
-from tests.support.http.api_client import Answer, Caller
+from tests.support.cluster.running_product import RunningProduct, create_unit_request, new_name
+from tests.support.http.api_client import ApiClient, ApiResponse
 from tests.support.wait.eventually import eventually
 
 AsKubectl = Callable[..., Awaitable[str]]
@@ -20,8 +20,8 @@ HEALTH = "/api/v1/health"
 
 
 @pytest.fixture
-def kubectl(installed: ControlPlane, tmp_path: Path) -> AsKubectl:
-    return partial(admin_kubectl(installed).run, f"--cache-dir={tmp_path}")
+def kubectl(installed_control_plane: ControlPlane, tmp_path: Path) -> AsKubectl:
+    return partial(admin_kubectl(installed_control_plane).run, f"--cache-dir={tmp_path}")
 
 
 def table(text: str) -> list[list[str]]:
@@ -29,12 +29,12 @@ def table(text: str) -> list[list[str]]:
 
 
 async def test_what_was_made_over_http_is_seen_with_kubectl(
-    product: Installation, kubectl: AsKubectl
+    product: RunningProduct, kubectl: AsKubectl
 ) -> None:
-    names = product.site.namespaces
-    spec = await product.stocked(1, memory="1Gi", gpu=1)
+    names = product.installation.namespaces
+    spec = await product.create_ready_stock(1, memory="1Gi", gpu=1)
     ports = {"ports": [{"name": "web", "port": 8888}]}
-    order = an_order(spec, name="trainer", template=ports)
+    order = create_unit_request(spec, name="trainer", template=ports)
     made = (await product.api.post(UNITS, order)).data
     unit = (await product.api.get(f"{UNITS}/trainer?wait=Ready")).data
 
@@ -56,16 +56,16 @@ async def test_what_was_made_over_http_is_seen_with_kubectl(
 
 
 async def test_a_pool_that_was_made_over_http_is_scaled_with_kubectl(
-    product: Installation, kubectl: AsKubectl
+    product: RunningProduct, kubectl: AsKubectl
 ) -> None:
-    stock = product.site.namespaces.stock
+    stock = product.installation.namespaces.stock
     pool = {"operationID": new_name("pool"), "name": "warm", "specName": new_name("spec")}
     await product.api.post(POOLS, {**pool, "memory": "64Mi", "replicas": 1})
-    await product.ready_stock(pool["specName"], 1)
-    order = an_order(pool["specName"])
+    await product.wait_ready_stock(pool["specName"], 1)
+    order = create_unit_request(pool["specName"])
     assert (await product.api.post(UNITS, order)).status == 201
     await kubectl("scale", "stockpool/warm", "--replicas=2", "-n", stock)
-    await product.ready_stock(pool["specName"], 2)
+    await product.wait_ready_stock(pool["specName"], 2)
 
     async def row() -> list[str]:
         shown = table(await kubectl("get", "sp", "warm", "-n", stock))
@@ -76,9 +76,9 @@ async def test_a_pool_that_was_made_over_http_is_scaled_with_kubectl(
     assert (await product.api.get(f"{POOLS}/warm")).data["replicas"] == 2
 
 
-async def test_health_counts_what_there_is(product: Installation) -> None:
-    await product.stocked(2)
-    await product.a_ready_unit()
+async def test_health_counts_what_there_is(product: RunningProduct) -> None:
+    await product.create_ready_stock(2)
+    await product.create_ready_unit()
 
     async def look() -> tuple[dict[str, Any], int, int]:
         """What is told and what there is: consumed stock and what others left still go."""
@@ -99,12 +99,12 @@ async def test_health_counts_what_there_is(product: Installation) -> None:
     assert told["gpuProducts"] == ["NVIDIA-H100-80GB-HBM3"]
 
 
-async def listed(api: Caller, path: str) -> Answer:
+async def listed(api: ApiClient, path: str) -> ApiResponse:
     return await api.get(f"{path}?limit=500")
 
 
 async def test_the_progress_of_a_seed_is_seen_with_kubectl(
-    product: Installation, kubectl: AsKubectl
+    product: RunningProduct, kubectl: AsKubectl
 ) -> None:
     seed = {
         "operationID": new_name("seed"),
@@ -116,7 +116,9 @@ async def test_the_progress_of_a_seed_is_seen_with_kubectl(
     assert answer.status == 202
 
     async def row() -> list[str]:
-        shown = table(await kubectl("get", "operations", "-n", product.site.namespaces.system))
+        shown = table(
+            await kubectl("get", "operations", "-n", product.installation.namespaces.system)
+        )
         return next(row for row in shown if row[1] == seed["operationID"])
 
     begun = await row()

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from apiserver.http.paths import JOBS, POOLS, STOCK, UNITS
-from tests.support.cluster.running_product import Installation, an_order, new_name
-from tests.support.http.api_client import Answer, Caller
+from tests.support.cluster.running_product import RunningProduct, create_unit_request, new_name
+from tests.support.http.api_client import ApiClient, ApiResponse
 from tests.support.wait.eventually import eventually
 
 
@@ -21,10 +21,10 @@ def a_pool(**asked: Any) -> dict[str, Any]:
     }
 
 
-async def at_rest(api: Caller, name: str, phase: str = "Ready") -> dict[str, Any]:
+async def at_rest(api: ApiClient, name: str, phase: str = "Ready") -> dict[str, Any]:
     """The pool once its status is about its settings."""
 
-    def is_at_rest(answer: Answer) -> bool:
+    def is_at_rest(answer: ApiResponse) -> bool:
         pool = answer.data
         counts = (pool["currentReplicas"], pool.get("phase"))
         return counts == (pool["replicas"], phase)
@@ -34,7 +34,7 @@ async def at_rest(api: Caller, name: str, phase: str = "Ready") -> dict[str, Any
     return found
 
 
-async def test_a_pool_is_made_and_fills_itself(product: Installation) -> None:
+async def test_a_pool_is_made_and_fills_itself(product: RunningProduct) -> None:
     asked = a_pool()
     answer = await product.api.post(POOLS, asked)
 
@@ -43,49 +43,49 @@ async def test_a_pool_is_made_and_fills_itself(product: Installation) -> None:
     assert answer.data["operationID"] == asked["operationID"]
     pool = await at_rest(product.replica, asked["name"])
     assert (pool["available"], pool["allocated"], pool["reason"]) == (2, 0, "PoolReady")
-    await product.ready_stock(asked["specName"], 2)
+    await product.wait_ready_stock(asked["specName"], 2)
 
 
-async def test_the_same_pool_again_is_a_replay_on_every_replica(product: Installation) -> None:
+async def test_the_same_pool_again_is_a_replay_on_every_replica(product: RunningProduct) -> None:
     asked = a_pool()
     first = await product.api.post(POOLS, asked)
     again = await product.replica.post(POOLS, asked)
 
     assert (again.status, again.data["uid"]) == (200, first.data["uid"])
     other = await product.replica.post(POOLS, {**asked, "replicas": 3})
-    assert other.refusal == (409, "operation_conflict")
+    assert other.status_and_code == (409, "operation_conflict")
 
 
-async def test_a_pool_that_was_deleted_is_not_made_again(product: Installation) -> None:
+async def test_a_pool_that_was_deleted_is_not_made_again(product: RunningProduct) -> None:
     asked = a_pool(replicas=0)
     made = (await product.api.post(POOLS, asked)).data
     await product.api.delete(f"{POOLS}/{asked['name']}")
-    await product.site.gone("stockpools", asked["name"], namespace=made["namespace"])
+    await product.installation.wait_gone("stockpools", asked["name"], namespace=made["namespace"])
     answer = await product.api.post(POOLS, asked)
 
     assert (answer.status, answer.data["deleted"]) == (200, True)
     assert answer.data["uid"] == made["uid"]
-    assert (await product.api.get(f"{POOLS}/{asked['name']}")).refusal == (404, "not_found")
+    assert (await product.api.get(f"{POOLS}/{asked['name']}")).status_and_code == (404, "not_found")
 
 
-async def test_the_name_of_another_pool_is_refused(product: Installation) -> None:
+async def test_the_name_of_another_pool_is_refused(product: RunningProduct) -> None:
     asked = a_pool(replicas=0)
     await product.api.post(POOLS, asked)
     answer = await product.api.post(POOLS, {**asked, "operationID": new_name("pool")})
 
-    assert answer.refusal == (409, "already_exists")
+    assert answer.status_and_code == (409, "already_exists")
     assert asked["name"] in answer.error["message"]
 
 
-async def test_a_consumed_unit_is_replaced(product: Installation) -> None:
+async def test_a_consumed_unit_is_replaced(product: RunningProduct) -> None:
     asked = a_pool()
     await product.api.post(POOLS, asked)
-    await product.ready_stock(asked["specName"], 2)
-    order = an_order(asked["specName"])
+    await product.wait_ready_stock(asked["specName"], 2)
+    order = create_unit_request(asked["specName"])
     assert (await product.api.post(UNITS, order)).status == 201
 
     await product.api.get(f"{UNITS}/{order['name']}?wait=Ready")
-    await product.ready_stock(asked["specName"], 2)
+    await product.wait_ready_stock(asked["specName"], 2)
     pool = await eventually(
         lambda: product.api.get(f"{POOLS}/{asked['name']}"),
         lambda answer: answer.data.get("allocated") == 1 and answer.data["phase"] == "Ready",
@@ -93,7 +93,7 @@ async def test_a_consumed_unit_is_replaced(product: Installation) -> None:
     assert pool.data["available"] == 2
 
 
-async def test_a_pool_is_scaled(product: Installation) -> None:
+async def test_a_pool_is_scaled(product: RunningProduct) -> None:
     asked = a_pool(replicas=1)
     await product.api.post(POOLS, asked)
     place = f"{POOLS}/{asked['name']}"
@@ -102,13 +102,13 @@ async def test_a_pool_is_scaled(product: Installation) -> None:
         assert (answer.status, answer.data["replicas"]) == (200, replicas)
         pool = await at_rest(product.api, asked["name"], phase)
         assert pool["available"] == replicas
-        await product.ready_stock(asked["specName"], replicas)
+        await product.wait_ready_stock(asked["specName"], replicas)
 
 
-async def test_another_envelope_replaces_the_stock(product: Installation) -> None:
+async def test_another_envelope_replaces_the_stock(product: RunningProduct) -> None:
     asked = a_pool()
     await product.api.post(POOLS, asked)
-    await product.ready_stock(asked["specName"], 2)
+    await product.wait_ready_stock(asked["specName"], 2)
     settings = {"memory": "128Mi", "cpu": "1", "replicas": 2}
     answer = await product.api.put(f"{POOLS}/{asked['name']}", settings)
     assert (answer.data["memory"], answer.data["cpu"]) == ("128Mi", "1")
@@ -119,7 +119,7 @@ async def test_another_envelope_replaces_the_stock(product: Installation) -> Non
     )
 
 
-async def test_what_a_replacement_leaves_out_is_as_if_never_given(product: Installation) -> None:
+async def test_what_a_replacement_leaves_out_is_as_if_never_given(product: RunningProduct) -> None:
     asked = a_pool(replicas=0, cpu="1", nodeSelector={"zone": "b"}, maxUnavailable=1)
     await product.api.post(POOLS, asked)
     answer = await product.api.put(f"{POOLS}/{asked['name']}", {"memory": "64Mi", "replicas": 0})
@@ -127,7 +127,7 @@ async def test_what_a_replacement_leaves_out_is_as_if_never_given(product: Insta
     assert not {"cpu", "nodeSelector", "maxUnavailable"} & set(answer.data)
 
 
-async def test_a_replacement_of_what_has_changed_since_is_refused(product: Installation) -> None:
+async def test_a_replacement_of_what_has_changed_since_is_refused(product: RunningProduct) -> None:
     asked = a_pool(replicas=1)
     await product.api.post(POOLS, asked)
     place = f"{POOLS}/{asked['name']}"
@@ -137,21 +137,21 @@ async def test_a_replacement_of_what_has_changed_since_is_refused(product: Insta
     second = await product.replica.put(place, {"memory": "64Mi", "replicas": 5}, seen)
 
     assert first.status == 200
-    assert second.refusal == (412, "precondition_failed")
+    assert second.status_and_code == (412, "precondition_failed")
 
 
-async def test_a_deleted_pool_takes_its_unclaimed_stock_along(product: Installation) -> None:
+async def test_a_deleted_pool_takes_its_unclaimed_stock_along(product: RunningProduct) -> None:
     asked = a_pool()
     await product.api.post(POOLS, asked)
-    await product.ready_stock(asked["specName"], 2)
+    await product.wait_ready_stock(asked["specName"], 2)
     answer = await product.api.delete(f"{POOLS}/{asked['name']}")
 
     assert (answer.status, answer.body) == (204, "")
-    await product.ready_stock(asked["specName"], 0)
+    await product.wait_ready_stock(asked["specName"], 0)
 
 
 async def test_a_catalogued_spec_needs_no_envelope_and_takes_no_other(
-    product: Installation,
+    product: RunningProduct,
 ) -> None:
     asked = a_pool(specName="h1.large", replicas=0)
     refused = await product.api.post(POOLS, asked)
@@ -159,10 +159,10 @@ async def test_a_catalogued_spec_needs_no_envelope_and_takes_no_other(
     made = await product.api.post(POOLS, asked)
     place = f"{POOLS}/{asked['name']}"
 
-    assert refused.refusal == (409, "conflict")
+    assert refused.status_and_code == (409, "conflict")
     assert (made.data["memory"], made.data["gpu"]) == ("64Gi", 2)
     changed = await product.api.put(place, {"replicas": 0, "gpu": 1})
-    assert changed.refusal == (409, "conflict")
+    assert changed.status_and_code == (409, "conflict")
     assert (await product.api.put(place, {"replicas": 0})).data["gpu"] == 2
 
 
@@ -179,22 +179,25 @@ async def test_a_catalogued_spec_needs_no_envelope_and_takes_no_other(
     ids=str,
 )
 async def test_settings_that_cannot_be_are_refused_by_field(
-    api: Caller, body: dict[str, Any], fields: list[str]
+    api: ApiClient, body: dict[str, Any], fields: list[str]
 ) -> None:
     answer = await api.put(f"{POOLS}/any", {"memory": "64Mi", **body})
 
-    assert answer.refusal == (400, "invalid_request")
-    assert list(answer.details) == fields
+    assert answer.status_and_code == (400, "invalid_request")
+    assert list(answer.field_errors) == fields
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-async def test_there_is_no_such_pool(api: Caller, method: str) -> None:
+async def test_there_is_no_such_pool(api: ApiClient, method: str) -> None:
     body = {"memory": "64Mi"} if method == "PUT" else None
 
-    assert (await api.request(method, f"{POOLS}/absent", body)).refusal == (404, "not_found")
+    assert (await api.request(method, f"{POOLS}/absent", body)).status_and_code == (
+        404,
+        "not_found",
+    )
 
 
-async def test_pools_are_listed_in_parts_that_tell_how_many_remain(product: Installation) -> None:
+async def test_pools_are_listed_in_parts_that_tell_how_many_remain(product: RunningProduct) -> None:
     for _ in range(3):
         await product.api.post(POOLS, a_pool(replicas=0))
     everything = (await product.api.get(POOLS)).data
@@ -207,12 +210,12 @@ async def test_pools_are_listed_in_parts_that_tell_how_many_remain(product: Inst
     ]
 
 
-async def test_jobs_are_listed_by_type_and_status(product: Installation) -> None:
+async def test_jobs_are_listed_by_type_and_status(product: RunningProduct) -> None:
     asked = a_pool(replicas=0)
     taken = {**asked, "operationID": new_name("pool")}
     await product.api.post(POOLS, asked)
     await product.api.post(POOLS, taken)
-    await product.stocked(1)
+    await product.create_ready_stock(1)
 
     async def ids(query: str) -> set[str]:
         listed = (await product.replica.get(f"{JOBS}?limit=500&{query}")).data
@@ -226,7 +229,7 @@ async def test_jobs_are_listed_by_type_and_status(product: Installation) -> None
     assert await ids("status=pending") == await ids("status=running") == set()
 
 
-async def test_jobs_are_listed_in_parts(product: Installation) -> None:
+async def test_jobs_are_listed_in_parts(product: RunningProduct) -> None:
     for _ in range(3):
         await product.api.post(POOLS, a_pool(replicas=0))
     everything = [job["operationID"] for job in (await product.api.get(JOBS)).data]
@@ -238,9 +241,9 @@ async def test_jobs_are_listed_in_parts(product: Installation) -> None:
 
 
 @pytest.mark.parametrize("query", ["type=bake_bread", "status=Succeeded", "label=a%3Db"])
-async def test_a_query_of_jobs_that_cannot_be_is_refused(api: Caller, query: str) -> None:
-    assert (await api.get(f"{JOBS}?{query}")).refusal == (400, "invalid_request")
+async def test_a_query_of_jobs_that_cannot_be_is_refused(api: ApiClient, query: str) -> None:
+    assert (await api.get(f"{JOBS}?{query}")).status_and_code == (400, "invalid_request")
 
 
-async def test_there_is_no_such_job(api: Caller) -> None:
-    assert (await api.get(f"{JOBS}/absent")).refusal == (404, "not_found")
+async def test_there_is_no_such_job(api: ApiClient) -> None:
+    assert (await api.get(f"{JOBS}/absent")).status_and_code == (404, "not_found")

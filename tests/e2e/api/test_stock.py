@@ -7,11 +7,11 @@ import pytest
 
 from apiserver.http.paths import JOBS, SPECS, STOCK, UNITS
 from tests.support.builders import gpu_storages
-from tests.support.builders.quotas import effective_quota
-from tests.support.cluster.isolated_installation import Site
-from tests.support.cluster.our_api import serving
-from tests.support.cluster.running_product import Installation, an_order, new_name
-from tests.support.http.api_client import Answer, Caller
+from tests.support.builders.quotas import create_effective_quota
+from tests.support.cluster.isolated_installation import IsolatedInstallation
+from tests.support.cluster.our_api import run_api
+from tests.support.cluster.running_product import RunningProduct, create_unit_request, new_name
+from tests.support.http.api_client import ApiClient, ApiResponse
 from tests.support.wait.eventually import eventually
 
 
@@ -25,7 +25,7 @@ def a_seed(**asked: Any) -> dict[str, Any]:
     }
 
 
-async def ended(api: Caller, operation_id: str) -> dict[str, Any]:
+async def ended(api: ApiClient, operation_id: str) -> dict[str, Any]:
     """The job once it is final."""
     answer = await eventually(
         lambda: api.get(f"{JOBS}/{operation_id}"),
@@ -35,7 +35,7 @@ async def ended(api: Caller, operation_id: str) -> dict[str, Any]:
     return found
 
 
-async def test_a_seed_is_accepted_with_the_place_of_its_job(api: Caller) -> None:
+async def test_a_seed_is_accepted_with_the_place_of_its_job(api: ApiClient) -> None:
     seed = a_seed(replicas=2)
     answer = await api.post(STOCK, seed)
 
@@ -46,7 +46,7 @@ async def test_a_seed_is_accepted_with_the_place_of_its_job(api: Caller) -> None
     assert answer.data["requested"] == 2
 
 
-async def test_the_job_of_a_seed_lists_what_it_made(product: Installation) -> None:
+async def test_the_job_of_a_seed_lists_what_it_made(product: RunningProduct) -> None:
     seed = a_seed(replicas=3)
     await product.api.post(STOCK, seed)
     job = await ended(product.replica, seed["operationID"])
@@ -57,11 +57,14 @@ async def test_the_job_of_a_seed_lists_what_it_made(product: Installation) -> No
     assert {made["uid"] for made in job["objects"]} == {unit["uid"] for unit in stock}
 
 
-async def test_a_seeded_unit_becomes_ready_and_shows_what_it_holds(product: Installation) -> None:
-    spec = await product.stocked(1, memory="128Mi", gpu=1)
+async def test_a_seeded_unit_becomes_ready_and_shows_what_it_holds(product: RunningProduct) -> None:
+    spec = await product.create_ready_stock(1, memory="128Mi", gpu=1)
     (unit,) = (await product.api.get(f"{STOCK}?specName={spec}")).data
 
-    assert (unit["lifecycle"], unit["namespace"]) == ("stock", product.site.namespaces.stock)
+    assert (unit["lifecycle"], unit["namespace"]) == (
+        "stock",
+        product.installation.namespaces.stock,
+    )
     assert (unit["phase"], unit["reason"]) == ("Ready", "StockReady")
     assert (unit["memory"], unit["gpu"]) == ("128Mi", 1)
     assert unit["nodeName"].startswith("gpu-")
@@ -69,7 +72,7 @@ async def test_a_seeded_unit_becomes_ready_and_shows_what_it_holds(product: Inst
     await product.api.delete(f"{STOCK}/{unit['name']}")
 
 
-async def test_the_same_seed_again_is_the_same_job(product: Installation) -> None:
+async def test_the_same_seed_again_is_the_same_job(product: RunningProduct) -> None:
     seed = a_seed(replicas=2)
     await product.api.post(STOCK, seed)
     first = await ended(product.api, seed["operationID"])
@@ -80,20 +83,23 @@ async def test_the_same_seed_again_is_the_same_job(product: Installation) -> Non
     assert len((await product.api.get(f"{STOCK}?specName={seed['specName']}")).data) == 2
 
 
-async def test_another_seed_under_the_same_operation_is_refused(api: Caller) -> None:
+async def test_another_seed_under_the_same_operation_is_refused(api: ApiClient) -> None:
     seed = a_seed()
     await api.post(STOCK, seed)
 
-    assert (await api.post(STOCK, {**seed, "replicas": 2})).refusal == (409, "operation_conflict")
+    assert (await api.post(STOCK, {**seed, "replicas": 2})).status_and_code == (
+        409,
+        "operation_conflict",
+    )
 
 
-async def test_a_unit_under_the_operation_of_a_seed_is_refused(product: Installation) -> None:
-    spec = await product.stocked(1)
+async def test_a_unit_under_the_operation_of_a_seed_is_refused(product: RunningProduct) -> None:
+    spec = await product.create_ready_stock(1)
     seed = a_seed()
     await product.api.post(STOCK, seed)
-    order = an_order(spec, operationID=seed["operationID"])
+    order = create_unit_request(spec, operationID=seed["operationID"])
 
-    assert (await product.api.post(UNITS, order)).refusal == (409, "operation_conflict")
+    assert (await product.api.post(UNITS, order)).status_and_code == (409, "operation_conflict")
 
 
 @pytest.mark.parametrize(
@@ -114,30 +120,30 @@ async def test_a_unit_under_the_operation_of_a_seed_is_refused(product: Installa
     ],
 )
 async def test_a_seed_that_cannot_be_is_refused_by_field(
-    product: Installation, field: str, value: object
+    product: RunningProduct, field: str, value: object
 ) -> None:
     seed = a_seed(**{field: value})
     answer = await product.api.post(STOCK, seed)
 
-    assert answer.refusal == (400, "invalid_request")
-    assert list(answer.details) == [field]
+    assert answer.status_and_code == (400, "invalid_request")
+    assert list(answer.field_errors) == [field]
     assert (await product.api.get(f"{JOBS}/{seed['operationID'].strip()}")).status == 404
 
 
-async def test_a_spec_that_is_not_catalogued_needs_its_memory(api: Caller) -> None:
+async def test_a_spec_that_is_not_catalogued_needs_its_memory(api: ApiClient) -> None:
     seed = a_seed()
     del seed["memory"]
     answer = await api.post(STOCK, seed)
 
-    assert answer.refusal == (400, "invalid_request")
-    assert "memory" in answer.details
+    assert answer.status_and_code == (400, "invalid_request")
+    assert "memory" in answer.field_errors
 
 
 async def test_a_seed_that_the_cluster_has_no_room_for_fails_and_says_why(
-    product: Installation,
+    product: RunningProduct,
 ) -> None:
-    admin = product.site.admin
-    path = await effective_quota(admin, product.site.namespaces.stock, 0)
+    admin = product.installation.admin
+    path = await create_effective_quota(admin, product.installation.namespaces.stock, 0)
     try:
         seed = a_seed(replicas=3)
         assert (await product.api.post(STOCK, seed)).status == 202
@@ -150,19 +156,19 @@ async def test_a_seed_that_the_cluster_has_no_room_for_fails_and_says_why(
     assert job["objects"] == []
 
 
-async def test_stock_is_listed_by_spec_and_phase(product: Installation) -> None:
-    spec = await product.stocked(2)
-    await product.stocked(1)
+async def test_stock_is_listed_by_spec_and_phase(product: RunningProduct) -> None:
+    spec = await product.create_ready_stock(2)
+    await product.create_ready_stock(1)
 
     listed = (await product.api.get(f"{STOCK}?specName={spec}&phase=Ready")).data
     assert [unit["specName"] for unit in listed] == [spec, spec]
     assert (await product.api.get(f"{STOCK}?specName={spec}&phase=Failed")).data == []
 
 
-async def test_the_summary_counts_all_stock_whatever_the_page(product: Installation) -> None:
-    spec = await product.stocked(3)
+async def test_the_summary_counts_all_stock_whatever_the_page(product: RunningProduct) -> None:
+    spec = await product.create_ready_stock(3)
 
-    def mine(answer: Answer) -> list[dict[str, Any]]:
+    def mine(answer: ApiResponse) -> list[dict[str, Any]]:
         return [each for each in answer.meta["summary"] if each["specName"] == spec]
 
     answer = await eventually(  # what is counted may be a moment old
@@ -172,47 +178,53 @@ async def test_the_summary_counts_all_stock_whatever_the_page(product: Installat
     assert len(answer.data) == 1
 
 
-async def test_stock_that_nobody_has_claimed_can_be_deleted(product: Installation) -> None:
-    spec = await product.stocked(1)
+async def test_stock_that_nobody_has_claimed_can_be_deleted(product: RunningProduct) -> None:
+    spec = await product.create_ready_stock(1)
     (unit,) = (await product.api.get(f"{STOCK}?specName={spec}")).data
     answer = await product.api.delete(f"{STOCK}/{unit['name']}")
 
     assert (answer.status, answer.body) == (204, "")
-    await product.site.gone("gpuunits", unit["name"], namespace=product.site.namespaces.stock)
+    await product.installation.wait_gone(
+        "gpuunits", unit["name"], namespace=product.installation.namespaces.stock
+    )
 
 
-async def test_deleted_stock_is_not_made_again_by_its_seed(product: Installation) -> None:
+async def test_deleted_stock_is_not_made_again_by_its_seed(product: RunningProduct) -> None:
     seed = a_seed()
     await product.api.post(STOCK, seed)
     job = await ended(product.api, seed["operationID"])
     name = job["objects"][0]["name"]
     assert (await product.api.delete(f"{STOCK}/{name}")).status == 204
-    await product.site.gone("gpuunits", name, namespace=product.site.namespaces.stock)
+    await product.installation.wait_gone(
+        "gpuunits", name, namespace=product.installation.namespaces.stock
+    )
 
     assert (await product.api.post(STOCK, seed)).status == 200
     assert (await product.api.get(f"{STOCK}?specName={seed['specName']}")).data == []
 
 
-async def test_claimed_stock_cannot_be_deleted(product: Installation) -> None:
+async def test_claimed_stock_cannot_be_deleted(product: RunningProduct) -> None:
     # A unit that waits for its storage has not taken the place of its stock yet.
     storage = new_name("storage")
-    await gpu_storages.create(product.site, gpu_storages.simulated(storage, run_for="1h"))
-    made = (await product.a_unit(storageMounts=[{"name": storage, "mountPath": "/data"}])).data
+    await gpu_storages.create_storage(
+        product.installation, gpu_storages.simulated_prepare_storage(storage, run_for="1h")
+    )
+    made = (await product.create_unit(storageMounts=[{"name": storage, "mountPath": "/data"}])).data
     stock = made["sourceStockName"]
     answer = await product.api.delete(f"{STOCK}/{stock}")
 
-    assert answer.refusal == (409, "conflict")
+    assert answer.status_and_code == (409, "conflict")
     assert stock in answer.error["message"]
 
 
-async def test_there_is_no_such_stock(api: Caller) -> None:
-    assert (await api.delete(f"{STOCK}/absent")).refusal == (404, "not_found")
+async def test_there_is_no_such_stock(api: ApiClient) -> None:
+    assert (await api.delete(f"{STOCK}/absent")).status_and_code == (404, "not_found")
 
 
 async def test_the_catalogue_is_listed_with_what_there_is_of_each_spec(
-    product: Installation,
+    product: RunningProduct,
 ) -> None:
-    await product.stocked(2, "h1.small")
+    await product.create_ready_stock(2, "h1.small")
     specs = await eventually(  # what is counted may be a moment old
         lambda: product.api.get(SPECS), lambda seen: seen.data[1].get("available") == 2
     )
@@ -225,39 +237,39 @@ async def test_the_catalogue_is_listed_with_what_there_is_of_each_spec(
 
 
 async def test_a_catalogued_spec_takes_its_envelope_from_the_catalogue(
-    product: Installation,
+    product: RunningProduct,
 ) -> None:
     seed = a_seed(specName="h1.large")
     del seed["memory"]
     await product.api.post(STOCK, seed)
     job = await ended(product.api, seed["operationID"])
-    unit = await product.site.stock(job["objects"][0]["name"])
+    unit = await product.installation.get_stock(job["objects"][0]["name"])
 
     assert (unit["spec"]["memory"], unit["spec"]["gpu"]) == ("64Gi", 2)
     assert unit["spec"]["shmSize"] == "8Gi"
     await product.api.delete(f"{STOCK}/{unit['metadata']['name']}")
 
 
-async def test_a_catalogued_spec_is_not_given_another_envelope(api: Caller) -> None:
+async def test_a_catalogued_spec_is_not_given_another_envelope(api: ApiClient) -> None:
     answer = await api.post(STOCK, a_seed(specName="h1.large", memory="32Gi"))
 
-    assert answer.refusal == (409, "conflict")
-    assert "64Gi" in answer.details["memory"]
+    assert answer.status_and_code == (409, "conflict")
+    assert "64Gi" in answer.field_errors["memory"]
 
 
-async def test_the_same_envelope_in_other_words_is_no_conflict(api: Caller) -> None:
+async def test_the_same_envelope_in_other_words_is_no_conflict(api: ApiClient) -> None:
     answer = await api.post(STOCK, a_seed(specName="h1.small", memory="1024Mi"))
 
     assert answer.status == 202
 
 
 async def test_seeding_a_thousand_is_answered_at_once_and_can_be_watched(
-    site: Site, tmp_path: Path
+    installation: IsolatedInstallation, tmp_path: Path
 ) -> None:
     """Where no controller makes anything of them: acceptance is not readiness."""
     seed = a_seed(replicas=1000)
-    async with serving(site, tmp_path) as product:
-        api, seen = Caller(product.url), list[int]()
+    async with run_api(installation, tmp_path) as product:
+        api, seen = ApiClient(product.url), list[int]()
         answer = await api.post(STOCK, seed)
         assert (answer.status, answer.data["created"]) == (202, 0)
 
@@ -266,7 +278,7 @@ async def test_seeding_a_thousand_is_answered_at_once_and_can_be_watched(
             seen.append(job["created"])
             return str(job["status"])
 
-        await eventually(progress, "succeeded".__eq__, seconds=240)
+        await eventually(progress, "succeeded".__eq__, timeout_seconds=240)
         assert seen == sorted(seen)
         assert seen[-1] == 1000
         counted = {"specName": seed["specName"], "phase": "Progressing", "count": 1000}

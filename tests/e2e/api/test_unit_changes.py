@@ -6,9 +6,9 @@ import aiohttp
 import pytest
 
 from apiserver.http.paths import UNITS
-from serverless.activator.workers.runtime_api import UnitsAPI
-from tests.support.cluster.isolated_installation import a_unit
-from tests.support.cluster.running_product import Installation
+from serverless.activator.workers.runtime_api import RuntimeAPIClient
+from tests.support.cluster.isolated_installation import unit_manifest
+from tests.support.cluster.running_product import RunningProduct
 from tests.support.wait.eventually import eventually
 
 TEMPLATE = {
@@ -21,11 +21,11 @@ ACCESS = {"primaryPort": "http", "scheme": "https"}
 LABELS = {"tenant": "blue", "project": "one"}
 
 
-async def a_full_unit(product: Installation) -> str:
-    return await product.a_ready_unit(template=TEMPLATE, access=ACCESS, labels=LABELS)
+async def a_full_unit(product: RunningProduct) -> str:
+    return await product.create_ready_unit(template=TEMPLATE, access=ACCESS, labels=LABELS)
 
 
-async def test_what_is_left_out_stays(product: Installation) -> None:
+async def test_what_is_left_out_stays(product: RunningProduct) -> None:
     place = f"{UNITS}/{await a_full_unit(product)}"
     answer = await product.api.put(place, {"image": "example/app:2"})
 
@@ -37,7 +37,7 @@ async def test_what_is_left_out_stays(product: Installation) -> None:
     assert (await product.replica.get(place)).data["image"] == "example/app:2"
 
 
-async def test_a_given_object_replaces_the_stored_one_as_a_whole(product: Installation) -> None:
+async def test_a_given_object_replaces_the_stored_one_as_a_whole(product: RunningProduct) -> None:
     place = f"{UNITS}/{await a_full_unit(product)}"
     template = {
         "envs": [{"name": "C", "value": "3"}],
@@ -52,7 +52,7 @@ async def test_a_given_object_replaces_the_stored_one_as_a_whole(product: Instal
     assert answer.data["labels"] == {"tenant": "red"}
 
 
-async def test_null_clears(product: Installation) -> None:
+async def test_null_clears(product: RunningProduct) -> None:
     place = f"{UNITS}/{await a_full_unit(product)}"
     answer = await product.api.put(place, {"template": None, "access": None, "labels": None})
 
@@ -62,11 +62,11 @@ async def test_null_clears(product: Installation) -> None:
     assert not {"serviceName", "accessURL"} & set(settled)
 
 
-async def test_labels_of_ours_survive_a_change_of_labels(product: Installation) -> None:
+async def test_labels_of_ours_survive_a_change_of_labels(product: RunningProduct) -> None:
     name = await a_full_unit(product)
-    before = (await product.site.unit(name))["metadata"]["labels"]
+    before = (await product.installation.get_unit(name))["metadata"]["labels"]
     await product.api.put(f"{UNITS}/{name}", {"labels": None})
-    after = (await product.site.unit(name))["metadata"]["labels"]
+    after = (await product.installation.get_unit(name))["metadata"]["labels"]
 
     assert set(before) - set(after) == set(LABELS)
 
@@ -91,42 +91,42 @@ async def test_labels_of_ours_survive_a_change_of_labels(product: Installation) 
     ids=str,
 )
 async def test_a_change_that_cannot_be_is_refused_by_field(
-    product: Installation, unit: str, body: dict[str, Any], fields: list[str]
+    product: RunningProduct, unit: str, body: dict[str, Any], fields: list[str]
 ) -> None:
-    before = await product.site.unit(unit)
+    before = await product.installation.get_unit(unit)
     answer = await product.api.put(f"{UNITS}/{unit}", body)
 
-    assert answer.refusal == (400, "invalid_request")
-    assert list(answer.details) == fields
-    assert not any(message.startswith("spec.") for message in answer.details.values())
-    assert (await product.site.unit(unit))["spec"] == before["spec"]
+    assert answer.status_and_code == (400, "invalid_request")
+    assert list(answer.field_errors) == fields
+    assert not any(message.startswith("spec.") for message in answer.field_errors.values())
+    assert (await product.installation.get_unit(unit))["spec"] == before["spec"]
 
 
 @pytest.fixture
-async def unit(product: Installation) -> str:
+async def unit(product: RunningProduct) -> str:
     """One unit for all that is refused."""
     listed = (await product.api.get(f"{UNITS}?label=role%3Drefuser")).data
     if listed:
         return str(listed[0]["name"])
     labels = {**LABELS, "role": "refuser"}
-    return await product.a_ready_unit(template=TEMPLATE, access=ACCESS, labels=labels)
+    return await product.create_ready_unit(template=TEMPLATE, access=ACCESS, labels=labels)
 
 
-async def test_a_change_of_the_image_is_rolled_out(product: Installation) -> None:
-    name = await product.a_ready_unit()
+async def test_a_change_of_the_image_is_rolled_out(product: RunningProduct) -> None:
+    name = await product.create_ready_unit()
     await product.api.put(f"{UNITS}/{name}", {"image": "example/app:2"})
     settled = (await product.replica.get(f"{UNITS}/{name}?wait=Ready")).data
 
     assert (settled["phase"], settled["observedGeneration"]) == ("Ready", 2)
     selector = f"runtime.lokiwager.io/unit={name}"
     await eventually(
-        lambda: product.site.list("pods", labelSelector=selector),
+        lambda: product.installation.list("pods", labelSelector=selector),
         lambda pods: [pod["spec"]["containers"][0]["image"] for pod in pods] == ["example/app:2"],
     )
 
 
 async def test_labels_restart_nothing_and_reach_the_pods_with_the_next_rollout(
-    product: Installation,
+    product: RunningProduct,
 ) -> None:
     name = await a_full_unit(product)
     await product.api.put(f"{UNITS}/{name}", {"labels": {"tenant": name}})
@@ -135,26 +135,26 @@ async def test_labels_restart_nothing_and_reach_the_pods_with_the_next_rollout(
 
     await product.api.put(f"{UNITS}/{name}", {"image": "example/app:2"})
     await product.api.get(f"{UNITS}/{name}?wait=Ready")
-    pods = await product.site.list("pods", labelSelector=f"tenant={name}")
+    pods = await product.installation.list("pods", labelSelector=f"tenant={name}")
     assert ["project" in pod["metadata"]["labels"] for pod in pods] == [False]
 
 
 async def test_a_change_of_the_access_changes_the_address_and_restarts_nothing(
-    product: Installation,
+    product: RunningProduct,
 ) -> None:
     name = await a_full_unit(product)
     selector = f"runtime.lokiwager.io/unit={name}"
-    (before,) = await product.site.list("pods", labelSelector=selector)
+    (before,) = await product.installation.list("pods", labelSelector=selector)
     await product.api.put(f"{UNITS}/{name}", {"access": {"scheme": "tcp"}})
     settled = (await product.api.get(f"{UNITS}/{name}?wait=Ready")).data
-    (after,) = await product.site.list("pods", labelSelector=selector)
+    (after,) = await product.installation.list("pods", labelSelector=selector)
 
     assert settled["accessURL"].startswith("tcp://")
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
 
 
-async def test_a_port_that_is_added_gets_an_address(product: Installation) -> None:
-    place = f"{UNITS}/{await product.a_ready_unit()}"
+async def test_a_port_that_is_added_gets_an_address(product: RunningProduct) -> None:
+    place = f"{UNITS}/{await product.create_ready_unit()}"
     await product.api.put(place, {"template": {"ports": [{"name": "web", "port": 81}]}})
     settled = (await product.api.get(f"{place}?wait=Ready")).data
 
@@ -162,8 +162,8 @@ async def test_a_port_that_is_added_gets_an_address(product: Installation) -> No
     assert settled["accessURL"].endswith(":81")
 
 
-async def test_the_tag_of_a_unit_survives_changes_of_its_status(product: Installation) -> None:
-    made = (await product.a_unit()).data
+async def test_the_tag_of_a_unit_survives_changes_of_its_status(product: RunningProduct) -> None:
+    made = (await product.create_unit()).data
     place = f"{UNITS}/{made['name']}"
     early = (await product.api.get(place)).headers["ETag"]
     ready = (await product.api.get(f"{place}?wait=Ready")).headers["ETag"]
@@ -175,30 +175,32 @@ async def test_the_tag_of_a_unit_survives_changes_of_its_status(product: Install
     assert (await product.api.get(place)).headers["ETag"] == changed.headers["ETag"]
 
 
-async def test_a_change_of_what_has_changed_since_is_refused(product: Installation) -> None:
-    place = f"{UNITS}/{await product.a_ready_unit()}"
+async def test_a_change_of_what_has_changed_since_is_refused(product: RunningProduct) -> None:
+    place = f"{UNITS}/{await product.create_ready_unit()}"
     seen = {"If-Match": (await product.api.get(place)).headers["ETag"]}
     await product.replica.put(place, {"image": "example/app:2"})
     answer = await product.api.put(place, {"image": "example/app:3"}, seen)
 
-    assert answer.refusal == (412, "precondition_failed")
+    assert answer.status_and_code == (412, "precondition_failed")
     assert (await product.api.get(place)).data["image"] == "example/app:2"
 
 
 async def test_the_activator_deletes_the_unit_that_it_has_seen_and_no_other_of_its_name(
-    product: Installation,
+    product: RunningProduct,
 ) -> None:
-    name = await product.a_ready_unit()
+    name = await product.create_ready_unit()
     place = f"{UNITS}/{name}"
     seen = (await product.api.get(place)).headers["ETag"]
     assert (await product.api.delete(place)).status == 204
     await eventually(lambda: product.api.get(place), lambda answer: answer.status == 404)
-    await product.site.create("gpuunits", a_unit(name, image="example/somebody-elses:1"))
+    await product.installation.create(
+        "gpuunits", unit_manifest(name, image="example/somebody-elses:1")
+    )
 
     async with aiohttp.ClientSession() as session:
-        api = UnitsAPI(session, product.api.url)
+        api = RuntimeAPIClient(session, product.api.url)
         assert not await api.delete(name, seen)
-        theirs = await product.site.admin.get(product.site.path("gpuunits", name))
+        theirs = await product.installation.admin.get(product.installation.path("gpuunits", name))
         assert "deletionTimestamp" not in theirs["metadata"]
         assert await api.delete(name, (await product.api.get(place)).headers["ETag"])
     await eventually(lambda: product.api.get(place), lambda answer: answer.status == 404)

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from apiserver.http.paths import UNITS
-from tests.support.builders.pods import relabelled
-from tests.support.builders.simulated_units import pods_of
-from tests.support.cluster.running_product import Installation
-from tests.support.http.api_client import PATIENCE_SECONDS, Caller
+from tests.support.builders.pods import patch_pod_labels
+from tests.support.builders.simulated_units import unit_pods
+from tests.support.cluster.running_product import RunningProduct
+from tests.support.http.api_client import DEFAULT_TIMEOUT_SECONDS, ApiClient
 from tests.support.wait.eventually import eventually
 
 # No caller of ours waits that long: whatever is answered was answered before.
 LIMIT_SECONDS = 300
-assert LIMIT_SECONDS > PATIENCE_SECONDS
+assert LIMIT_SECONDS > DEFAULT_TIMEOUT_SECONDS
 
 
 def simulated(mode: str, **details: str) -> dict[str, str]:
@@ -22,12 +22,12 @@ def simulated(mode: str, **details: str) -> dict[str, str]:
     return {"sim.local/mode": mode, **{f"sim.local/{key}": each for key, each in details.items()}}
 
 
-async def a_unit(product: Installation, labels: dict[str, str]) -> str:
-    name: str = (await product.a_unit(labels=labels)).data["name"]
+async def a_unit(product: RunningProduct, labels: dict[str, str]) -> str:
+    name: str = (await product.create_unit(labels=labels)).data["name"]
     return name
 
 
-async def waited(caller: Caller, name: str, seconds: int = LIMIT_SECONDS) -> dict[str, Any]:
+async def waited(caller: ApiClient, name: str, seconds: int = LIMIT_SECONDS) -> dict[str, Any]:
     """The unit in the answer."""
     answer = await caller.get(f"{UNITS}/{name}?wait=Ready&timeoutSeconds={seconds}")
     assert answer.status == 200, answer.body
@@ -35,20 +35,20 @@ async def waited(caller: Caller, name: str, seconds: int = LIMIT_SECONDS) -> dic
     return found
 
 
-async def test_the_answer_comes_when_the_unit_is_ready(product: Installation) -> None:
+async def test_the_answer_comes_when_the_unit_is_ready(product: RunningProduct) -> None:
     name = await a_unit(product, simulated("slow", delay="1h"))
-    (pod,) = await eventually(lambda: pods_of(product.site, name))
+    (pod,) = await eventually(lambda: unit_pods(product.installation, name))
     async with asyncio.TaskGroup() as group:
         waiting = group.create_task(waited(product.replica, name))
         await eventually(lambda: is_waited_for(product.replica))
         assert not waiting.done()
-        await relabelled(product.site.admin, pod, simulated("slow", delay="1ms"))
+        await patch_pod_labels(product.installation.admin, pod, simulated("slow", delay="1ms"))
 
     assert waiting.result()["phase"] == "Ready"
 
 
 async def test_the_answer_comes_when_the_unit_has_failed_and_says_why(
-    product: Installation,
+    product: RunningProduct,
 ) -> None:
     name = await a_unit(product, simulated("image-pull"))
     unit = await waited(product.api, name)
@@ -58,7 +58,7 @@ async def test_the_answer_comes_when_the_unit_has_failed_and_says_why(
 
 
 async def test_the_answer_comes_at_the_time_limit_whatever_the_unit_is(
-    product: Installation,
+    product: RunningProduct,
 ) -> None:
     name = await a_unit(product, simulated("never-ready"))
     clock = asyncio.get_running_loop()
@@ -69,13 +69,13 @@ async def test_the_answer_comes_at_the_time_limit_whatever_the_unit_is(
     assert clock.time() - began >= 1.0
 
 
-async def test_a_unit_that_is_ready_is_answered_at_once(product: Installation) -> None:
-    name = await product.a_ready_unit()
+async def test_a_unit_that_is_ready_is_answered_at_once(product: RunningProduct) -> None:
+    name = await product.create_ready_unit()
 
     assert (await waited(product.api, name))["phase"] == "Ready"
 
 
-async def test_waiting_for_a_unit_that_is_deleted_meanwhile_ends(product: Installation) -> None:
+async def test_waiting_for_a_unit_that_is_deleted_meanwhile_ends(product: RunningProduct) -> None:
     name = await a_unit(product, simulated("never-ready"))
     await eventually(
         lambda: product.api.get(f"{UNITS}/{name}"), lambda answer: "phase" in answer.data
@@ -85,18 +85,18 @@ async def test_waiting_for_a_unit_that_is_deleted_meanwhile_ends(product: Instal
         await eventually(lambda: is_waited_for(product.api))
         await product.replica.delete(f"{UNITS}/{name}")
 
-    assert waiting.result().refusal == (404, "not_found")
+    assert waiting.result().status_and_code == (404, "not_found")
 
 
-async def is_waited_for(api: Caller) -> bool:
+async def is_waited_for(api: ApiClient) -> bool:
     """Whether a request is in flight besides the one that asks."""
     text = (await api.text("/metrics")).splitlines()
     (line,) = [line for line in text if line.startswith("gpuruntime_http_in_flight")]
     return float(line.split()[-1]) > 1
 
 
-async def test_a_change_is_waited_for_as_a_creation_is(product: Installation) -> None:
-    name = await product.a_ready_unit()
+async def test_a_change_is_waited_for_as_a_creation_is(product: RunningProduct) -> None:
+    name = await product.create_ready_unit()
     await product.api.put(f"{UNITS}/{name}", {"labels": simulated("slow", delay="1s")})
     await product.api.put(f"{UNITS}/{name}", {"image": "example/app:2"})
     unit = await waited(product.api, name)
@@ -108,9 +108,9 @@ async def test_a_change_is_waited_for_as_a_creation_is(product: Installation) ->
 @pytest.mark.parametrize(
     "query", ["wait=Failed", "wait=ready", "wait=Ready&timeoutSeconds=0", "wait=Ready&x=1"]
 )
-async def test_a_wait_that_cannot_be_is_refused(api: Caller, query: str) -> None:
-    assert (await api.get(f"{UNITS}/x?{query}")).refusal == (400, "invalid_request")
+async def test_a_wait_that_cannot_be_is_refused(api: ApiClient, query: str) -> None:
+    assert (await api.get(f"{UNITS}/x?{query}")).status_and_code == (400, "invalid_request")
 
 
-async def test_waiting_for_a_unit_that_is_not_there_ends_at_once(api: Caller) -> None:
-    assert (await api.get(f"{UNITS}/absent?wait=Ready")).refusal == (404, "not_found")
+async def test_waiting_for_a_unit_that_is_not_there_ends_at_once(api: ApiClient) -> None:
+    assert (await api.get(f"{UNITS}/absent?wait=Ready")).status_and_code == (404, "not_found")

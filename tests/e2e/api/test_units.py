@@ -7,24 +7,29 @@ import pytest
 
 from apiserver.http.paths import JOBS, STOCK, UNITS
 from tests.support.builders import gpu_storages
-from tests.support.builders.pods import relabelled
-from tests.support.cluster.running_product import Installation, an_order, new_name
-from tests.support.http.api_client import Caller
+from tests.support.builders.pods import patch_pod_labels
+from tests.support.cluster.running_product import RunningProduct, create_unit_request, new_name
+from tests.support.http.api_client import ApiClient
 from tests.support.wait.eventually import eventually
 
 PORTS = {"ports": [{"name": "http", "port": 8888}, {"name": "ssh", "port": 22}]}
 
 
-async def test_a_unit_is_made_from_stock_and_has_its_envelope(product: Installation) -> None:
-    spec = await product.stocked(1, memory="128Mi")
+async def test_a_unit_is_made_from_stock_and_has_its_envelope(product: RunningProduct) -> None:
+    spec = await product.create_ready_stock(1, memory="128Mi")
     (stock,) = (await product.api.get(f"{STOCK}?specName={spec}")).data
-    order = an_order(spec, labels={"tenant": "blue"}, template=PORTS, access={"scheme": "https"})
+    order = create_unit_request(
+        spec, labels={"tenant": "blue"}, template=PORTS, access={"scheme": "https"}
+    )
     answer = await product.api.post(UNITS, order)
 
     assert answer.status == 201
     assert answer.headers["Location"] == f"{UNITS}/{order['name']}"
     unit = answer.data
-    assert (unit["lifecycle"], unit["namespace"]) == ("instance", product.site.namespaces.instance)
+    assert (unit["lifecycle"], unit["namespace"]) == (
+        "instance",
+        product.installation.namespaces.instance,
+    )
     assert (unit["memory"], unit["specName"]) == ("128Mi", spec)
     assert (unit["image"], unit["operationID"]) == ("example/app:1", order["operationID"])
     assert (unit["sourceStockName"], unit["labels"]) == (stock["name"], {"tenant": "blue"})
@@ -32,10 +37,10 @@ async def test_a_unit_is_made_from_stock_and_has_its_envelope(product: Installat
 
 
 async def test_a_unit_becomes_ready_with_an_address_and_its_stock_is_consumed(
-    product: Installation,
+    product: RunningProduct,
 ) -> None:
     made = (
-        await product.a_unit(template=PORTS, access={"primaryPort": "ssh", "scheme": "tcp"})
+        await product.create_unit(template=PORTS, access={"primaryPort": "ssh", "scheme": "tcp"})
     ).data
     unit = (await product.api.get(f"{UNITS}/{made['name']}?wait=Ready")).data
 
@@ -44,59 +49,59 @@ async def test_a_unit_becomes_ready_with_an_address_and_its_stock_is_consumed(
     assert unit["accessURL"] == f"tcp://{where}"
     assert unit["nodeName"].startswith("gpu-")
     assert unit["observedGeneration"] == 1
-    await product.ready_stock(unit["specName"], 0)
-    stock = product.site.namespaces.stock
-    await product.site.gone("gpuunits", unit["sourceStockName"], namespace=stock)
+    await product.wait_ready_stock(unit["specName"], 0)
+    stock = product.installation.namespaces.stock
+    await product.installation.wait_gone("gpuunits", unit["sourceStockName"], namespace=stock)
 
 
-async def test_the_job_of_a_creation_holds_the_unit(product: Installation) -> None:
-    made = (await product.a_unit()).data
+async def test_the_job_of_a_creation_holds_the_unit(product: RunningProduct) -> None:
+    made = (await product.create_unit()).data
     job = (await product.replica.get(f"{JOBS}/{made['operationID']}")).data
 
     assert (job["type"], job["status"]) == ("create_gpu_unit", "succeeded")
     assert (job["requested"], job["created"]) == (1, 1)
-    place = {"namespace": product.site.namespaces.instance, "name": made["name"]}
+    place = {"namespace": product.installation.namespaces.instance, "name": made["name"]}
     assert job["objects"] == [{"kind": "GPUUnit", **place, "uid": made["uid"]}]
     assert {"createdAt", "updatedAt"} <= set(job)
 
 
-async def test_an_operation_may_be_named_like_a_path(product: Installation) -> None:
+async def test_an_operation_may_be_named_like_a_path(product: RunningProduct) -> None:
     operation = f"fn/{new_name('x')}/1 %?#"
-    await product.a_unit(operationID=operation)
+    await product.create_unit(operationID=operation)
     job = await product.api.get(f"{JOBS}/{quote(operation, safe='')}")
 
     assert (job.status, job.data["operationID"]) == (200, operation)
 
 
-async def test_labels_reach_the_pods(product: Installation) -> None:
-    name = await product.a_ready_unit(labels={"tenant": "green"})
-    pods = await product.site.list("pods", labelSelector="tenant=green")
+async def test_labels_reach_the_pods(product: RunningProduct) -> None:
+    name = await product.create_ready_unit(labels={"tenant": "green"})
+    pods = await product.installation.list("pods", labelSelector="tenant=green")
 
     assert [pod["metadata"]["labels"]["runtime.lokiwager.io/unit"] for pod in pods] == [name]
 
 
-async def test_a_named_stock_unit_is_the_one_that_is_taken(product: Installation) -> None:
-    spec = await product.stocked(3)
-    chosen = (await product.ready_stock(spec, 3))[1]["name"]
-    answer = await product.api.post(UNITS, an_order(spec, stockName=chosen))
+async def test_a_named_stock_unit_is_the_one_that_is_taken(product: RunningProduct) -> None:
+    spec = await product.create_ready_stock(3)
+    chosen = (await product.wait_ready_stock(spec, 3))[1]["name"]
+    answer = await product.api.post(UNITS, create_unit_request(spec, stockName=chosen))
 
     assert (answer.status, answer.data["sourceStockName"]) == (201, chosen)
 
 
-async def test_a_named_stock_unit_of_another_spec_is_not_taken(product: Installation) -> None:
-    spec, other = await product.stocked(1), await product.stocked(1)
-    (stock,) = await product.ready_stock(other, 1)
-    answer = await product.api.post(UNITS, an_order(spec, stockName=stock["name"]))
+async def test_a_named_stock_unit_of_another_spec_is_not_taken(product: RunningProduct) -> None:
+    spec, other = await product.create_ready_stock(1), await product.create_ready_stock(1)
+    (stock,) = await product.wait_ready_stock(other, 1)
+    answer = await product.api.post(UNITS, create_unit_request(spec, stockName=stock["name"]))
 
-    assert answer.refusal == (409, "insufficient_capacity")
+    assert answer.status_and_code == (409, "insufficient_capacity")
     assert stock["name"] in answer.error["message"]
 
 
 async def test_without_stock_the_answer_names_the_spec_and_what_there_is(
-    product: Installation,
+    product: RunningProduct,
 ) -> None:
     spec = new_name("spec")
-    none = await product.api.post(UNITS, an_order(spec))
+    none = await product.api.post(UNITS, create_unit_request(spec))
     await product.api.post(
         STOCK,
         {"operationID": new_name("seed"), "specName": spec, "memory": "9Ti", "replicas": 2},
@@ -106,53 +111,58 @@ async def test_without_stock_the_answer_names_the_spec_and_what_there_is(
         lambda answer: len(answer.data) == 2,
     )
     some = await eventually(  # what is counted may be a moment old
-        lambda: product.api.post(UNITS, an_order(spec)),
+        lambda: product.api.post(UNITS, create_unit_request(spec)),
         lambda seen: seen.error["message"].endswith(f"of spec {spec!r} there is 2 Progressing"),
     )
 
-    assert none.refusal == some.refusal == (409, "insufficient_capacity")
+    assert none.status_and_code == some.status_and_code == (409, "insufficient_capacity")
     assert none.error["message"].endswith(f"of spec {spec!r} there is none")
 
 
-async def test_a_refused_creation_writes_nothing(product: Installation) -> None:
-    order = an_order(new_name("spec"))
+async def test_a_refused_creation_writes_nothing(product: RunningProduct) -> None:
+    order = create_unit_request(new_name("spec"))
     await product.api.post(UNITS, order)
 
-    assert (await product.api.get(f"{JOBS}/{order['operationID']}")).refusal == (404, "not_found")
+    assert (await product.api.get(f"{JOBS}/{order['operationID']}")).status_and_code == (
+        404,
+        "not_found",
+    )
 
 
-async def test_a_name_that_another_operation_has_is_refused(product: Installation) -> None:
-    spec = await product.stocked(2)
-    order = an_order(spec)
+async def test_a_name_that_another_operation_has_is_refused(product: RunningProduct) -> None:
+    spec = await product.create_ready_stock(2)
+    order = create_unit_request(spec)
     await product.api.post(UNITS, order)
     again = await product.api.post(UNITS, {**order, "operationID": new_name("create")})
 
-    assert again.refusal == (409, "already_exists")
-    await product.ready_stock(spec, 1)
+    assert again.status_and_code == (409, "already_exists")
+    await product.wait_ready_stock(spec, 1)
 
 
-async def test_a_missing_storage_is_a_conflict_and_takes_no_stock(product: Installation) -> None:
-    spec = await product.stocked(1)
+async def test_a_missing_storage_is_a_conflict_and_takes_no_stock(product: RunningProduct) -> None:
+    spec = await product.create_ready_stock(1)
     mounts = [{"name": "absent", "mountPath": "/data"}]
-    answer = await product.api.post(UNITS, an_order(spec, storageMounts=mounts))
+    answer = await product.api.post(UNITS, create_unit_request(spec, storageMounts=mounts))
 
-    assert answer.refusal == (409, "conflict")
+    assert answer.status_and_code == (409, "conflict")
     assert "'absent'" in answer.error["message"]
-    await product.ready_stock(spec, 1)
+    await product.wait_ready_stock(spec, 1)
 
 
-async def test_a_storage_that_is_not_ready_is_waited_for(product: Installation) -> None:
+async def test_a_storage_that_is_not_ready_is_waited_for(product: RunningProduct) -> None:
     storage = new_name("storage")
-    await gpu_storages.create(product.site, gpu_storages.simulated(storage, run_for="1h"))
-    made = (await product.a_unit(storageMounts=[{"name": storage, "mountPath": "/data"}])).data
+    await gpu_storages.create_storage(
+        product.installation, gpu_storages.simulated_prepare_storage(storage, run_for="1h")
+    )
+    made = (await product.create_unit(storageMounts=[{"name": storage, "mountPath": "/data"}])).data
     place = f"{UNITS}/{made['name']}"
     waiting = await eventually(
         lambda: product.api.get(place), lambda answer: "reason" in answer.data
     )
     assert waiting.data["reason"] == "StorageNotReady"
 
-    (pod,) = await eventually(lambda: gpu_storages.prepare_pods(product.site, storage))
-    await relabelled(product.site.admin, pod, {"sim.local/run-for": "1ms"})
+    (pod,) = await eventually(lambda: gpu_storages.prepare_pods(product.installation, storage))
+    await patch_pod_labels(product.installation.admin, pod, {"sim.local/run-for": "1ms"})
     assert (await product.api.get(f"{place}?wait=Ready")).data["phase"] == "Ready"
 
 
@@ -178,40 +188,40 @@ async def test_a_storage_that_is_not_ready_is_waited_for(product: Installation) 
     ids=str,
 )
 async def test_what_kubernetes_would_refuse_later_is_refused_before_stock_is_touched(
-    product: Installation, asked: dict[str, object], fields: list[str]
+    product: RunningProduct, asked: dict[str, object], fields: list[str]
 ) -> None:
-    order = an_order("h1.small", **asked)
+    order = create_unit_request("h1.small", **asked)
     answer = await product.api.post(UNITS, order)
 
-    assert answer.refusal == (400, "invalid_request")
-    assert sorted(answer.details) == fields
+    assert answer.status_and_code == (400, "invalid_request")
+    assert sorted(answer.field_errors) == fields
     assert (await product.api.get(f"{JOBS}/{order['operationID']}")).status == 404
 
 
-async def test_every_problem_is_told_at_once(api: Caller) -> None:
+async def test_every_problem_is_told_at_once(api: ApiClient) -> None:
     access = {"template": {"ports": [{"name": "http", "port": 80}]}, "access": {"primaryPort": "x"}}
     answer = await api.post(UNITS, {"name": "X", "image": 7, "colour": "red", **access})
 
     wrong = ["access.primaryPort", "colour", "image", "name", "operationID", "specName"]
-    assert sorted(answer.details) == wrong
+    assert sorted(answer.field_errors) == wrong
 
 
-async def test_a_deleted_unit_is_gone_with_its_children(product: Installation) -> None:
-    name = await product.a_ready_unit()
+async def test_a_deleted_unit_is_gone_with_its_children(product: RunningProduct) -> None:
+    name = await product.create_ready_unit()
     answer = await product.api.delete(f"{UNITS}/{name}")
 
     assert (answer.status, answer.body) == (204, "")
-    await product.site.gone("gpuunits", name)
-    await product.site.gone("deployments", f"unit-{name}")
-    assert (await product.api.get(f"{UNITS}/{name}")).refusal == (404, "not_found")
+    await product.installation.wait_gone("gpuunits", name)
+    await product.installation.wait_gone("deployments", f"unit-{name}")
+    assert (await product.api.get(f"{UNITS}/{name}")).status_and_code == (404, "not_found")
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-async def test_there_is_no_such_unit(api: Caller, method: str) -> None:
+async def test_there_is_no_such_unit(api: ApiClient, method: str) -> None:
     body = {"image": "example/app:2"} if method == "PUT" else None
     answer = await api.request(method, f"{UNITS}/absent", body)
 
-    assert answer.refusal == (404, "not_found")
+    assert answer.status_and_code == (404, "not_found")
     assert "'absent'" in answer.error["message"]
 
 
@@ -225,15 +235,15 @@ async def test_there_is_no_such_unit(api: Caller, method: str) -> None:
     ],
 )
 async def test_a_wrong_method_is_told_the_right_ones(
-    api: Caller, method: str, path: str, allowed: str
+    api: ApiClient, method: str, path: str, allowed: str
 ) -> None:
     answer = await api.request(method, path)
 
-    assert answer.refusal == (405, "method_not_allowed")
+    assert answer.status_and_code == (405, "method_not_allowed")
     assert answer.headers["Allow"] == allowed
 
 
-async def test_the_request_id_of_the_caller_comes_back(api: Caller) -> None:
+async def test_the_request_id_of_the_caller_comes_back(api: ApiClient) -> None:
     mine = await api.request("GET", UNITS, headers={"X-Request-ID": "call-7"})
     made = await api.get(f"{UNITS}/absent")
 
@@ -241,12 +251,12 @@ async def test_the_request_id_of_the_caller_comes_back(api: Caller) -> None:
     assert len(made.headers["X-Request-ID"]) == 32
 
 
-async def test_units_are_found_by_spec_phase_and_label(product: Installation) -> None:
+async def test_units_are_found_by_spec_phase_and_label(product: RunningProduct) -> None:
     tenant = new_name("tenant")
-    spec = await product.stocked(2)
+    spec = await product.create_ready_stock(2)
     orders = [
-        an_order(spec, labels={"tenant": tenant}),
-        an_order(spec, labels={"tenant": tenant, "sim.local/mode": "never-ready"}),
+        create_unit_request(spec, labels={"tenant": tenant}),
+        create_unit_request(spec, labels={"tenant": tenant, "sim.local/mode": "never-ready"}),
     ]
     await asyncio.gather(*(product.api.post(UNITS, order) for order in orders))
     good, slow = (order["name"] for order in orders)
@@ -262,9 +272,9 @@ async def test_units_are_found_by_spec_phase_and_label(product: Installation) ->
     assert await found(f"specName={spec}&phase=Failed") == []
 
 
-async def test_a_list_is_read_in_parts(product: Installation) -> None:
-    spec = await product.stocked(5)
-    orders = [an_order(spec) for _ in range(5)]
+async def test_a_list_is_read_in_parts(product: RunningProduct) -> None:
+    spec = await product.create_ready_stock(5)
+    orders = [create_unit_request(spec) for _ in range(5)]
     await asyncio.gather(*(product.api.post(UNITS, order) for order in orders))
     names: list[str] = []
     query = f"{UNITS}?specName={spec}&limit=2"
@@ -278,8 +288,8 @@ async def test_a_list_is_read_in_parts(product: Installation) -> None:
     assert names == sorted(order["name"] for order in orders)
 
 
-async def test_a_part_tells_how_many_remain(product: Installation) -> None:
-    await asyncio.gather(*(product.a_unit() for _ in range(2)))
+async def test_a_part_tells_how_many_remain(product: RunningProduct) -> None:
+    await asyncio.gather(*(product.create_unit() for _ in range(2)))
     count = len((await product.api.get(f"{UNITS}?limit=500")).data)
     part = await product.api.get(f"{UNITS}?limit=1")
 
@@ -290,5 +300,5 @@ async def test_a_part_tells_how_many_remain(product: Installation) -> None:
     "query",
     ["limit=0", "limit=501", "limit=x", "phase=Sleepy", "label=a%20b%20c", "continue=x", "page=2"],
 )
-async def test_a_query_that_cannot_be_read_is_refused(api: Caller, query: str) -> None:
-    assert (await api.get(f"{UNITS}?{query}")).refusal == (400, "invalid_request")
+async def test_a_query_that_cannot_be_read_is_refused(api: ApiClient, query: str) -> None:
+    assert (await api.get(f"{UNITS}?{query}")).status_and_code == (400, "invalid_request")

@@ -10,7 +10,7 @@ import pytest
 
 from hack.cluster.control_plane import ControlPlane
 from hack.local import product_processes
-from tests.support.cluster.product_processes import running
+from tests.support.cluster.product_processes import run_product_process
 from tests.support.http.get import get
 
 LONGEST_RUN_SECONDS = 60.0
@@ -49,8 +49,8 @@ def test_an_unknown_key_ends_with_2_and_is_named(tmp_path: Path) -> None:
     assert "probeAdr: there is no such key; did you mean probeAddr?" in ended.stderr
 
 
-def test_a_taken_port_ends_with_1_and_is_named(installed: ControlPlane) -> None:
-    kubeconfig = str(installed.layout.kubeconfig("controller"))
+def test_a_taken_port_ends_with_1_and_is_named(installed_control_plane: ControlPlane) -> None:
+    kubeconfig = str(installed_control_plane.layout.kubeconfig("controller"))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"127.0.0.1:{listener.getsockname()[1]}"
         ended = run_to_end("--kubeconfig", kubeconfig, "--probe-addr", address)
@@ -60,23 +60,23 @@ def test_a_taken_port_ends_with_1_and_is_named(installed: ControlPlane) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_ends_the_process_cleanly(
-    installed: ControlPlane, tmp_path: Path, number: signal.Signals
+    installed_control_plane: ControlPlane, tmp_path: Path, number: signal.Signals
 ) -> None:
-    kubeconfig = str(installed.layout.kubeconfig("controller"))
-    async with running(
+    kubeconfig = str(installed_control_plane.layout.kubeconfig("controller"))
+    async with run_product_process(
         product_processes.CONTROLLER, tmp_path, {"kubeconfig": kubeconfig}
     ) as controller:
-        assert await controller.process.end(number) == 0
+        assert await controller.process.signal_and_wait(number) == 0
     assert "event=stopped" in controller.process.log_tail()
 
 
 async def test_probes_and_metrics_may_have_an_address_each(
-    installed: ControlPlane, tmp_path: Path
+    installed_control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     changes = {
-        "kubeconfig": str(installed.layout.kubeconfig("controller")),
+        "kubeconfig": str(installed_control_plane.layout.kubeconfig("controller")),
         "metricsAddr": "127.0.0.1:0",
     }
-    async with running(product_processes.CONTROLLER, tmp_path, changes) as controller:
+    async with run_product_process(product_processes.CONTROLLER, tmp_path, changes) as controller:
         assert (await get(f"{controller.url}/healthz"))[0] == 200
         assert (await get(f"{controller.url}/metrics"))[0] == 404

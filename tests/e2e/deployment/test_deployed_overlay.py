@@ -15,19 +15,28 @@ import yaml
 from prometheus_client import CollectorRegistry, generate_latest
 
 from apiserver.http.paths import FUNCTIONS, INVOCATIONS, POOLS, STOCK, STORAGES, UNITS
-from hack.cluster.atomic_files import write_private
+from hack.cluster.atomic_files import write_private_atomic
 from hack.cluster.control_plane import ControlPlane
 from hack.local import product_processes
-from hack.local.account_kubeconfigs import write_identity
-from hack.local.command import output_of
+from hack.local.account_kubeconfigs import write_account_kubeconfig
+from hack.local.command import run_command
 from hack.local.state_dir import ROOT
-from serverless.credentials.secret import USERS
+from serverless.credentials.secret import NATS_USERS
 from serverless.worker.metrics import WorkerMetrics
-from tests.support.checks.monitoring_manifests import Asked, asked_for, expressions, shown
-from tests.support.cluster.overlays import applied, rendered, shipped_settings
-from tests.support.cluster.product_processes import Running, admin_kubectl, running
-from tests.support.http.api_client import Caller
-from tests.support.queue.overlay_nats import serving
+from tests.support.checks.monitoring_manifests import (
+    MetricSelector,
+    all_expressions,
+    metrics_in_expression,
+    metrics_on_page,
+)
+from tests.support.cluster.overlays import apply_overlay, overlay_settings, render_overlay
+from tests.support.cluster.product_processes import (
+    ProductProcess,
+    admin_kubectl,
+    run_product_process,
+)
+from tests.support.http.api_client import ApiClient
+from tests.support.queue.overlay_nats import run_overlay_nats
 from tests.support.wait.eventually import eventually
 
 QUEUE_USERS = "/api/v1/namespaces/runtime-system/secrets/nats-users"
@@ -37,20 +46,22 @@ ADDRESSES = ("httpAddr", "probeAddr", "metricsAddr")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def deployed(
-    installed: ControlPlane, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[dict[str, Running]]:
+    installed_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[dict[str, ProductProcess]]:
     """The shipped configuration, but for the way to the cluster, folders and ports."""
-    objects = await rendered(installed, "default")
+    objects = await render_overlay(installed_control_plane, "default")
     home = tmp_path_factory.mktemp("deployed")
-    async with applied(installed, "default"), AsyncExitStack() as stack:
-        secret = await new_passwords(installed, home)
-        servers = await stack.enter_async_context(serving(objects, secret, home / "queue"))
+    async with apply_overlay(installed_control_plane, "default"), AsyncExitStack() as stack:
+        secret = await new_passwords(installed_control_plane, home)
+        servers = await stack.enter_async_context(run_overlay_nats(objects, secret, home / "queue"))
         changes = {FOLDER: str(home / "users"), QUEUE: servers[0][0].url}
-        found: dict[str, Running] = {}
-        for program in product_processes.PROGRAMS:
-            shipped = moved(shipped_settings(objects, program.name), changes)
-            kubeconfig = str(installed.layout.kubeconfig(program.name))
-            started = running(program, home / program.name, {**shipped, "kubeconfig": kubeconfig})
+        found: dict[str, ProductProcess] = {}
+        for program in product_processes.PRODUCT_PROGRAMS:
+            shipped = moved(overlay_settings(objects, program.name), changes)
+            kubeconfig = str(installed_control_plane.layout.kubeconfig(program.name))
+            started = run_product_process(
+                program, home / program.name, {**shipped, "kubeconfig": kubeconfig}
+            )
             found[program.name] = await stack.enter_async_context(started)
             changes[API] = found.get("runtime-api", found["controller"]).url
         yield found
@@ -58,14 +69,14 @@ async def deployed(
 
 async def new_passwords(plane: ControlPlane, home: Path) -> dict[str, str]:
     """The Secret as the Job fills it with its own account, which finds it empty, then full."""
-    kubeconfig = await write_identity(admin_kubectl(plane), "credentials", home)
+    kubeconfig = await write_account_kubeconfig(admin_kubectl(plane), "credentials", home)
     program = (sys.executable, "-m", "serverless.credentials", "--kubeconfig", str(kubeconfig))
     assert "data" not in await plane.admin.get(QUEUE_USERS)
-    await output_of(*program)
+    await run_command(*program)
     secret: dict[str, str] = (await plane.admin.get(QUEUE_USERS))["data"]
-    await output_of(*program)
+    await run_command(*program)
     for key, value in secret.items():
-        write_private(home / "users" / key, b64decode(value).decode())
+        write_private_atomic(home / "users" / key, b64decode(value).decode())
     return secret
 
 
@@ -78,14 +89,14 @@ def moved(shipped: dict[str, Any], changes: dict[str, str]) -> dict[str, Any]:
     return settings
 
 
-async def refused(product: Running) -> list[str]:
+async def refused(product: ProductProcess) -> list[str]:
     """The requests that Kubernetes has forbidden this program."""
-    text = await Caller(product.url).text("/metrics")
+    text = await ApiClient(product.url).text("/metrics")
     return re.findall(r'^rest_client_requests_total\{code="403".*$', text, re.MULTILINE)
 
 
-async def test_nothing_of_the_story_is_forbidden(deployed: dict[str, Running]) -> None:
-    api = Caller(deployed["runtime-api"].url)
+async def test_nothing_of_the_story_is_forbidden(deployed: dict[str, ProductProcess]) -> None:
+    api = ApiClient(deployed["runtime-api"].url)
     envelope = {"specName": "story", "memory": "64Mi", "gpu": 1}
     seed = {"operationID": "story-seed", "replicas": 2, **envelope}
     assert (await api.post(STOCK, seed)).status == 202
@@ -125,7 +136,7 @@ async def test_nothing_of_the_story_is_forbidden(deployed: dict[str, Running]) -
     }
 
 
-async def everything_is_deleted(api: Caller) -> None:
+async def everything_is_deleted(api: ApiClient) -> None:
     """A storage can be deleted once the unit that held it is gone; a pool takes stock along."""
     for place in (f"{UNITS}/story", f"{POOLS}/story", f"{STORAGES}/story"):
         await eventually(partial(api.delete, place), lambda seen: seen.status == 404)
@@ -136,39 +147,39 @@ async def everything_is_deleted(api: Caller) -> None:
 
 
 async def test_the_queues_passwords_stay_when_the_manifests_are_applied_again(
-    installed: ControlPlane, deployed: dict[str, Running]
+    installed_control_plane: ControlPlane, deployed: dict[str, ProductProcess]
 ) -> None:
-    before = (await installed.admin.get(QUEUE_USERS))["data"]
+    before = (await installed_control_plane.admin.get(QUEUE_USERS))["data"]
     place = str(ROOT / "manifests/credentials")
-    await admin_kubectl(installed).run("apply", "--server-side", "-k", place)
+    await admin_kubectl(installed_control_plane).run("apply", "--server-side", "-k", place)
 
-    assert set(USERS) < set(before)
-    assert (await installed.admin.get(QUEUE_USERS))["data"] == before
+    assert set(NATS_USERS) < set(before)
+    assert (await installed_control_plane.admin.get(QUEUE_USERS))["data"] == before
 
 
 async def test_the_processes_reach_the_queue_with_the_users_that_are_shipped(
-    deployed: dict[str, Running],
+    deployed: dict[str, ProductProcess],
 ) -> None:
-    api = Caller(deployed["runtime-api"].url)
+    api = ApiClient(deployed["runtime-api"].url)
     await eventually(lambda: api.get("/api/v1/health"), lambda seen: seen.data["queueConnected"])
-    activator = Caller(deployed["activator"].url)
+    activator = ApiClient(deployed["activator"].url)
     await eventually(lambda: activator.get("/readyz"), lambda seen: seen.status == 200)
 
 
 async def test_every_metric_that_dashboard_and_alerts_ask_for_is_there(
-    deployed: dict[str, Running],
+    deployed: dict[str, ProductProcess],
 ) -> None:
     """With stock and a function that has work; what workers count is counted in users' pods."""
-    api = Caller(deployed["runtime-api"].url)
+    api = ApiClient(deployed["runtime-api"].url)
     seed = {"operationID": "seen-seed", "replicas": 1, "specName": "seen", "memory": "64Mi"}
     assert (await api.post(STOCK, seed)).status == 202
     await eventually(lambda: api.get(f"{STOCK}?phase=Ready"), lambda seen: len(seen.data) == 1)
     function = {"operationID": "seen-function", "name": "seen", "specName": "none"}
     assert (await api.post(FUNCTIONS, {**function, "image": "example/echo:1"})).status == 201
     assert (await api.post(INVOCATIONS, {"serverlessRequestID": "seen"})).status == 202
-    asked = {each for expression in expressions() for each in asked_for(expression)}
+    asked = {each for expression in all_expressions() for each in metrics_in_expression(expression)}
 
-    async def missing() -> set[Asked]:
+    async def missing() -> set[MetricSelector]:
         there = await everything_shown(deployed)
         known = {each for each in asked if each.metric in there}
         return asked - {each for each in known if each.labels <= there[each.metric]}
@@ -180,9 +191,9 @@ async def test_every_metric_that_dashboard_and_alerts_ask_for_is_there(
     await api.delete(f"{STOCK}/{(await api.get(STOCK)).data[0]['name']}")
 
 
-async def everything_shown(deployed: dict[str, Running]) -> dict[str, set[str]]:
-    pages = [await Caller(product.url).text("/metrics") for product in deployed.values()]
+async def everything_shown(deployed: dict[str, ProductProcess]) -> dict[str, set[str]]:
+    pages = [await ApiClient(product.url).text("/metrics") for product in deployed.values()]
     worker = CollectorRegistry()
     WorkerMetrics(worker, "seen")
     pages.append(generate_latest(worker).decode())
-    return {name: labels for page in pages for name, labels in shown(page).items()}
+    return {name: labels for page in pages for name, labels in metrics_on_page(page).items()}

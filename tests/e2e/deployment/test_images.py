@@ -19,10 +19,15 @@ import pytest
 
 from hack.cluster.ports import HOST
 from hack.local.state_dir import ROOT
-from shared.config.version import version
+from shared.config.version import product_version
 from tests.runner.ports import new_port
-from tests.runner.run_directory import marked
-from tests.support.checks.dockerfile import Instruction, Workshop, last, stages
+from tests.runner.run_directory import with_run_mark
+from tests.support.checks.dockerfile import (
+    Instruction,
+    StageDirectory,
+    last_instruction,
+    parse_stages,
+)
 from tests.support.http.get import get
 from tests.support.wait.eventually import eventually
 
@@ -64,8 +69,8 @@ def built(python: Path) -> Iterator[Path]:
     root = Path(tempfile.mkdtemp(prefix="gpu-runtime-image-"))
     root.chmod(0o755)
     try:
-        stage, _ = stages(ROOT / "Dockerfile.controller")
-        Workshop(root, ROOT, python).carry_out(stage, clean_environment())
+        stage, _ = parse_stages(ROOT / "Dockerfile.controller")
+        StageDirectory(root, ROOT, python).execute(stage, clean_environment())
         make_read_only(root)
         yield root
     finally:
@@ -97,14 +102,14 @@ def make_read_only(root: Path) -> None:
 
 def started(built: Path, final: list[Instruction], *flags: str) -> subprocess.Popen[str]:
     """The entry point of an image as its user, in an empty folder that it may not write to."""
-    _, *entry = last(final, "ENTRYPOINT").words
+    _, *entry = last_instruction(final, "ENTRYPOINT").words
     return subprocess.Popen(
         (str(built / "venv/bin/python"), *entry, *flags),
         user=NOBODY,
         group=NOBODY,
         extra_groups=(),
         cwd=built,
-        env=marked({"HOME": "/tmp", "PATH": "/usr/bin:/bin", "PYTHONUNBUFFERED": "1"}),  # noqa: S108
+        env=with_run_mark({"HOME": "/tmp", "PATH": "/usr/bin:/bin", "PYTHONUNBUFFERED": "1"}),  # noqa: S108
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -126,27 +131,27 @@ def test_hadolint_has_nothing_to_say(dockerfile: Path) -> None:
 
 @pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.suffix[1:])
 def test_an_image_runs_as_nobody_from_a_pinned_base(dockerfile: Path) -> None:
-    build, final = stages(dockerfile)
+    build, final = parse_stages(dockerfile)
     bases = {stage[0].words[0] for stage in (build, final)}
     assert len(bases) == 1
     assert all(base.count(".") == 2 for base in bases), "the base is pinned to a patch release"
-    assert last(final, "USER").rest == f"{NOBODY}:{NOBODY}"
-    assert last(final, "ENTRYPOINT").words[:2] == ["python", "-m"]
-    assert "/healthz" in last(final, "HEALTHCHECK").rest
-    assert "install " not in last(final, "RUN").rest.replace("uninstall ", ""), (
+    assert last_instruction(final, "USER").arguments == f"{NOBODY}:{NOBODY}"
+    assert last_instruction(final, "ENTRYPOINT").words[:2] == ["python", "-m"]
+    assert "/healthz" in last_instruction(final, "HEALTHCHECK").arguments
+    assert "install " not in last_instruction(final, "RUN").arguments.replace("uninstall ", ""), (
         "nothing is installed where it runs"
     )
 
 
 def test_the_tools_of_the_base_are_taken_out(tmp_path: Path) -> None:
     """In a folder that stands for /usr/local of the base, with what its Python brings."""
-    (command,) = {last(stages(each)[1], "RUN").rest for each in DOCKERFILES}
+    (command,) = {last_instruction(parse_stages(each)[1], "RUN").arguments for each in DOCKERFILES}
     base = tmp_path / "local"
     venv.create(base, with_pip=True)
     library = base / "lib" / "python{}.{}".format(*sys.version_info[:2])
     (library / "ensurepip").mkdir()
     there, path = command.replace("/usr/local", str(base)), f"{base / 'bin'}:{os.environ['PATH']}"
-    subprocess.run(("/bin/sh", "-ec", there), env=marked({"PATH": path}), check=True)
+    subprocess.run(("/bin/sh", "-ec", there), env=with_run_mark({"PATH": path}), check=True)
 
     assert not list(library.glob("site-packages/*.dist-info"))
     assert not (library / "ensurepip").exists()
@@ -154,7 +159,7 @@ def test_the_tools_of_the_base_are_taken_out(tmp_path: Path) -> None:
 
 
 def test_the_images_are_built_in_the_same_way() -> None:
-    builds = [stages(each)[0] for each in DOCKERFILES]
+    builds = [parse_stages(each)[0] for each in DOCKERFILES]
     shortest = min(builds, key=len)
     assert all(build[: len(shortest)] == shortest for build in builds)
 
@@ -162,10 +167,10 @@ def test_the_images_are_built_in_the_same_way() -> None:
 @pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.suffix[1:])
 def test_an_entry_point_explains_itself(built: Path, dockerfile: Path, python: Path) -> None:
     """On the tree of the image: what one does beyond the controller's is done to a copy."""
-    build, final = stages(dockerfile)
-    own = build[len(stages(ROOT / "Dockerfile.controller")[0]) :]
+    build, final = parse_stages(dockerfile)
+    own = build[len(parse_stages(ROOT / "Dockerfile.controller")[0]) :]
     with copied(built) if own else nullcontext(built) as tree:
-        Workshop(tree, ROOT, python).carry_out(own, clean_environment())
+        StageDirectory(tree, ROOT, python).execute(own, clean_environment())
         make_read_only(tree)
         before = files_of(tree)
         with started(tree, final, "--help") as program:
@@ -176,7 +181,7 @@ def test_an_entry_point_explains_itself(built: Path, dockerfile: Path, python: P
 
 
 async def test_the_api_serves_and_stops_as_nobody_on_a_read_only_tree(built: Path) -> None:
-    _, final = stages(ROOT / "Dockerfile.api")
+    _, final = parse_stages(ROOT / "Dockerfile.api")
     address = f"{HOST}:{new_port()}"
     before = files_of(built)
     with started(built, final, *OFF, address) as program:
@@ -188,7 +193,7 @@ async def test_the_api_serves_and_stops_as_nobody_on_a_read_only_tree(built: Pat
             said, _ = await asyncio.to_thread(program.communicate, timeout=60)
 
     assert program.returncode == 0, said
-    assert health["data"]["version"] == version()
+    assert health["data"]["version"] == product_version()
     assert files_of(built) == before
 
 

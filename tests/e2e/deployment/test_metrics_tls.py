@@ -8,17 +8,21 @@ import aiohttp
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
-from controller.runtime.process.probes import Probes
-from hack.cluster.certificates import Authority, Leaf, authority
+from controller.runtime.process.probes import ProbeServer
+from hack.cluster.certificates import (
+    CertificateAuthority,
+    CertificateRequest,
+    certificate_authority,
+)
 from shared.config.address import Address
-from shared.config.metrics_tls import MetricsTLSConfig, metrics_tls
+from shared.config.metrics_tls import MetricsTLSConfig, metrics_ssl_context
 from tests.support.wait.eventually import eventually
 
 HOST = "127.0.0.1"
-LEAF = Leaf("server", "metrics", addresses=(HOST,))
+LEAF = CertificateRequest("server", "metrics", addresses=(HOST,))
 
 
-async def metrics(url: str, trusted: Authority) -> str:
+async def metrics(url: str, trusted: CertificateAuthority) -> str:
     """What a collector reads that trusts one authority, on a connection of its own."""
     context = ssl.create_default_context(cafile=str(trusted.certificate_path))
     async with (
@@ -31,15 +35,18 @@ async def metrics(url: str, trusted: Authority) -> str:
 async def test_metrics_are_served_with_the_certificate_that_is_there_now(
     tmp_path: Path, unused_tcp_port_factory: Callable[[], int]
 ) -> None:
-    first, second = authority(tmp_path / "first"), authority(tmp_path / "second")
+    first, second = (
+        certificate_authority(tmp_path / "first"),
+        certificate_authority(tmp_path / "second"),
+    )
     certificate, key = first.issue(LEAF)
     probes, served = Address(HOST, unused_tcp_port_factory()), unused_tcp_port_factory()
     config = MetricsTLSConfig(cert_file=str(certificate), key_file=str(key))
-    tls = metrics_tls(config, probes, Address(HOST, served))
+    tls = metrics_ssl_context(config, probes, Address(HOST, served))
     registry = CollectorRegistry()
     Gauge("answer", "What was asked.", registry=registry).set(42)
     url = f"https://{HOST}:{served}"
-    async with Probes(registry, lambda: ()).serving((HOST, probes.port), (HOST, served), tls):
+    async with ProbeServer(registry, lambda: ()).serve((HOST, probes.port), (HOST, served), tls):
         assert "answer 42.0" in await metrics(url, first)
         with pytest.raises(aiohttp.ClientConnectorCertificateError):
             await metrics(url, second)

@@ -10,7 +10,7 @@ import yaml
 from hack.local.state_dir import ROOT
 from tests.support.checks.monitoring_manifests import rule_groups
 
-CASES = ROOT / "tests" / "e2e" / "alerts.yaml"
+CASES = ROOT / "tests" / "e2e" / "deployment" / "alerts.yaml"
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from controller.gpustorage.resources.accessor import DATA, PORT, SERVER
+from controller.gpustorage.resources.accessor import ACCESSOR_PORT, DATA_DIR, SERVER_COMMAND
 from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
-from hack.cluster.readiness import answers, until
+from hack.cluster.readiness import responds_ok, wait_until
 from tests.runner.ports import new_port
 
 
@@ -26,13 +26,13 @@ async def files(tmp_path: Path) -> Path:
 @pytest.fixture
 async def address(files: Path, tmp_path: Path) -> AsyncIterator[str]:
     port = str(new_port())
-    places = {"python": sys.executable, str(PORT): port, DATA: str(files)}
-    arguments = (*(places.get(each, each) for each in SERVER), "--bind", HOST)
+    places = {"python": sys.executable, str(ACCESSOR_PORT): port, DATA_DIR: str(files)}
+    arguments = (*(places.get(each, each) for each in SERVER_COMMAND), "--bind", HOST)
     process = Process(Command("accessor", arguments), tmp_path / "home")
     process.start()
     try:
         url = f"http://{HOST}:{port}"
-        await until(lambda: answers(f"{url}/"), process)
+        await wait_until(lambda: responds_ok(f"{url}/"), process)
         yield url
     finally:
         await process.stop()

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Answer:
+class HTTPResponse:
     """A response that was read to its end."""
 
     status: int
@@ -35,27 +35,29 @@ class APIProcess:
     process: subprocess.Popen[str]
     port: int
 
-    def request(self, method: str, path: str, **headers: str) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+    def request(self, method: str, path: str, **headers: str) -> HTTPResponse:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_SECONDS)
         try:
             names = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path, headers=names)
-            return _read(connection.getresponse())
+            return _read_response(connection.getresponse())
         finally:
             connection.close()
 
-    def get(self, path: str, **headers: str) -> Answer:
+    def get(self, path: str, **headers: str) -> HTTPResponse:
         return self.request("GET", path, **headers)
 
-    def send(self, raw: bytes) -> Answer:
+    def send(self, raw: bytes) -> HTTPResponse:
         """Send bytes that are not HTTP and read the answer, which is."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
+        with socket.create_connection(
+            ("127.0.0.1", self.port), timeout=TIMEOUT_SECONDS
+        ) as connection:
             connection.sendall(raw)
             response = http.client.HTTPResponse(connection)
             response.begin()
-            return _read(response)
+            return _read_response(response)
 
-    def logged(self, event: str) -> str:
+    def wait_logged(self, event: str) -> str:
         """Read the log up to the next line of that event."""
         assert self.process.stderr is not None
         for line in self.process.stderr:
@@ -63,15 +65,15 @@ class APIProcess:
                 return line
         raise AssertionError(f"ended with {self.process.wait()} before it logged {event}")
 
-    def stop(self, number: signal.Signals = signal.SIGTERM) -> str:
+    def stop(self, signal_number: signal.Signals = signal.SIGTERM) -> str:
         """Ask the process to stop and return the rest of its log."""
-        self.process.send_signal(number)
-        _, log = self.process.communicate(timeout=PATIENCE)
+        self.process.send_signal(signal_number)
+        _, log = self.process.communicate(timeout=TIMEOUT_SECONDS)
         return log
 
 
 @contextmanager
-def api_process(*flags: str) -> Iterator[APIProcess]:
+def run_api_process(*flags: str) -> Iterator[APIProcess]:
     """Run the API on a free port for the length of the block."""
     arguments = ("--http-addr", "127.0.0.1:0", *flags)
     with subprocess.Popen(_command(*arguments), stderr=subprocess.PIPE, text=True) as process:
@@ -84,7 +86,7 @@ def api_process(*flags: str) -> Iterator[APIProcess]:
 def run_to_end(*flags: str) -> subprocess.CompletedProcess[str]:
     """Run an API that is expected to end by itself."""
     return subprocess.run(
-        _command(*flags), capture_output=True, text=True, timeout=PATIENCE, check=False
+        _command(*flags), capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
     )
 
 
@@ -100,5 +102,5 @@ def _listening_port(process: subprocess.Popen[str]) -> int:
     raise AssertionError(f"ended with {process.wait()} before it listened")
 
 
-def _read(response: http.client.HTTPResponse) -> Answer:
-    return Answer(response.status, dict(response.getheaders()), response.read())
+def _read_response(response: http.client.HTTPResponse) -> HTTPResponse:
+    return HTTPResponse(response.status, dict(response.getheaders()), response.read())

@@ -6,12 +6,12 @@ import socket
 from dataclasses import dataclass
 from typing import Any
 
-JSON = "Content-Type: application/json"
-PATIENCE = 60.0
+JSON_HEADER = "Content-Type: application/json"
+TIMEOUT_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Answer:
+class RawResponse:
     """A response that was read to its end."""
 
     status: int
@@ -28,26 +28,30 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Wire:
+class RawConnection:
     """A way to send bytes to one server."""
 
     port: int
 
-    def send(self, raw: bytes, answers: int = 1) -> list[Answer]:
+    def send(self, raw: bytes, count: int = 1) -> list[RawResponse]:
         """Send bytes on a connection of their own, and read so many responses."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
+        with socket.create_connection(
+            ("127.0.0.1", self.port), timeout=TIMEOUT_SECONDS
+        ) as connection:
             connection.sendall(raw)
             with connection.makefile("rb") as stream:
-                return [_read(_Replayed(stream)) for _ in range(answers)]
+                return [_read_response(_SharedStreamSocket(stream)) for _ in range(count)]
 
-    def request(self, method: str, path: str, *headers: str, body: bytes = b"") -> Answer:
+    def request(self, method: str, path: str, *headers: str, body: bytes = b"") -> RawResponse:
         """One request with these header lines; its path goes out as it is."""
         lines = [f"{method} {path} HTTP/1.1", "Host: a", *headers, f"Content-Length: {len(body)}"]
         return self.send("\r\n".join(lines).encode("utf-8") + b"\r\n\r\n" + body)[0]
 
-    def rest(self, raw: bytes) -> bytes:
+    def send_and_read_all(self, raw: bytes) -> bytes:
         """Send bytes, and all that comes until the server hangs up."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
+        with socket.create_connection(
+            ("127.0.0.1", self.port), timeout=TIMEOUT_SECONDS
+        ) as connection:
             connection.sendall(raw)
             received = b""
             while part := connection.recv(65536):
@@ -55,17 +59,17 @@ class Wire:
             return received
 
 
-class _Replayed:
+class _SharedStreamSocket:
     """A socket for http.client whose stream outlives one response."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     def makefile(self, _: str) -> Any:
-        return _Unclosed(self._stream)
+        return _UnclosedStream(self._stream)
 
 
-class _Unclosed:
+class _UnclosedStream:
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
@@ -73,7 +77,7 @@ class _Unclosed:
         return (lambda: None) if name == "close" else getattr(self._stream, name)
 
 
-def _read(source: Any) -> Answer:
+def _read_response(source: Any) -> RawResponse:
     response = http.client.HTTPResponse(source)
     response.begin()
-    return Answer(response.status, dict(response.getheaders()), response.read())
+    return RawResponse(response.status, dict(response.getheaders()), response.read())

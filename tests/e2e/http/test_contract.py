@@ -14,15 +14,15 @@ from apiserver.http import paths as http_paths
 from apiserver.http.roles import Role
 from apiserver.invocations import examples as invocations_examples
 from apiserver.units import examples as units_examples
-from tests.support.builders.quotas import effective_quota
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import Site
-from tests.support.cluster.our_api import serving
-from tests.support.cluster.product_processes import Running
-from tests.support.http.api_client import Caller
+from tests.support.builders.quotas import create_effective_quota
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import IsolatedInstallation
+from tests.support.cluster.our_api import run_api
+from tests.support.cluster.product_processes import ProductProcess
+from tests.support.http.api_client import ApiClient
 from tests.support.http.get import get
-from tests.support.queue.invocation_api import nats_settings, queue_connected
-from tests.support.queue.nats_server import new_queue
+from tests.support.queue.invocation_api import nats_settings, wait_queue_connected
+from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.eventually import eventually
 
 SEED = 20261116
@@ -65,16 +65,16 @@ pytestmark = pytest.mark.timeout(900)  # a minute, but not on every machine
 
 
 @pytest.fixture
-async def api(site: Site, tmp_path: Path) -> AsyncIterator[Running]:
+async def api(installation: IsolatedInstallation, tmp_path: Path) -> AsyncIterator[ProductProcess]:
     """An API that asks for tokens; how much stock it can be made to seed is bounded."""
     tokens = tmp_path / "tokens"
     tokens.write_text("".join(f"{role} {TOKEN}\n" for role in Role))
-    await effective_quota(site.admin, site.namespaces.stock, most=40)
+    await create_effective_quota(installation.admin, installation.namespaces.stock, max_units=40)
     async with (
-        new_queue(tmp_path / "queue") as queue,
-        controlled(site),
-        serving(
-            site,
+        new_nats_server(tmp_path / "queue") as queue,
+        run_controller(installation),
+        run_api(
+            installation,
             tmp_path,
             maxSeedReplicas=4,
             nats=nats_settings(queue),
@@ -86,19 +86,19 @@ async def api(site: Site, tmp_path: Path) -> AsyncIterator[Running]:
         yield product
 
 
-async def stocked(product: Running) -> None:
+async def stocked(product: ProductProcess) -> None:
     """Stock of the spec that the examples name, so that a unit can be made however slow it is."""
-    caller, spec = Caller(product.url, token=TOKEN), units_examples.CREATE["specName"]
+    caller, spec = ApiClient(product.url, token=TOKEN), units_examples.CREATE["specName"]
     seed = {"operationID": "contract", "specName": spec, "replicas": 2, "memory": "64Mi"}
     assert (await caller.post(http_paths.STOCK, seed)).status == 202
     ready = f"{http_paths.STOCK}?specName={spec}&phase=Ready"
     await eventually(lambda: caller.get(ready), lambda answer: len(answer.data) == 2)
 
 
-async def an_invocation(product: Running) -> None:
+async def an_invocation(product: ProductProcess) -> None:
     """What the examples of the document name: a function that has something to cancel."""
-    caller = Caller(product.url, token=TOKEN)
-    await queue_connected(caller)
+    caller = ApiClient(product.url, token=TOKEN)
+    await wait_queue_connected(caller)
     assert (await caller.post(http_paths.FUNCTIONS, functions_examples.CREATE)).status == 201
     assert (await caller.post(http_paths.INVOCATIONS, invocations_examples.INVOKE)).status == 202
 
@@ -129,11 +129,13 @@ async def schemathesis(url: str, folder: Path) -> tuple[int, str]:
     return process.returncode or 0, report.decode()
 
 
-async def test_every_answer_is_one_that_the_document_names(api: Running, tmp_path: Path) -> None:
+async def test_every_answer_is_one_that_the_document_names(
+    api: ProductProcess, tmp_path: Path
+) -> None:
     code, report = await schemathesis(api.url, tmp_path)
     print(report)  # noqa: T201 - shown with its seed when the test fails
     assert code == 0
-    log = api.process.log.read_text()
+    log = api.process.log_path.read_text()
     assert "level=error" not in log
     _, document = await get(f"{api.url}/swagger/doc.json")
     assert successes(log) >= operations(document) - UNLOGGED - UNREACHED

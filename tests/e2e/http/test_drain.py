@@ -8,12 +8,12 @@ import pytest
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
-from apiserver.health.cluster_state import OFF
+from apiserver.health.cluster_state import KUBERNETES_OFF
 from apiserver.health.readiness import Readiness
 from apiserver.http import server
-from apiserver.http.access_log import AccessRecorder
-from apiserver.http.protocol import Fallback
-from apiserver.http.server import listening
+from apiserver.http.access_log import AccessLog
+from apiserver.http.protocol import FallbackResponder
+from apiserver.http.server import serve
 from apiserver.process import Process
 from shared.config.address import Address
 from shared.config.exitcode import ExitCode
@@ -69,17 +69,17 @@ class Work:
 async def test_a_request_in_flight_finishes_before_the_background_work_ends(
     unused_tcp_port: int,
 ) -> None:
-    slow, work, readiness = SlowApp(), Work(), Readiness(lambda: OFF)
+    slow, work, readiness = SlowApp(), Work(), Readiness(lambda: KUBERNETES_OFF)
     process = Process(readiness, {"work": work.run})
     address, fallback = Address("127.0.0.1", unused_tcp_port), a_fallback()
     async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
-        running = group.create_task(process.run(listening(slow.app, address, fallback)))
+        running = group.create_task(process.run(serve(slow.app, address, fallback)))
         await work.begun.wait()
         answer = group.create_task(_get(session, f"{address.url}/slow"))
         await slow.entered.wait()
         process.stop()
         await slow.stopping.wait()
-        assert readiness.reasons() == ("the process is stopping",)
+        assert readiness.not_ready_reasons() == ("the process is stopping",)
         assert not work.ended.is_set()
         slow.release.set()
         assert await answer == "finished"
@@ -90,11 +90,11 @@ async def test_a_request_in_flight_finishes_before_the_background_work_ends(
 async def test_who_keeps_a_connection_is_answered_on_it_and_told_to_open_another(
     unused_tcp_port: int,
 ) -> None:
-    app, work, readiness = SlowApp().app, Work(), Readiness(lambda: OFF)
+    app, work, readiness = SlowApp().app, Work(), Readiness(lambda: KUBERNETES_OFF)
     process = Process(readiness, {"work": work.run})
     address = Address("127.0.0.1", unused_tcp_port)
     async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
-        running = group.create_task(process.run(listening(app, address, a_fallback())))
+        running = group.create_task(process.run(serve(app, address, a_fallback())))
         await work.begun.wait()
         first = await _post(session, f"{address.url}/quick")
         process.stop()
@@ -109,11 +109,11 @@ async def test_who_keeps_a_connection_is_answered_on_it_and_told_to_open_another
 async def test_who_was_being_told_that_the_connection_is_kept_may_ask_once_more(
     unused_tcp_port: int,
 ) -> None:
-    slow, work, readiness = SlowApp(), Work(), Readiness(lambda: OFF)
+    slow, work, readiness = SlowApp(), Work(), Readiness(lambda: KUBERNETES_OFF)
     process = Process(readiness, {"work": work.run})
     address = Address("127.0.0.1", unused_tcp_port)
     async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
-        running = group.create_task(process.run(listening(slow.app, address, a_fallback())))
+        running = group.create_task(process.run(serve(slow.app, address, a_fallback())))
         await work.begun.wait()
         async with session.get(f"{address.url}/long") as begun:
             process.stop()
@@ -132,23 +132,25 @@ async def test_who_keeps_a_connection_and_does_not_ask_is_not_waited_for_long(
 ) -> None:
     monkeypatch.setattr(server, "PARTING", 0.0)
     app, work = SlowApp().app, Work()
-    process = Process(Readiness(lambda: OFF), {"work": work.run})
+    process = Process(Readiness(lambda: KUBERNETES_OFF), {"work": work.run})
     address = Address("127.0.0.1", unused_tcp_port)
     async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
-        running = group.create_task(process.run(listening(app, address, a_fallback())))
+        running = group.create_task(process.run(serve(app, address, a_fallback())))
         await work.begun.wait()
         await _post(session, f"{address.url}/quick")
         process.stop()
         assert await running is ExitCode.CLEAN
 
 
-def a_fallback() -> Fallback:
-    return Fallback(AccessRecorder(CollectorRegistry()), lambda: "id", head_timeout=60.0)
+def a_fallback() -> FallbackResponder:
+    return FallbackResponder(
+        AccessLog(CollectorRegistry()), lambda: "id", head_timeout_seconds=60.0
+    )
 
 
 def reasons_of(readiness: Readiness) -> Callable[[], Awaitable[tuple[str, ...]]]:
     async def reasons() -> tuple[str, ...]:
-        return readiness.reasons()
+        return readiness.not_ready_reasons()
 
     return reasons
 

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.http.server import KEEPALIVE
+from apiserver.http.server import KEEPALIVE_SECONDS
 from hack.cluster.control_plane import ControlPlane
-from tests.e2e.http.raw_http import JSON, PATIENCE, Answer, Wire
+from tests.e2e.http.raw_http import JSON_HEADER, TIMEOUT_SECONDS, RawConnection, RawResponse
 from tests.support.checks import log_lines
-from tests.support.cluster.isolated_installation import new_site
-from tests.support.cluster.our_api import serving
-from tests.support.cluster.product_processes import Running
+from tests.support.cluster.isolated_installation import new_isolated_installation
+from tests.support.cluster.our_api import run_api
+from tests.support.cluster.product_processes import ProductProcess
 from tests.support.wait.eventually import eventually
 
 UNITS = "/api/v1/gpu-units"
@@ -34,8 +34,8 @@ LARGEST_CONNECTION = 20_000  # bytes of the API's memory
 UNIT = {"operationID": "o-1", "name": "trainer", "specName": "none", "image": "example/app:1"}
 BODY = json.dumps(UNIT).encode()
 CHUNKED = (
-    f"POST {UNITS} HTTP/1.1\r\nHost: a\r\n{JSON}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
-)
+    f"POST {UNITS} HTTP/1.1\r\nHost: a\r\n{JSON_HEADER}\r\nTransfer-Encoding: chunked\r\n\r\n"
+).encode()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -49,45 +49,51 @@ def _many_files() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def api(
-    installed: ControlPlane, tmp_path_factory: pytest.TempPathFactory, _many_files: None
-) -> Iterator[Running]:
+    installed_control_plane: ControlPlane,
+    tmp_path_factory: pytest.TempPathFactory,
+    _many_files: None,
+) -> Iterator[ProductProcess]:
     """One API for all of these tests; none of them may harm it."""
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
-        site = runner.run(stack.enter_async_context(new_site(installed)))
+        site = runner.run(
+            stack.enter_async_context(new_isolated_installation(installed_control_plane))
+        )
         home = tmp_path_factory.mktemp("hostile")
-        yield runner.run(stack.enter_async_context(serving(site, home)))
+        yield runner.run(stack.enter_async_context(run_api(site, home)))
         runner.run(stack.aclose())
 
 
 @pytest.fixture
-def wire(api: Running) -> Wire:
-    return Wire(int(api.url.rpartition(":")[2]))
+def wire(api: ProductProcess) -> RawConnection:
+    return RawConnection(int(api.url.rpartition(":")[2]))
 
 
-def refused(api: Running, answer: Answer, *statuses: int) -> None:
+def refused(api: ProductProcess, answer: RawResponse, *statuses: int) -> None:
     """It is one of these failures in the envelope, and one line of a sound log."""
     assert answer.status in statuses, answer
     assert answer.json["error"]["message"]
-    lines = log_lines.parsed(api.process.log)
+    lines = log_lines.parse_log(api.process.log_path)
     about = [line for line in lines if line.get("requestID") == answer.request_id]
     assert [line["event"] for line in about] == ["http_request"]
     assert about[0]["status"] == str(answer.status)
     assert not [line for line in lines if line["level"] == "error"]
 
 
-def post(wire: Wire, body: bytes, *headers: str) -> Answer:
-    return wire.request("POST", UNITS, *(headers or (JSON,)), body=body)
+def post(wire: RawConnection, body: bytes, *headers: str) -> RawResponse:
+    return wire.request("POST", UNITS, *(headers or (JSON_HEADER,)), body=body)
 
 
 def test_a_body_of_the_largest_size_is_read_and_one_byte_more_is_not(
-    api: Running, wire: Wire
+    api: ProductProcess, wire: RawConnection
 ) -> None:
     refused(api, post(wire, BODY.ljust(LARGEST)), 409)
     refused(api, post(wire, BODY.ljust(LARGEST + 1)), 413)
 
 
-def test_a_body_without_a_length_is_cut_off_at_the_same_size(api: Running, wire: Wire) -> None:
+def test_a_body_without_a_length_is_cut_off_at_the_same_size(
+    api: ProductProcess, wire: RawConnection
+) -> None:
     body = BODY.ljust(LARGEST + 1)
     chunk = f"{len(body):x}\r\n".encode() + body + b"\r\n0\r\n\r\n"
     refused(api, wire.send(CHUNKED + chunk)[0], 413)
@@ -116,7 +122,9 @@ def test_a_body_without_a_length_is_cut_off_at_the_same_size(api: Running, wire:
     ],
     ids=lambda body: repr(body[:24]),
 )
-def test_a_body_that_cannot_be_used_is_refused(api: Running, wire: Wire, body: bytes) -> None:
+def test_a_body_that_cannot_be_used_is_refused(
+    api: ProductProcess, wire: RawConnection, body: bytes
+) -> None:
     refused(api, post(wire, body), 400)
 
 
@@ -131,7 +139,9 @@ def test_a_body_that_cannot_be_used_is_refused(api: Running, wire: Wire, body: b
         "Content-Type: " + "a" * 4000,
     ],
 )
-def test_a_body_of_another_type_is_refused(api: Running, wire: Wire, header: str) -> None:
+def test_a_body_of_another_type_is_refused(
+    api: ProductProcess, wire: RawConnection, header: str
+) -> None:
     refused(api, post(wire, BODY, header), 400, 415)
 
 
@@ -145,7 +155,9 @@ def test_a_body_of_another_type_is_refused(api: Running, wire: Wire, header: str
     ],
     ids=lambda path: path[:24],
 )
-def test_a_path_that_means_harm_is_refused(api: Running, wire: Wire, path: str) -> None:
+def test_a_path_that_means_harm_is_refused(
+    api: ProductProcess, wire: RawConnection, path: str
+) -> None:
     place = f"{UNITS}{path}" if path.startswith("?") else f"{UNITS}/{path}"
     refused(api, wire.request("GET", place), 400, 404)
 
@@ -173,7 +185,7 @@ def test_a_path_that_means_harm_is_refused(api: Running, wire: Wire, path: str) 
     ],
     ids=lambda raw: repr(raw[-40:]),
 )
-def test_http_that_is_none_is_refused(api: Running, wire: Wire, raw: bytes) -> None:
+def test_http_that_is_none_is_refused(api: ProductProcess, wire: RawConnection, raw: bytes) -> None:
     refused(api, wire.send(raw)[0], 400, 404, 405)
 
 
@@ -186,31 +198,35 @@ def test_http_that_is_none_is_refused(api: Running, wire: Wire, raw: bytes) -> N
     ids=["address", "header"],
 )
 def test_what_is_too_long_is_told_by_its_status(
-    api: Running, wire: Wire, raw: bytes, status: int
+    api: ProductProcess, wire: RawConnection, raw: bytes, status: int
 ) -> None:
     answer = wire.send(raw)[0]
     refused(api, answer, status)
     assert answer.json["error"]["code"] == "too_large"
 
 
-def test_requests_in_one_go_are_answered_in_their_order(api: Running, wire: Wire) -> None:
+def test_requests_in_one_go_are_answered_in_their_order(
+    api: ProductProcess, wire: RawConnection
+) -> None:
     ids = [f"call-{number}" for number in range(20)]
     raw = [f"GET {UNITS}/x HTTP/1.1\r\nHost: a\r\nX-Request-ID: {each}\r\n\r\n" for each in ids]
-    answers = wire.send("".join(raw).encode(), answers=len(ids))
+    answers = wire.send("".join(raw).encode(), count=len(ids))
     assert [answer.request_id for answer in answers] == ids
     for answer in answers:
         refused(api, answer, 404)
 
 
-def test_a_request_hidden_in_a_body_is_not_answered(wire: Wire) -> None:
+def test_a_request_hidden_in_a_body_is_not_answered(wire: RawConnection) -> None:
     hidden = b"GET /api/v1/hidden HTTP/1.1\r\nHost: a\r\n\r\n"
     head = f"GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: {len(hidden)}\r\n\r\n".encode()
     last = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
-    assert wire.rest(head + hidden + last).count(b"HTTP/1.1 200 OK") == 2
+    assert wire.send_and_read_all(head + hidden + last).count(b"HTTP/1.1 200 OK") == 2
 
 
-def test_nonsense_after_a_sound_request_ends_the_connection(wire: Wire) -> None:
-    received = wire.rest(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n" + b"\x00\xff nonsense\r\n\r\n")
+def test_nonsense_after_a_sound_request_ends_the_connection(wire: RawConnection) -> None:
+    received = wire.send_and_read_all(
+        b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n" + b"\x00\xff nonsense\r\n\r\n"
+    )
     assert received.count(b" 400 Bad Request\r\n") == 1
     assert received.endswith(b"}}")
 
@@ -219,26 +235,30 @@ FORGED = 'a\u2028level=error event=forged \x1b[31m \x85 \\n" ts=0'
 
 
 @pytest.mark.parametrize("header", ["X-Request-ID", "User-Agent", "Content-Type", "If-Match"])
-def test_a_header_cannot_forge_the_log(api: Running, wire: Wire, header: str) -> None:
+def test_a_header_cannot_forge_the_log(
+    api: ProductProcess, wire: RawConnection, header: str
+) -> None:
     refused(api, wire.request("PUT", f"{UNITS}/x", f"{header}: {FORGED}", body=b"{}"), 400, 415)
 
 
-def test_neither_a_path_nor_a_method_can_forge_the_log(api: Running, wire: Wire) -> None:
+def test_neither_a_path_nor_a_method_can_forge_the_log(
+    api: ProductProcess, wire: RawConnection
+) -> None:
     refused(api, wire.request("GET", f"{UNITS}/%0Alevel=error%20event=forged%1b%5b31m"), 404)
     refused(api, wire.request("event=forged", UNITS), 400, 405)
 
 
-def test_a_body_cannot_forge_the_log(api: Running, wire: Wire) -> None:
+def test_a_body_cannot_forge_the_log(api: ProductProcess, wire: RawConnection) -> None:
     refused(api, post(wire, json.dumps({**UNIT, "name": FORGED, FORGED: 1}).encode()), 400)
     refused(api, post(wire, json.dumps({**UNIT, "operationID": f"o {FORGED}"}).encode()), 400)
 
 
-def test_headers_that_trickle_in_are_not_waited_for(wire: Wire) -> None:
+def test_headers_that_trickle_in_are_not_waited_for(wire: RawConnection) -> None:
     begun = time.monotonic()
     with socket.create_connection(("127.0.0.1", wire.port), timeout=1) as slow:
         slow.sendall(b"GET /healthz HTTP/1.1\r\n")
         while not is_hung_up_on(slow):
-            assert time.monotonic() < begun + PATIENCE
+            assert time.monotonic() < begun + TIMEOUT_SECONDS
     assert time.monotonic() - begun > HEAD_SECONDS - 1
 
 
@@ -257,23 +277,23 @@ def is_hung_up_on(slow: socket.socket) -> bool:
     return False
 
 
-def test_connections_that_say_nothing_are_hung_up_on(wire: Wire) -> None:
+def test_connections_that_say_nothing_are_hung_up_on(wire: RawConnection) -> None:
     address = ("127.0.0.1", wire.port)
-    silent = [socket.create_connection(address, timeout=PATIENCE) for _ in range(500)]
+    silent = [socket.create_connection(address, timeout=TIMEOUT_SECONDS) for _ in range(500)]
     assert wire.request("GET", "/healthz").status == 200
     for each in silent:
         with each:
             assert each.recv(1) == b""
 
 
-def test_ten_thousand_idle_connections_do_no_harm(api: Running, wire: Wire) -> None:
+def test_ten_thousand_idle_connections_do_no_harm(api: ProductProcess, wire: RawConnection) -> None:
     number = min(CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE_FILES)
     process = psutil.Process(api.process.pid)
     before = process.memory_info().rss
     with ExitStack() as idle:
         first = time.monotonic()
         for opened in range(number):
-            if time.monotonic() > first + KEEPALIVE / 2:
+            if time.monotonic() > first + KEEPALIVE_SECONDS / 2:
                 number = opened  # the first ones will not be kept much longer
                 break
             idle.enter_context(an_idle_connection(wire))
@@ -285,9 +305,9 @@ def test_ten_thousand_idle_connections_do_no_harm(api: Running, wire: Wire) -> N
     asyncio.run(eventually(lambda: asyncio.to_thread(process.num_fds), SPARE_FILES.__gt__))
 
 
-def an_idle_connection(wire: Wire) -> socket.socket:
+def an_idle_connection(wire: RawConnection) -> socket.socket:
     """One that has had its answer and may stay for a while."""
-    connection = socket.create_connection(("127.0.0.1", wire.port), timeout=PATIENCE)
+    connection = socket.create_connection(("127.0.0.1", wire.port), timeout=TIMEOUT_SECONDS)
     connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
     while not connection.recv(4096).endswith(b"}}"):
         pass
@@ -324,8 +344,8 @@ BODIES = (
 )
 
 
-def test_no_body_whatsoever_makes_the_api_fail(wire: Wire, api: Running) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", wire.port, timeout=PATIENCE)
+def test_no_body_whatsoever_makes_the_api_fail(wire: RawConnection, api: ProductProcess) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", wire.port, timeout=TIMEOUT_SECONDS)
 
     @settings(max_examples=400)
     @given(BODIES)
@@ -338,4 +358,6 @@ def test_no_body_whatsoever_makes_the_api_fail(wire: Wire, api: Running) -> None
 
     attempt()
     connection.close()
-    assert not [line for line in log_lines.parsed(api.process.log) if line["level"] == "error"]
+    assert not [
+        line for line in log_lines.parse_log(api.process.log_path) if line["level"] == "error"
+    ]

@@ -9,13 +9,13 @@ import pytest
 from apiserver.http.paths import JOBS, POOLS, SPECS, STOCK, UNITS
 from hack.cluster.control_plane import ControlPlane
 from hack.local import product_processes
-from tests.support.cluster.isolated_installation import Site
-from tests.support.cluster.our_api import serving
-from tests.support.cluster.product_processes import running
+from tests.support.cluster.isolated_installation import IsolatedInstallation
+from tests.support.cluster.our_api import run_api
+from tests.support.cluster.product_processes import run_product_process
 from tests.support.cluster.running_product import new_name
-from tests.support.faults.proxied_kubeconfig import kubeconfig_through
+from tests.support.faults.proxied_kubeconfig import kubeconfig_through_proxy
 from tests.support.faults.tcp_proxy import TCPProxy
-from tests.support.http.api_client import Answer, Caller
+from tests.support.http.api_client import ApiClient, ApiResponse
 from tests.support.wait.eventually import eventually
 
 HEALTH = "/api/v1/health"
@@ -44,29 +44,31 @@ REQUESTS = [
 
 
 @pytest.fixture
-async def proxy(installed: ControlPlane) -> AsyncIterator[TCPProxy]:
-    port = installed.layout.ports["kube-apiserver"]
-    async with TCPProxy("127.0.0.1", port).serving() as made:
+async def proxy(installed_control_plane: ControlPlane) -> AsyncIterator[TCPProxy]:
+    port = installed_control_plane.layout.ports["kube-apiserver"]
+    async with TCPProxy("127.0.0.1", port).serve() as made:
         yield made
 
 
 @pytest.fixture
-async def alone(site: Site, proxy: TCPProxy, tmp_path: Path) -> AsyncIterator[Caller]:
+async def alone(
+    installation: IsolatedInstallation, proxy: TCPProxy, tmp_path: Path
+) -> AsyncIterator[ApiClient]:
     """One replica, whose way to Kubernetes the test can cut."""
-    path = kubeconfig_through(proxy, site, tmp_path)
-    async with serving(site, tmp_path, kubeconfig=str(path)) as product:
-        yield Caller(product.url)
+    path = kubeconfig_through_proxy(proxy, installation, tmp_path)
+    async with run_api(installation, tmp_path, kubeconfig=str(path)) as product:
+        yield ApiClient(product.url)
 
 
-async def everything(api: Caller) -> list[Answer]:
+async def everything(api: ApiClient) -> list[ApiResponse]:
     """The answers of all routes, asked for at once."""
     return await asyncio.gather(*(api.request(*request) for request in REQUESTS))
 
 
-async def health_of_an_outage(api: Caller) -> Answer:
+async def health_of_an_outage(api: ApiClient) -> ApiResponse:
     """What health says within a second once it knows; a slow machine may need another second."""
     answer = await eventually(
-        lambda: Caller(api.url, seconds=1.0).get(HEALTH),
+        lambda: ApiClient(api.url, seconds=1.0).get(HEALTH),
         lambda seen: not seen.data["kubernetesConnected"],
         tolerate=TimeoutError,
     )
@@ -75,41 +77,41 @@ async def health_of_an_outage(api: Caller) -> Answer:
 
 
 async def test_without_kubernetes_every_route_says_when_to_try_again(
-    alone: Caller, proxy: TCPProxy
+    alone: ApiClient, proxy: TCPProxy
 ) -> None:
     proxy.refuse()
     proxy.cut()
     answers = await everything(alone)
 
-    assert {answer.refusal for answer in answers} == {(503, "service_unavailable")}
+    assert {answer.status_and_code for answer in answers} == {(503, "service_unavailable")}
     assert all(1 <= int(answer.headers["Retry-After"]) <= 5 for answer in answers)
     told = await health_of_an_outage(alone)
     assert str(proxy.port) in told.data["kubeError"]
 
 
 async def test_while_kubernetes_hangs_routes_answer_in_time_and_health_at_once(
-    alone: Caller, proxy: TCPProxy
+    alone: ApiClient, proxy: TCPProxy
 ) -> None:
     proxy.stall()
     async with asyncio.TaskGroup() as group:
         asked = group.create_task(everything(alone))
         await health_of_an_outage(alone)
 
-    refusals = {answer.refusal for answer in asked.result()}
+    refusals = {answer.status_and_code for answer in asked.result()}
     assert refusals <= {(503, "service_unavailable"), (504, "timeout")}
     await eventually(  # now and then one request tries whether Kubernetes answers again
         lambda: alone.get(UNITS),
-        lambda seen: seen.refusal == (503, "service_unavailable"),
+        lambda seen: seen.status_and_code == (503, "service_unavailable"),
     )
 
 
 async def test_when_kubernetes_is_back_requests_succeed_again(
-    alone: Caller, proxy: TCPProxy
+    alone: ApiClient, proxy: TCPProxy
 ) -> None:
     proxy.refuse()
     proxy.cut()
     await everything(alone)
-    proxy.heal()
+    proxy.clear_faults()
 
     answer = await eventually(lambda: alone.get(UNITS), lambda seen: seen.status == 200)
     assert answer.data == []
@@ -118,12 +120,14 @@ async def test_when_kubernetes_is_back_requests_succeed_again(
 
 
 async def test_a_process_that_is_told_to_leave_kubernetes_alone_says_so(tmp_path: Path) -> None:
-    async with running(product_processes.RUNTIME_API, tmp_path, {"kubeMode": "off"}) as product:
-        api = Caller(product.url)
+    async with run_product_process(
+        product_processes.RUNTIME_API, tmp_path, {"kubeMode": "off"}
+    ) as product:
+        api = ApiClient(product.url)
         answers = await everything(api)
         health = await health_of_an_outage(api)
 
-    assert {answer.refusal for answer in answers} == {(503, "service_unavailable")}
+    assert {answer.status_and_code for answer in answers} == {(503, "service_unavailable")}
     assert all("kubeMode: off" in answer.error["message"] for answer in answers)
     assert all("Retry-After" in answer.headers for answer in answers)
     assert (health.data["kubernetesConnected"], "nodeCount" in health.data) == (False, False)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.http.api_process import api_process, run_to_end
+from tests.e2e.http.api_process import run_api_process, run_to_end
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_process_cleanly(number: signal.Signals) -> None:
-    with api_process("--kube-mode", "off") as api:
+    with run_api_process("--kube-mode", "off") as api:
         log = api.stop(number)
         assert api.process.returncode == 0
     assert "event=stopped" in log
@@ -56,7 +56,7 @@ def test_a_bad_file_ends_with_2_and_says_why(tmp_path: Path, text: str, message:
 
 
 def test_a_missing_kubeconfig_does_not_matter_when_kubernetes_is_off() -> None:
-    with api_process("--kube-mode", "off", "--kubeconfig", "/absent") as api:
+    with run_api_process("--kube-mode", "off", "--kubeconfig", "/absent") as api:
         assert api.get("/readyz").status == 200
 
 
@@ -83,20 +83,20 @@ def a_kubeconfig(directory: Path, server: str) -> str:
 def test_while_a_required_cluster_is_waited_for_the_process_is_alive_but_not_ready(
     tmp_path: Path,
 ) -> None:
-    with api_process("--kubeconfig", a_kubeconfig(tmp_path, "http://127.0.0.1:1")) as api:
+    with run_api_process("--kubeconfig", a_kubeconfig(tmp_path, "http://127.0.0.1:1")) as api:
         assert api.get("/healthz").status == 200
         not_ready = api.get("/readyz")
         assert not_ready.status == 503
         (reason,) = not_ready.json["data"]["reasons"]
         assert "Kubernetes is not connected" in reason
-        assert api.logged("waiting_for_cluster")
+        assert api.wait_logged("waiting_for_cluster")
         api.stop()
         assert api.process.returncode == 0
 
 
 def test_auto_starts_without_a_cluster_and_says_so_in_health(tmp_path: Path) -> None:
     config = a_kubeconfig(tmp_path, "http://127.0.0.1:1")
-    with api_process("--kubeconfig", config, "--kube-mode", "auto") as api:
+    with run_api_process("--kubeconfig", config, "--kube-mode", "auto") as api:
         health = api.get("/api/v1/health").json["data"]
         assert health["kubernetesConnected"] is False
         assert api.get("/readyz").status == 503
@@ -105,12 +105,12 @@ def test_auto_starts_without_a_cluster_and_says_so_in_health(tmp_path: Path) -> 
 def test_health_answers_at_once_while_the_api_server_hangs(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         config = a_kubeconfig(tmp_path, f"http://127.0.0.1:{silent.getsockname()[1]}")
-        with api_process("--kubeconfig", config, "--kube-mode", "auto") as api:
+        with run_api_process("--kubeconfig", config, "--kube-mode", "auto") as api:
             assert api.get("/api/v1/health").json["data"]["kubernetesConnected"] is False
 
 
 def test_a_request_is_one_log_line_with_its_id_and_its_route() -> None:
-    with api_process("--kube-mode", "off") as api:
+    with run_api_process("--kube-mode", "off") as api:
         api.get("/api/v1/health", X_Request_ID="call-7")
         api.get("/healthz", X_Request_ID="probe-7")
         log = api.stop()
@@ -120,5 +120,5 @@ def test_a_request_is_one_log_line_with_its_id_and_its_route() -> None:
 
 
 def test_the_status_is_reported_right_after_the_start() -> None:
-    with api_process("--kube-mode", "off") as api:
-        assert "kubernetesConnected=false" in api.logged("runtime_status")
+    with run_api_process("--kube-mode", "off") as api:
+        assert "kubernetesConnected=false" in api.wait_logged("runtime_status")

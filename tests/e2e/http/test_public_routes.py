@@ -5,18 +5,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.http.api_process import Answer, APIProcess, api_process
+from tests.e2e.http.api_process import APIProcess, HTTPResponse, run_api_process
 
 REQUEST_ID = "X-Request-ID"
 
 
 @pytest.fixture(name="api", scope="module")
 def _api() -> Iterator[APIProcess]:
-    with api_process("--kube-mode", "off") as process:
+    with run_api_process("--kube-mode", "off") as process:
         yield process
 
 
-def assert_failure(answer: Answer, status: int, code: str) -> None:
+def assert_failure(answer: HTTPResponse, status: int, code: str) -> None:
     assert answer.status == status
     assert answer.json["error"]["code"] == code
     assert answer.json["error"]["message"]

@@ -13,17 +13,17 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from apiserver.commands import CreateUnit
-from apiserver.http.access_log import AccessRecorder
-from apiserver.http.deadline import Allowance
-from apiserver.http.protocol import Fallback
-from apiserver.http.server import listening
-from apiserver.operations.result import Accepted, Outcome
+from apiserver.http.access_log import AccessLog
+from apiserver.http.deadline import RequestTimeLimits
+from apiserver.http.protocol import FallbackResponder
+from apiserver.http.server import serve
+from apiserver.operations.result import OperationResult, ResultKind
 from shared.config.address import Address
 from shared.config.logfmt import LogfmtFormatter
 from shared.v1alpha1.gpuunit import GPUUnit
-from tests.unit.apiserver.fake_services import MemoryJobs, MemoryUnits
-from tests.unit.apiserver.in_process_api import ALLOWANCE, application
-from tests.unit.apiserver.objects import a_job, a_unit
+from tests.unit.apiserver.fake_services import FakeJobService, FakeUnitService
+from tests.unit.apiserver.in_process_api import TIME_LIMITS, new_app
+from tests.unit.apiserver.objects import new_job, new_unit
 
 UNITS = "/api/v1/gpu-units"
 BODY = json.dumps(
@@ -35,18 +35,18 @@ POST = (
 ).encode()
 
 
-class SlowUnits(MemoryUnits):
+class SlowUnits(FakeUnitService):
     """Creates a unit only when it is let."""
 
     def __init__(self) -> None:
-        super().__init__({"trainer": a_unit()})
+        super().__init__({"trainer": new_unit()})
         self.begun, self.let = asyncio.Event(), asyncio.Event()
 
-    async def create(self, command: CreateUnit) -> Accepted[GPUUnit]:
+    async def create(self, command: CreateUnit) -> OperationResult[GPUUnit]:
         self.begun.set()
         await self.let.wait()
         self.calls.append(command)
-        return Accepted(a_unit(), Outcome.NEW)
+        return OperationResult(new_unit(), ResultKind.NEW)
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,13 @@ class Server:
 
 @asynccontextmanager
 async def serving(
-    port: int, units: MemoryUnits, allowance: Allowance = ALLOWANCE
+    port: int, units: FakeUnitService, allowance: RequestTimeLimits = TIME_LIMITS
 ) -> AsyncIterator[Server]:
-    app = application(allowance, units=units, jobs=MemoryJobs({"fn/uid/3": a_job("fn/uid/3")}))
-    fallback = Fallback(AccessRecorder(CollectorRegistry()), lambda: "id", head_timeout=60.0)
-    async with listening(app, Address("127.0.0.1", port), fallback):
+    app = new_app(allowance, units=units, jobs=FakeJobService({"fn/uid/3": new_job("fn/uid/3")}))
+    fallback = FallbackResponder(
+        AccessLog(CollectorRegistry()), lambda: "id", head_timeout_seconds=60.0
+    )
+    async with serve(app, Address("127.0.0.1", port), fallback):
         yield Server(port)
 
 
@@ -105,7 +107,7 @@ def _log() -> Iterator[io.StringIO]:
     ],
 )
 async def test_a_strange_path_is_answered_clearly(unused_tcp_port: int, name: str) -> None:
-    async with serving(unused_tcp_port, MemoryUnits({"trainer": a_unit()})) as server:
+    async with serving(unused_tcp_port, FakeUnitService({"trainer": new_unit()})) as server:
         status, received = await server.get(f"{UNITS}/{name}")
     assert status in (400, 404)
     body = json.loads(received.partition(b"\r\n\r\n")[2])
@@ -120,7 +122,7 @@ async def test_a_strange_path_is_answered_clearly(unused_tcp_port: int, name: st
     ],
 )
 async def test_a_strange_query_is_answered_clearly(unused_tcp_port: int, query: str) -> None:
-    async with serving(unused_tcp_port, MemoryUnits()) as server:
+    async with serving(unused_tcp_port, FakeUnitService()) as server:
         status, received = await server.get(f"{UNITS}?{query}")
     assert status == 400
     assert json.loads(received.partition(b"\r\n\r\n")[2])["error"]["details"]
@@ -141,7 +143,7 @@ async def test_a_body_that_is_encoded_badly_is_the_callers_fault(
     unused_tcp_port: int, rest: bytes
 ) -> None:
     head = f"POST {UNITS} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n".encode()
-    async with serving(unused_tcp_port, MemoryUnits()) as server:
+    async with serving(unused_tcp_port, FakeUnitService()) as server:
         status, _ = await server.answer(head + b"Content-Type: application/json\r\n" + rest)
     assert status == 400
 
@@ -152,13 +154,13 @@ async def test_a_small_body_that_unpacks_to_a_large_one_is_too_large(unused_tcp_
         f"POST {UNITS} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Encoding: gzip\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     )
-    async with serving(unused_tcp_port, MemoryUnits()) as server:
+    async with serving(unused_tcp_port, FakeUnitService()) as server:
         status, _ = await server.answer(head.encode() + body)
     assert status == 413
 
 
 async def test_an_encoded_slash_is_part_of_an_operation_id(unused_tcp_port: int) -> None:
-    async with serving(unused_tcp_port, MemoryUnits()) as server:
+    async with serving(unused_tcp_port, FakeUnitService()) as server:
         status, received = await server.get("/api/v1/operator/jobs/fn%2Fuid%2F3")
     assert status == 200
     assert b'"operationID":"fn/uid/3"' in received
@@ -177,7 +179,7 @@ async def test_an_encoded_slash_is_part_of_an_operation_id(unused_tcp_port: int)
 async def test_a_path_cannot_forge_a_line_of_the_log(
     unused_tcp_port: int, path: str, log: io.StringIO
 ) -> None:
-    async with serving(unused_tcp_port, MemoryUnits()) as server:
+    async with serving(unused_tcp_port, FakeUnitService()) as server:
         await server.get(path)
     lines = [line for line in log.getvalue().splitlines() if "event=http_request" in line]
     assert len(lines) == 1
@@ -191,14 +193,14 @@ async def test_a_header_cannot_forge_a_line_of_the_log(
 ) -> None:
     raw = f"GET {UNITS} HTTP/1.1\r\nHost: a\r\nX-Request-ID: a event=forged\r\n\r\n".encode()
     raw = raw.replace(b"Host: a", b"Host: a\r\nConnection: close")
-    async with serving(unused_tcp_port, MemoryUnits()) as server:
+    async with serving(unused_tcp_port, FakeUnitService()) as server:
         await server.answer(raw)
     assert "forged" not in log.getvalue()
 
 
 async def test_a_body_that_does_not_come_ends_its_connection(unused_tcp_port: int) -> None:
-    allowance = Allowance(5.0, 0.1)
-    async with serving(unused_tcp_port, MemoryUnits(), allowance) as server:
+    allowance = RequestTimeLimits(5.0, 0.1)
+    async with serving(unused_tcp_port, FakeUnitService(), allowance) as server:
         status, received = await server.answer(POST + BODY[:10])
     assert status == 408
     assert b"Connection: close" in received
@@ -206,7 +208,7 @@ async def test_a_body_that_does_not_come_ends_its_connection(unused_tcp_port: in
 
 async def test_a_body_that_trickles_in_is_not_waited_for(unused_tcp_port: int) -> None:
     async with (
-        serving(unused_tcp_port, MemoryUnits(), Allowance(5.0, 0.2)),
+        serving(unused_tcp_port, FakeUnitService(), RequestTimeLimits(5.0, 0.2)),
         asyncio.timeout(60),
         asyncio.TaskGroup() as group,
     ):
@@ -237,7 +239,7 @@ async def test_a_client_that_goes_away_does_not_cancel_what_it_started(
 
 async def test_a_stop_waits_for_what_a_lost_client_started(unused_tcp_port: int) -> None:
     units = SlowUnits()
-    async with serving(unused_tcp_port, units, Allowance(0.05)) as server:
+    async with serving(unused_tcp_port, units, RequestTimeLimits(0.05)) as server:
         raw = POST.replace(b"Host: a", b"Host: a\r\nConnection: close") + BODY
         status, _ = await server.answer(raw)
         assert status == 504
@@ -246,14 +248,14 @@ async def test_a_stop_waits_for_what_a_lost_client_started(unused_tcp_port: int)
 
 
 async def test_a_request_that_waits_is_answered_when_the_server_stops(unused_tcp_port: int) -> None:
-    class WaitingUnits(MemoryUnits):
+    class WaitingUnits(FakeUnitService):
         async def wait_ready(self, name: str, seconds: float) -> GPUUnit:
             begun.set()
             await asyncio.sleep(seconds)
             raise AssertionError("it waited to the end")
 
     begun = asyncio.Event()
-    units = WaitingUnits({"trainer": a_unit()})
+    units = WaitingUnits({"trainer": new_unit()})
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         async with serving(unused_tcp_port, units) as server:
             answer = group.create_task(server.get(f"{UNITS}/trainer?wait=Ready"))

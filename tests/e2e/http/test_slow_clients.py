@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
-from apiserver.http.access_log import AccessRecorder
-from apiserver.http.protocol import Fallback
-from apiserver.http.server import listening
+from apiserver.http.access_log import AccessLog
+from apiserver.http.protocol import FallbackResponder
+from apiserver.http.server import serve
 from shared.config.address import Address
 
 HEAD_TIMEOUT = 0.1
@@ -31,8 +31,8 @@ async def connected(
 
     app = web.Application()
     app.router.add_get("/", answer)
-    fallback = Fallback(AccessRecorder(CollectorRegistry()), lambda: "id", HEAD_TIMEOUT)
-    async with listening(app, Address("127.0.0.1", port), fallback):
+    fallback = FallbackResponder(AccessLog(CollectorRegistry()), lambda: "id", HEAD_TIMEOUT)
+    async with serve(app, Address("127.0.0.1", port), fallback):
         plain = socket.create_connection(("127.0.0.1", port))
         plain.sendall(first)
         reader, writer = await asyncio.open_connection(sock=plain)

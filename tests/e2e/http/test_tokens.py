@@ -6,10 +6,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from serverless.activator.workers.runtime_api import Answer, Unfinished, UnitsAPI
-from serverless.activator.workers.worker_spec import Order
-from tests.e2e.http.api_process import APIProcess, api_process
-from tests.support.http.browser import MISSING, PROGRAM, browsing
+from serverless.activator.workers.runtime_api import CreateResponse, Pending, RuntimeAPIClient
+from serverless.activator.workers.worker_spec import WorkerSpec
+from tests.e2e.http.api_process import APIProcess, run_api_process
+from tests.support.http.browser import CHROMIUM, SKIP_REASON, open_browser
 from tests.support.wait.eventually import eventually
 
 OLD, NEW = "the-old-token-of-a-tenant", "the-new-token-of-a-tenant"
@@ -27,7 +27,7 @@ def _tokens(tmp_path: Path) -> Path:
 def _api(tokens: Path, tmp_path: Path) -> Iterator[APIProcess]:
     tokens.write_text(f"tenant-control-plane {OLD}\noperator {OPERATORS}\n")
     (tmp_path / "api.yaml").write_text(f"auth: {{tokensFile: {tokens}}}\nkubeMode: off")
-    with api_process("--config", str(tmp_path / "api.yaml")) as api:
+    with run_api_process("--config", str(tmp_path / "api.yaml")) as api:
         yield api
 
 
@@ -41,18 +41,18 @@ async def test_a_new_token_is_known_without_a_restart(api: APIProcess, tokens: P
     assert await status(OLD) == 401
 
 
-def why(answer: Answer) -> str:
+def why(answer: CreateResponse) -> str:
     """What keeps a worker from being made; nothing of this says how its operation stands."""
-    assert isinstance(answer, Unfinished)
-    return answer.why
+    assert isinstance(answer, Pending)
+    return answer.reason
 
 
 async def test_the_activator_sends_the_token_that_its_file_holds_now(
     api: APIProcess, tmp_path: Path
 ) -> None:
-    held, order = tmp_path / "activators", Order("w", "fn/uid/1", {})
+    held, order = tmp_path / "activators", WorkerSpec("w", "fn/uid/1", {})
     async with aiohttp.ClientSession() as session:
-        units = UnitsAPI(session, f"http://127.0.0.1:{api.port}", token_file=str(held))
+        units = RuntimeAPIClient(session, f"http://127.0.0.1:{api.port}", token_file=str(held))
         absent = await units.create(order)
         held.write_text(f"{NEW}\n")
         unknown = await units.create(order)
@@ -64,11 +64,11 @@ async def test_the_activator_sends_the_token_that_its_file_holds_now(
     assert "kubeMode: off" in why(known)
 
 
-@pytest.mark.skipif(PROGRAM is None, reason=MISSING)
+@pytest.mark.skipif(CHROMIUM is None, reason=SKIP_REASON)
 async def test_a_browser_gets_the_page_and_its_events_with_a_token_as_the_password(
     api: APIProcess, tmp_path: Path
 ) -> None:
-    async with browsing(tmp_path / "browser") as page:
+    async with open_browser(tmp_path / "browser") as page:
         await page.open(f"http://me:{OPERATORS}@127.0.0.1:{api.port}/ui")
-        await page.until("document.body?.innerText.includes('kubeMode: off')")
-        assert page.complaints == []
+        await page.wait_for("document.body?.innerText.includes('kubeMode: off')")
+        assert page.errors == []

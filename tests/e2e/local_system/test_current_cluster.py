@@ -18,7 +18,7 @@ OURS = {
     "controller",
     "nats-server",
     "runtime-api",
-    *(result_store.NAMES if postgres.programs() else ()),
+    *(result_store.PROCESS_NAMES if postgres.find_postgres_dir() else ()),
 }
 
 
@@ -36,13 +36,13 @@ async def system(control_plane: ControlPlane, tmp_path: Path) -> AsyncIterator[L
 async def test_a_yes_installs_and_runs_our_processes_against_it(
     control_plane: ControlPlane, system: LocalSystem
 ) -> None:
-    code, screen = await system.run("up", "--cluster", "current", answer="y\n")
+    code, screen = await system.run_command("up", "--cluster", "current", stdin="y\n")
     assert code == 0, screen
     assert "Go on?" in screen
-    assert system.running().keys() == OURS
+    assert system.running_pids().keys() == OURS
     _, health = await get(f"{system.environment()['BASE_URL']}/api/v1/health")
     assert health["data"]["nodeCount"] == 4
-    await eventually(lambda: system.run("status"), lambda seen: seen[0] == 0)
+    await eventually(lambda: system.run_command("status"), lambda seen: seen[0] == 0)
     assert "kubectl delete -k" in await system.down()
     kubectl = admin_kubectl(control_plane)
     assert await kubectl.run("get", "clusterrole", "gpu-runtime:runtime-api")
@@ -51,23 +51,23 @@ async def test_a_yes_installs_and_runs_our_processes_against_it(
 async def test_anything_but_a_yes_changes_nothing(
     control_plane: ControlPlane, system: LocalSystem
 ) -> None:
-    code, screen = await system.run("up", "--cluster", "current", answer="\n")
+    code, screen = await system.run_command("up", "--cluster", "current", stdin="\n")
     assert (code, "nothing was changed" in screen) == (1, True)
-    assert system.running() == {}
+    assert system.running_pids() == {}
     with pytest.raises(ClusterError, match="not found"):
         await admin_kubectl(control_plane).run("get", "clusterrole", "gpu-runtime:runtime-api")
 
 
 async def test_another_kind_of_cluster_needs_a_down_first(system: LocalSystem) -> None:
-    await system.run("up", "--cluster", "current", answer="y\n")
-    before = system.running()
-    code, screen = await system.run("up", "--cluster", "local")
+    await system.run_command("up", "--cluster", "current", stdin="y\n")
+    before = system.running_pids()
+    code, screen = await system.run_command("up", "--cluster", "local")
     assert (code, "make down first" in screen) == (1, True)
-    assert system.running() == before
+    assert system.running_pids() == before
 
 
 async def test_kind_says_what_to_install_where_there_is_no_kind(tmp_path: Path) -> None:
     system = LocalSystem(tmp_path / "local", {"PATH": str(tmp_path)})
-    code, screen = await system.run("up", "--cluster", "kind")
+    code, screen = await system.run_command("up", "--cluster", "kind")
     assert (code, "CLUSTER=kind needs docker" in screen) == (1, True)
     await system.down()

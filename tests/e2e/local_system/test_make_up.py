@@ -30,11 +30,11 @@ PROCESSES = {
     "nats-server",
     "pod-runner",
     "runtime-api",
-    *(result_store.NAMES if postgres.programs() else ()),
+    *(result_store.PROCESS_NAMES if postgres.find_postgres_dir() else ()),
 }
 
 
-STORED = result_store.NAMES if postgres.programs() else ()
+STORED = result_store.PROCESS_NAMES if postgres.find_postgres_dir() else ()
 # Killed together, since each costs a `make up`.
 GROUPS = [
     ("etcd",),
@@ -80,10 +80,10 @@ def first_screen() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def system(run_folder: Path, first_screen: list[str]) -> Iterator[LocalSystem]:
+def system(run_dir: Path, first_screen: list[str]) -> Iterator[LocalSystem]:
     """A system in a folder with a space, brought up while ports are taken and PATH is wrong."""
-    path = a_wrong_program(run_folder / "wrong", "kube-apiserver")
-    local = LocalSystem(run_folder / "a user's" / "local", {"PATH": f"{path}:/usr/bin:/bin"})
+    path = a_wrong_program(run_dir / "wrong", "kube-apiserver")
+    local = LocalSystem(run_dir / "a user's" / "local", {"PATH": f"{path}:/usr/bin:/bin"})
     with taken(local.preferred_port("runtime-api"), local.preferred_port("kube-apiserver")):
         first_screen.append(asyncio.run(local.up()))
     yield local
@@ -107,7 +107,7 @@ async def test_the_screen_says_what_runs_where_and_what_to_try(
     assert f"curl -s {api}/api/v1/health" in screen
     assert "get nodes" in screen
     assert f"{api}/swagger" in screen
-    for name, pid in system.running().items():
+    for name, pid in system.running_pids().items():
         assert any(name in line and f"pid {pid}" in line for line in screen.splitlines())
 
 
@@ -137,17 +137,17 @@ async def test_a_program_of_the_wrong_version_is_named_and_not_used(
     system: LocalSystem, first_screen: list[str]
 ) -> None:
     assert "kube-apiserver (PATH) is v1.20.0" in first_screen[0]
-    used = Path(psutil.Process(system.running()["kube-apiserver"]).exe())
+    used = Path(psutil.Process(system.running_pids()["kube-apiserver"]).exe())
     assert used.parent.name != "wrong"
 
 
 async def test_every_process_has_a_pid_file_with_its_own_pid(system: LocalSystem) -> None:
-    assert system.running().keys() == PROCESSES
-    assert system.pid_files() == system.running()
+    assert system.running_pids().keys() == PROCESSES
+    assert system.pid_files() == system.running_pids()
 
 
 async def test_everything_listens_on_loopback_only(system: LocalSystem) -> None:
-    for pid in system.running().values():
+    for pid in system.running_pids().values():
         listening = [
             connection.laddr.ip
             for connection in psutil.Process(pid).net_connections()
@@ -157,31 +157,31 @@ async def test_everything_listens_on_loopback_only(system: LocalSystem) -> None:
 
 
 async def test_a_second_up_changes_nothing(system: LocalSystem) -> None:
-    before = system.running()
+    before = system.running_pids()
     await system.up()
-    assert system.running() == before
+    assert system.running_pids() == before
 
 
 async def test_two_ups_at_once_make_one_system(system: LocalSystem) -> None:
     await system.kill("controller", "kwok")
     await asyncio.gather(system.up(), system.up())
-    assert system.pid_files() == system.running()
-    assert system.running().keys() == PROCESSES
+    assert system.pid_files() == system.running_pids()
+    assert system.running_pids().keys() == PROCESSES
 
 
 @pytest.mark.parametrize("killed", GROUPS, ids="+".join)
 async def test_killed_processes_are_reported_and_up_brings_them_back(
     system: LocalSystem, killed: tuple[str, ...]
 ) -> None:
-    before = system.running()
+    before = system.running_pids()
     await system.kill(*killed)
-    code, report = await system.run("status")
+    code, report = await system.run_command("status")
     assert code == 1
     stopped = {line.split()[0] for line in report.splitlines() if "stopped" in line.split()}
     may_end = LEADERS if CLUSTER.intersection(killed) else frozenset()
     assert stopped - may_end == set(killed)
     await system.up()
-    after = system.running()
+    after = system.running_pids()
     assert {name for name in after if after[name] != before[name]} - may_end == set(
         killed
     ) - may_end
@@ -191,7 +191,7 @@ async def test_killed_processes_are_reported_and_up_brings_them_back(
 
 async def is_healthy(system: LocalSystem) -> str:
     """What the status says once everything is ready: on a busy machine readiness may falter."""
-    _, report = await eventually(lambda: system.run("status"), lambda seen: seen[0] == 0)
+    _, report = await eventually(lambda: system.run_command("status"), lambda seen: seen[0] == 0)
     return report
 
 
@@ -201,7 +201,7 @@ async def test_status_of_a_healthy_system_succeeds(system: LocalSystem) -> None:
 
 
 async def test_logs_follow_every_process(system: LocalSystem) -> None:
-    following = await system.begin("logs")
+    following = await system.start_command("logs")
     try:
         assert following.stdout is not None
         seen: set[str] = set()
@@ -216,10 +216,11 @@ async def test_logs_follow_every_process(system: LocalSystem) -> None:
 async def test_one_more_api_runs_beside_the_first_and_goes_down_with_it(
     system: LocalSystem,
 ) -> None:
-    extra = await system.begin("run", "api", "--http-addr", "127.0.0.1:0")
+    extra = await system.start_command("run", "api", "--http-addr", "127.0.0.1:0")
     try:
         await eventually(
-            lambda: asyncio.sleep(0, system.running()), lambda names: "runtime-api (extra)" in names
+            lambda: asyncio.sleep(0, system.running_pids()),
+            lambda names: "runtime-api (extra)" in names,
         )
         assert extra.stdout is not None
         async with asyncio.timeout(60):
@@ -241,12 +242,12 @@ async def test_down_leaves_nothing(fresh: LocalSystem) -> None:
     await fresh.up("--nodes", "1", "--gpus", "2")
     _, health = await get(f"{fresh.environment()['BASE_URL']}/api/v1/health")
     assert (health["data"]["nodeCount"], health["data"]["totalGPUCapacity"]) == (1, 2)
-    pids = set(fresh.running().values())
+    pids = set(fresh.running_pids().values())
     await fresh.down()
-    assert fresh.running() == {}
+    assert fresh.running_pids() == {}
     assert not pids & makers_of_shared_memory()
-    assert not fresh.home.exists()
-    code, report = await fresh.run("status")
+    assert not fresh.state_dir.exists()
+    code, report = await fresh.run_command("status")
     assert (code, "make up" in report) == (1, True)
 
 
@@ -261,25 +262,25 @@ def hold_back(home: Path, name: str) -> None:
 async def test_an_interrupted_up_leaves_nothing_running(
     fresh: LocalSystem, moment: str, number: signal.Signals
 ) -> None:
-    hold_back(fresh.home, "pod-runner")  # whoever has come to an end cannot be interrupted
-    starting = await fresh.begin("up")
-    pid_file = fresh.home / "pids" / moment
+    hold_back(fresh.state_dir, "pod-runner")  # whoever has come to an end cannot be interrupted
+    starting = await fresh.start_command("up")
+    pid_file = fresh.state_dir / "pids" / moment
     await eventually(lambda: asyncio.sleep(0, pid_file.exists()))
     starting.send_signal(number)
     output, _ = await starting.communicate()
     assert starting.returncode == 130, output.decode()
-    assert fresh.running() == {}
+    assert fresh.running_pids() == {}
 
 
 async def test_an_up_that_was_killed_is_repaired_by_the_next(fresh: LocalSystem) -> None:
-    starting = await fresh.begin("up")
-    pid_file = fresh.home / "pids" / "kube-apiserver"
+    starting = await fresh.start_command("up")
+    pid_file = fresh.state_dir / "pids" / "kube-apiserver"
     await eventually(lambda: asyncio.sleep(0, pid_file.exists()))
     starting.kill()
     await starting.communicate()
     await fresh.up()
-    assert fresh.pid_files() == fresh.running()
-    assert fresh.running().keys() == PROCESSES
+    assert fresh.pid_files() == fresh.running_pids()
+    assert fresh.running_pids().keys() == PROCESSES
 
 
 async def test_the_size_of_the_fleet_is_kept_and_can_be_changed(system: LocalSystem) -> None:

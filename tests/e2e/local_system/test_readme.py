@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hack.local.state_dir import ROOT
-from tests.support.checks.documented_commands import blocks, shell
+from tests.support.checks.documented_commands import run_documented_commands, shell_blocks
 from tests.support.cluster.local_system import LocalSystem
 from tests.support.wait.eventually import eventually
 
@@ -16,9 +16,9 @@ DESCRIBE = '"$KUBECTL" describe gpuunit notebook -n runtime-instance'
 
 
 @pytest.fixture(scope="module")
-def system(run_folder: Path) -> Iterator[LocalSystem]:
+def system(run_dir: Path) -> Iterator[LocalSystem]:
     """A fresh system, as a new user has it."""
-    local = LocalSystem(run_folder / "readme" / "local")
+    local = LocalSystem(run_dir / "readme" / "local")
     asyncio.run(local.up())
     yield local
     asyncio.run(local.down())
@@ -26,7 +26,7 @@ def system(run_folder: Path) -> Iterator[LocalSystem]:
 
 def story(heading: str) -> list[str]:
     """The commands below a heading of the README, block by block."""
-    return blocks(ROOT / "README.md", heading)
+    return shell_blocks(ROOT / "README.md", heading)
 
 
 def uids(told: str) -> list[str]:
@@ -37,26 +37,27 @@ def uids(told: str) -> list[str]:
 async def test_a_machine_in_seconds(system: LocalSystem) -> None:
     machine, again, pool = story("A machine in seconds")
 
-    told = await shell(system, machine)
+    told = await run_documented_commands(system, machine)
     assert re.search(r'"status":"succeeded"', told), told
     assert re.search(r"notebook\s+g1\.1\s+Ready\s+UnitReady", told), told
     await eventually(  # Events are written a moment after what they tell of
-        lambda: shell(system, DESCRIBE), lambda said: "took the place of stock" in said
+        lambda: run_documented_commands(system, DESCRIBE),
+        lambda said: "took the place of stock" in said,
     )
 
-    replayed = await shell(system, again)
+    replayed = await run_documented_commands(system, again)
     created, waited, repeated, listed = uids(told + replayed)
     assert created == waited == repeated == listed
     assert "operation_conflict" in replayed
 
-    scaled = await shell(system, pool)
+    scaled = await run_documented_commands(system, pool)
     assert re.search(r"g1-1\s+g1\.1\s+4", scaled), scaled
 
 
 async def test_files_that_outlive_machines(system: LocalSystem) -> None:
     (commands,) = story("Files that outlive machines")
 
-    told = await shell(system, commands)
+    told = await run_documented_commands(system, commands)
 
     assert re.search(r"trainer.*phase\W+Ready", told), told
     assert re.search(r"files\s+10Gi\s+10Gi\s+Ready\s+trainer", told), told

@@ -15,15 +15,15 @@ import pytest
 
 from apiserver.http.paths import FUNCTIONS, INVOCATIONS
 from hack.local.state_dir import ROOT
-from tests.runner.seeds import seeds
-from tests.support.checks.documented_commands import blocks, shell
-from tests.support.checks.invocation_checks import is_over
+from tests.runner.seeds import draw_seeds
+from tests.support.checks.documented_commands import run_documented_commands, shell_blocks
+from tests.support.checks.invocation_checks import is_finished
 from tests.support.cluster.local_system import LocalSystem
-from tests.support.cluster.product_processes import Running
-from tests.support.faults.random_kills import Kills
-from tests.support.http.api_client import Caller
-from tests.support.queue.function_harness import FunctionWorld, ignored
-from tests.support.queue.recording_function import NOTEBOOK, executions
+from tests.support.cluster.product_processes import ProductProcess
+from tests.support.faults.random_kills import RandomKiller
+from tests.support.http.api_client import ApiClient
+from tests.support.queue.function_harness import FunctionHarness, ignore_error
+from tests.support.queue.recording_function import CALLS_FILE_VARIABLE, read_executions
 from tests.support.wait.eventually import eventually
 
 SECONDS = 240.0
@@ -31,30 +31,30 @@ UNREACHABLE = (aiohttp.ClientError, TimeoutError, OSError)
 
 
 @pytest.fixture(scope="module")
-def system(run_folder: Path) -> Iterator[LocalSystem]:
+def system(run_dir: Path) -> Iterator[LocalSystem]:
     """A fresh system, as a new user has it."""
-    local = LocalSystem(run_folder / "serverless" / "local")
+    local = LocalSystem(run_dir / "serverless" / "local")
     asyncio.run(local.up())
     yield local
     asyncio.run(local.down())
 
 
 @asynccontextmanager
-async def looking_at(system: LocalSystem, function: str) -> AsyncIterator[FunctionWorld]:
+async def looking_at(system: LocalSystem, function: str) -> AsyncIterator[FunctionHarness]:
     """All that the queue holds of a function, while servers come and go."""
     client = await nats.connect(
         system.environment()["NATS_URL"],
         max_reconnect_attempts=-1,
         reconnect_time_wait=0.2,
-        error_cb=ignored,
+        error_cb=ignore_error,
     )
     try:
-        yield FunctionWorld(client, function)
+        yield FunctionHarness(client, function)
     finally:
         await client.close()
 
 
-async def a_noting_function(api: Caller, notebook: Path) -> str:
+async def a_noting_function(api: ApiClient, notebook: Path) -> str:
     """A function whose calls are noted, with workers enough to kill some."""
     asked = {
         "operationID": "make-noting",
@@ -63,7 +63,7 @@ async def a_noting_function(api: Caller, notebook: Path) -> str:
         "image": "local/noting",
         "template": {
             "command": ["python", "-m", "tests.support.queue.recording_function"],
-            "envs": [{"name": NOTEBOOK, "value": str(notebook)}],
+            "envs": [{"name": CALLS_FILE_VARIABLE, "value": str(notebook)}],
         },
         "maxWorkers": 3,
         "concurrency": 4,
@@ -78,15 +78,15 @@ async def a_noting_function(api: Caller, notebook: Path) -> str:
 class Callers:
     """Ask any replica until they are answered: the id makes it one invocation."""
 
-    def __init__(self, urls: list[str], world: FunctionWorld, randomness: random.Random) -> None:
-        self._replicas = [Caller(url, seconds=10) for url in urls]
+    def __init__(self, urls: list[str], world: FunctionHarness, randomness: random.Random) -> None:
+        self._replicas = [ApiClient(url, seconds=10) for url in urls]
         self._world = world
         self._randomness = randomness
 
     async def submit(self, name: str) -> None:
         """Until it is accepted, or has its outcome, whoever is down meanwhile."""
         body = {
-            "serverlessRequestID": self._world.request_id,
+            "serverlessRequestID": self._world.function_name,
             "invocationID": name,
             "mode": self._randomness.choice(["async", "sync"]),
             "waitSeconds": 5,
@@ -95,13 +95,13 @@ class Callers:
         await eventually(
             lambda: self._any().post(INVOCATIONS, body),
             lambda answer: answer.status in (200, 202),
-            seconds=SECONDS,
+            timeout_seconds=SECONDS,
             tolerate=UNREACHABLE,
         )
-        self._world.accepted.append(f"{self._world.request_id}.{name}")
+        self._world.accepted.append(f"{self._world.function_name}.{name}")
 
     async def state_of(self, name: str) -> Any:
-        path = f"{INVOCATIONS}/{self._world.request_id}/{name}"
+        path = f"{INVOCATIONS}/{self._world.function_name}/{name}"
         answer = await eventually(
             lambda: self._any().get(path),
             lambda answer: answer.status == 200,
@@ -109,46 +109,48 @@ class Callers:
         )
         return answer.data["state"]
 
-    def _any(self) -> Caller:
+    def _any(self) -> ApiClient:
         return self._randomness.choice(self._replicas)
 
 
 @asynccontextmanager
-async def more_replicas(system: LocalSystem, home: Path) -> AsyncIterator[dict[str, Running]]:
+async def more_replicas(
+    system: LocalSystem, home: Path
+) -> AsyncIterator[dict[str, ProductProcess]]:
     """Two replicas of the API beside that of the system, by name."""
     async with (
-        system.another_api(home / "second") as second,
-        system.another_api(home / "third") as third,
+        system.run_another_api(home / "second") as second,
+        system.run_another_api(home / "third") as third,
     ):
         yield {"second": second, "third": third}
 
 
 async def test_the_story_of_a_function(system: LocalSystem) -> None:
-    calls, scaling, ends = blocks(ROOT / "README.md", "A function from zero to many and back")
+    calls, scaling, ends = shell_blocks(ROOT / "README.md", "A function from zero to many and back")
 
-    told = await shell(system, calls)
+    told = await run_documented_commands(system, calls)
     assert '"state":"queued"' in told
     assert re.search(r'"invocationID":"first".*"state":"succeeded"', told), told
     assert '"body":"hello again"' in told
 
-    told = await shell(system, scaling)
+    told = await run_documented_commands(system, scaling)
     assert re.search(r"function\S+/echo\s+c1\.1\s+4\s+4\s", told), told
     assert re.search(r"function\S+/echo\s+c1\.1\s.*Idle", told), told
     assert "gpuunit" not in told.rpartition("Idle")[2]
 
-    told = await shell(system, ends)
+    told = await run_documented_commands(system, ends)
     assert re.search(r'"invocationID":"slow".*"state":"cancelled"', told), told
     assert re.search(r'"invocationID":"unlucky".*"state":"dead_lettered","run":1', told), told
     assert '"failureClass":"attempts_exhausted"' in told
     assert re.search(r'"invocationID":"unlucky".*"state":"dead_lettered","run":2', told), told
 
 
-@pytest.mark.parametrize("seed", seeds("kills"))
+@pytest.mark.parametrize("seed", draw_seeds("kills"))
 async def test_the_promise_holds_whoever_is_killed(
     system: LocalSystem, tmp_path: Path, seed: int
 ) -> None:
     notebook, first = tmp_path / "notebook", system.environment()["BASE_URL"]
-    function = await a_noting_function(Caller(first), notebook)
+    function = await a_noting_function(ApiClient(first), notebook)
     async with (
         more_replicas(system, tmp_path) as replicas,
         looking_at(system, function) as world,
@@ -156,21 +158,25 @@ async def test_the_promise_holds_whoever_is_killed(
         urls = [first, *(each.url for each in replicas.values())]
         callers = Callers(urls, world, random.Random(seed))
         processes = {name: each.process for name, each in replicas.items()}
-        kills = Kills(system, processes, random.Random(seed))  # whatever the callers do meanwhile
+        kills = RandomKiller(
+            system, processes, random.Random(seed)
+        )  # whatever the callers do meanwhile
         async with asyncio.TaskGroup() as calls:
             for number in range(40):
                 calls.create_task(callers.submit(f"early-{number}"))
-            await eventually(lambda: asyncio.sleep(0, notebook.exists()), seconds=SECONDS)
-            for turn, victim in enumerate(kills.order()):
+            await eventually(lambda: asyncio.sleep(0, notebook.exists()), timeout_seconds=SECONDS)
+            for turn, victim in enumerate(kills.random_victims()):
                 for number in range(4):
                     calls.create_task(callers.submit(f"before-{turn}-{number}"))
                 await kills.kill(victim)
                 for number in range(4):
                     calls.create_task(callers.submit(f"after-{turn}-{number}"))
-                await kills.bring_back(victim)
-        await eventually(world.seen, is_over, seconds=SECONDS, tolerate=nats.errors.Error)
-        world.executions = executions(notebook)
-        await world.over(seconds=SECONDS)
+                await kills.restart(victim)
+        await eventually(
+            world.snapshot, is_finished, timeout_seconds=SECONDS, tolerate=nats.errors.Error
+        )
+        world.executions = read_executions(notebook)
+        await world.wait_finished(timeout_seconds=SECONDS)
         states = {await callers.state_of(key.partition(".")[2]) for key in world.accepted}
     assert states == {"succeeded"}
     assert len(world.accepted) == len(set(world.accepted)) == 104

@@ -9,17 +9,17 @@ import pytest
 from apiserver.http.paths import STOCK, UNITS
 from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1.group import API_VERSION
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import Site
-from tests.support.cluster.our_api import serving
-from tests.support.cluster.product_processes import Running
-from tests.support.faults.proxied_kubeconfig import kubeconfig_through
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import IsolatedInstallation
+from tests.support.cluster.our_api import run_api
+from tests.support.cluster.product_processes import ProductProcess
+from tests.support.faults.proxied_kubeconfig import kubeconfig_through_proxy
 from tests.support.faults.tcp_proxy import TCPProxy
-from tests.support.http.api_client import Caller
-from tests.support.http.browser import MISSING, PROGRAM, Page, browsing
+from tests.support.http.api_client import ApiClient
+from tests.support.http.browser import CHROMIUM, SKIP_REASON, BrowserPage, open_browser
 from tests.support.wait.eventually import eventually
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason=MISSING)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=SKIP_REASON)
 
 HOSTILE = "<img src=x onerror=document.body.remove()>"
 SEED = {"operationID": "seed", "specName": "web.1", "memory": "64Mi", "gpu": 1, "replicas": 3}
@@ -28,31 +28,38 @@ WORD = "document.querySelector('#link-word')?.textContent"
 
 
 @pytest.fixture
-async def kubernetes(installed: ControlPlane) -> AsyncIterator[TCPProxy]:
+async def kubernetes(installed_control_plane: ControlPlane) -> AsyncIterator[TCPProxy]:
     """The API's way to Kubernetes."""
-    async with TCPProxy("127.0.0.1", installed.layout.ports["kube-apiserver"]).serving() as made:
+    async with TCPProxy(
+        "127.0.0.1", installed_control_plane.layout.ports["kube-apiserver"]
+    ).serve() as made:
         yield made
 
 
 @pytest.fixture
-async def api(site: Site, kubernetes: TCPProxy, tmp_path: Path) -> AsyncIterator[Running]:
-    path = kubeconfig_through(kubernetes, site, tmp_path)
-    async with controlled(site), serving(site, tmp_path, kubeconfig=str(path)) as product:
+async def api(
+    installation: IsolatedInstallation, kubernetes: TCPProxy, tmp_path: Path
+) -> AsyncIterator[ProductProcess]:
+    path = kubeconfig_through_proxy(kubernetes, installation, tmp_path)
+    async with (
+        run_controller(installation),
+        run_api(installation, tmp_path, kubeconfig=str(path)) as product,
+    ):
         yield product
 
 
 @pytest.fixture
-async def network(api: Running) -> AsyncIterator[TCPProxy]:
+async def network(api: ProductProcess) -> AsyncIterator[TCPProxy]:
     """The browser's way to the API."""
-    async with TCPProxy("127.0.0.1", int(api.url.rsplit(":", 1)[1])).serving() as made:
+    async with TCPProxy("127.0.0.1", int(api.url.rsplit(":", 1)[1])).serve() as made:
         yield made
 
 
 @pytest.fixture
-async def page(network: TCPProxy, tmp_path: Path) -> AsyncIterator[Page]:
-    async with browsing(tmp_path / "browser") as page:
+async def page(network: TCPProxy, tmp_path: Path) -> AsyncIterator[BrowserPage]:
+    async with open_browser(tmp_path / "browser") as page:
         await page.open(f"http://127.0.0.1:{network.port}/ui")
-        await page.until(f"{WORD} === 'Live'")
+        await page.wait_for(f"{WORD} === 'Live'")
         yield page
 
 
@@ -71,67 +78,73 @@ def order(name: str, **labels: str) -> dict[str, Any]:
     return {**asked, "labels": labels}
 
 
-async def press(page: Page, key: str) -> None:
+async def press(page: BrowserPage, key: str) -> None:
     typed = {"text": key} if len(key) == 1 else {}
     for kind in ("keyDown", "keyUp"):
         await page.command("Input.dispatchKeyEvent", type=kind, key=key, **typed)
 
 
-async def comes(page: Page, script: str, value: object) -> None:
+async def comes(page: BrowserPage, script: str, value: object) -> None:
     """Wait until the page says so: what is typed and clicked is drawn a moment later."""
     await eventually(lambda: page.evaluate(script), lambda said: said == value)
 
 
 async def test_a_person_follows_what_happens(
-    api: Running,
-    site: Site,
-    page: Page,
+    api: ProductProcess,
+    installation: IsolatedInstallation,
+    page: BrowserPage,
     kubernetes: TCPProxy,
     network: TCPProxy,
     tmp_path: Path,
 ) -> None:
     await what_is_not_there_is_said(page)
-    await what_is_made_appears(page, Caller(api.url), site)
+    await what_is_made_appears(page, ApiClient(api.url), installation)
     await units_are_found(page)
     await every_width_and_theme_fits(page, tmp_path)
     await old_figures_are_called_old(page, kubernetes)
     await a_lost_connection_comes_back(page, network)
     outside = [
-        url for url in page.requested if not url.startswith(f"http://127.0.0.1:{network.port}/")
+        url
+        for url in page.requested_urls
+        if not url.startswith(f"http://127.0.0.1:{network.port}/")
     ]
     assert outside == []
-    assert page.complaints == []
+    assert page.errors == []
 
 
-async def what_is_not_there_is_said(page: Page) -> None:
+async def what_is_not_there_is_said(page: BrowserPage) -> None:
     for section, words in {
         "#units": "Nobody has a machine yet",
         "#stock": "There is no stock",
         "#operations": "Nothing is under way",
         "#functions": "No function is deployed",
     }.items():
-        assert await page.until(shows(section, words))
-    await page.until(shows("#nodes", "gpu-0", "8 free"))
+        assert await page.wait_for(shows(section, words))
+    await page.wait_for(shows("#nodes", "gpu-0", "8 free"))
 
 
-async def what_is_made_appears(page: Page, api: Caller, site: Site) -> None:
+async def what_is_made_appears(
+    page: BrowserPage, api: ApiClient, site: IsolatedInstallation
+) -> None:
     assert (await api.post(STOCK, SEED)).status == 202
-    await page.until(shows("#stock-specs", "web.1", "1 GPU each", "3 ready"))
-    await page.until(shows("#nodes", "in stock"))
+    await page.wait_for(shows("#stock-specs", "web.1", "1 GPU each", "3 ready"))
+    await page.wait_for(shows("#nodes", "in stock"))
     assert (await api.post(UNITS, order("trainer"))).status == 201
-    await page.until(shows("#units-rows", "trainer", "Ready", "web.1 · 1 GPU"))
+    await page.wait_for(shows("#units-rows", "trainer", "Ready", "web.1 · 1 GPU"))
     broken = order("broken", **{"sim.local/mode": "image-pull"})
     assert (await api.post(UNITS, broken)).status == 201
-    await page.until(shows("#units-rows tr:first-child", "broken", "Failed", "Pod startup failed"))
-    await page.until(shows("#operations-done", "3 succeeded"))
+    await page.wait_for(
+        shows("#units-rows tr:first-child", "broken", "Failed", "Pod startup failed")
+    )
+    await page.wait_for(shows("#operations-done", "3 succeeded"))
     await put_operation(site)
-    await page.until(shows("#operations-rows", HOSTILE, "Seed stock units", "2 of 5"))
+    await page.wait_for(shows("#operations-rows", HOSTILE, "Seed stock units", "2 of 5"))
     await put_function(site)
-    await page.until(shows("#functions-rows", "echo", "Degraded", "1 of 2", "12"))
+    await page.wait_for(shows("#functions-rows", "echo", "Degraded", "1 of 2", "12"))
     assert await page.evaluate("document.querySelectorAll('main img').length") == 0
 
 
-async def put_operation(site: Site) -> None:
+async def put_operation(site: IsolatedInstallation) -> None:
     where = site.path("operations", namespace=site.namespaces.system)
     spec = {"operationID": HOSTILE, "type": "SeedStockUnits", "requestHash": "1:x"}
     await site.admin.create(where, an_object("Operation", "hostile", spec))
@@ -139,7 +152,7 @@ async def put_operation(site: Site) -> None:
     await site.admin.patch(f"{where}/hostile/status", {"status": status})
 
 
-async def put_function(site: Site) -> None:
+async def put_function(site: IsolatedInstallation) -> None:
     spec = {"specName": "web.1", "image": "example/app:1", "maxWorkers": 4}
     await site.create("functions", an_object("Function", "echo", spec))
     status = {"phase": "Degraded", "desiredWorkers": 2, "readyWorkers": 1, "queued": 12}
@@ -155,7 +168,7 @@ def an_object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-async def units_are_found(page: Page) -> None:
+async def units_are_found(page: BrowserPage) -> None:
     names = "[...document.querySelectorAll('#units-rows .name')].map(each => each.textContent)"
     await page.evaluate("document.querySelector('#units-states [data-state=Failed]').click()")
     await comes(page, names, ["broken"])
@@ -173,7 +186,7 @@ async def units_are_found(page: Page) -> None:
     await comes(page, "document.querySelector(':target')?.id", "nodes")
 
 
-async def every_width_and_theme_fits(page: Page, folder: Path) -> None:
+async def every_width_and_theme_fits(page: BrowserPage, folder: Path) -> None:
     """Nothing sticks out; there is a picture of each."""
     overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     for width in (NARROW, WIDE):
@@ -186,27 +199,27 @@ async def every_width_and_theme_fits(page: Page, folder: Path) -> None:
                 "Emulation.setDeviceMetricsOverride",
                 **{"width": width, "height": 1600, "deviceScaleFactor": 1, "mobile": False},
             )
-            await page.until(f"innerWidth === {width}")
+            await page.wait_for(f"innerWidth === {width}")
             await comes(page, overflow, 0)
             (folder / f"{width}-{theme}.png").write_bytes(await page.screenshot())
 
 
-async def old_figures_are_called_old(page: Page, kubernetes: TCPProxy) -> None:
+async def old_figures_are_called_old(page: BrowserPage, kubernetes: TCPProxy) -> None:
     kubernetes.refuse()
     kubernetes.cut()
-    await page.until(f"{WORD} === 'Old data'")
-    await page.until(shows("#notice", "Kubernetes does not answer", "are old"))
+    await page.wait_for(f"{WORD} === 'Old data'")
+    await page.wait_for(shows("#notice", "Kubernetes does not answer", "are old"))
     assert await page.evaluate(shows("#units-rows", "trainer"))
-    kubernetes.heal()
-    await page.until(f"{WORD} === 'Live' && document.querySelector('#notice').hidden")
+    kubernetes.clear_faults()
+    await page.wait_for(f"{WORD} === 'Live' && document.querySelector('#notice').hidden")
 
 
-async def a_lost_connection_comes_back(page: Page, network: TCPProxy) -> None:
+async def a_lost_connection_comes_back(page: BrowserPage, network: TCPProxy) -> None:
     network.refuse()
     network.cut()
-    await page.until(f"{WORD} === 'Connection lost'")
-    await page.until(shows("#notice", "No connection to the runtime API", "Try now"))
+    await page.wait_for(f"{WORD} === 'Connection lost'")
+    await page.wait_for(shows("#notice", "No connection to the runtime API", "Try now"))
     assert await page.evaluate(shows("#units-rows", "trainer"))
-    network.heal()
+    network.clear_faults()
     await page.evaluate("document.querySelector('#notice-retry').click()")
-    await page.until(f"{WORD} === 'Live'")
+    await page.wait_for(f"{WORD} === 'Live'")

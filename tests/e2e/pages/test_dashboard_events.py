@@ -7,76 +7,86 @@ from pathlib import Path
 
 import pytest
 
-from apiserver.dashboard.broadcaster import MOST_VIEWERS
+from apiserver.dashboard.broadcaster import MAX_VIEWERS
 from hack.cluster.control_plane import ControlPlane
-from tests.support.cluster.isolated_installation import Site, a_unit
-from tests.support.cluster.our_api import serving
-from tests.support.cluster.product_processes import Running
-from tests.support.faults.proxied_kubeconfig import kubeconfig_through
+from tests.support.cluster.isolated_installation import IsolatedInstallation, unit_manifest
+from tests.support.cluster.our_api import run_api
+from tests.support.cluster.product_processes import ProductProcess
+from tests.support.faults.proxied_kubeconfig import kubeconfig_through_proxy
 from tests.support.faults.tcp_proxy import TCPProxy
-from tests.support.http.api_client import Caller
-from tests.support.http.event_stream import FEED, Event, viewing
+from tests.support.http.api_client import ApiClient
+from tests.support.http.event_stream import EVENTS_PATH, ServerSentEvent, open_event_stream
 from tests.support.wait.eventually import eventually
 
 
 @pytest.fixture
-async def proxy(installed: ControlPlane) -> AsyncIterator[TCPProxy]:
-    async with TCPProxy("127.0.0.1", installed.layout.ports["kube-apiserver"]).serving() as made:
+async def proxy(installed_control_plane: ControlPlane) -> AsyncIterator[TCPProxy]:
+    async with TCPProxy(
+        "127.0.0.1", installed_control_plane.layout.ports["kube-apiserver"]
+    ).serve() as made:
         yield made
 
 
 @pytest.fixture
-async def api(site: Site, proxy: TCPProxy, tmp_path: Path) -> AsyncIterator[Running]:
-    path = kubeconfig_through(proxy, site, tmp_path)
-    async with serving(site, tmp_path, kubeconfig=str(path), requestTimeout="2s") as product:
+async def api(
+    installation: IsolatedInstallation, proxy: TCPProxy, tmp_path: Path
+) -> AsyncIterator[ProductProcess]:
+    path = kubeconfig_through_proxy(proxy, installation, tmp_path)
+    async with run_api(
+        installation, tmp_path, kubeconfig=str(path), requestTimeout="2s"
+    ) as product:
         yield product
 
 
 async def test_a_viewer_sees_changes_an_outage_and_the_end(
-    api: Running, site: Site, proxy: TCPProxy
+    api: ProductProcess, installation: IsolatedInstallation, proxy: TCPProxy
 ) -> None:
-    async with viewing(api.url) as viewer:
-        first = await viewer.view()
+    async with open_event_stream(api.url) as viewer:
+        first = await viewer.next_view()
         assert first.data["units"]["states"] == {}
         assert viewer.response.headers["Content-Type"] == "text/event-stream"
 
-        await site.create("gpuunits", a_unit("seen", image="example/app:1"))
-        seen = await eventually(viewer.view, lambda view: names(view) == ["seen"])
-        assert seen.mark != first.mark
+        await installation.create("gpuunits", unit_manifest("seen", image="example/app:1"))
+        seen = await eventually(viewer.next_view, lambda view: names(view) == ["seen"])
+        assert seen.event_id != first.event_id
 
-        async with viewing(api.url, last=seen.mark) as returned:
-            event = await returned.event()
+        async with open_event_stream(api.url, last_event_id=seen.event_id) as returned:
+            event = await returned.next_event()
             assert event is not None
             assert event.name == "beat"  # it has the view
 
         proxy.refuse()
         proxy.cut()
-        told = await eventually(viewer.beat, lambda beat: "trouble" in beat)
+        told = await eventually(viewer.next_heartbeat, lambda beat: "trouble" in beat)
         assert str(proxy.port) in told["trouble"]
-        await eventually(viewer.beat, lambda beat: beat["ageSeconds"] > 2.0)  # requestTimeout
-        proxy.heal()
-        await eventually(viewer.beat, lambda beat: "trouble" not in beat)
+        await eventually(
+            viewer.next_heartbeat, lambda beat: beat["ageSeconds"] > 2.0
+        )  # requestTimeout
+        proxy.clear_faults()
+        await eventually(viewer.next_heartbeat, lambda beat: "trouble" not in beat)
 
-        code = await api.process.end(signal.SIGTERM)
-        while await viewer.event() is not None:
+        code = await api.process.signal_and_wait(signal.SIGTERM)
+        while await viewer.next_event() is not None:
             pass
     assert code == 0
 
 
-def names(view: Event) -> list[str]:
+def names(view: ServerSentEvent) -> list[str]:
     return [row["name"] for row in view.data["units"]["listed"]["rows"]]
 
 
-async def test_streams_are_bounded_and_leave_the_figures_of_requests_alone(api: Running) -> None:
-    caller = Caller(api.url)
+async def test_streams_are_bounded_and_leave_the_figures_of_requests_alone(
+    api: ProductProcess,
+) -> None:
+    caller = ApiClient(api.url)
     async with AsyncExitStack() as viewers:
-        for _ in range(MOST_VIEWERS):
-            viewer = await viewers.enter_async_context(viewing(api.url))
+        for _ in range(MAX_VIEWERS):
+            viewer = await viewers.enter_async_context(open_event_stream(api.url))
             assert viewer.response.status == 200
-        refused = await caller.get(FEED)
+        refused = await caller.get(EVENTS_PATH)
         figures = (await caller.text("/metrics")).splitlines()
-    assert refused.refusal == (503, "service_unavailable")
+    assert refused.status_and_code == (503, "service_unavailable")
     assert int(refused.headers["Retry-After"]) > 0
     assert "gpuruntime_http_in_flight 1.0" in figures
-    answered = f'gpuruntime_http_requests_total{{method="GET",route="{FEED}",status="200"}}'
-    assert f"{answered} {MOST_VIEWERS}.0" in figures
+    answered = f'gpuruntime_http_requests_total{{method="GET",route="{EVENTS_PATH}",status="200"}}'
+    assert f"{answered} {MAX_VIEWERS}.0" in figures

@@ -11,27 +11,27 @@ from aiohttp import web
 
 from apiserver.clock import SystemClock
 from apiserver.dashboard import handlers
-from apiserver.dashboard.broadcaster import Feed
-from apiserver.dashboard.snapshot import Sighting
-from tests.support.http.event_stream import FEED, viewing
+from apiserver.dashboard.broadcaster import DashboardBroadcaster
+from apiserver.dashboard.snapshot import ClusterSnapshot
+from tests.support.http.event_stream import EVENTS_PATH, open_event_stream
 from tests.support.wait.eventually import eventually
-from tests.unit.apiserver.dashboard.snapshot_objects import a_unit, because
-from tests.unit.apiserver.in_process_api import ALLOWANCE, application
+from tests.unit.apiserver.dashboard.snapshot_objects import new_unit, with_reason
+from tests.unit.apiserver.in_process_api import TIME_LIMITS, new_app
 
 SMALLEST_BUFFER = 4096
 ACCEPTED = b"HTTP/1.1 200 OK"
 
 
-class RestlessLookout:
+class ChangingSnapshotSource:
     """Sees a large page that is another each time."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count()
 
-    async def look(self) -> Sighting:
+    async def collect(self) -> ClusterSnapshot:
         message = f"{next(self._numbers)} " * 100
-        unit = because(a_unit("u", "Failed"), "PodStartupFailed", message)
-        return Sighting(units=(unit,) * 200)
+        unit = with_reason(new_unit("u", "Failed"), "PodStartupFailed", message)
+        return ClusterSnapshot(units=(unit,) * 200)
 
 
 class RestlessClock(SystemClock):
@@ -44,8 +44,8 @@ class RestlessClock(SystemClock):
 @asynccontextmanager
 async def served(port: int) -> AsyncIterator[str]:
     """An API with a place for one viewer."""
-    feed = Feed(RestlessLookout(), RestlessClock(), most=1)
-    runner = web.AppRunner(application(ALLOWANCE, feed=feed), shutdown_timeout=1.0)
+    feed = DashboardBroadcaster(ChangingSnapshotSource(), RestlessClock(), max_viewers=1)
+    runner = web.AppRunner(new_app(TIME_LIMITS, feed=feed), shutdown_timeout=1.0)
     await runner.setup()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(feed.run())
@@ -56,7 +56,7 @@ async def served(port: int) -> AsyncIterator[str]:
 
 
 async def status_of_a_viewer(url: str) -> int:
-    async with viewing(url) as viewer:
+    async with open_event_stream(url) as viewer:
         return viewer.response.status
 
 
@@ -70,7 +70,7 @@ async def test_a_viewer_who_does_not_read_is_dropped(
             idle.setblocking(False)
             loop = asyncio.get_running_loop()
             await loop.sock_connect(idle, ("127.0.0.1", unused_tcp_port))
-            await loop.sock_sendall(idle, f"GET {FEED} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+            await loop.sock_sendall(idle, f"GET {EVENTS_PATH} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
             assert await loop.sock_recv(idle, len(ACCEPTED)) == ACCEPTED
             await eventually(lambda: status_of_a_viewer(url), lambda status: status == 200)
 
@@ -80,7 +80,7 @@ async def test_a_viewer_who_reads_is_not_dropped_and_frees_its_place_when_it_goe
 ) -> None:
     monkeypatch.setattr(handlers, "WRITE_SECONDS", 60.0)
     async with served(unused_tcp_port) as url:
-        async with viewing(url) as viewer:
-            marks = {(await viewer.view()).mark for _ in range(50)}
+        async with open_event_stream(url) as viewer:
+            marks = {(await viewer.next_view()).event_id for _ in range(50)}
             assert len(marks) == 50
         await eventually(lambda: status_of_a_viewer(url), lambda status: status == 200)

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import Site
-from tests.support.cluster.our_api import serving
-from tests.support.cluster.product_processes import Running
-from tests.support.http.api_client import Caller
-from tests.support.http.browser import MISSING, PROGRAM, Page, browsing
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import IsolatedInstallation
+from tests.support.cluster.our_api import run_api
+from tests.support.cluster.product_processes import ProductProcess
+from tests.support.http.api_client import ApiClient
+from tests.support.http.browser import CHROMIUM, SKIP_REASON, BrowserPage, open_browser
 from tests.support.http.get import get
-from tests.support.queue.invocation_api import nats_settings, queue_connected
-from tests.support.queue.nats_server import new_queue
+from tests.support.queue.invocation_api import nats_settings, wait_queue_connected
+from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.eventually import eventually
 
 pytestmark = [
-    pytest.mark.skipif(PROGRAM is None, reason=MISSING),
+    pytest.mark.skipif(CHROMIUM is None, reason=SKIP_REASON),
     pytest.mark.timeout(900),  # half a minute, but not on every machine
 ]
 
@@ -70,48 +70,48 @@ BLOCKS_NAMED = f"{BLOCKS}.findIndex(([method, path]) => method === {{method}} &&
 
 
 @pytest.fixture
-async def api(site: Site, tmp_path: Path) -> AsyncIterator[Running]:
+async def api(installation: IsolatedInstallation, tmp_path: Path) -> AsyncIterator[ProductProcess]:
     async with (
-        controlled(site),
-        new_queue(tmp_path / "queue") as queue,
-        serving(site, tmp_path, nats=nats_settings(queue)) as product,
+        run_controller(installation),
+        new_nats_server(tmp_path / "queue") as queue,
+        run_api(installation, tmp_path, nats=nats_settings(queue)) as product,
     ):
-        await queue_connected(Caller(product.url))
+        await wait_queue_connected(ApiClient(product.url))
         yield product
 
 
 @pytest.fixture
-async def page(api: Running, tmp_path: Path) -> AsyncIterator[Page]:
-    async with browsing(tmp_path / "browser") as page:
+async def page(api: ProductProcess, tmp_path: Path) -> AsyncIterator[BrowserPage]:
+    async with open_browser(tmp_path / "browser") as page:
         await page.open(f"{api.url}/swagger?url=http://elsewhere.example/doc.json")
-        await page.until("document.querySelectorAll('.opblock').length")
+        await page.wait_for("document.querySelectorAll('.opblock').length")
         yield page
 
 
-async def try_out(page: Page, method: str, path: str, album: Path) -> str:
+async def try_out(page: BrowserPage, method: str, path: str, album: Path) -> str:
     """Click as a reader would; the status that the page shows, of which there is a picture."""
     place = BLOCKS_NAMED.format(method=json.dumps(method), path=json.dumps(path))
     block = f"document.querySelectorAll('.opblock')[{await page.evaluate(place)}]"
     toggle = f"{block}.querySelector('.opblock-summary-control').click()"
     await page.evaluate(toggle)
     for button in (".try-out__btn", ".execute"):
-        await page.until(f"{block}.querySelector('{button}') !== null")
+        await page.wait_for(f"{block}.querySelector('{button}') !== null")
         await page.evaluate(f"{block}.querySelector('{button}').click()")
     status = f"{block}.querySelector('.live-responses-table .response .response-col_status')"
-    shown = await page.until(f"{status}?.textContent.trim()")
+    shown = await page.wait_for(f"{status}?.textContent.trim()")
     await page.evaluate(f"{block}.scrollIntoView()")
     (album / f"{method}{path.replace('/', '-')}.png").write_bytes(await page.screenshot())
     await page.evaluate(toggle)
     return str(shown)
 
 
-async def stock_is_ready(api: Running) -> bool:
+async def stock_is_ready(api: ProductProcess) -> bool:
     _, answer = await get(f"{api.url}{STOCK}?phase=Ready")
     return len(answer["data"]) > 0
 
 
 async def test_everything_can_be_tried_out_and_no_other_host_is_asked(
-    api: Running, page: Page, tmp_path: Path
+    api: ProductProcess, page: BrowserPage, tmp_path: Path
 ) -> None:
     _, document = await get(f"{api.url}/swagger/doc.json")
     await eventually(
@@ -125,8 +125,10 @@ async def test_everything_can_be_tried_out_and_no_other_host_is_asked(
         shown.append((method, path, await try_out(page, method, path, album)))
     assert shown == [("POST", STOCK, "202"), *WRITES, *READS, *CHANGES]
     assert sorted([method, path] for method, path, _ in shown) == sorted(operations(document))
-    assert [url for url in page.requested if not url.startswith((f"{api.url}/", "data:"))] == []
-    assert page.complaints == []
+    assert [
+        url for url in page.requested_urls if not url.startswith((f"{api.url}/", "data:"))
+    ] == []
+    assert page.errors == []
 
 
 def operations(document: dict[str, Any]) -> list[list[str]]:

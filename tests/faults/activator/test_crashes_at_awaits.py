@@ -9,94 +9,96 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from controller.runtime.clock import SystemClock
-from hack.cluster.nats_server import QueueServer
-from serverless.activator.queue_depths import Depths
+from hack.cluster.nats_server import NATSServer
+from serverless.activator.queue_depths import QueueDepths
 from serverless.activator.sweep.decision import QUIET_MS
-from serverless.activator.sweep.finalizer import LAST_PASS_MS, Ending
-from serverless.activator.sweep.invocation_store import Records
-from serverless.activator.sweep.metrics import SettlingMetrics
-from serverless.activator.sweep.settle import Settling
-from serverless.activator.workers.queue_resources import Outfit
+from serverless.activator.sweep.finalizer import LAST_PASS_DELAY_MS, FunctionFinalizer
+from serverless.activator.sweep.invocation_store import InvocationStore
+from serverless.activator.sweep.metrics import SettleMetrics
+from serverless.activator.sweep.settle import RecordSettler
+from serverless.activator.workers.queue_resources import QueueResources
 from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection
-from serverless.nats.requests import JetStream
+from serverless.nats.requests import JetStreamClient
 from shared.invocation import transition
 from shared.invocation.queue_names import QueueNames
-from shared.invocation.state import State
+from shared.invocation.state import InvocationState
 from shared.invocation.streams import StreamLimits
-from shared.k8s.conditions import timestamp
+from shared.k8s.conditions import format_timestamp
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.function import Function, FunctionSpec
-from tests.support.clocks.shifted_clock import ClockAhead
-from tests.support.faults.crash_at_every_await import at_every_wait
-from tests.support.faults.crashing_program import Moment, MortalProgram
-from tests.support.queue.function_harness import FunctionWorld, new_world
-from tests.support.queue.nats_server import new_queue
+from tests.support.clocks.shifted_clock import ShiftedClock
+from tests.support.faults.crash_at_every_await import crash_at_every_await
+from tests.support.faults.crashing_program import AwaitSide, CrashingProgram
+from tests.support.queue.function_harness import FunctionHarness, new_function_harness
+from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.eventually import eventually
-from tests.support.wait.first_of import first_of
+from tests.support.wait.first_of import wait_for_first
 
 NAMES: Final = QueueNames()
-LATER: Final = ClockAhead(max(QUIET_MS, LAST_PASS_MS) / 1000 + 1)
+LATER: Final = ShiftedClock(max(QUIET_MS, LAST_PASS_DELAY_MS) / 1000 + 1)
 
 
 @pytest.fixture
-async def queue(tmp_path: Path) -> AsyncIterator[QueueServer]:
-    async with new_queue(tmp_path / "queue") as server:
+async def queue(tmp_path: Path) -> AsyncIterator[NATSServer]:
+    async with new_nats_server(tmp_path / "queue") as server:
         yield server
 
 
-async def test_a_function_ends_in_order_wherever_the_activator_dies(queue: QueueServer) -> None:
-    async def killed(at: int, moment: Moment) -> MortalProgram:
-        program, ended = MortalProgram(Ending.advance, at, moment), asyncio.Event()
-        async with new_world(queue, history=1) as world:
+async def test_a_function_ends_in_order_wherever_the_activator_dies(queue: NATSServer) -> None:
+    async def killed(at: int, moment: AwaitSide) -> CrashingProgram:
+        program, ended = CrashingProgram(FunctionFinalizer.finalize, at, moment), asyncio.Event()
+        async with new_function_harness(queue, history=1) as world:
             await leave_things_open(world)
-            async with program.running(advanced(queue, deleted(world), ended)):
-                await first_of(program.struck.wait(), ended.wait())
+            async with program.run(advanced(queue, deleted(world), ended)):
+                await wait_for_first(program.was_injected.wait(), ended.wait())
                 await advanced(queue, deleted(world), asyncio.Event())
-                seen = await world.over()
-        assert {each.state for each in seen.outcomes} == {State.CANCELLED}
+                seen = await world.wait_finished()
+        assert {each.state for each in seen.outcomes} == {InvocationState.CANCELLED}
         assert [each for each in seen.dead_letters if each.call is None], "the odd message is lost"
         return program
 
-    await at_every_wait(killed)
+    await crash_at_every_await(killed)
 
 
-async def leave_things_open(world: FunctionWorld) -> None:
+async def leave_things_open(world: FunctionHarness) -> None:
     """One that is queued, one without its message, one of a worker that is gone, and rubbish."""
     await world.submit("queued")
-    await world.accept("unsent")
+    await world.create_record("unsent")
     await world.submit("taken")
-    record, revision = await world.read("taken")
-    await world.write("taken", transition.begun(record, "gone", 1, world.clock.now()), revision)
-    await world.publish("odd", b"?")
+    record, revision = await world.read_record("taken")
+    await world.write_record(
+        "taken", transition.attempt_started(record, "gone", 1, world.clock.now_ms()), revision
+    )
+    await world.publish_raw("odd", b"?")
 
 
-def deleted(world: FunctionWorld) -> Function:
+def deleted(world: FunctionHarness) -> Function:
     return Function(
         metadata=ObjectMeta(
-            name=world.request_id,
+            name=world.function_name,
             uid=world.function_uid,
-            deletion_timestamp=timestamp(SystemClock().now()),
+            deletion_timestamp=format_timestamp(SystemClock().now()),
         ),
         spec=FunctionSpec(spec_name="g1.1", image="example/fn:1"),
     )
 
 
-async def advanced(server: QueueServer, function: Function, ended: asyncio.Event) -> None:
+async def advanced(server: NATSServer, function: Function, ended: asyncio.Event) -> None:
     """Passes over the function up to the last, in a process with its own connection.
 
     What a process has sent that is dead by now may still come between.
     """
     connection = QueueConnection(QueueConfig(url=server.admin_url), "tests", LATER)
-    jetstream = JetStream(connection)
-    records = Records(jetstream, NAMES)
-    depths = Depths(jetstream, NAMES.invocations_stream, lambda _: None)
-    outfit = Outfit(jetstream, NAMES, StreamLimits(), depths)
-    settling = Settling(records, SettlingMetrics(CollectorRegistry()), LATER)
-    ending = Ending(records, settling, outfit, LATER)
+    jetstream = JetStreamClient(connection)
+    records = InvocationStore(jetstream, NAMES)
+    depths = QueueDepths(jetstream, NAMES.invocations_stream, lambda _: None)
+    outfit = QueueResources(jetstream, NAMES, StreamLimits(), depths)
+    settling = RecordSettler(records, SettleMetrics(CollectorRegistry()), LATER)
+    ending = FunctionFinalizer(records, settling, outfit, LATER)
     async with asyncio.TaskGroup() as group:
         keeping = group.create_task(connection.run())
         await connection.synced()
-        await eventually(lambda: group.create_task(ending.advance(function)))
+        await eventually(lambda: group.create_task(ending.finalize(function)))
         ended.set()
         keeping.cancel()

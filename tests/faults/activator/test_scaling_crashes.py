@@ -4,24 +4,28 @@ from pathlib import Path
 from typing import Any
 
 from hack.cluster.control_plane import ControlPlane
-from tests.support.cluster.in_process_activator import activated, configuration, doomed_activator
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import new_site
-from tests.support.cluster.our_api import serving
-from tests.support.cluster.running_product import Installation
-from tests.support.http.api_client import Caller
-from tests.support.queue.functions_client import Functions, functions_of
-from tests.support.queue.nats_server import new_queue
-from tests.support.wait.first_of import first_of
+from tests.support.cluster.in_process_activator import (
+    activator_config,
+    run_activator,
+    run_crashing_activator,
+)
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import new_isolated_installation
+from tests.support.cluster.our_api import run_api
+from tests.support.cluster.running_product import RunningProduct
+from tests.support.http.api_client import ApiClient
+from tests.support.queue.functions_client import FunctionsClient, open_functions
+from tests.support.queue.nats_server import new_nats_server
+from tests.support.wait.first_of import wait_for_first
 
 ENOUGH_WRITES = 16
 
 
-async def up_and_down(functions: Functions, name: str) -> None:
+async def up_and_down(functions: FunctionsClient, name: str) -> None:
     """The function gets its one worker, then wants none and loses it."""
-    await functions.says(name, lambda status: status.get("readyWorkers") == 1)
-    await functions.change(name, minWorkers=0)
-    await functions.says(name, is_at_rest)
+    await functions.wait_status(name, lambda status: status.get("readyWorkers") == 1)
+    await functions.patch_spec(name, minWorkers=0)
+    await functions.wait_status(name, is_at_rest)
 
 
 def is_at_rest(status: dict[str, Any]) -> bool:
@@ -30,43 +34,45 @@ def is_at_rest(status: dict[str, Any]) -> bool:
 
 
 async def test_scaling_survives_a_crash_at_every_write(
-    installed: ControlPlane, tmp_path: Path
+    installed_control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     """To die before a write is to die after the one before it, so only the first is tried both."""
     async with (
-        new_site(installed) as site,
-        new_queue(tmp_path / "queue") as queue,
-        controlled(site),
-        serving(site, tmp_path / "api") as api,
-        functions_of(site, queue) as functions,
+        new_isolated_installation(installed_control_plane) as site,
+        new_nats_server(tmp_path / "queue") as queue,
+        run_controller(site),
+        run_api(site, tmp_path / "api") as api,
+        open_functions(site, queue) as functions,
     ):
-        config = configuration(site, queue, api.url)
-        spec = await Installation(site, Caller(api.url), Caller(api.url)).stocked(ENOUGH_WRITES)
+        config = activator_config(site, queue, api.url)
+        spec = await RunningProduct(
+            site, ApiClient(api.url), ApiClient(api.url)
+        ).create_ready_stock(ENOUGH_WRITES)
         lines: list[str] = []
         for dies_at in range(ENOUGH_WRITES):
             name = await functions.create(spec, minWorkers=1, idleTimeoutSeconds=0)
             is_after = dies_at > 0
-            async with doomed_activator(
-                config, dies_at=max(dies_at, 1), after_sending=is_after
+            async with run_crashing_activator(
+                config, crash_at_write=max(dies_at, 1), after_sending=is_after
             ) as mortal:
-                await first_of(up_and_down(functions, name), mortal.died.wait())
-            async with activated(config):
+                await wait_for_first(up_and_down(functions, name), mortal.crashed.wait())
+            async with run_activator(config):
                 await follow(functions, name)
-            assert await functions.workers(name) == [], mortal.last_call
-            if not mortal.last_call:
+            assert await functions.worker_units(name) == [], mortal.fatal_call
+            if not mortal.fatal_call:
                 break
-            lines.append(mortal.last_call)
+            lines.append(mortal.fatal_call)
 
     assert len(lines) < ENOUGH_WRITES, f"it did not end within {ENOUGH_WRITES} writes: {lines}"
     assert any(line.startswith("POST http") for line in lines), lines
     assert any(line.startswith("DELETE http") for line in lines), lines
 
 
-async def follow(functions: Functions, name: str) -> None:
+async def follow(functions: FunctionsClient, name: str) -> None:
     """The rest of the way, from wherever the one before has died."""
-    status = await functions.says(
+    status = await functions.wait_status(
         name, lambda status: status.get("readyWorkers") == 1 or is_at_rest(status)
     )
     if not is_at_rest(status):
-        await functions.change(name, minWorkers=0)
-        await functions.says(name, is_at_rest)
+        await functions.patch_spec(name, minWorkers=0)
+        await functions.wait_status(name, is_at_rest)

@@ -15,22 +15,27 @@ from prometheus_client import CollectorRegistry
 
 from controller.runtime.cache.informer import Informer
 from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.cache.reflector import Scope
+from controller.runtime.cache.reflector import WatchScope
 from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
 from controller.runtime.key import ObjectKey
 from hack.cluster import kubeconfig
-from hack.cluster.admin_client import Admin
+from hack.cluster.admin_client import AdminClient
 from hack.cluster.control_plane import ControlPlane
 from tests.support.builders.config_maps import (
     CONFIG_MAPS,
     ConfigMap,
-    a_config_map,
-    client_of,
-    informer_of,
+    config_map_manifest,
+    connect_client,
+    new_informer,
 )
-from tests.support.builders.note_resource import NOTES, a_note
-from tests.support.checks.informer_checks import Replica, equal, keep_changing, running
+from tests.support.builders.note_resource import NOTES, note_manifest
+from tests.support.checks.informer_checks import (
+    NoticeReplica,
+    change_until_cancelled,
+    run_background,
+    wait_equal,
+)
 from tests.support.faults.tcp_proxy import TCPProxy
 from tests.support.wait.eventually import eventually
 
@@ -39,7 +44,7 @@ NAMES = [f"n{number}" for number in range(10)]
 
 @pytest.fixture
 async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
-    async with client_of(control_plane.layout.admin_kubeconfig) as made:
+    async with connect_client(control_plane.layout.admin_kubeconfig) as made:
         yield made
 
 
@@ -47,7 +52,7 @@ async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
 async def changing(client: Client, namespace: str) -> AsyncIterator[None]:
     """Objects change all the time inside the block."""
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(keep_changing(client, namespace, NAMES))
+        task = group.create_task(change_until_cancelled(client, namespace, NAMES))
         try:
             yield
         finally:
@@ -57,36 +62,36 @@ async def changing(client: Client, namespace: str) -> AsyncIterator[None]:
 async def kill_server(plane: ControlPlane) -> None:
     await plane.kube_apiserver.kill()
     plane.kube_apiserver.start()
-    await plane.server_ready()
+    await plane.wait_apiserver_ready()
 
 
 async def kill_etcd(plane: ControlPlane) -> None:
     await plane.etcd.kill()
     plane.etcd.start()
-    await plane.etcd_ready()
-    await plane.server_ready()
+    await plane.wait_etcd_ready()
+    await plane.wait_apiserver_ready()
 
 
 async def kill_both(plane: ControlPlane) -> None:
     await plane.kube_apiserver.kill()
     await kill_etcd_process(plane)
     plane.kube_apiserver.start()
-    await plane.server_ready()
+    await plane.wait_apiserver_ready()
 
 
 async def kill_etcd_process(plane: ControlPlane) -> None:
     await plane.etcd.kill()
     plane.etcd.start()
-    await plane.etcd_ready()
+    await plane.wait_etcd_ready()
 
 
 async def pause_server(plane: ControlPlane) -> None:
-    impatient = Admin(plane.layout.server_url, plane.layout.pki, timeout=2.0)
+    impatient = AdminClient(plane.layout.server_url, plane.layout.pki_dir, timeout=2.0)
     plane.kube_apiserver.pause()
     with pytest.raises(TimeoutError):
         await impatient.get("/readyz")
     plane.kube_apiserver.resume()
-    await plane.server_ready()
+    await plane.wait_apiserver_ready()
 
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["list", "streaming"])
@@ -98,9 +103,9 @@ async def test_the_store_is_right_after_the_server_was_away(
     fault: Callable[[ControlPlane], Awaitable[None]],
     streaming: bool,
 ) -> None:
-    informer, replica = informer_of(client, namespace, streaming=streaming), Replica()
+    informer, replica = new_informer(client, namespace, streaming=streaming), NoticeReplica()
     informer.subscribe(replica)
-    async with running(informer):
+    async with run_background(informer):
         async with changing(client, namespace):
             await eventually(lambda: asyncio.sleep(0, len(replica.notices)), lambda n: n > 30)
             await fault(control_plane)
@@ -108,21 +113,21 @@ async def test_the_store_is_right_after_the_server_was_away(
             await eventually(
                 lambda: asyncio.sleep(0, len(replica.notices)), lambda n: n > seen + 30
             )
-        await equal(informer, replica, control_plane.admin, namespace)
+        await wait_equal(informer, replica, control_plane.admin, namespace)
 
 
 async def test_what_was_deleted_while_nobody_watched_is_gone(
     control_plane: ControlPlane, client: Client, namespace: str
 ) -> None:
     for name in NAMES:
-        await client.create(CONFIG_MAPS, a_config_map(namespace, name))
+        await client.create(CONFIG_MAPS, config_map_manifest(namespace, name))
     async with proxied(control_plane, namespace) as (proxy, informer, replica):
         proxy.refuse()
         proxy.cut()
         for name in NAMES[:5]:
             await control_plane.admin.delete(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
-        proxy.heal()
-        await equal(informer, replica, control_plane.admin, namespace)
+        proxy.clear_faults()
+        await wait_equal(informer, replica, control_plane.admin, namespace)
     assert set(replica.objects) >= set(NAMES[5:])
     assert not set(replica.objects) & set(NAMES[:5])
 
@@ -130,25 +135,29 @@ async def test_what_was_deleted_while_nobody_watched_is_gone(
 @asynccontextmanager
 async def proxied(
     plane: ControlPlane, namespace: str
-) -> AsyncIterator[tuple[TCPProxy, Informer[ConfigMap], Replica]]:
+) -> AsyncIterator[tuple[TCPProxy, Informer[ConfigMap], NoticeReplica]]:
     """An informer that reaches the server only through a proxy."""
     port = urlsplit(plane.layout.server_url).port
     assert port is not None
-    async with TCPProxy("127.0.0.1", port).serving() as proxy:
+    async with TCPProxy("127.0.0.1", port).serve() as proxy:
         path = through(plane, proxy)
-        async with client_of(path) as client:
-            informer, replica = informer_of(client, namespace), Replica()
+        async with connect_client(path) as client:
+            informer, replica = new_informer(client, namespace), NoticeReplica()
             informer.subscribe(replica)
-            async with running(informer):
+            async with run_background(informer):
                 yield proxy, informer, replica
 
 
 def through(plane: ControlPlane, proxy: TCPProxy) -> Path:
     """The administrator's kubeconfig with the proxy's address."""
-    pki = plane.layout.pki
-    address = kubeconfig.Access(f"https://127.0.0.1:{proxy.port}", (pki / "ca.crt").read_bytes())
-    path = plane.layout.home / f"proxied-{proxy.port}"
-    path.write_text(kubeconfig.for_certificate(address, pki / "admin.crt", pki / "admin.key"))
+    pki = plane.layout.pki_dir
+    address = kubeconfig.ApiServerEndpoint(
+        f"https://127.0.0.1:{proxy.port}", (pki / "ca.crt").read_bytes()
+    )
+    path = plane.layout.state_dir / f"proxied-{proxy.port}"
+    path.write_text(
+        kubeconfig.kubeconfig_for_certificate(address, pki / "admin.crt", pki / "admin.key")
+    )
     return path
 
 
@@ -164,7 +173,7 @@ async def test_the_store_is_right_after_connections_broke_in_the_middle(
                     lambda seen=seen: asyncio.sleep(0, len(replica.notices) > seen + 5)  # type: ignore[misc]
                 )
                 getattr(proxy, fault)()
-        await equal(informer, replica, control_plane.admin, namespace)
+        await wait_equal(informer, replica, control_plane.admin, namespace)
 
 
 async def test_a_stalled_connection_is_given_up_and_the_store_is_right_again(
@@ -176,24 +185,24 @@ async def test_a_stalled_connection_is_given_up_and_the_store_is_right_again(
     monkeypatch.setattr("controller.runtime.cache.reflector.SILENCE_SECONDS", 1.0)
     async with proxied(control_plane, namespace) as (proxy, informer, replica):
         proxy.stall()
-        before = proxy.accepted
-        await client.create(CONFIG_MAPS, a_config_map(namespace, "unheard"))
+        before = proxy.accepted_count
+        await client.create(CONFIG_MAPS, config_map_manifest(namespace, "unheard"))
         await eventually(lambda: asyncio.sleep(0, informer.silent_seconds()), lambda s: s > 1.5)
-        proxy.heal()
-        await equal(informer, replica, control_plane.admin, namespace)
-        assert proxy.accepted > before
+        proxy.clear_faults()
+        await wait_equal(informer, replica, control_plane.admin, namespace)
+        assert proxy.accepted_count > before
 
 
 async def test_the_longest_line_that_a_server_sends_is_read_whole(
-    control_plane: ControlPlane, notes: Admin, client: Client, namespace: str
+    control_plane: ControlPlane, notes_admin: AdminClient, client: Client, namespace: str
 ) -> None:
     """etcd takes requests of 1.5 MiB; longer lines are a unit test's."""
     metrics, clock = InformerMetrics(CollectorRegistry()), SystemClock()
-    informer = Informer(client, Scope(NOTES, namespace), metrics, clock, Random(7))
-    async with running(informer):
-        body = a_note(namespace, "big", 7)
+    informer = Informer(client, WatchScope(NOTES, namespace), metrics, clock, Random(7))
+    async with run_background(informer):
+        body = note_manifest(namespace, "big", 7)
         body["spec"]["filling"] = "x" * 1_400_000
-        await notes.create(f"/apis/tests.local/v1/namespaces/{namespace}/notes", body)
+        await notes_admin.create(f"/apis/tests.local/v1/namespaces/{namespace}/notes", body)
         await eventually(
             lambda: asyncio.sleep(0, informer.store.get(ObjectKey(namespace, "big"))),
             lambda found: found is not None and found.spec.size == 7,
@@ -205,6 +214,6 @@ async def test_no_connection_and_no_task_is_left_when_an_informer_stops(
 ) -> None:
     before = asyncio.all_tasks()
     async with proxied(control_plane, namespace) as (proxy, _, _):
-        assert proxy.connections
-    assert proxy.connections == 0
+        assert proxy.connection_count
+    assert proxy.connection_count == 0
     assert asyncio.all_tasks() == before

@@ -6,47 +6,58 @@ from typing import Any
 
 import pytest
 
-from hack.cluster.admin_client import RefusedError
-from tests.support.builders.paused_pods import HELD, go_on
-from tests.support.builders.simulated_units import change, pods_of
-from tests.support.cluster.full_cluster import fill, nobody_was_harmed, nodes_of, users_units
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import LONGEST_WATCHLESS_SECONDS, Site, ready_of
-from tests.support.faults.crashing_rest_client import Mortal, doomed
+from hack.cluster.admin_client import ApiStatusError
+from tests.support.builders.paused_pods import PAUSED, resume_pods
+from tests.support.builders.simulated_units import patch_unit, unit_pods
+from tests.support.cluster.full_cluster import (
+    assert_no_eviction,
+    fill_cluster,
+    nodes_of,
+    user_unit_manifests,
+)
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import (
+    MAX_WATCH_GAP_SECONDS,
+    IsolatedInstallation,
+    ready_condition,
+)
+from tests.support.faults.crashing_rest_client import CrashingRestClient, run_crashing_controller
 from tests.support.wait.eventually import eventually
-from tests.support.wait.first_of import first_of
+from tests.support.wait.first_of import wait_for_first
 
-SLOW = {"sim.local/stop": "late", "sim.local/stop-for": HELD}
+SLOW = {"sim.local/stop": "late", "sim.local/stop-for": PAUSED}
 Pod = dict[str, Any]
-Disturb = Callable[[Site, str, Pod], Awaitable[None]]
+Disturb = Callable[[IsolatedInstallation, str, Pod], Awaitable[None]]
 
 pytestmark = pytest.mark.timeout(900)  # a minute, but not on every machine
 
 
-async def change_image(site: Site, name: str, _: Pod) -> None:
-    await change(site, name, image="a:2")
+async def change_image(site: IsolatedInstallation, name: str, _: Pod) -> None:
+    await patch_unit(site, name, image="a:2")
 
 
-async def delete_pod(site: Site, _: str, pod: Pod) -> None:
+async def delete_pod(site: IsolatedInstallation, _: str, pod: Pod) -> None:
     await site.admin.delete(site.path("pods", pod["metadata"]["name"]))
 
 
 @pytest.mark.parametrize("disturb", [change_image, delete_pod])
 async def test_a_unit_keeps_its_gpu_in_spite_of_a_crash_after_every_write(
-    site: Site, disturb: Disturb
+    installation: IsolatedInstallation, disturb: Disturb
 ) -> None:
     """One unit for each write on one full cluster; before a write is after the one before it.
 
     Which write is the nth depends on what comes first, so one dies at the nomination for certain.
     """
-    async with controlled(site):
-        places = list(nodes_of(await fill(site, users_units(SLOW))).items())
-    nominator = doomed(site, dies_at=1, after_sending=True, counts=nominates)
-    assert await survived(site, disturb, places.pop(), nominator)
+    async with run_controller(installation):
+        places = list(nodes_of(await fill_cluster(installation, user_unit_manifests(SLOW))).items())
+    nominator = run_crashing_controller(
+        installation, crash_at_write=1, after_sending=True, is_counted=nominates
+    )
+    assert await survived(installation, disturb, places.pop(), nominator)
     lines: list[str] = []
     for dies_at, place in enumerate(places, start=1):
-        mortal = doomed(site, dies_at=dies_at, after_sending=True)
-        line = await survived(site, disturb, place, mortal)
+        mortal = run_crashing_controller(installation, crash_at_write=dies_at, after_sending=True)
+        line = await survived(installation, disturb, place, mortal)
         if not line:
             break
         lines.append(line)
@@ -55,48 +66,50 @@ async def test_a_unit_keeps_its_gpu_in_spite_of_a_crash_after_every_write(
 
 
 async def survived(
-    site: Site,
+    site: IsolatedInstallation,
     disturb: Disturb,
     place: tuple[str, str],
-    dying: AbstractAsyncContextManager[Mortal],
+    dying: AbstractAsyncContextManager[CrashingRestClient],
 ) -> str:
     """The write at which the controller died while a unit was disturbed; none if it lived on."""
     name, node = place
-    (old,) = await pods_of(site, name)
+    (old,) = await unit_pods(site, name)
     async with dying as mortal:
         await disturb(site, name, old)
-        await first_of(replaced(site, name, old), mortal.died.wait())
-    async with controlled(site):
+        await wait_for_first(replaced(site, name, old), mortal.crashed.wait())
+    async with run_controller(site):
         unit = await replaced(site, name, old)
-    assert unit["status"]["nodeName"] == node, mortal.last_call
-    await nobody_was_harmed(site)
-    return mortal.last_call
+    assert unit["status"]["nodeName"] == node, mortal.fatal_call
+    await assert_no_eviction(site)
+    return mortal.fatal_call
 
 
 def nominates(line: str) -> bool:
     return "/pods/" in line and line.endswith("/status")
 
 
-async def replaced(site: Site, name: str, old: Pod) -> dict[str, Any]:
+async def replaced(site: IsolatedInstallation, name: str, old: Pod) -> dict[str, Any]:
     """Let the old pod end once its place is kept; the unit when another pod runs for it."""
     await eventually(
-        lambda: pods_of(site, name),
+        lambda: unit_pods(site, name),
         lambda pods: any(has_place(pod) for pod in pods if not is_same(pod, old)),
-        seconds=LONGEST_WATCHLESS_SECONDS,
+        timeout_seconds=MAX_WATCH_GAP_SECONDS,
     )
-    with suppress(RefusedError):  # it may have ended before the crash
-        await go_on(site, [old], "stop-for")
+    with suppress(ApiStatusError):  # it may have ended before the crash
+        await resume_pods(site, [old], "stop-for")
     await eventually(
-        lambda: pods_of(site, name),
+        lambda: unit_pods(site, name),
         lambda pods: len(pods) == 1 and not is_same(pods[0], old),
-        seconds=LONGEST_WATCHLESS_SECONDS,
+        timeout_seconds=MAX_WATCH_GAP_SECONDS,
     )
     await eventually(
         lambda: site.admin.get(site.path("deployments", f"unit-{name}")),
         lambda found: found["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"] == 0,
-        seconds=LONGEST_WATCHLESS_SECONDS,
+        timeout_seconds=MAX_WATCH_GAP_SECONDS,
     )
-    return await eventually(lambda: site.unit(name), is_ready, seconds=LONGEST_WATCHLESS_SECONDS)
+    return await eventually(
+        lambda: site.get_unit(name), is_ready, timeout_seconds=MAX_WATCH_GAP_SECONDS
+    )
 
 
 def has_place(pod: Pod) -> bool:
@@ -108,5 +121,5 @@ def is_same(pod: Pod, old: Pod) -> bool:
 
 
 def is_ready(unit: dict[str, Any]) -> bool:
-    ready, generation = ready_of(unit), unit["metadata"]["generation"]
+    ready, generation = ready_condition(unit), unit["metadata"]["generation"]
     return (ready["status"], ready["observedGeneration"]) == ("True", generation)

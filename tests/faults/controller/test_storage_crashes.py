@@ -12,23 +12,27 @@ import pytest
 from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1.storage_lock import StorageLock
 from tests.support.builders.gpu_storages import (
-    a_storage,
-    create,
-    delete_job,
-    filling,
-    fillings,
-    lock_in,
-    recover,
-    simulated,
-    storage,
-    storage_with,
+    count_prepare_pods,
+    create_storage,
+    delete_prepare_job,
+    get_storage,
+    request_recovery,
+    simulated_prepare_storage,
+    storage_lock,
+    storage_manifest,
+    wait_prepare_phase,
+    wait_storage_reason,
 )
-from tests.support.builders.simulated_units import a_users_unit, pods_of
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import COLLECTION_SECONDS, Site, new_site
-from tests.support.faults.crashing_rest_client import doomed
+from tests.support.builders.simulated_units import unit_pods, user_unit_manifest
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import (
+    GARBAGE_COLLECTION_TIMEOUT_SECONDS,
+    IsolatedInstallation,
+    new_isolated_installation,
+)
+from tests.support.faults.crashing_rest_client import run_crashing_controller
 from tests.support.wait.eventually import eventually
-from tests.support.wait.first_of import first_of
+from tests.support.wait.first_of import wait_for_first
 
 ENOUGH_WRITES = 40
 AT_ONCE = 6  # sites side by side: most of the time is spent in waiting
@@ -36,7 +40,7 @@ NAME = "data"
 
 pytestmark = pytest.mark.timeout(900)  # a minute, but not on every machine
 
-Part = Callable[[Site], Coroutine[Any, Any, None]]
+Part = Callable[[IsolatedInstallation], Coroutine[Any, Any, None]]
 
 
 async def survives_every_write(plane: ControlPlane, begin: Part, end: Part) -> list[str]:
@@ -55,95 +59,111 @@ async def survives_every_write(plane: ControlPlane, begin: Part, end: Part) -> l
 async def survives(plane: ControlPlane, begin: Part, end: Part, number: int) -> str:
     """The call at which the controller died; empty if there were fewer."""
     dies_at, after_sending = number // 2 + 1, number % 2 == 1
-    async with new_site(plane) as site:
+    async with new_isolated_installation(plane) as site:
         await begin(site)
-        async with doomed(site, dies_at=dies_at, after_sending=after_sending) as mortal:
-            await first_of(end(site), mortal.died.wait())
-        async with controlled(site):
+        async with run_crashing_controller(
+            site, crash_at_write=dies_at, after_sending=after_sending
+        ) as mortal:
+            await wait_for_first(end(site), mortal.crashed.wait())
+        async with run_controller(site):
             await end(site)
-    return mortal.last_call
+    return mortal.fatal_call
 
 
-async def is_filled_and_free(site: Site) -> None:
+async def is_filled_and_free(site: IsolatedInstallation) -> None:
     """Nothing is left of the filling."""
-    await storage_with(site, NAME, "StorageReady")
-    await site.gone("jobs", f"prepare-{NAME}")
-    await site.gone("networkpolicies", f"prepare-{NAME}")
+    await wait_storage_reason(site, NAME, "StorageReady")
+    await site.wait_gone("jobs", f"prepare-{NAME}")
+    await site.wait_gone("networkpolicies", f"prepare-{NAME}")
     await eventually(
-        lambda: storage(site, NAME),
-        lambda found: lock_in(found) is None and not found["metadata"].get("finalizers"),
+        lambda: get_storage(site, NAME),
+        lambda found: storage_lock(found) is None and not found["metadata"].get("finalizers"),
     )
 
 
-async def test_a_filling_survives_a_crash_at_every_write(installed: ControlPlane) -> None:
-    async def begin(site: Site) -> None:
-        await create(site, simulated(NAME))
+async def test_a_filling_survives_a_crash_at_every_write(
+    installed_control_plane: ControlPlane,
+) -> None:
+    async def begin(site: IsolatedInstallation) -> None:
+        await create_storage(site, simulated_prepare_storage(NAME))
 
-    async def end(site: Site) -> None:
+    async def end(site: IsolatedInstallation) -> None:
         await is_filled_and_free(site)
-        assert await eventually(lambda: fillings(site, NAME)) == 1
+        assert await eventually(lambda: count_prepare_pods(site, NAME)) == 1
 
-    calls = await survives_every_write(installed, begin, end)
+    calls = await survives_every_write(installed_control_plane, begin, end)
 
     assert any(call.startswith("POST") and "/jobs" in call for call in calls), calls
     assert any(call.startswith("DELETE") and "/jobs/" in call for call in calls), calls
     assert any("/gpustorages/" in call and "/status" in call for call in calls), calls
 
 
-async def test_a_recovery_survives_a_crash_at_every_write(installed: ControlPlane) -> None:
-    async def begin(site: Site) -> None:
-        async with controlled(site):
-            await create(site, simulated(NAME, run_for="1h"))
-            await filling(site, NAME, "Running")
-            await delete_job(site, NAME)
-            await storage_with(site, NAME, "PrepareFailed")
+async def test_a_recovery_survives_a_crash_at_every_write(
+    installed_control_plane: ControlPlane,
+) -> None:
+    async def begin(site: IsolatedInstallation) -> None:
+        async with run_controller(site):
+            await create_storage(site, simulated_prepare_storage(NAME, run_for="1h"))
+            await wait_prepare_phase(site, NAME, "Running")
+            await delete_prepare_job(site, NAME)
+            await wait_storage_reason(site, NAME, "PrepareFailed")
             await eventually(
-                lambda: held(site), lambda lock: lock is None, seconds=COLLECTION_SECONDS
+                lambda: held(site),
+                lambda lock: lock is None,
+                timeout_seconds=GARBAGE_COLLECTION_TIMEOUT_SECONDS,
             )
         labels = {"sim.local/run-for": "1s"}
         await site.admin.patch(site.path("gpustorages", NAME), {"metadata": {"labels": labels}})
-        await recover(site, NAME, "r1")
+        await request_recovery(site, NAME, "r1")
 
-    async def end(site: Site) -> None:
+    async def end(site: IsolatedInstallation) -> None:
         await is_filled_and_free(site)
-        assert await eventually(lambda: fillings(site, NAME), lambda count: count > 1) == 2
+        assert (
+            await eventually(lambda: count_prepare_pods(site, NAME), lambda count: count > 1) == 2
+        )
 
-    await survives_every_write(installed, begin, end)
+    await survives_every_write(installed_control_plane, begin, end)
 
 
-async def test_a_mount_survives_a_crash_at_every_write(installed: ControlPlane) -> None:
+async def test_a_mount_survives_a_crash_at_every_write(
+    installed_control_plane: ControlPlane,
+) -> None:
     """From the unit that takes the storage to the next that has it after the first is gone."""
 
-    async def begin(site: Site) -> None:
-        await create(site, a_storage(NAME, storageClassName="sim-wait"))
+    async def begin(site: IsolatedInstallation) -> None:
+        await create_storage(site, storage_manifest(NAME, storageClassName="sim-wait"))
         mounts = [{"name": NAME, "mountPath": "/data"}]
         for name in ("one", "two"):
-            body = a_users_unit(name, gpu=0, memory="1Mi", storageMounts=mounts)
+            body = user_unit_manifest(name, gpu=0, memory="1Mi", storageMounts=mounts)
             await site.create("gpuunits", body)
 
-    async def end(site: Site) -> None:
+    async def end(site: IsolatedInstallation) -> None:
         while units := await site.list("gpuunits"):
             await one_has_it_and_ends(site, {unit["metadata"]["name"] for unit in units})
-        await eventually(lambda: held(site), lambda lock: lock is None, seconds=COLLECTION_SECONDS)
+        await eventually(
+            lambda: held(site),
+            lambda lock: lock is None,
+            timeout_seconds=GARBAGE_COLLECTION_TIMEOUT_SECONDS,
+        )
 
-    await survives_every_write(installed, begin, end)
+    await survives_every_write(installed_control_plane, begin, end)
 
 
-async def one_has_it_and_ends(site: Site, units: set[str]) -> None:
+async def one_has_it_and_ends(site: IsolatedInstallation, units: set[str]) -> None:
     """One of the units runs with the storage, and none of the others has a pod."""
     lock = await eventually(
         lambda: held(site),
         lambda lock: lock is not None and lock.unit in units,
-        seconds=COLLECTION_SECONDS,
+        timeout_seconds=GARBAGE_COLLECTION_TIMEOUT_SECONDS,
     )
     assert lock is not None
-    await site.unit_with(lock.unit, "UnitReady")
+    await site.wait_unit_reason(lock.unit, "UnitReady")
     assert await held(site) == lock
     for other in units - {lock.unit}:
-        assert await pods_of(site, other) == []
+        assert await unit_pods(site, other) == []
     await site.admin.delete(site.path("gpuunits", lock.unit))
-    await site.gone("gpuunits", lock.unit)
+    await site.wait_gone("gpuunits", lock.unit)
 
 
-async def held(site: Site) -> StorageLock | None:
-    return lock_in(await storage(site, NAME))
+async def held(site: IsolatedInstallation) -> StorageLock | None:
+    return storage_lock(await get_storage(site, NAME))

@@ -10,7 +10,7 @@ import pytest
 
 from hack.cluster.control_plane import ControlPlane
 from hack.cluster.process import Process
-from tests.support.builders.pods import a_pod
+from tests.support.builders.pods import pod_manifest
 from tests.support.wait.eventually import eventually
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -34,8 +34,8 @@ async def test_what_was_written_outlives_a_kill_of_etcd_and_the_api_server(
         await control_plane.admin.get(note)
     control_plane.etcd.start()
     control_plane.kube_apiserver.start()
-    await control_plane.etcd_ready()
-    await control_plane.server_ready()
+    await control_plane.wait_etcd_ready()
+    await control_plane.wait_apiserver_ready()
     assert await control_plane.admin.get(note)
 
 
@@ -44,7 +44,7 @@ async def test_a_paused_api_server_is_silent_and_goes_on_when_it_is_resumed(
 ) -> None:
     note = await write_something(control_plane)
     impatient = type(control_plane.admin)(
-        control_plane.layout.server_url, control_plane.layout.pki, timeout=0.5
+        control_plane.layout.server_url, control_plane.layout.pki_dir, timeout=0.5
     )
     control_plane.kube_apiserver.pause()
     try:
@@ -65,8 +65,8 @@ async def test_a_part_can_be_stopped_and_started_again(
     after_stop = process.pid
     process.start()
     assert (after_stop, process.pid == before) == (None, False)
-    await control_plane.etcd_ready()
-    await control_plane.server_ready()
+    await control_plane.wait_etcd_ready()
+    await control_plane.wait_apiserver_ready()
     await write_something(control_plane)
 
 
@@ -88,7 +88,7 @@ async def test_a_kwok_that_was_killed_leaves_no_lease_and_no_pod_behind(
 
 
 def placed_on(node: str, name: str) -> dict[str, Any]:
-    pod = a_pod(name)
+    pod = pod_manifest(name)
     return {**pod, "spec": {**pod["spec"], "nodeName": node}}
 
 
@@ -96,7 +96,7 @@ async def test_a_pid_file_names_the_process_itself_while_it_runs(
     control_plane: ControlPlane,
 ) -> None:
     process = control_plane.kwok
-    pid_file = control_plane.layout.home / "pids" / "kwok"
+    pid_file = control_plane.layout.state_dir / "pids" / "kwok"
     assert int(pid_file.read_text()) == process.pid
     assert psutil.Process(process.pid).name() == "kwok"
     await process.kill()

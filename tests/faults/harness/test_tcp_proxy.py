@@ -33,7 +33,7 @@ async def proxied_echo(echo: Echo | None = None) -> AsyncIterator[TCPProxy]:
     server = await asyncio.start_server((echo or Echo()).serve, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
     try:
-        async with TCPProxy(host, port).serving() as proxy:
+        async with TCPProxy(host, port).serve() as proxy:
             yield proxy
     finally:
         server.close()
@@ -61,7 +61,7 @@ async def test_without_a_fault_everything_passes() -> None:
     async with proxied_echo() as proxy:
         caller = await Caller.connect(proxy)
         assert await caller.call(b"hello") == b"hello\n"
-        assert proxy.connections == 1
+        assert proxy.connection_count == 1
         caller.close()
 
 
@@ -87,7 +87,7 @@ async def test_a_stalled_connection_is_silent_and_loses_nothing_when_it_heals() 
             call = group.create_task(caller.call(b"later"))
             done, _ = await asyncio.wait({call}, timeout=0.2)
             assert not done
-            proxy.heal()
+            proxy.clear_faults()
         assert call.result() == b"later\n"
         caller.close()
 
@@ -97,13 +97,13 @@ async def test_a_muted_server_hears_everything_and_is_heard_when_it_heals() -> N
     async with proxied_echo(echo) as proxy:
         caller = await Caller.connect(proxy)
         await caller.call(b"hello")
-        proxy.mute()
+        proxy.mute_server()
         async with asyncio.TaskGroup() as group:
             call = group.create_task(caller.call(b"later"))
             await eventually(lambda: asyncio.sleep(0, b"later\n" in echo.heard))
             done, _ = await asyncio.wait({call}, timeout=0.2)
             assert not done
-            proxy.heal()
+            proxy.clear_faults()
         assert call.result() == b"later\n"
         caller.close()
 
@@ -114,7 +114,7 @@ async def test_a_half_closed_connection_says_its_end_and_stays_open_behind() -> 
         await caller.call(b"hello")
         proxy.half_close()
         assert await caller.call(b"unheard") == b""
-        assert proxy.connections == 1
+        assert proxy.connection_count == 1
         caller.close()
 
 
@@ -149,8 +149,8 @@ async def test_a_refusing_proxy_takes_no_new_connection() -> None:
         with pytest.raises(ConnectionResetError):
             await caller.call(b"hello")
         caller.close()
-        proxy.heal()
+        proxy.clear_faults()
         again = await Caller.connect(proxy)
         assert await again.call(b"hello") == b"hello\n"
         again.close()
-        await eventually(lambda: asyncio.sleep(0, proxy.connections), lambda count: count == 0)
+        await eventually(lambda: asyncio.sleep(0, proxy.connection_count), lambda count: count == 0)

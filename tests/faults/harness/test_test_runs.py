@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from hack.local.state_dir import ROOT
-from tests.runner.ports import BLOCK, BLOCKS, new_port, new_ports, take_block
-from tests.runner.run_directory import processes_of, runs_folder
+from tests.runner.ports import BLOCK_SIZE, BLOCK_STARTS, new_port, new_ports, take_block
+from tests.runner.run_directory import run_processes, runs_directory
 from tests.support.wait.eventually import eventually
 
 # Each test starts a process that outlives its parent, as the parts of a control plane do.
@@ -119,7 +119,7 @@ async def test_an_interrupted_run_leaves_no_process_and_no_file(
         code, output = await result_of(process)
     assert code == pytest.ExitCode.INTERRUPTED, output
     assert not any(each.is_running() for each in children)
-    assert [path.name for path in runs_folder(checkout.folder).iterdir()] == ["lock"]
+    assert [path.name for path in runs_directory(checkout.folder).iterdir()] == ["lock"]
 
 
 async def test_after_a_kill_the_next_run_ends_what_is_left_and_nothing_else(
@@ -142,10 +142,10 @@ async def test_after_a_kill_the_next_run_ends_what_is_left_and_nothing_else(
         assert code == 0, output
         assert not any(each.is_running() for each in left)
         assert all(each.is_running() for each in others)
-        assert [path.name for path in runs_folder(checkout.folder).iterdir()] == ["lock"]
+        assert [path.name for path in runs_directory(checkout.folder).iterdir()] == ["lock"]
         other.send_signal(signal.SIGINT)
         await other.communicate()
-    assert processes_of(runs_folder(stranger.folder)) == []
+    assert run_processes(runs_directory(stranger.folder)) == []
 
 
 async def test_a_second_run_of_the_same_checkout_leaves_the_first_alone(
@@ -209,10 +209,10 @@ async def test_blocks_and_ports_are_given_once() -> None:
     one, two = take_block(), take_block()
     try:
         assert one.first != two.first
-        assert {one.first, two.first} <= set(BLOCKS)
+        assert {one.first, two.first} <= set(BLOCK_STARTS)
     finally:
         one.close()
         two.close()
     ports = [new_port() for _ in range(20)]
     assert len({*ports, *new_ports(100)}) == 120
-    assert len({port // BLOCK for port in ports}) == 1
+    assert len({port // BLOCK_SIZE for port in ports}) == 1

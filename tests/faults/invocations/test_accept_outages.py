@@ -10,18 +10,22 @@ import nats
 import pytest
 
 from apiserver.config import NATSConfig
-from apiserver.http.paths import FUNCTIONS, INVOCATIONS, function, invocation
+from apiserver.http.paths import FUNCTIONS, INVOCATIONS, function_path, invocation_path
 from apiserver.nats.errors import QueueError
-from apiserver.nats.port import Queue
-from hack.cluster.nats_server import QueueServer
+from apiserver.nats.port import QueuePorts
+from hack.cluster.nats_server import NATSServer
 from shared.invocation.queue_names import record_key
 from shared.invocation.streams import StreamLimits
-from tests.support.cluster.isolated_installation import Site
-from tests.support.cluster.our_api import serving
+from tests.support.cluster.isolated_installation import IsolatedInstallation
+from tests.support.cluster.our_api import run_api
 from tests.support.faults.tcp_proxy import TCPProxy
-from tests.support.http.api_client import Answer, Caller
-from tests.support.queue.invocation_api import connected, nats_settings, queue_connected
-from tests.support.queue.nats_server import new_queue
+from tests.support.http.api_client import ApiClient, ApiResponse
+from tests.support.queue.invocation_api import (
+    connect_jetstream,
+    nats_settings,
+    wait_queue_connected,
+)
+from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.eventually import eventually
 
 NAME = "echo"
@@ -29,15 +33,15 @@ LIMITS = StreamLimits(max_queued_messages=40)
 
 
 @dataclass(frozen=True)
-class Scene:
+class OutageFixture:
     """An API that reaches its queue through a proxy."""
 
-    api: Caller
-    server: QueueServer
+    api: ApiClient
+    server: NATSServer
     proxy: TCPProxy
-    queue: Queue
+    queue: QueuePorts
 
-    async def invoke(self, invocation_id: str) -> Answer:
+    async def invoke(self, invocation_id: str) -> ApiResponse:
         body = {"serverlessRequestID": NAME, "invocationID": invocation_id, "payload": 1}
         return await self.api.post(INVOCATIONS, body)
 
@@ -47,84 +51,88 @@ class Scene:
 
 
 @pytest.fixture
-async def scene(site: Site, tmp_path: Path) -> AsyncIterator[Scene]:
+async def outage(
+    installation: IsolatedInstallation, tmp_path: Path
+) -> AsyncIterator[OutageFixture]:
     """One function on an API process of its own."""
-    async with new_queue(tmp_path / "queue") as server:
+    async with new_nats_server(tmp_path / "queue") as server:
         target = urlsplit(server.url)
         proxy = TCPProxy(target.hostname or "", target.port or 0)
-        async with proxy.serving():
+        async with proxy.serve():
             reached = nats_settings(server, f"nats://127.0.0.1:{proxy.port}")
             settings = {**reached, "limits": {"maxQueuedMessages": LIMITS.max_queued_messages}}
             async with (
-                serving(site, tmp_path / "api", nats=settings) as product,
-                connected(NATSConfig(url=server.admin_url, limits=LIMITS)) as jetstream,
+                run_api(installation, tmp_path / "api", nats=settings) as product,
+                connect_jetstream(NATSConfig(url=server.admin_url, limits=LIMITS)) as jetstream,
             ):
-                api = Caller(product.url)
-                await queue_connected(api)
+                api = ApiClient(product.url)
+                await wait_queue_connected(api)
                 made = {"operationID": "1", "name": NAME, "specName": "g1.1", "image": "a"}
                 assert (await api.post(FUNCTIONS, made)).status == 201
-                yield Scene(api, server, proxy, jetstream.queue)
+                yield OutageFixture(api, server, proxy, jetstream.ports)
 
 
 async def test_a_queue_that_is_down_accepts_nothing_and_one_that_is_back_has_all(
-    scene: Scene,
+    outage: OutageFixture,
 ) -> None:
-    assert (await scene.invoke("before")).status == 202
-    await scene.server.process.stop()
-    down = await eventually(lambda: scene.invoke("down"), lambda answer: answer.status == 503)
+    assert (await outage.invoke("before")).status == 202
+    await outage.server.process.stop()
+    down = await eventually(lambda: outage.invoke("down"), lambda answer: answer.status == 503)
     assert down.error["code"] == "service_unavailable"
-    assert (await scene.api.get(invocation(NAME, "before"))).status == 503
-    assert (await scene.api.delete(function(NAME))).status == 503
-    scene.server.process.start()
-    await scene.server.ready()
-    await eventually(lambda: scene.invoke("after"), lambda answer: answer.status in (200, 202))
-    assert (await scene.api.get(invocation(NAME, "before"))).data["state"] == "queued"
-    known = await eventually(lambda: scene.invoke("down"))
+    assert (await outage.api.get(invocation_path(NAME, "before"))).status == 503
+    assert (await outage.api.delete(function_path(NAME))).status == 503
+    outage.server.process.start()
+    await outage.server.wait_ready()
+    await eventually(lambda: outage.invoke("after"), lambda answer: answer.status in (200, 202))
+    assert (await outage.api.get(invocation_path(NAME, "before"))).data["state"] == "queued"
+    known = await eventually(lambda: outage.invoke("down"))
     assert known.status in (200, 202)
     await eventually(  # our own connection comes back when it does
-        lambda: scene.queue.calls.held(NAME), lambda held: held == 3, tolerate=QueueError
+        lambda: outage.queue.calls.count_unfinished(NAME),
+        lambda held: held == 3,
+        tolerate=QueueError,
     )
 
 
 async def test_a_silent_queue_accepts_nothing_and_is_used_again_when_it_speaks(
-    scene: Scene,
+    outage: OutageFixture,
 ) -> None:
-    assert (await scene.invoke("before")).status == 202
-    scene.proxy.stall()
-    answers = await asyncio.gather(*(scene.invoke(f"s{number}") for number in range(8)))
+    assert (await outage.invoke("before")).status == 202
+    outage.proxy.stall()
+    answers = await asyncio.gather(*(outage.invoke(f"s{number}") for number in range(8)))
     assert {each.status for each in answers} == {503}
-    assert (await scene.invoke("late")).status == 503
-    scene.proxy.heal()
-    scene.proxy.cut()
-    await eventually(lambda: scene.invoke("after"), lambda answer: answer.status in (200, 202))
-    assert not await scene.has_record("late")
+    assert (await outage.invoke("late")).status == 503
+    outage.proxy.clear_faults()
+    outage.proxy.cut()
+    await eventually(lambda: outage.invoke("after"), lambda answer: answer.status in (200, 202))
+    assert not await outage.has_record("late")
 
 
 @pytest.mark.parametrize("stream", ["RUNTIME_INVOCATIONS", "KV_runtime-invocations"])
 async def test_a_stream_that_somebody_deletes_is_made_again_without_a_new_connection(
-    scene: Scene, stream: str
+    outage: OutageFixture, stream: str
 ) -> None:
-    assert (await scene.invoke("before")).status == 202
-    admin = await nats.connect(scene.server.admin_url)
+    assert (await outage.invoke("before")).status == 202
+    admin = await nats.connect(outage.server.admin_url)
     try:
         await admin.jetstream().delete_stream(stream)
     finally:
         await admin.close()
-    assert (await scene.invoke("missed")).refusal == (503, "service_unavailable")
-    await eventually(lambda: scene.invoke("after"), lambda answer: answer.status == 202)
+    assert (await outage.invoke("missed")).status_and_code == (503, "service_unavailable")
+    await eventually(lambda: outage.invoke("after"), lambda answer: answer.status == 202)
 
 
-async def test_a_full_stream_is_429_and_leaves_no_record(scene: Scene) -> None:
-    answers = await asyncio.gather(*(scene.invoke(f"f{number}") for number in range(50)))
+async def test_a_full_stream_is_429_and_leaves_no_record(outage: OutageFixture) -> None:
+    answers = await asyncio.gather(*(outage.invoke(f"f{number}") for number in range(50)))
     by_status = {
         status: [number for number, each in enumerate(answers) if each.status == status]
         for status in (202, 429)
     }
     assert [len(numbers) for numbers in by_status.values()] == [40, 10]
     for number in by_status[429]:
-        assert not await scene.has_record(f"f{number}")
+        assert not await outage.has_record(f"f{number}")
     assert {answers[number].error["code"] for number in by_status[429]} == {"queue_full"}
     gone = by_status[202][0]
-    assert (await scene.api.delete(invocation(NAME, f"f{gone}"))).status == 200
+    assert (await outage.api.delete(invocation_path(NAME, f"f{gone}"))).status == 200
     refused = f"f{by_status[429][0]}"
-    assert (await scene.invoke(refused)).status == 202  # a place that was taken back is free
+    assert (await outage.invoke(refused)).status == 202  # a place that was taken back is free

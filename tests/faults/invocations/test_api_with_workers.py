@@ -11,21 +11,25 @@ import nats
 import pytest
 import pytest_asyncio
 
-from apiserver.http.paths import function, invocation
+from apiserver.http.paths import function_path, invocation_path
 from apiserver.invocations.commands import Invocation
-from apiserver.invocations.publish_outcome import Settlement
-from apiserver.nats.errors import QueueRefusedError
+from apiserver.invocations.publish_outcome import OutcomePublisher
+from apiserver.nats.errors import QueueRejectedError
 from hack.cluster.control_plane import ControlPlane
-from shared.invocation.message import call_of
-from shared.invocation.queue_names import consumer_of, ids_of, record_key
-from shared.invocation.state import State
-from shared.invocation.streams import consumer
-from tests.support.checks.invocation_checks import Seen, is_over, violations
-from tests.support.http.api_client import Caller
-from tests.support.queue.function_harness import FunctionWorld
-from tests.support.queue.in_process_worker import a_worker
-from tests.support.queue.invocation_api import Ingress, new_ingress, queue_connected
-from tests.support.queue.recording_framework import recording
+from shared.invocation.message import call_message
+from shared.invocation.queue_names import consumer_name, parse_record_key, record_key
+from shared.invocation.state import InvocationState
+from shared.invocation.streams import consumer_config
+from tests.support.checks.invocation_checks import InvocationSnapshot, find_violations, is_finished
+from tests.support.http.api_client import ApiClient
+from tests.support.queue.function_harness import FunctionHarness
+from tests.support.queue.in_process_worker import run_worker
+from tests.support.queue.invocation_api import (
+    InvocationApi,
+    new_invocation_api,
+    wait_queue_connected,
+)
+from tests.support.queue.recording_framework import serve_recording_framework
 from tests.support.wait.eventually import eventually
 
 INVOCATIONS = 40
@@ -36,23 +40,25 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def ingress(
-    installed: ControlPlane, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Ingress]:
+async def invocation_api(
+    installed_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[InvocationApi]:
     """Two replicas and a queue."""
-    async with new_ingress(installed, tmp_path_factory.mktemp("ingress")) as made:
+    async with new_invocation_api(
+        installed_control_plane, tmp_path_factory.mktemp("ingress")
+    ) as made:
         yield made
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def world(ingress: Ingress) -> AsyncIterator[FunctionWorld]:
+async def harness(invocation_api: InvocationApi) -> AsyncIterator[FunctionHarness]:
     """A function with the consumer that the activator would make."""
-    name = await ingress.function(timeoutSeconds=30)
-    client = await nats.connect(ingress.server.admin_url)
-    world = FunctionWorld(client, name)
-    world.function_uid = (await ingress.api.get(function(name))).data["uid"]
-    stream, config = world.names.invocations_stream, consumer(world.names, name, 4)
-    where = f"{stream}.{consumer_of(name)}.{config['filter_subject']}"
+    name = await invocation_api.create_function(timeoutSeconds=30)
+    client = await nats.connect(invocation_api.nats_server.admin_url)
+    world = FunctionHarness(client, name)
+    world.function_uid = (await invocation_api.api.get(function_path(name))).data["uid"]
+    stream, config = world.names.invocations_stream, consumer_config(world.names, name, 4)
+    where = f"{stream}.{consumer_name(name)}.{config['filter_subject']}"
     body = {"stream_name": stream, "config": config | {"ack_wait": 2_000_000_000}}
     await client.request(f"$JS.API.CONSUMER.CREATE.{where}", nats_json(body), timeout=10)
     yield world
@@ -67,7 +73,9 @@ def nats_json(body: dict[str, Any]) -> bytes:
 class Callers:
     """Send, cancel and send again, by chance; whom they lose they ask again."""
 
-    def __init__(self, ingress: Ingress, world: FunctionWorld, chance: random.Random) -> None:
+    def __init__(
+        self, ingress: InvocationApi, world: FunctionHarness, chance: random.Random
+    ) -> None:
         self._ingress = ingress
         self._world = world
         self._chance = chance
@@ -87,78 +95,78 @@ class Callers:
         }
         await asyncio.sleep(chance.uniform(0, 3))
         await eventually(lambda: self._accepted(body, chance), tolerate=GONE)
-        self._world.accepted.append(record_key(self._world.request_id, key))
+        self._world.accepted.append(record_key(self._world.function_name, key))
         if chance.random() < 0.3:
             await self._try("DELETE", key, "", chance)
         if chance.random() < 0.3:
             await self._try("POST", key, "/redrive", chance)
 
     async def _accepted(self, body: dict[str, Any], chance: random.Random) -> bool:
-        answer = await self._ingress.invoke(self._world.request_id, self._any(chance), **body)
+        answer = await self._ingress.invoke(self._world.function_name, self._any(chance), **body)
         assert answer.status in (200, 202, 503), answer.body
         return answer.status != 503
 
     async def _try(self, method: str, key: str, more: str, chance: random.Random) -> None:
         """Whatever comes of it: it may be too late, too early, or nobody may be there."""
-        path = invocation(self._world.request_id, key) + more
+        path = invocation_path(self._world.function_name, key) + more
         try:
             answer = await self._any(chance).request(method, path)
         except GONE:
             return
         assert answer.status in (200, 202, 409, 503), answer.body
 
-    def _any(self, chance: random.Random) -> Caller:
+    def _any(self, chance: random.Random) -> ApiClient:
         return chance.choice([self._ingress.api, self._ingress.replica])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_every_accepted_invocation_has_one_outcome_a_run(
-    ingress: Ingress, world: FunctionWorld, seed: int
+    invocation_api: InvocationApi, harness: FunctionHarness, seed: int
 ) -> None:
-    callers = Callers(ingress, world, random.Random(seed))
-    url, name = ingress.server.admin_url, world.request_id
+    callers = Callers(invocation_api, harness, random.Random(seed))
+    url, name = invocation_api.nats_server.admin_url, harness.function_name
     async with (
-        recording(world.executions) as (_, socket),
-        a_worker(url, name, socket),
-        a_worker(url, name, socket),
+        serve_recording_framework(harness.executions) as (_, socket),
+        run_worker(url, name, socket),
+        run_worker(url, name, socket),
     ):
         async with asyncio.TaskGroup() as group:
-            group.create_task(dying(ingress))
+            group.create_task(dying(invocation_api))
             for number in range(INVOCATIONS):
                 group.create_task(callers.one(number))
-        await eventually(lambda: swept(ingress, world), is_over, seconds=120)
-        assert violations(await world.seen()) == [], f"seed {seed}"
-    assert len(world.accepted) == INVOCATIONS
+        await eventually(lambda: swept(invocation_api, harness), is_finished, timeout_seconds=120)
+        assert find_violations(await harness.snapshot()) == [], f"seed {seed}"
+    assert len(harness.accepted) == INVOCATIONS
 
 
-async def dying(ingress: Ingress) -> None:
+async def dying(ingress: InvocationApi) -> None:
     """Kill a replica in the middle of its work, and start it again, twice."""
     for _ in range(2):
         await asyncio.sleep(1)
-        await ingress.process.kill()
-        ingress.process.start()
+        await ingress.replica_process.kill()
+        ingress.replica_process.start()
         await eventually(lambda: answering(ingress.replica), tolerate=GONE)
 
 
-async def answering(caller: Caller) -> bool:
-    await queue_connected(caller)
+async def answering(caller: ApiClient) -> bool:
+    await wait_queue_connected(caller)
     return True
 
 
-async def swept(ingress: Ingress, world: FunctionWorld) -> Seen:
+async def swept(ingress: InvocationApi, world: FunctionHarness) -> InvocationSnapshot:
     """What there is, after what the activator's sweep does for those whom a dead process left."""
-    seen, queue = await world.seen(), ingress.queue
-    settlement = Settlement(queue)
+    seen, queue = await world.snapshot(), ingress.queue
+    settlement = OutcomePublisher(queue)
     for key in world.accepted:
         kept = await queue.records.find(key)
         if kept is None or kept.record is None:
             continue
-        record, ids = kept.record, ids_of(key)
+        record, ids = kept.record, parse_record_key(key)
         try:
             if record.is_final:
-                await settlement.settle(Invocation(*ids, record), kept.revision)
-            elif record.state is State.QUEUED and key not in seen.queued:
-                await queue.calls.publish(call_of(*ids, record))
-        except QueueRefusedError:
+                await settlement.publish(Invocation(*ids, record), kept.revision)
+            elif record.state is InvocationState.QUEUED and key not in seen.queued_keys:
+                await queue.calls.publish(call_message(*ids, record))
+        except QueueRejectedError:
             continue
-    return await world.seen()
+    return await world.snapshot()

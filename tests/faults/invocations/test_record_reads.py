@@ -9,78 +9,84 @@ import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from apiserver.circuit_breaker import Breaker
+from apiserver.circuit_breaker import CircuitBreaker
 from apiserver.clock import SystemClock
 from apiserver.config import NATSConfig
 from apiserver.nats.jetstream import JetStream
-from apiserver.nats.port import Kept
-from apiserver.nats.records import NOT_FOUND, STATUS, RecordBucket
-from apiserver.nats.requests import Caller
+from apiserver.nats.port import StoredRecord
+from apiserver.nats.records import NOT_FOUND_STATUS, STATUS_HEADER, JetStreamRecordStore
+from apiserver.nats.requests import JetStreamRequests
 from shared.invocation import transition
 from shared.invocation.queue_names import QueueNames
-from shared.invocation.record import Request
-from tests.support.queue.invocation_api import connected
-from tests.support.queue.nats_server import new_queue
+from shared.invocation.record import InvocationRequest
+from tests.support.queue.invocation_api import connect_jetstream
+from tests.support.queue.nats_server import new_nats_server
 
 NAMES = QueueNames()
-RECORD = transition.accepted(Request(), "uid", "hash", 1)
+RECORD = transition.new_record(InvocationRequest(), "uid", "hash", 1)
 
 
-class BehindCaller(Caller):
+class BehindCaller(JetStreamRequests):
     """Asks a queue whose direct reads are answered by a replica that has no record yet."""
 
-    async def ask(
+    async def request(
         self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> Msg:
-        answer = await super().ask(subject, payload, headers)
+        answer = await super().request(subject, payload, headers)
         if subject.startswith("$JS.API.DIRECT.GET."):
-            answer.headers, answer.data = {STATUS: NOT_FOUND}, b""
+            answer.headers, answer.data = {STATUS_HEADER: NOT_FOUND_STATUS}, b""
         return answer
 
 
 @dataclass(frozen=True)
-class Scene:
+class RecordsFixture:
     """The queue as the API has it, as one with replicas would be, and as anybody may write it."""
 
     jetstream: JetStream
-    behind: RecordBucket
+    behind: JetStreamRecordStore
     client: Client
 
 
 @pytest.fixture
-async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+async def records(tmp_path: Path) -> AsyncIterator[RecordsFixture]:
     """A real queue without records."""
     async with (
-        new_queue(tmp_path / "queue") as server,
-        connected(NATSConfig(url=server.admin_url)) as jetstream,
+        new_nats_server(tmp_path / "queue") as server,
+        connect_jetstream(NATSConfig(url=server.admin_url)) as jetstream,
         await nats.connect(server.admin_url) as client,
     ):
-        caller = BehindCaller(jetstream.connection, Breaker(SystemClock()))
-        yield Scene(jetstream, RecordBucket(caller, NAMES), client)
+        caller = BehindCaller(jetstream.connection, CircuitBreaker(SystemClock()))
+        yield RecordsFixture(jetstream, JetStreamRecordStore(caller, NAMES), client)
 
 
-async def test_a_record_is_found_that_a_replica_does_not_have_yet(scene: Scene) -> None:
-    revision = await scene.jetstream.queue.records.write("echo.new", RECORD)
-    assert await scene.behind.find("echo.new") == Kept(RECORD, revision)
+async def test_a_record_is_found_that_a_replica_does_not_have_yet(records: RecordsFixture) -> None:
+    revision = await records.jetstream.ports.records.put("echo.new", RECORD)
+    assert await records.behind.find("echo.new") == StoredRecord(RECORD, revision)
 
 
-async def test_the_mark_of_one_taken_back_is_found_as_well(scene: Scene) -> None:
-    records = scene.jetstream.queue.records
-    await records.take_back("echo.not", await records.write("echo.not", RECORD))
-    assert await scene.behind.find("echo.not") == await records.find("echo.not") == Kept(None, 2)
+async def test_the_mark_of_one_taken_back_is_found_as_well(records: RecordsFixture) -> None:
+    leader = records.jetstream.ports.records
+    await leader.delete("echo.not", await leader.put("echo.not", RECORD))
+    assert (
+        await records.behind.find("echo.not")
+        == await leader.find("echo.not")
+        == StoredRecord(None, 2)
+    )
 
 
-async def test_what_nobody_has_is_not_found(scene: Scene) -> None:
-    assert await scene.behind.find("echo.none") is None
+async def test_what_nobody_has_is_not_found(records: RecordsFixture) -> None:
+    assert await records.behind.find("echo.none") is None
 
 
 @pytest.mark.parametrize("request_id", ["echo", ""], ids=["one", "all"])
-async def test_what_is_no_record_is_left_out_of_the_lists(scene: Scene, request_id: str) -> None:
-    queue, stream = scene.jetstream.queue, scene.client.jetstream()
-    await queue.records.write("echo.first", RECORD)
+async def test_what_is_no_record_is_left_out_of_the_lists(
+    records: RecordsFixture, request_id: str
+) -> None:
+    queue, stream = records.jetstream.ports, records.client.jetstream()
+    await queue.records.put("echo.first", RECORD)
     for number, value in enumerate((b"", b"garbage", b"{}")):
         await stream.publish(NAMES.record_subject(f"echo.odd-{number}"), value)
-    await queue.records.write("echo.too.deep", RECORD)
-    await queue.records.write("echo.last", RECORD)
-    found = await queue.history.records(request_id, None, 100)
+    await queue.records.put("echo.too.deep", RECORD)
+    await queue.records.put("echo.last", RECORD)
+    found = await queue.history.list_records(request_id, None, 100)
     assert [each.invocation_id for each in found.items] == ["last", "first"]

@@ -14,23 +14,27 @@ from prometheus_client import CollectorRegistry
 
 from apiserver.config import NATSConfig
 from apiserver.errors import ConflictError, NotFoundError
-from apiserver.functions.lookup import SECONDS, FunctionLookup
-from apiserver.invocations.accept import Ingress
+from apiserver.functions.lookup import CACHE_SECONDS, FunctionLookup
+from apiserver.invocations.accept import InvocationAcceptor
 from apiserver.invocations.commands import Invoke
 from apiserver.invocations.metrics import InvocationMetrics
 from apiserver.invocations.submission import Acceptance
 from apiserver.kube import errors as kube_errors
-from apiserver.nats.errors import StreamAbsentError
-from apiserver.nats.port import Queue
-from shared.invocation.limits import INLINE_BYTES
+from apiserver.nats.errors import StreamNotFoundError
+from apiserver.nats.port import QueuePorts
+from shared.invocation.limits import DEFAULT_INLINE_BYTES
 from shared.invocation.queue_names import record_key
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.function import Function, FunctionSpec
 from tests.support.clocks.virtual_clock import VirtualClock
-from tests.support.queue.invocation_api import connected
-from tests.support.queue.nats_server import new_queue
+from tests.support.queue.invocation_api import connect_jetstream
+from tests.support.queue.nats_server import new_nats_server
 
-DAY, HALF, LARGE = 24 * 3600.0, b"x" * (INLINE_BYTES // 2), b"x" * (INLINE_BYTES * 2)
+DAY, HALF, LARGE = (
+    24 * 3600.0,
+    b"x" * (DEFAULT_INLINE_BYTES // 2),
+    b"x" * (DEFAULT_INLINE_BYTES * 2),
+)
 NAME, BUCKET = "echo", "OBJ_runtime-bodies-echo"
 STANDS = Function(
     metadata=ObjectMeta(name=NAME, uid="first"),
@@ -48,17 +52,17 @@ class Cluster:
 
     async def get(self, *_: object) -> Function:
         if self.function is None:
-            raise kube_errors.AbsentError("there is no such function")
+            raise kube_errors.NotFoundError("there is no such function")
         return self.function
 
 
 @dataclass(frozen=True)
-class Scene:
+class UploadFixture:
     """A cluster, an API process with a real queue, and whoever looks at that."""
 
     cluster: Cluster
-    ingress: Ingress
-    queue: Queue
+    ingress: InvocationAcceptor
+    queue: QueuePorts
     streams: JetStreamContext
     clock: VirtualClock
 
@@ -67,8 +71,10 @@ class Scene:
 
         None is one that is gone, and the activator has taken its bucket away.
         """
-        command = Invoke(request_id=NAME, invocation_id="slow")
-        return await self.ingress.accept(await self.ingress.receive(command, self._sent(pieces)))
+        command = Invoke(function_name=NAME, invocation_id="slow")
+        return await self.ingress.accept(
+            await self.ingress.receive_payload(command, self._sent(pieces))
+        )
 
     async def _sent(self, pieces: tuple[bytes | Function | None, ...]) -> AsyncIterator[bytes]:
         for piece in pieces:
@@ -76,7 +82,7 @@ class Scene:
                 yield piece
                 continue
             self.cluster.function = piece
-            self.clock.move(SECONDS)
+            self.clock.advance_timers(CACHE_SECONDS)
             if piece is None and await self.has_bucket():
                 await self.streams.delete_stream(BUCKET)
 
@@ -92,24 +98,26 @@ class Scene:
 
 
 @pytest.fixture
-async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+async def upload(tmp_path: Path) -> AsyncIterator[UploadFixture]:
     """A function that stands, and nothing in its queue."""
     async with (
-        new_queue(tmp_path / "queue") as server,
-        connected(NATSConfig(url=server.admin_url)) as jetstream,
+        new_nats_server(tmp_path / "queue") as server,
+        connect_jetstream(NATSConfig(url=server.admin_url)) as jetstream,
         await nats.connect(server.admin_url) as client,
     ):
         cluster, clock = Cluster(), VirtualClock()
         objects: Any = cluster  # a lookup asks for no more
         lookup = FunctionLookup(objects, "any", clock)
         metrics = InvocationMetrics(CollectorRegistry())
-        ingress = Ingress(jetstream.queue, lookup, metrics, clock, lambda: uuid4().hex, DAY)
-        yield Scene(cluster, ingress, jetstream.queue, client.jetstream(), clock)
+        ingress = InvocationAcceptor(
+            jetstream.ports, lookup, metrics, clock, lambda: uuid4().hex, DAY
+        )
+        yield UploadFixture(cluster, ingress, jetstream.ports, client.jetstream(), clock)
 
 
-async def test_a_slow_payload_of_a_function_that_stands_is_accepted(scene: Scene) -> None:
-    assert (await scene.send(HALF, STANDS, LARGE, STANDS, HALF, STANDS)).is_new
-    assert await scene.has_record()
+async def test_a_slow_payload_of_a_function_that_stands_is_accepted(upload: UploadFixture) -> None:
+    assert (await upload.send(HALF, STANDS, LARGE, STANDS, HALF, STANDS)).is_new
+    assert await upload.has_record()
 
 
 @pytest.mark.parametrize(
@@ -118,30 +126,34 @@ async def test_a_slow_payload_of_a_function_that_stands_is_accepted(scene: Scene
     ids=["gone", "going", "another"],
 )
 async def test_no_bucket_is_made_for_a_function_that_has_gone_meanwhile(
-    scene: Scene, fate: Function | None, refusal: type[Exception]
+    upload: UploadFixture, fate: Function | None, refusal: type[Exception]
 ) -> None:
     with pytest.raises(refusal):
-        await scene.send(HALF, fate, LARGE)
-    assert not await scene.has_record()
-    assert not await scene.has_bucket()
+        await upload.send(HALF, fate, LARGE)
+    assert not await upload.has_record()
+    assert not await upload.has_bucket()
 
 
 @pytest.mark.parametrize("fate", [GOES, ANOTHER], ids=["going", "another"])
-async def test_a_payload_that_comes_too_late_is_discarded(scene: Scene, fate: Function) -> None:
+async def test_a_payload_that_comes_too_late_is_discarded(
+    upload: UploadFixture, fate: Function
+) -> None:
     with pytest.raises(ConflictError):
-        await scene.send(LARGE, fate)
-    assert not await scene.has_record()
-    assert not await scene.kept()
+        await upload.send(LARGE, fate)
+    assert not await upload.has_record()
+    assert not await upload.kept()
 
 
-async def test_a_small_payload_that_comes_too_late_is_refused(scene: Scene) -> None:
+async def test_a_small_payload_that_comes_too_late_is_refused(upload: UploadFixture) -> None:
     with pytest.raises(NotFoundError):
-        await scene.send(HALF, None)
-    assert not await scene.has_record()
+        await upload.send(HALF, None)
+    assert not await upload.has_record()
 
 
-async def test_a_bucket_that_has_gone_under_a_payload_is_not_made_again(scene: Scene) -> None:
-    with pytest.raises(StreamAbsentError):
-        await scene.send(LARGE, None, LARGE)
-    assert not await scene.has_record()
-    assert not await scene.has_bucket()
+async def test_a_bucket_that_has_gone_under_a_payload_is_not_made_again(
+    upload: UploadFixture,
+) -> None:
+    with pytest.raises(StreamNotFoundError):
+        await upload.send(LARGE, None, LARGE)
+    assert not await upload.has_record()
+    assert not await upload.has_bucket()

@@ -19,23 +19,23 @@ from prometheus_client import CollectorRegistry
 
 from controller.runtime.client.client import Client
 from controller.runtime.client.credentials import Credentials
-from controller.runtime.client.kubeconfig import Access, from_kubeconfig
+from controller.runtime.client.kubeconfig import RestConfig, load_kubeconfig
 from controller.runtime.client.metrics import RestMetrics
 from controller.runtime.client.rest import RestClient, new_session
 from controller.runtime.clock import SystemClock
 from controller.runtime.key import ObjectKey
-from controller.runtime.leader.elector import Callbacks, LeaderElector
+from controller.runtime.leader.elector import ElectorCallbacks, LeaderElector
 from controller.runtime.leader.lease import LeaseLock
 from controller.runtime.leader.metrics import LeaderMetrics
 from controller.runtime.leader.rules import ElectionSettings
 
-BEAT_SECONDS: Final = 0.02
-SEES: Final = "sees the leader"
+ACT_SECONDS: Final = 0.02
+SAW_LEADER: Final = "sees the leader"
 
 log = logging.getLogger(__name__)
 
 
-class Work:
+class LeaderWork:
     """What only a leader may do: append to the log, asking the fence before each line."""
 
     def __init__(self, elector: LeaderElector, identity: str, path: Path) -> None:
@@ -47,7 +47,7 @@ class Work:
         self._write("begin")
         try:
             while True:
-                await asyncio.sleep(BEAT_SECONDS)
+                await asyncio.sleep(ACT_SECONDS)
                 self._write("beat")
         finally:
             if self._elector.is_leader():
@@ -59,50 +59,52 @@ class Work:
         os.write(self._file, f"{moment} {self._identity} {what}\n".encode())
 
 
-async def run(given: argparse.Namespace) -> None:
+async def run(options: argparse.Namespace) -> None:
     """Lead, again and again, until SIGTERM."""
     clock, registry = SystemClock(), CollectorRegistry()
-    settings = ElectionSettings(given.name, given.lease, given.renew, given.retry)
+    settings = ElectionSettings(options.name, options.lease, options.renew, options.retry)
 
-    async def load() -> Access:
-        return await from_kubeconfig(given.kubeconfig)
+    async def load() -> RestConfig:
+        return await load_kubeconfig(options.kubeconfig)
 
     credentials = Credentials(load, await load(), clock)
     async with new_session("leader-election") as session:
         rest = RestClient(session, credentials, RestMetrics(registry), clock)
-        key = ObjectKey(given.namespace, given.name)
+        key = ObjectKey(options.namespace, options.name)
         elector = LeaderElector(
-            LeaseLock(Client(rest, "candidate"), key, given.identity),
+            LeaseLock(Client(rest, "candidate"), key, options.identity),
             settings,
             clock,
             random.Random(),
             LeaderMetrics(registry),
-            Callbacks(log.info, lambda holder: log.info("%s %s", SEES, holder)),
+            ElectorCallbacks(log.info, lambda holder: log.info("%s %s", SAW_LEADER, holder)),
         )
-        work = Work(elector, given.identity, given.log)
-        await until_terminated(lambda: block(2 * given.lease), elector, work)
+        work = LeaderWork(elector, options.identity, options.log)
+        await until_terminated(lambda: block_event_loop(2 * options.lease), elector, work)
 
 
-async def until_terminated(blocked: Callable[[], None], elector: LeaderElector, work: Work) -> None:
+async def until_terminated(
+    on_block: Callable[[], None], elector: LeaderElector, work: LeaderWork
+) -> None:
     loop = asyncio.get_running_loop()
     async with asyncio.TaskGroup() as group:
-        leading = group.create_task(lead_for_ever(elector, work))
+        leading = group.create_task(lead_repeatedly(elector, work))
         loop.add_signal_handler(signal.SIGTERM, leading.cancel)
-        loop.add_signal_handler(signal.SIGUSR1, blocked)
+        loop.add_signal_handler(signal.SIGUSR1, on_block)
 
 
-async def lead_for_ever(elector: LeaderElector, work: Work) -> None:
+async def lead_repeatedly(elector: LeaderElector, work: LeaderWork) -> None:
     while True:
         ending = await elector.run(work.lead)
         log.info("it is over: %s", ending.value)
 
 
-def block(seconds: float) -> None:
+def block_event_loop(seconds: float) -> None:
     log.info("blocked")
     time.sleep(seconds)  # noqa: TID251 - blocking the loop is the point
 
 
-def arguments() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--kubeconfig", type=Path, required=True)
     parser.add_argument("--namespace", default="default")
@@ -117,4 +119,4 @@ def arguments() -> argparse.Namespace:
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format="%(created)f %(name)s %(message)s")
-    asyncio.run(run(arguments()))
+    asyncio.run(run(parse_arguments()))

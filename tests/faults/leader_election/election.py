@@ -14,19 +14,19 @@ from hack.cluster.control_plane import ControlPlane
 from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
 from hack.local.state_dir import ROOT
-from tests.faults.leader_election.candidate_process import SEES
-from tests.faults.leader_election.leaderships import Reign, overlaps, reigns
+from tests.faults.leader_election.candidate_process import SAW_LEADER
+from tests.faults.leader_election.leaderships import Leadership, overlaps, read_leaderships
 from tests.support.faults.tcp_proxy import TCPProxy
 from tests.support.wait.eventually import eventually
 
 log = logging.getLogger(__name__)
 
-NAMES = ("a", "b", "c")
+CANDIDATE_NAMES = ("a", "b", "c")
 # Beats that show that a leader goes on beside whatever its predecessor does now.
-A_WHILE = 50
+MIN_FURTHER_ACTS = 50
 
 
-class Candidate:
+class CandidateProcess:
     """One process, and the proxy through which alone it reaches the API server."""
 
     def __init__(self, process: Process, proxy: TCPProxy) -> None:
@@ -34,106 +34,112 @@ class Candidate:
         self.process = process
         self.proxy = proxy
 
-    async def told(self) -> str:
-        return self.process.log.read_text()
+    async def log_text(self) -> str:
+        return self.process.log_path.read_text()
 
-    async def is_gone(self) -> bool:
+    async def has_ended(self) -> bool:
         return self.process.pid is None
 
-    def block(self) -> None:
+    def block_event_loop(self) -> None:
         """Block its event loop for twice its lease."""
         assert self.process.pid is not None
         os.kill(self.process.pid, signal.SIGUSR1)
 
 
-class Candidates:
+class Election:
     """All processes of an election, and what they wrote down of it."""
 
-    def __init__(self, log: Path) -> None:
-        self._log = log
-        self._by_name: dict[str, Candidate] = {}
+    def __init__(self, leadership_log: Path) -> None:
+        self._log = leadership_log
+        self._by_name: dict[str, CandidateProcess] = {}
 
-    def add(self, candidate: Candidate) -> None:
+    def add(self, candidate: CandidateProcess) -> None:
         self._by_name[candidate.name] = candidate
 
-    async def all_follow(self) -> None:
+    async def wait_all_follow(self) -> None:
         """Wait until each has seen who leads."""
         for candidate in self._by_name.values():
-            await eventually(candidate.told, lambda text: SEES in text)
+            await eventually(candidate.log_text, lambda text: SAW_LEADER in text)
 
-    async def reigns(self) -> list[Reign]:
-        return reigns(self._log)
+    async def leaderships(self) -> list[Leadership]:
+        return read_leaderships(self._log)
 
-    async def leader(self) -> Candidate:
+    async def wait_leader(self) -> CandidateProcess:
         """Whoever leads now."""
-        found = await eventually(self.reigns, lambda found: found and found[-1].beats > 1)
+        found = await eventually(self.leaderships, lambda found: found and found[-1].act_count > 1)
         return self._by_name[found[-1].identity]
 
-    async def successor(self, old: Candidate, *, seconds: float) -> None:
+    async def wait_successor(self, old: CandidateProcess, *, timeout_seconds: float) -> None:
         """Wait until another leads, and log for how long nobody did."""
         found = await eventually(
-            self.reigns,
-            lambda found: found[-1].identity != old.name and found[-1].beats > 1,
-            seconds=seconds,
+            self.leaderships,
+            lambda found: found[-1].identity != old.name and found[-1].act_count > 1,
+            timeout_seconds=timeout_seconds,
         )
-        last = max(one.last for one in found if one.identity == old.name)
-        log.info("handed over after %.2f s", found[-1].begin - last)
+        last = max(one.last_act for one in found if one.identity == old.name)
+        log.info("handed over after %.2f s", found[-1].first_act - last)
 
-    async def go_on(self) -> None:
+    async def wait_further_acts(self) -> None:
         """Wait until there has been a leader for a good while from now."""
 
         async def beats() -> int:
-            return sum(one.beats for one in await self.reigns())
+            return sum(one.act_count for one in await self.leaderships())
 
         had = await beats()
-        await eventually(beats, lambda count: count >= had + A_WHILE)
+        await eventually(beats, lambda count: count >= had + MIN_FURTHER_ACTS)
 
-    async def nobody_leads(self, *, seconds: float) -> None:
+    async def wait_no_leader(self, *, seconds: float) -> None:
         """Wait until nobody has led for so long."""
 
         async def silence() -> float:
-            return time.monotonic() - max(one.last for one in await self.reigns())
+            return time.monotonic() - max(one.last_act for one in await self.leaderships())
 
         await eventually(silence, lambda passed: passed > seconds)
 
 
 @asynccontextmanager
-async def electing(
-    plane: ControlPlane, home: Path, count: int, settings: ElectionSettings
-) -> AsyncIterator[Candidates]:
+async def run_election(
+    plane: ControlPlane, state_dir: Path, count: int, settings: ElectionSettings
+) -> AsyncIterator[Election]:
     """An election over a Lease of the folder's name; no two may have led at one moment."""
-    candidates = Candidates(home / "reigns")
+    candidates = Election(state_dir / "reigns")
     async with AsyncExitStack() as stack:
-        for name in NAMES[:count]:
+        for name in CANDIDATE_NAMES[:count]:
             proxy = TCPProxy(HOST, plane.layout.ports["kube-apiserver"])
-            await stack.enter_async_context(proxy.serving())
-            kubeconfig = through(plane, proxy, home / f"kubeconfig-{name}")
-            flags = f"--log={home / 'reigns'}", f"--kubeconfig={kubeconfig}", *timed(settings)
-            process = Process(command(name, f"--name={home.name}", *flags), home)
+            await stack.enter_async_context(proxy.serve())
+            kubeconfig = kubeconfig_through_proxy(plane, proxy, state_dir / f"kubeconfig-{name}")
+            flags = (
+                f"--log={state_dir / 'reigns'}",
+                f"--kubeconfig={kubeconfig}",
+                *election_flags(settings),
+            )
+            process = Process(
+                candidate_command(name, f"--name={state_dir.name}", *flags), state_dir
+            )
             process.start()
             stack.push_async_callback(process.stop)
-            candidates.add(Candidate(process, proxy))
-        await candidates.all_follow()
+            candidates.add(CandidateProcess(process, proxy))
+        await candidates.wait_all_follow()
         yield candidates
-    assert overlaps(await candidates.reigns()) == []
+    assert overlaps(await candidates.leaderships()) == []
 
 
-def through(plane: ControlPlane, proxy: TCPProxy, path: Path) -> Path:
+def kubeconfig_through_proxy(plane: ControlPlane, proxy: TCPProxy, path: Path) -> Path:
     """The administrator's kubeconfig with the proxy in the place of the server."""
     direct = plane.layout.admin_kubeconfig.read_text()
     path.write_text(direct.replace(plane.layout.server_url, f"https://{HOST}:{proxy.port}"))
     return path
 
 
-def timed(settings: ElectionSettings) -> tuple[str, ...]:
+def election_flags(settings: ElectionSettings) -> tuple[str, ...]:
     return (
-        f"--lease={settings.lease_seconds}",
-        f"--renew={settings.renew_seconds}",
-        f"--retry={settings.retry_seconds}",
+        f"--lease={settings.lease_duration_seconds}",
+        f"--renew={settings.renew_deadline_seconds}",
+        f"--retry={settings.retry_period_seconds}",
     )
 
 
-def command(name: str, *flags: str) -> Command:
+def candidate_command(name: str, *flags: str) -> Command:
     return Command(
         name=name,
         arguments=(

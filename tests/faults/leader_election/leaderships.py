@@ -8,17 +8,17 @@ NANOSECONDS = 1e-9
 
 
 @dataclass(frozen=True)
-class Reign:
+class Leadership:
     """One leadership: its first and its last fenced act, in seconds of the machine's clock."""
 
     identity: str
-    begin: float
-    last: float
-    beats: int
-    ended: bool
+    first_act: float
+    last_act: float
+    act_count: int
+    was_released: bool
 
 
-def reigns(log: Path) -> list[Reign]:
+def read_leaderships(log: Path) -> list[Leadership]:
     """The leaderships in a log, by their beginning."""
     acts: dict[str, list[list[tuple[float, str]]]] = {}
     for line in log.read_text().splitlines() if log.exists() else ():
@@ -27,22 +27,22 @@ def reigns(log: Path) -> list[Reign]:
         if what == "begin":
             terms.append([])
         terms[-1].append((int(moment) * NANOSECONDS, what))
-    found = [reign(identity, term) for identity, terms in acts.items() for term in terms]
-    return sorted(found, key=lambda one: one.begin)
+    found = [new_leadership(identity, term) for identity, terms in acts.items() for term in terms]
+    return sorted(found, key=lambda one: one.first_act)
 
 
-def reign(identity: str, acts: list[tuple[float, str]]) -> Reign:
+def new_leadership(identity: str, acts: list[tuple[float, str]]) -> Leadership:
     moments = [moment for moment, _ in acts]
     kinds = [what for _, what in acts]
-    return Reign(
-        identity, min(moments), max(moments), kinds.count("beat"), ended=kinds[-1] == "end"
+    return Leadership(
+        identity, min(moments), max(moments), kinds.count("beat"), was_released=kinds[-1] == "end"
     )
 
 
-def overlaps(found: list[Reign]) -> list[tuple[Reign, Reign]]:
+def overlaps(leaderships: list[Leadership]) -> list[tuple[Leadership, Leadership]]:
     """Every two leaderships that share a moment."""
     return [
         (one, other)
-        for one, other in itertools.combinations(found, 2)
-        if one.begin <= other.last and other.begin <= one.last
+        for one, other in itertools.combinations(leaderships, 2)
+        if one.first_act <= other.last_act and other.first_act <= one.last_act
     ]

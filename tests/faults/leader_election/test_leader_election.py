@@ -10,64 +10,70 @@ import pytest
 
 from controller.runtime.leader.rules import ElectionSettings
 from hack.cluster.control_plane import ControlPlane
-from tests.faults.leader_election.election import Candidate, Candidates, electing
-from tests.faults.leader_election.leaderships import Reign, overlaps, reigns
+from tests.faults.leader_election.election import CandidateProcess, Election, run_election
+from tests.faults.leader_election.leaderships import Leadership, overlaps, read_leaderships
 from tests.support.wait.eventually import eventually
 
 # As short as a slow machine, on which a call may take a second and more, can hold it.
-SHORT = ElectionSettings("short", lease_seconds=5, renew_seconds=3.5, retry_seconds=0.5)
+SHORT = ElectionSettings(
+    "short", lease_duration_seconds=5, renew_deadline_seconds=3.5, retry_period_seconds=0.5
+)
 # A lease that a machine on which many other things run does not cost anybody.
-STEADY = ElectionSettings("steady", lease_seconds=12, renew_seconds=8.0, retry_seconds=0.5)
+STEADY = ElectionSettings(
+    "steady", lease_duration_seconds=12, renew_deadline_seconds=8.0, retry_period_seconds=0.5
+)
 # A lease that nobody would wait for: whoever has it in time was given it.
-LONG = ElectionSettings("long", lease_seconds=120, renew_seconds=60.0, retry_seconds=0.5)
+LONG = ElectionSettings(
+    "long", lease_duration_seconds=120, renew_deadline_seconds=60.0, retry_period_seconds=0.5
+)
 # For a machine on which many other things run.
 MARGIN_SECONDS = 20.0
-EXPIRY_SECONDS = SHORT.lease_seconds + SHORT.wait_seconds(1.0) + MARGIN_SECONDS
-RELEASE_SECONDS = LONG.wait_seconds(1.0) + MARGIN_SECONDS
+EXPIRY_SECONDS = SHORT.lease_duration_seconds + SHORT.jittered_wait_seconds(1.0) + MARGIN_SECONDS
+RELEASE_SECONDS = LONG.jittered_wait_seconds(1.0) + MARGIN_SECONDS
 
-Strike = Callable[[Candidate], Awaitable[None]]
-Elect = Callable[[int, ElectionSettings], AbstractAsyncContextManager[Candidates]]
+Strike = Callable[[CandidateProcess], Awaitable[None]]
+Elect = Callable[[int, ElectionSettings], AbstractAsyncContextManager[Election]]
 COUNTS = pytest.mark.parametrize("count", [2, 3], ids=["two", "three"])
 
 
 @pytest.fixture
-def elect(control_plane: ControlPlane, run_folder: Path) -> Elect:
+def elect(control_plane: ControlPlane, run_dir: Path) -> Elect:
     """Begins an election of so many candidates over a Lease of its own."""
-    home = run_folder / f"election-{secrets.token_hex(4)}"
+    home = run_dir / f"election-{secrets.token_hex(4)}"
     home.mkdir()
-    return lambda count, settings: electing(control_plane, home, count, settings)
+    return lambda count, settings: run_election(control_plane, home, count, settings)
 
 
-async def kill(leader: Candidate) -> None:
+async def kill(leader: CandidateProcess) -> None:
     await leader.process.kill()
 
 
-async def stop_time(leader: Candidate) -> None:
+async def stop_time(leader: CandidateProcess) -> None:
     leader.process.pause()
 
 
-async def go_on_in_time(leader: Candidate) -> None:
+async def go_on_in_time(leader: CandidateProcess) -> None:
     leader.process.resume()
 
 
-async def cut_off(leader: Candidate) -> None:
+async def cut_off(leader: CandidateProcess) -> None:
     leader.proxy.refuse()
     leader.proxy.cut()
 
 
-async def stall(leader: Candidate) -> None:
+async def stall(leader: CandidateProcess) -> None:
     leader.proxy.stall()
 
 
-async def heal(leader: Candidate) -> None:
-    leader.proxy.heal()
+async def heal(leader: CandidateProcess) -> None:
+    leader.proxy.clear_faults()
 
 
-async def block(leader: Candidate) -> None:
-    leader.block()
+async def block(leader: CandidateProcess) -> None:
+    leader.block_event_loop()
 
 
-async def nothing(leader: Candidate) -> None:
+async def nothing(leader: CandidateProcess) -> None:
     pass
 
 
@@ -86,21 +92,21 @@ async def test_a_leader_that_fails_has_one_successor_and_never_leads_beside_it(
     elect: Elect, count: int, strike: Strike, mend: Strike
 ) -> None:
     async with elect(count, SHORT) as election:
-        old = await election.leader()
+        old = await election.wait_leader()
         await strike(old)
-        await election.successor(old, seconds=EXPIRY_SECONDS)
+        await election.wait_successor(old, timeout_seconds=EXPIRY_SECONDS)
         await mend(old)
-        await election.go_on()
+        await election.wait_further_acts()
 
 
 async def test_a_leader_whose_event_loop_is_blocked_ends_itself(
     elect: Elect,
 ) -> None:
     async with elect(2, STEADY) as election:
-        leader = await election.leader()
-        leader.block()
-        await eventually(leader.is_gone)
-        assert "could not be given up in time" in await leader.told()
+        leader = await election.wait_leader()
+        leader.block_event_loop()
+        await eventually(leader.has_ended)
+        assert "could not be given up in time" in await leader.log_text()
 
 
 @COUNTS
@@ -108,14 +114,14 @@ async def test_nobody_leads_while_the_api_server_is_away_and_somebody_does_when_
     control_plane: ControlPlane, elect: Elect, count: int
 ) -> None:
     async with elect(count, SHORT) as election:
-        await election.leader()
+        await election.wait_leader()
         await control_plane.kube_apiserver.kill()
         try:
-            await election.nobody_leads(seconds=SHORT.retry_seconds)
+            await election.wait_no_leader(seconds=SHORT.retry_period_seconds)
         finally:
             control_plane.kube_apiserver.start()
-            await control_plane.server_ready()
-        await election.go_on()
+            await control_plane.wait_apiserver_ready()
+        await election.wait_further_acts()
 
 
 @COUNTS
@@ -123,11 +129,11 @@ async def test_a_leader_that_stops_cleanly_hands_over_without_waiting_for_the_le
     elect: Elect, count: int
 ) -> None:
     async with elect(count, LONG) as election:
-        old = await election.leader()
-        assert await old.process.end(signal.SIGTERM) == 0
-        assert (await election.reigns())[0].ended
-        await election.successor(old, seconds=RELEASE_SECONDS)
-        await election.go_on()
+        old = await election.wait_leader()
+        assert await old.process.signal_and_wait(signal.SIGTERM) == 0
+        assert (await election.leaderships())[0].was_released
+        await election.wait_successor(old, timeout_seconds=RELEASE_SECONDS)
+        await election.wait_further_acts()
 
 
 def test_the_checker_finds_two_leaders(tmp_path: Path) -> None:
@@ -136,6 +142,6 @@ def test_the_checker_finds_two_leaders(tmp_path: Path) -> None:
         "1000000000 a begin\n2000000000 a beat\n3000000000 b begin\n"
         "4000000000 a beat\n5000000000 b end\n6000000000 a begin\n"
     )
-    first, second, third = reigns(log)
-    assert first == Reign("a", 1.0, 4.0, 2, ended=False)
+    first, second, third = read_leaderships(log)
+    assert first == Leadership("a", 1.0, 4.0, 2, was_released=False)
     assert overlaps([first, second, third]) == [(first, second)]

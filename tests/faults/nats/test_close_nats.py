@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 from nats.aio.client import Client
 
-from hack.cluster.nats_server import QueueServer
-from serverless.nats.cancellation import heeding_cancellation
+from hack.cluster.nats_server import NATSServer
+from serverless.nats.cancellation import preserve_cancellation
 from tests.support.faults.tcp_proxy import TCPProxy
-from tests.support.queue.nats_users import DESKS
+from tests.support.queue.nats_users import NATS_USERS
 from tests.support.wait.eventually import eventually
 
 PATIENCE: Final = 30.0
@@ -21,37 +21,37 @@ STUCK_SECONDS: Final = 1.0
 Spoil = Callable[[TCPProxy, Client], Awaitable[None]]
 
 
-async def test_one_can_leave_while_the_queue_is_gone(queue_server: QueueServer) -> None:
+async def test_one_can_leave_while_the_queue_is_gone(nats_server: NATSServer) -> None:
     async def lose(proxy: TCPProxy, client: Client) -> None:
         proxy.refuse()
         proxy.cut()
         await eventually(lambda: asyncio.sleep(0, client.is_reconnecting))
         await client.publish("nobody.listens", b"this is sent when it is connected again")
 
-    await everybody_leaves(queue_server, lose)
+    await everybody_leaves(nats_server, lose)
 
 
-async def test_one_can_leave_while_the_queue_does_not_read(queue_server: QueueServer) -> None:
+async def test_one_can_leave_while_the_queue_does_not_read(nats_server: NATSServer) -> None:
     async def stall(proxy: TCPProxy, client: Client) -> None:
         proxy.stall()
         await flood(client)
 
-    await everybody_leaves(queue_server, stall)
+    await everybody_leaves(nats_server, stall)
 
 
-async def everybody_leaves(server: QueueServer, spoil: Spoil) -> None:
+async def everybody_leaves(server: NATSServer, spoil: Spoil) -> None:
     async with asyncio.TaskGroup() as group:
-        for program in DESKS:
+        for program in NATS_USERS:
             group.create_task(leaves(program, server, spoil))
 
 
-async def leaves(program: str, server: QueueServer, spoil: Spoil) -> None:
+async def leaves(program: str, server: NATSServer, spoil: Spoil) -> None:
     """A program is told to end when its connection has been spoilt, and ends."""
     target = urlsplit(server.url)
-    async with TCPProxy(target.hostname or "", target.port or 0).serving() as proxy:
-        desk = DESKS[program](server.admin_url.replace(f":{target.port}", f":{proxy.port}"))
+    async with TCPProxy(target.hostname or "", target.port or 0).serve() as proxy:
+        desk = NATS_USERS[program](server.admin_url.replace(f":{target.port}", f":{proxy.port}"))
         async with desk.connected() as keeping:
-            client = desk.client()
+            client = desk.current_client()
             assert client is not None
             await spoil(proxy, client)
             keeping.cancel()
@@ -65,6 +65,6 @@ async def flood(client: Client) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(STUCK_SECONDS):
             while True:
-                with heeding_cancellation():
+                with preserve_cancellation():
                     await client.publish("nobody.listens", MEBIBYTE)
                 await asyncio.sleep(0)

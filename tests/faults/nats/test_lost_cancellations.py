@@ -7,15 +7,15 @@ from typing import Final
 
 import pytest
 
-from hack.cluster.nats_server import QueueServer
-from tests.support.queue.function_harness import new_world
-from tests.support.queue.nats_users import DESKS, Step
+from hack.cluster.nats_server import NATSServer
+from tests.support.queue.function_harness import new_function_harness
+from tests.support.queue.nats_users import NATS_USERS, AsyncCall
 from tests.support.wait.eventually import eventually
 
 PATIENCE: Final = 20.0
 
 
-class Misfortune:
+class CancelWithAnswer:
     """Cancels a task once the n-th answer that it waits for has come, before it hears of it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,7 +29,7 @@ class Misfortune:
         return self._left <= 0
 
     async def befalls(
-        self, step: Step, moment: int, is_over: Callable[[], bool] = lambda: False
+        self, step: AsyncCall, moment: int, is_over: Callable[[], bool] = lambda: False
     ) -> bool:
         """Whether the step came to that moment before it was over; it must have ended then."""
         async with asyncio.TaskGroup() as group:
@@ -52,33 +52,33 @@ class Misfortune:
 
 
 @pytest.fixture
-def misfortune(monkeypatch: pytest.MonkeyPatch) -> Misfortune:
-    return Misfortune(monkeypatch)
+def cancel_with_answer(monkeypatch: pytest.MonkeyPatch) -> CancelWithAnswer:
+    return CancelWithAnswer(monkeypatch)
 
 
-@pytest.mark.parametrize("program", DESKS)
+@pytest.mark.parametrize("program", NATS_USERS)
 async def test_a_connection_ends_when_it_is_told_to(
-    program: str, queue_server: QueueServer, misfortune: Misfortune
+    program: str, nats_server: NATSServer, cancel_with_answer: CancelWithAnswer
 ) -> None:
     for moment in itertools.count(1):
-        desk = DESKS[program](queue_server.admin_url)
-        if not await misfortune.befalls(desk.connect, moment, desk.is_connected):
+        desk = NATS_USERS[program](nats_server.admin_url)
+        if not await cancel_with_answer.befalls(desk.run_connection, moment, desk.is_connected):
             break
     assert moment > 1, "a connect waits for no answer any more: this test finds nothing"
 
 
-@pytest.mark.parametrize("program", DESKS)
+@pytest.mark.parametrize("program", NATS_USERS)
 async def test_a_request_ends_when_it_is_told_to(
-    program: str, queue_server: QueueServer, misfortune: Misfortune
+    program: str, nats_server: NATSServer, cancel_with_answer: CancelWithAnswer
 ) -> None:
-    desk = DESKS[program](queue_server.admin_url)
-    async with new_world(queue_server), desk.connected():
-        for step in desk.asking.values():
+    desk = NATS_USERS[program](nats_server.admin_url)
+    async with new_function_harness(nats_server), desk.connected():
+        for step in desk.calls.values():
             for moment in (1, 2, 3):
-                assert await misfortune.befalls(again_and_again(step), moment)
+                assert await cancel_with_answer.befalls(again_and_again(step), moment)
 
 
-def again_and_again(step: Step) -> Step:
+def again_and_again(step: AsyncCall) -> AsyncCall:
     async def for_ever() -> None:
         while True:
             await step()

@@ -9,9 +9,9 @@ from nats.js.api import StreamConfig
 from nats.js.errors import APIError, NoStreamResponseError
 
 from hack.cluster.control_plane import ControlPlane
-from serverless.credentials.secret import missing
-from tests.support.cluster.overlays import rendered
-from tests.support.queue.overlay_nats import serving
+from serverless.credentials.secret import missing_values
+from tests.support.cluster.overlays import render_overlay
+from tests.support.queue.overlay_nats import run_overlay_nats
 from tests.support.wait.eventually import eventually
 
 FOR_NOW = (APIError, NoStreamResponseError, nats.errors.Error, TimeoutError)
@@ -20,9 +20,9 @@ FOR_NOW = (APIError, NoStreamResponseError, nats.errors.Error, TimeoutError)
 async def test_a_message_outlives_the_server_that_took_it(
     control_plane: ControlPlane, tmp_path: Path
 ) -> None:
-    objects = await rendered(control_plane, "ha")
-    secret = missing({}, os.urandom)
-    async with serving(objects, secret, tmp_path) as servers:
+    objects = await render_overlay(control_plane, "ha")
+    secret = missing_values({}, os.urandom)
+    async with run_overlay_nats(objects, secret, tmp_path) as servers:
         urls = [place.url for place, _ in servers]
         client = await nats.connect(urls, user="admin", password=password(secret))
         stream = client.jetstream()

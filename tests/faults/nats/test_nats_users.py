@@ -8,11 +8,11 @@ from typing import Any
 import nats.errors
 import pytest
 
-from hack.cluster.nats_server import QueueServer
+from hack.cluster.nats_server import NATSServer
 from shared.invocation.queue_names import QueueNames
-from shared.invocation.streams import StreamLimits, consumer, streams
-from tests.support.queue.nats_connection import QueueUser, connected_as
-from tests.support.queue.nats_server import new_queue
+from shared.invocation.streams import StreamLimits, consumer_config, stream_configs
+from tests.support.queue.nats_connection import NATSConnection, connect_as
+from tests.support.queue.nats_server import new_nats_server
 
 NAMES = QueueNames()
 # nats-py itself waits for half a second.
@@ -65,13 +65,15 @@ MAY_NOT_HEAR = {
 
 
 @pytest.fixture
-async def queue(tmp_path: Path) -> AsyncIterator[QueueServer]:
+async def queue(tmp_path: Path) -> AsyncIterator[NATSServer]:
     """A server on which nothing has been made yet."""
-    async with new_queue(tmp_path / "queue") as made:
+    async with new_nats_server(tmp_path / "queue") as made:
         yield made
 
 
-async def asked(user: QueueUser, verb: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+async def asked(
+    user: NATSConnection, verb: str, body: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """JetStream's answer to a request, which must not be a refusal."""
     data = b"" if body is None else json.dumps(body).encode()
     said = await user.client.request(f"$JS.API.{verb}", data, timeout=ANSWER_SECONDS)
@@ -80,29 +82,29 @@ async def asked(user: QueueUser, verb: str, body: dict[str, Any] | None = None) 
     return answer
 
 
-async def test_every_program_is_kept_from_what_is_not_its_work(queue: QueueServer) -> None:
+async def test_every_program_is_kept_from_what_is_not_its_work(queue: NATSServer) -> None:
     wrong = []
     for name, forbidden in MAY_NOT_PUBLISH.items():
-        async with connected_as(queue, name, queue.password(name)) as user:
+        async with connect_as(queue, name, queue.password(name)) as user:
             for subject in (*NOBODY_PUBLISHES, *forbidden):
-                wrong += [(name, subject)] if await user.may_publish(subject) else []
+                wrong += [(name, subject)] if await user.can_publish(subject) else []
             for subject in (*NOBODY_HEARS, *MAY_NOT_HEAR[name]):
-                wrong += [(name, subject)] if await user.may_subscribe(subject) else []
+                wrong += [(name, subject)] if await user.can_subscribe(subject) else []
     assert wrong == []
 
 
-async def test_every_program_can_do_its_work(queue: QueueServer) -> None:
+async def test_every_program_can_do_its_work(queue: NATSServer) -> None:
     outcome, call = "runtime.serverless.result.echo", "runtime.serverless.invoke.echo.one"
     async with (
-        connected_as(queue, "runtime-api", queue.password("runtime-api")) as api,
-        connected_as(queue, "activator", queue.password("activator")) as activator,
-        connected_as(queue, "result-store", queue.password("result-store")) as store,
+        connect_as(queue, "runtime-api", queue.password("runtime-api")) as api,
+        connect_as(queue, "activator", queue.password("activator")) as activator,
+        connect_as(queue, "result-store", queue.password("result-store")) as store,
     ):
-        for wire in streams(NAMES, StreamLimits()):
+        for wire in stream_configs(NAMES, StreamLimits()):
             await asked(api, f"STREAM.CREATE.{wire['name']}", wire)
             await asked(activator, f"STREAM.UPDATE.{wire['name']}", wire)
-        made = {"stream_name": WORK, "config": consumer(NAMES, "echo", 1)}
-        await asked(activator, f"CONSUMER.CREATE.{WORK}.echo.{NAMES.calls_of('echo')}", made)
+        made = {"stream_name": WORK, "config": consumer_config(NAMES, "echo", 1)}
+        await asked(activator, f"CONSUMER.CREATE.{WORK}.echo.{NAMES.call_filter('echo')}", made)
         for subject in (call, outcome, NAMES.record_subject("echo.one")):
             await api.client.jetstream().publish(subject, b"{}")
         await activator.client.jetstream().publish("runtime.serverless.dlq.echo", b"{}")
@@ -118,10 +120,10 @@ async def test_every_program_can_do_its_work(queue: QueueServer) -> None:
         assert told.subject == outcome
 
 
-async def test_nobody_gets_in_without_the_right_password(queue: QueueServer) -> None:
+async def test_nobody_gets_in_without_the_right_password(queue: NATSServer) -> None:
     """Nobody answers for workers here, so that they wait in vain; others are refused at once."""
     for user in ("admin", "runtime-api", "worker.echo.uid"):
-        stranger = QueueUser()
+        stranger = NATSConnection()
         with pytest.raises((nats.errors.Error, TimeoutError)):
             await stranger.client.connect(
                 queue.url,
@@ -129,6 +131,6 @@ async def test_nobody_gets_in_without_the_right_password(queue: QueueServer) -> 
                 password=f"not {queue.password('admin')}",
                 allow_reconnect=False,
                 connect_timeout=1,
-                error_cb=stranger.told_error,
+                error_cb=stranger.record_error,
             )
         await stranger.client.close()

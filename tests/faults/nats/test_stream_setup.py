@@ -13,13 +13,13 @@ from apiserver.clock import SystemClock as ApiClock
 from apiserver.config import NATSConfig
 from apiserver.nats.jetstream import JetStream as ApiQueue
 from controller.runtime.clock import SystemClock
-from hack.cluster.nats_server import QueueServer
-from serverless.activator.sweep.streams import Streams
+from hack.cluster.nats_server import NATSServer
+from serverless.activator.sweep.streams import StreamSetup
 from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection
 from shared.invocation.queue_names import QueueNames
-from shared.invocation.streams import StreamLimits, streams
-from tests.support.queue.nats_server import new_queue
+from shared.invocation.streams import StreamLimits, stream_configs
+from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.eventually import eventually
 
 NAMES = QueueNames()
@@ -28,32 +28,32 @@ ANSWER_SECONDS = 30.0
 
 
 @pytest.fixture
-async def queue(tmp_path: Path) -> AsyncIterator[QueueServer]:
-    async with new_queue(tmp_path / "queue") as made:
+async def queue(tmp_path: Path) -> AsyncIterator[NATSServer]:
+    async with new_nats_server(tmp_path / "queue") as made:
         yield made
 
 
 @pytest.fixture
-async def admin(queue: QueueServer) -> AsyncIterator[Client]:
+async def admin(queue: NATSServer) -> AsyncIterator[Client]:
     client = await nats.connect(queue.admin_url)
     yield client
     await client.close()
 
 
-async def by_the_api(queue: QueueServer) -> None:
+async def by_the_api(queue: NATSServer) -> None:
     made = ApiQueue(NATSConfig(url=queue.admin_url), ApiClock(), lambda: "id")
     async with asyncio.TaskGroup() as group:
-        keeping = [group.create_task(each.run()) for each in (made.connection, made.layout)]
-        await made.connection.after(0)
-        await made.layout.ensure()
+        keeping = [group.create_task(each.run()) for each in (made.connection, made.stream_setup)]
+        await made.connection.wait_for_connect(0)
+        await made.stream_setup.ensure_streams()
         for task in keeping:
             task.cancel()
 
 
-async def by_the_activator(queue: QueueServer) -> None:
+async def by_the_activator(queue: NATSServer) -> None:
     clock = SystemClock()
     connection = QueueConnection(QueueConfig(url=queue.admin_url), "tests", clock)
-    made = Streams(connection, streams(NAMES, StreamLimits()), clock)
+    made = StreamSetup(connection, stream_configs(NAMES, StreamLimits()), clock)
     async with asyncio.TaskGroup() as group:
         keeping = [group.create_task(each.run()) for each in (connection, made)]
         await made.synced()
@@ -63,10 +63,10 @@ async def by_the_activator(queue: QueueServer) -> None:
 
 @pytest.mark.parametrize("ensured", [by_the_api, by_the_activator])
 async def test_buckets_that_allowed_roll_ups_do_so_no_longer(
-    queue: QueueServer, admin: Client, ensured: object
+    queue: NATSServer, admin: Client, ensured: object
 ) -> None:
     assert callable(ensured)
-    for wire in streams(NAMES, StreamLimits()):
+    for wire in stream_configs(NAMES, StreamLimits()):
         earlier = wire | {"allow_rollup_hdrs": True} if wire["name"] in BUCKETS else wire
         subject = f"$JS.API.STREAM.CREATE.{wire['name']}"
         await admin.request(subject, msgspec.json.encode(earlier), timeout=ANSWER_SECONDS)

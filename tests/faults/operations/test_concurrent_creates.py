@@ -11,13 +11,13 @@ import pytest
 
 from hack.cluster.control_plane import ControlPlane
 from hack.local import product_processes
-from tests.support.checks.operation_invariants import check, everybody_is_served
-from tests.support.checks.operations_snapshot import rest_of
-from tests.support.cluster.isolated_installation import Site
-from tests.support.cluster.kube_gateway import ObserverClient, gateway_of
-from tests.support.cluster.product_processes import Running, running
-from tests.support.cluster.real_environment import RealWorld
-from tests.support.http.retrying_http_callers import HttpCallers
+from tests.support.checks.operation_invariants import check_all_served, check_invariants
+from tests.support.checks.operations_snapshot import final_state
+from tests.support.cluster.isolated_installation import IsolatedInstallation
+from tests.support.cluster.kube_gateway import PatientRestClient, open_gateway
+from tests.support.cluster.product_processes import ProductProcess, run_product_process
+from tests.support.cluster.real_environment import RealEnvironment
+from tests.support.http.retrying_http_callers import RetryingHttpCallers
 
 CALLERS = 30
 SPEC = "g"
@@ -32,32 +32,39 @@ class System:
     """Two replicas of the API and a controller on one site."""
 
     plane: ControlPlane
-    world: RealWorld
-    replicas: tuple[Running, Running]
-    controller: Running
-    callers: HttpCallers
+    world: RealEnvironment
+    replicas: tuple[ProductProcess, ProductProcess]
+    controller: ProductProcess
+    callers: RetryingHttpCallers
 
 
 Calamity = Callable[[System], Awaitable[None]]
 
 
 @pytest.fixture
-async def system(installed: ControlPlane, site: Site, tmp_path: Path) -> AsyncIterator[System]:
-    api = changes(site) | {"kubeconfig": str(site.api_kubeconfig)}
-    election = {"enabled": False, "namespace": site.namespaces.system}
-    controller = changes(site) | {"kubeconfig": str(site.kubeconfig), "leaderElection": election}
+async def system(
+    installed_control_plane: ControlPlane, installation: IsolatedInstallation, tmp_path: Path
+) -> AsyncIterator[System]:
+    api = changes(installation) | {"kubeconfig": str(installation.api_kubeconfig)}
+    election = {"enabled": False, "namespace": installation.namespaces.system}
+    controller = changes(installation) | {
+        "kubeconfig": str(installation.kubeconfig),
+        "leaderElection": election,
+    }
     async with (
-        gateway_of(site.api_kubeconfig, client=ObserverClient) as observer,
-        running(product_processes.CONTROLLER, tmp_path / "controller", controller) as controlling,
-        running(product_processes.RUNTIME_API, tmp_path / "one", api) as one,
-        running(product_processes.RUNTIME_API, tmp_path / "two", api) as two,
+        open_gateway(installation.api_kubeconfig, client_class=PatientRestClient) as observer,
+        run_product_process(
+            product_processes.CONTROLLER, tmp_path / "controller", controller
+        ) as controlling,
+        run_product_process(product_processes.RUNTIME_API, tmp_path / "one", api) as one,
+        run_product_process(product_processes.RUNTIME_API, tmp_path / "two", api) as two,
     ):
-        callers = HttpCallers([one.url, two.url], SPEC)
-        world = RealWorld(site, observer, observer)
-        yield System(installed, world, (one, two), controlling, callers)
+        callers = RetryingHttpCallers([one.url, two.url], SPEC)
+        world = RealEnvironment(installation, observer, observer)
+        yield System(installed_control_plane, world, (one, two), controlling, callers)
 
 
-def changes(site: Site) -> dict[str, Any]:
+def changes(site: IsolatedInstallation) -> dict[str, Any]:
     names = site.namespaces
     where = {"stock": names.stock, "instance": names.instance, "system": names.system}
     return {"namespaces": where}
@@ -78,12 +85,14 @@ async def the_controller_is_killed(system: System) -> None:
 async def the_api_server_is_restarted(system: System) -> None:
     await system.plane.kube_apiserver.kill()
     system.plane.kube_apiserver.start()
-    await system.plane.server_ready()
+    await system.plane.wait_apiserver_ready()
 
 
 async def callers_go_away(system: System) -> None:
     """Right after sending what they will ask for again."""
-    await asyncio.gather(*(system.callers.leave(f"u{number}") for number in range(0, CALLERS, 2)))
+    await asyncio.gather(
+        *(system.callers.send_and_disconnect(f"u{number}") for number in range(0, CALLERS, 2))
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,15 +105,17 @@ async def callers_go_away(system: System) -> None:
     ],
 )
 async def test_everybody_is_served_once_although(system: System, calamity: Calamity) -> None:
-    by_hand = await system.world.put_all(CALLERS, SPEC)
+    by_hand = await system.world.create_all_ready_stock(CALLERS, SPEC)
     callers = system.callers
     async with aiohttp.ClientSession() as session, asyncio.TaskGroup() as group:
         for number in range(CALLERS):
             group.create_task(callers.create(session, f"u{number}"))
         await asyncio.sleep(MOMENT)
         await calamity(system)
-    rest = rest_of(await system.world.left(), callers.answers, by_hand=by_hand)
+    rest = final_state(
+        await system.world.wait_final_snapshot(), callers.results, created_by_hand=by_hand
+    )
 
-    check(rest)
-    everybody_is_served(rest)
+    check_invariants(rest)
+    check_all_served(rest)
     assert (len(rest.units), len(rest.stock)) == (CALLERS, 0)

@@ -13,19 +13,23 @@ import pytest
 
 from apiserver.http.paths import UNITS
 from hack.cluster.control_plane import ControlPlane
-from hack.cluster.readiness import answers, until
+from hack.cluster.readiness import responds_ok, wait_until
 from hack.local import product_processes
-from tests.support.checks.operation_invariants import Answer, check, everybody_is_served
-from tests.support.checks.operations_snapshot import rest_of
+from tests.support.checks.operation_invariants import (
+    CallerResult,
+    check_all_served,
+    check_invariants,
+)
+from tests.support.checks.operations_snapshot import final_state
 from tests.support.cluster.full_cluster import ready_units
-from tests.support.cluster.isolated_installation import LONGEST_WATCHLESS_SECONDS, Site
-from tests.support.cluster.kube_gateway import ObserverClient, gateway_of
-from tests.support.cluster.overlays import rendered, shipped_settings
-from tests.support.cluster.product_processes import Running, running
-from tests.support.cluster.real_environment import RealWorld
-from tests.support.cluster.running_product import namespaces
+from tests.support.cluster.isolated_installation import MAX_WATCH_GAP_SECONDS, IsolatedInstallation
+from tests.support.cluster.kube_gateway import PatientRestClient, open_gateway
+from tests.support.cluster.overlays import overlay_settings, render_overlay
+from tests.support.cluster.product_processes import ProductProcess, run_product_process
+from tests.support.cluster.real_environment import RealEnvironment
+from tests.support.cluster.running_product import namespace_settings
 from tests.support.http.get import get
-from tests.support.http.load_balanced_client import Rotation
+from tests.support.http.load_balanced_client import LoadBalancedClient
 from tests.support.wait.eventually import eventually
 
 SPEC = "g"
@@ -40,12 +44,12 @@ SEE_TO_ADDRESSES = ("httpAddr", "probeAddr", "metricsAddr", "nats")
 class System:
     """Two controllers and two APIs on one site, and the callers' way to them."""
 
-    site: Site
-    world: RealWorld
-    controllers: tuple[Running, Running]
-    replicas: tuple[Running, Running]
-    rotation: Rotation
-    told: list[Answer]
+    site: IsolatedInstallation
+    world: RealEnvironment
+    controllers: tuple[ProductProcess, ProductProcess]
+    replicas: tuple[ProductProcess, ProductProcess]
+    rotation: LoadBalancedClient
+    told: list[CallerResult]
 
     async def create(self, first: int) -> None:
         """A batch of units at once; each caller is told of a new one."""
@@ -54,8 +58,8 @@ class System:
 
     async def _create(self, name: str) -> None:
         order = {"operationID": name, "name": name, "specName": SPEC, "image": "example/image:1"}
-        made = await self.rotation.ask("POST", UNITS, order)
-        self.told.append(Answer(name, is_new=True, uid=made["data"]["uid"]))
+        made = await self.rotation.request("POST", UNITS, order)
+        self.told.append(CallerResult(name, is_new=True, unit_uid=made["data"]["uid"]))
 
     async def lease(self) -> dict[str, Any]:
         root = f"/apis/coordination.k8s.io/v1/namespaces/{self.site.namespaces.system}"
@@ -64,16 +68,20 @@ class System:
 
 
 @pytest.fixture
-async def system(installed: ControlPlane, site: Site, tmp_path: Path) -> AsyncIterator[System]:
-    objects = await rendered(installed, "default")
+async def system(
+    installed_control_plane: ControlPlane, installation: IsolatedInstallation, tmp_path: Path
+) -> AsyncIterator[System]:
+    objects = await render_overlay(installed_control_plane, "default")
     async with (
-        gateway_of(site.api_kubeconfig, client=ObserverClient) as observer,
+        open_gateway(installation.api_kubeconfig, client_class=PatientRestClient) as observer,
         AsyncExitStack() as processes,
     ):
 
-        async def start(program: product_processes.Program, name: str) -> Running:
-            changes = shipped(objects, program, site)
-            return await processes.enter_async_context(running(program, tmp_path / name, changes))
+        async def start(program: product_processes.ProductProgram, name: str) -> ProductProcess:
+            changes = shipped(objects, program, installation)
+            return await processes.enter_async_context(
+                run_product_process(program, tmp_path / name, changes)
+            )
 
         leading, standby, one, two = await asyncio.gather(
             start(product_processes.CONTROLLER, "controller-one"),
@@ -81,26 +89,32 @@ async def system(installed: ControlPlane, site: Site, tmp_path: Path) -> AsyncIt
             start(product_processes.RUNTIME_API, "one"),
             start(product_processes.RUNTIME_API, "two"),
         )
-        world = RealWorld(site, observer, observer)
-        rotation = await processes.enter_async_context(Rotation(one.url, two.url))
-        yield System(site, world, (leading, standby), (one, two), rotation, [])
+        world = RealEnvironment(installation, observer, observer)
+        rotation = await processes.enter_async_context(LoadBalancedClient(one.url, two.url))
+        yield System(installation, world, (leading, standby), (one, two), rotation, [])
 
 
 def shipped(
-    objects: list[dict[str, Any]], program: product_processes.Program, site: Site
+    objects: list[dict[str, Any]],
+    program: product_processes.ProductProgram,
+    site: IsolatedInstallation,
 ) -> dict[str, Any]:
     """The manifests' settings, in the namespaces of the test."""
-    settings = shipped_settings(objects, program.name)
+    settings = overlay_settings(objects, program.name)
     kept = {key: value for key, value in settings.items() if key not in SEE_TO_ADDRESSES}
     if program is product_processes.RUNTIME_API:
-        return {**kept, "namespaces": namespaces(site), "kubeconfig": str(site.api_kubeconfig)}
+        return {
+            **kept,
+            "namespaces": namespace_settings(site),
+            "kubeconfig": str(site.api_kubeconfig),
+        }
     election = {**kept.get("leaderElection", {}), "namespace": site.namespaces.system}
-    where = {"namespaces": namespaces(site), "kubeconfig": str(site.kubeconfig)}
+    where = {"namespaces": namespace_settings(site), "kubeconfig": str(site.kubeconfig)}
     return {**kept, **where, "leaderElection": election}
 
 
-async def leader(system: System) -> Running:
-    async def leading() -> list[Running]:
+async def leader(system: System) -> ProductProcess:
+    async def leading() -> list[ProductProcess]:
         metrics = [(await get(f"{each.url}/metrics"))[1] for each in system.controllers]
         pairs = zip(system.controllers, metrics, strict=True)
         return [each for each, text in pairs if LEADS in text]
@@ -113,7 +127,7 @@ def moment(text: str) -> datetime:
 
 
 async def test_the_standby_goes_on_where_a_killed_leader_was(system: System) -> None:
-    by_hand = await system.world.put_all(3 * BATCH, SPEC)
+    by_hand = await system.world.create_all_ready_stock(3 * BATCH, SPEC)
     killed = await leader(system)
     async with asyncio.TaskGroup() as group:
         group.create_task(system.create(0))
@@ -123,18 +137,20 @@ async def test_the_standby_goes_on_where_a_killed_leader_was(system: System) -> 
         after = await eventually(
             system.lease,
             lambda seen: seen["holderIdentity"] != last["holderIdentity"],
-            seconds=LONGEST_WATCHLESS_SECONDS,
+            timeout_seconds=MAX_WATCH_GAP_SECONDS,
         )
         group.create_task(system.create(2 * BATCH))
     await eventually(
         lambda: ready_units(system.site),
         lambda found: len(found) == 3 * BATCH,
-        seconds=LONGEST_WATCHLESS_SECONDS,
+        timeout_seconds=MAX_WATCH_GAP_SECONDS,
     )
-    rest = rest_of(await system.world.left(), system.told, by_hand=by_hand)
+    rest = final_state(
+        await system.world.wait_final_snapshot(), system.told, created_by_hand=by_hand
+    )
 
-    check(rest)
-    everybody_is_served(rest)
+    check_invariants(rest)
+    check_all_served(rest)
     assert len(rest.units) == 3 * BATCH
     assert set(system.rotation.statuses) == {201}, "nobody noticed"
     assert {unit.status.phase for unit in rest.units} == {"Ready"}
@@ -149,7 +165,7 @@ async def test_the_standby_goes_on_where_a_killed_leader_was(system: System) -> 
 async def test_replicas_are_restarted_one_after_the_other_and_no_request_fails(
     system: System,
 ) -> None:
-    by_hand = await system.world.put_all(4 * BATCH, SPEC)
+    by_hand = await system.world.create_all_ready_stock(4 * BATCH, SPEC)
     codes: list[int | None] = []
     async with asyncio.TaskGroup() as group:
         readers = [group.create_task(read_for_ever(system.rotation)) for _ in range(READERS)]
@@ -160,28 +176,30 @@ async def test_replicas_are_restarted_one_after_the_other_and_no_request_fails(
             codes.append(code)
             replica.process.start()
             await system.create(2 * BATCH * number + BATCH)
-            await until(lambda url=replica.url: answers(f"{url}/readyz"), replica.process)  # type: ignore[misc]
-            system.rotation.put_back(replica.url)
+            await wait_until(lambda url=replica.url: responds_ok(f"{url}/readyz"), replica.process)  # type: ignore[misc]
+            system.rotation.add_replica(replica.url)
         for reader in readers:
             reader.cancel()
-    rest = rest_of(await system.world.left(), system.told, by_hand=by_hand)
+    rest = final_state(
+        await system.world.wait_final_snapshot(), system.told, created_by_hand=by_hand
+    )
 
-    check(rest)
-    everybody_is_served(rest)
+    check_invariants(rest)
+    check_all_served(rest)
     assert codes == [0, 0]
     assert len(rest.units) == system.rotation.statuses[201] == 4 * BATCH
     assert set(system.rotation.statuses) == {200, 201}
 
 
-async def stopped(rotation: Rotation, replica: Running) -> int | None:
+async def stopped(rotation: LoadBalancedClient, replica: ProductProcess) -> int | None:
     """As Kubernetes does it: out of the Service, and told to stop when nobody new comes.
 
     Whoever has a connection goes on using it.
     """
-    await rotation.take_out(replica.url)
-    return await replica.process.end(signal.SIGTERM)
+    await rotation.remove_replica(replica.url)
+    return await replica.process.signal_and_wait(signal.SIGTERM)
 
 
-async def read_for_ever(rotation: Rotation) -> None:
+async def read_for_ever(rotation: LoadBalancedClient) -> None:
     while True:
-        await rotation.ask("GET", f"{UNITS}?limit=10")
+        await rotation.request("GET", f"{UNITS}?limit=10")

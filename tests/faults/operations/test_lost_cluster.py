@@ -8,7 +8,7 @@ import pytest
 
 from hack.cluster.control_plane import ControlPlane
 from hack.local import product_processes
-from tests.support.cluster.product_processes import Running, running
+from tests.support.cluster.product_processes import ProductProcess, run_product_process
 from tests.support.http.get import get
 from tests.support.wait.eventually import eventually
 
@@ -24,7 +24,7 @@ async def stop(plane: ControlPlane) -> None:
 
 async def start(plane: ControlPlane) -> None:
     plane.kube_apiserver.start()
-    await plane.server_ready()
+    await plane.wait_apiserver_ready()
 
 
 async def pause(plane: ControlPlane) -> None:
@@ -42,20 +42,24 @@ OUTAGES = pytest.mark.parametrize(
 
 
 @pytest.fixture
-async def api(installed: ControlPlane, tmp_path: Path) -> AsyncIterator[Running]:
-    kubeconfig = str(installed.layout.kubeconfig("runtime-api"))
-    async with running(
+async def api(
+    installed_control_plane: ControlPlane, tmp_path: Path
+) -> AsyncIterator[ProductProcess]:
+    kubeconfig = str(installed_control_plane.layout.kubeconfig("runtime-api"))
+    async with run_product_process(
         product_processes.RUNTIME_API, tmp_path, {"kubeconfig": kubeconfig}
     ) as product:
         yield product
 
 
 @pytest.fixture
-async def controller(installed: ControlPlane, tmp_path: Path) -> AsyncIterator[Running]:
+async def controller(
+    installed_control_plane: ControlPlane, tmp_path: Path
+) -> AsyncIterator[ProductProcess]:
     """Without a lease, which a slow machine's outage may outlast: who loses it has to end."""
-    kubeconfig = str(installed.layout.kubeconfig("controller"))
+    kubeconfig = str(installed_control_plane.layout.kubeconfig("controller"))
     changes = {"kubeconfig": kubeconfig, "leaderElection": {"enabled": False}}
-    async with running(product_processes.CONTROLLER, tmp_path, changes) as product:
+    async with run_product_process(product_processes.CONTROLLER, tmp_path, changes) as product:
         yield product
 
 
@@ -65,11 +69,11 @@ async def at_once(url: str) -> tuple[int, Any]:
     A slow machine may need several tries; who waits for Kubernetes is late each time.
     """
     return await eventually(
-        lambda: get(url, seconds=ANSWER_SECONDS), lambda _: True, tolerate=TimeoutError
+        lambda: get(url, timeout_seconds=ANSWER_SECONDS), lambda _: True, tolerate=TimeoutError
     )
 
 
-async def health(api: Running) -> dict[str, Any]:
+async def health(api: ProductProcess) -> dict[str, Any]:
     """Health, which must come within its promised time whatever Kubernetes does."""
     status, body = await at_once(f"{api.url}/api/v1/health")
     assert status == 200
@@ -79,22 +83,22 @@ async def health(api: Running) -> dict[str, Any]:
 
 @OUTAGES
 async def test_health_answers_at_once_and_tells_the_truth_when_the_cluster_is_back(
-    installed: ControlPlane, api: Running, lose: Step, bring_back: Step
+    installed_control_plane: ControlPlane, api: ProductProcess, lose: Step, bring_back: Step
 ) -> None:
     known = await health(api)
     assert (known["kubernetesConnected"], known["nodeCount"]) == (True, 4)
-    await lose(installed)
+    await lose(installed_control_plane)
     try:
         lost = await eventually(lambda: health(api), lambda seen: not seen["kubernetesConnected"])
-        assert installed.layout.server_url in lost["kubeError"]
+        assert installed_control_plane.layout.server_url in lost["kubeError"]
         assert lost["nodeCount"] == 4
         status, ready = await at_once(f"{api.url}/readyz")
         assert (status, "Kubernetes" in ready["data"]["reasons"][0]) == (503, True)
         assert (await at_once(f"{api.url}/healthz"))[0] == 200
     finally:
-        await bring_back(installed)
+        await bring_back(installed_control_plane)
     back = await eventually(
-        lambda: health(api), lambda seen: seen["kubernetesConnected"], seconds=TRUTH_SECONDS
+        lambda: health(api), lambda seen: seen["kubernetesConnected"], timeout_seconds=TRUTH_SECONDS
     )
     assert "kubeError" not in back
     await eventually(lambda: get(f"{api.url}/readyz"), lambda answer: answer[0] == 200)
@@ -102,16 +106,16 @@ async def test_health_answers_at_once_and_tells_the_truth_when_the_cluster_is_ba
 
 @OUTAGES
 async def test_the_controller_is_alive_but_not_ready_while_the_cluster_is_gone(
-    installed: ControlPlane, controller: Running, lose: Step, bring_back: Step
+    installed_control_plane: ControlPlane, controller: ProductProcess, lose: Step, bring_back: Step
 ) -> None:
     async def readiness() -> int:
         return (await at_once(f"{controller.url}/readyz"))[0]
 
     assert await readiness() == 200
-    await lose(installed)
+    await lose(installed_control_plane)
     try:
         await eventually(readiness, lambda status: status == 503)
         assert (await at_once(f"{controller.url}/healthz"))[0] == 200
     finally:
-        await bring_back(installed)
-    await eventually(readiness, lambda status: status == 200, seconds=TRUTH_SECONDS)
+        await bring_back(installed_control_plane)
+    await eventually(readiness, lambda status: status == 200, timeout_seconds=TRUTH_SECONDS)

@@ -5,7 +5,7 @@ A failure names its seed; `python -m tests.model --seed N --schedules 1` runs it
 
 import pytest
 
-from tests.model.run_plan import all_checked
+from tests.model.run_plan import run_and_check_all
 
 CHUNK = 250
 
@@ -13,8 +13,8 @@ CHUNK = 250
 @pytest.mark.parametrize("first", range(0, 2000, CHUNK))
 def test_the_invariants_hold_whatever_happens(first: int) -> None:
     outcomes = set()
-    for rest in all_checked(range(first, first + CHUNK)):
-        outcomes |= {answer.code or "served" for answer in rest.answers}
+    for rest in run_and_check_all(range(first, first + CHUNK)):
+        outcomes |= {answer.error_code or "served" for answer in rest.results}
 
     refusals = {"insufficient_capacity", "conflict", "already_exists", "operation_conflict"}
     assert outcomes >= {"served", *refusals}, "the schedules try too little"

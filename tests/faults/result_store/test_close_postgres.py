@@ -11,25 +11,25 @@ from apiserver.clock import SystemClock as ApiClock
 from apiserver.postgres.archive import PostgresArchive
 from controller.runtime.clock import SystemClock
 from hack.cluster.ports import HOST
-from serverless.resultstore.store import Store
-from tests.support.cluster.postgres import MISSING, new_postgres, programs
+from serverless.resultstore.store import OutcomeStore
+from tests.support.cluster.postgres import SKIP_REASON, find_postgres_dir, new_postgres
 from tests.support.faults.tcp_proxy import TCPProxy
 
 PATIENCE: Final = 60.0
-BINARIES: Final = programs()
+BINARIES: Final = find_postgres_dir()
 
 
-@pytest.mark.skipif(BINARIES is None, reason=MISSING)
+@pytest.mark.skipif(BINARIES is None, reason=SKIP_REASON)
 async def test_one_can_leave_while_postgresql_does_not_answer(tmp_path: Path) -> None:
     assert BINARIES is not None
     async with (
         new_postgres(BINARIES) as postgres,
-        TCPProxy(HOST, port := urlsplit(postgres.dsn).port or 0).serving() as proxy,
+        TCPProxy(HOST, port := urlsplit(postgres.dsn).port or 0).serve() as proxy,
         asyncio.TaskGroup() as group,
     ):
         dsn_file = tmp_path / "dsn"
         dsn_file.write_text(postgres.dsn.replace(f":{port}", f":{proxy.port}"))
-        store = Store(str(dsn_file), SystemClock())
+        store = OutcomeStore(str(dsn_file), SystemClock())
         archive = PostgresArchive(str(dsn_file), ApiClock())
         keeping = [group.create_task(each.run()) for each in (store, archive)]
         await store.synced()

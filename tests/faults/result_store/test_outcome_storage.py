@@ -15,48 +15,48 @@ from nats.aio.client import Client
 from prometheus_client import CollectorRegistry
 
 from controller.runtime.clock import SystemClock
-from hack.cluster.nats_server import QueueServer
+from hack.cluster.nats_server import NATSServer
 from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection
-from serverless.nats.requests import JetStream
+from serverless.nats.requests import JetStreamClient
 from serverless.nats.stream_setup import ensure_stream
 from serverless.resultstore.config import Config, NATSConfig
-from serverless.resultstore.consumer import CONSUMER
+from serverless.resultstore.consumer import CONSUMER_NAME
 from serverless.resultstore.main import serving
 from serverless.resultstore.retention import Retention
-from serverless.resultstore.store import Store
+from serverless.resultstore.store import OutcomeStore
 from shared.config.address import Address
-from shared.invocation.message import Outcome, encode, outcome_id
+from shared.invocation.message import OutcomeMessage, encode_message, outcome_message_id
 from shared.invocation.queue_names import QueueNames
-from shared.invocation.record import Body, Result
-from shared.invocation.state import State
-from shared.invocation.streams import StreamLimits, streams
+from shared.invocation.record import InvocationBody, InvocationResult
+from shared.invocation.state import InvocationState
+from shared.invocation.streams import StreamLimits, stream_configs
 from tests.support.cluster.postgres import (
-    MISSING,
-    NOT_READY,
-    DatabaseServer,
+    NOT_READY_ERRORS,
+    SKIP_REASON,
+    PostgresServer,
+    find_postgres_dir,
     new_postgres,
-    programs,
 )
-from tests.support.queue.nats_server import new_queue
+from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.eventually import eventually
 
-BINARIES = programs()
+BINARIES = find_postgres_dir()
 NAMES = QueueNames()
-pytestmark = pytest.mark.skipif(BINARIES is None, reason=MISSING)
+pytestmark = pytest.mark.skipif(BINARIES is None, reason=SKIP_REASON)
 
 
-class Scene:
+class ResultStoreFixture:
     """A queue, a database, and replicas of the result store between them."""
 
-    def __init__(self, queue: QueueServer, client: Client, postgres: DatabaseServer) -> None:
+    def __init__(self, queue: NATSServer, client: Client, postgres: PostgresServer) -> None:
         self.client = client
         self.postgres = postgres
-        self.dsn_file = Path(postgres.process.log).parent / "dsn"
+        self.dsn_file = Path(postgres.process.log_path).parent / "dsn"
         self.dsn_file.write_text(postgres.dsn)
         self._queue = queue
 
-    def replica(self) -> AbstractAsyncContextManager[Store]:
+    def replica(self) -> AbstractAsyncContextManager[OutcomeStore]:
         """One process of the result store, at work for the length of the block."""
         anywhere = Address("127.0.0.1", 0)
         password_file = str(self._queue.password_file("result-store"))
@@ -68,13 +68,13 @@ class Scene:
         )
         return serving(config, CollectorRegistry(), SystemClock())
 
-    async def tell(self, *outcomes: Outcome, once: bool = True, by: str = "") -> None:
+    async def tell(self, *outcomes: OutcomeMessage, once: bool = True, by: str = "") -> None:
         """Publish outcomes as workers do, those of function `by` if they are not of their own."""
         jetstream = self.client.jetstream()
         for each in outcomes:
-            headers = {"Nats-Msg-Id": outcome_id(each)} if once else None
-            subject = NAMES.result_subject(by or each.request_id)
-            await jetstream.publish(subject, encode(each), headers=headers)
+            headers = {"Nats-Msg-Id": outcome_message_id(each)} if once else None
+            subject = NAMES.result_subject(by or each.function_name)
+            await jetstream.publish(subject, encode_message(each), headers=headers)
 
     async def rows(self) -> list[dict[str, Any]]:
         connection = await asyncpg.connect(self.postgres.dsn, timeout=5)
@@ -89,68 +89,70 @@ class Scene:
         return await eventually(
             self.rows,
             lambda rows: [each["invocation_id"] for each in rows] == list(invocations),
-            tolerate=NOT_READY,
+            tolerate=NOT_READY_ERRORS,
         )
 
     async def is_empty(self) -> bool:
         """Whether the queue waits for nothing of us any more."""
-        info = await self.client.jetstream().consumer_info(NAMES.results_stream, CONSUMER)
+        info = await self.client.jetstream().consumer_info(NAMES.results_stream, CONSUMER_NAME)
         return not info.num_pending and not info.num_ack_pending
 
 
-def an_outcome(invocation_id: str, **changes: Any) -> Outcome:
-    made = Outcome(
+def an_outcome(invocation_id: str, **changes: Any) -> OutcomeMessage:
+    made = OutcomeMessage(
         function_uid="uid",
-        request_id="fn",
+        function_name="fn",
         invocation_id=invocation_id,
         run=1,
-        state=State.SUCCEEDED,
+        state=InvocationState.SUCCEEDED,
         attempts=1,
         worker="fn-1",
         accepted_at=1_794_800_000_123,
         started_at=1_794_800_001_000,
         finished_at=1_794_800_002_000,
-        result=Result(status_code=200, body=Body(inline=b"\0\xff", size=2)),
+        result=InvocationResult(status_code=200, body=InvocationBody(inline=b"\0\xff", size=2)),
     )
     return replace(made, **changes)
 
 
 @pytest.fixture
-async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+async def stores(tmp_path: Path) -> AsyncIterator[ResultStoreFixture]:
     assert BINARIES is not None
-    async with new_queue(tmp_path / "queue") as queue, new_postgres(BINARIES) as postgres:
+    async with new_nats_server(tmp_path / "queue") as queue, new_postgres(BINARIES) as postgres:
         client = await nats.connect(queue.admin_url)
         await install(queue)
-        yield Scene(queue, client, postgres)
+        yield ResultStoreFixture(queue, client, postgres)
         await client.close()
 
 
-async def install(queue: QueueServer) -> None:
+async def install(queue: NATSServer) -> None:
     """The streams as the activator makes them."""
     clock = SystemClock()
     connection = QueueConnection(QueueConfig(url=queue.admin_url), "tests", clock)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(connection.run())
         await connection.synced()
-        for each in streams(NAMES, StreamLimits()):
-            await ensure_stream(JetStream(connection), each)
+        for each in stream_configs(NAMES, StreamLimits()):
+            await ensure_stream(JetStreamClient(connection), each)
         task.cancel()
 
 
-async def test_several_replicas_store_each_outcome_once_and_whole(scene: Scene) -> None:
+async def test_several_replicas_store_each_outcome_once_and_whole(
+    stores: ResultStoreFixture,
+) -> None:
     odd = an_outcome(
         "odd",
         started_at=0,
-        state=State.FAILED,
-        result=Result(error="a\0b", headers={"X": "\0"}, failure_class="framework_error"),
+        state=InvocationState.FAILED,
+        result=InvocationResult(error="a\0b", headers={"X": "\0"}, failure_class="framework_error"),
     )
-    async with scene.replica(), scene.replica():
-        await scene.tell(*(an_outcome(f"i{number:03}") for number in range(300)))
-        await scene.tell(an_outcome("i000"), an_outcome("i001"), once=False)
-        await scene.tell(odd, an_outcome("odd", run=2))
-        await scene.client.jetstream().publish(NAMES.result_subject("fn"), b"no outcome")
-        rows = await scene.has(*(f"i{number:03}" for number in range(300)), "odd", "odd")
-        await eventually(scene.is_empty)
+    async with stores.replica(), stores.replica():
+        await stores.tell(*(an_outcome(f"i{number:03}") for number in range(300)))
+        await stores.tell(an_outcome("i000"), an_outcome("i001"), once=False)
+        await stores.tell(odd, an_outcome("odd", run=2))
+        await stores.client.jetstream().publish(NAMES.result_subject("fn"), b"no outcome")
+        rows = await stores.has(*(f"i{number:03}" for number in range(300)), "odd", "odd")
+        await eventually(stores.is_empty)
     assert (rows[0]["state"], rows[0]["run"], rows[0]["worker"]) == ("succeeded", 1, "fn-1")
     assert rows[0]["accepted_at"].isoformat() == "2026-11-16T03:33:20.123000+00:00"
     assert '"inline": "AP8="' in rows[0]["result"]
@@ -158,48 +160,52 @@ async def test_several_replicas_store_each_outcome_once_and_whole(scene: Scene) 
     assert "a\N{REPLACEMENT CHARACTER}b" in rows[300]["result"]
 
 
-async def test_no_function_changes_the_outcomes_of_another(scene: Scene) -> None:
-    async with scene.replica():
-        await scene.tell(an_outcome("mine"))
-        await scene.has("mine")
-        forged = an_outcome("mine", state=State.FAILED)
-        await scene.tell(forged, once=False, by="evil")
-        await scene.tell(replace(forged, request_id="evil"), once=False)
-        await scene.tell(an_outcome("next"))
-        rows = await scene.has("mine", "next")
-        await eventually(scene.is_empty)
+async def test_no_function_changes_the_outcomes_of_another(stores: ResultStoreFixture) -> None:
+    async with stores.replica():
+        await stores.tell(an_outcome("mine"))
+        await stores.has("mine")
+        forged = an_outcome("mine", state=InvocationState.FAILED)
+        await stores.tell(forged, once=False, by="evil")
+        await stores.tell(replace(forged, request_id="evil"), once=False)
+        await stores.tell(an_outcome("next"))
+        rows = await stores.has("mine", "next")
+        await eventually(stores.is_empty)
     assert (rows[0]["state"], rows[0]["request_id"]) == ("succeeded", "fn")
-    assert [each["state"] for each in await scene.rows()] == ["succeeded", "succeeded"]
+    assert [each["state"] for each in await stores.rows()] == ["succeeded", "succeeded"]
 
 
-async def test_nothing_is_lost_while_postgresql_or_the_store_is_down(scene: Scene) -> None:
-    await scene.tell(an_outcome("a"))
-    async with scene.replica() as store:
-        await scene.has("a")
-        await scene.postgres.process.kill()
-        await scene.tell(an_outcome("b"))
+async def test_nothing_is_lost_while_postgresql_or_the_store_is_down(
+    stores: ResultStoreFixture,
+) -> None:
+    await stores.tell(an_outcome("a"))
+    async with stores.replica() as store:
+        await stores.has("a")
+        await stores.postgres.process.kill()
+        await stores.tell(an_outcome("b"))
 
         async def reasons() -> list[str]:
             return store.not_ready()
 
         await eventually(reasons)
-        assert not await scene.is_empty()
-        await scene.postgres.start()
-        await scene.has("a", "b")
-    await scene.tell(an_outcome("c"))
-    async with scene.replica():
-        await scene.has("a", "b", "c")
-        await eventually(scene.is_empty)
+        assert not await stores.is_empty()
+        await stores.postgres.start()
+        await stores.has("a", "b")
+    await stores.tell(an_outcome("c"))
+    async with stores.replica():
+        await stores.has("a", "b", "c")
+        await eventually(stores.is_empty)
 
 
-async def test_old_outcomes_are_removed_and_a_second_start_keeps_the_rest(scene: Scene) -> None:
+async def test_old_outcomes_are_removed_and_a_second_start_keeps_the_rest(
+    stores: ResultStoreFixture,
+) -> None:
     clock = SystemClock()
     now = int(clock.now().timestamp() * 1000)
     day = int(timedelta(days=1).total_seconds() * 1000)
-    await scene.tell(an_outcome("new", finished_at=now), an_outcome("old", finished_at=now - day))
-    async with scene.replica():
-        await scene.has("new", "old")
-    async with scene.replica() as store:
+    await stores.tell(an_outcome("new", finished_at=now), an_outcome("old", finished_at=now - day))
+    async with stores.replica():
+        await stores.has("new", "old")
+    async with stores.replica() as store:
         await store.synced()
-        await Retention(store, 3600, clock).round()
-        await scene.has("new")
+        await Retention(store, 3600, clock).run_round()
+        await stores.has("new")

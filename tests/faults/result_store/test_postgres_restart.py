@@ -6,11 +6,16 @@ import signal
 import psutil
 import pytest
 
-from tests.support.cluster.postgres import MISSING, DatabaseServer, new_postgres, programs
+from tests.support.cluster.postgres import (
+    SKIP_REASON,
+    PostgresServer,
+    find_postgres_dir,
+    new_postgres,
+)
 from tests.support.wait.eventually import eventually
 
-BINARIES = programs()
-pytestmark = pytest.mark.skipif(BINARIES is None, reason=MISSING)
+BINARIES = find_postgres_dir()
+pytestmark = pytest.mark.skipif(BINARIES is None, reason=SKIP_REASON)
 
 
 async def test_a_killed_database_starts_again_before_its_parent_has_noticed() -> None:
@@ -20,9 +25,9 @@ async def test_a_killed_database_starts_again_before_its_parent_has_noticed() ->
         assert killed is not None
         os.kill(killed, signal.SIGKILL)
         await eventually(lambda: is_unnoticed(killed))
-        another = DatabaseServer(BINARIES, server._home, server._port)
+        another = PostgresServer(BINARIES, server._state_dir, server._port)
         await another.start()
-        await another.ready()
+        await another.wait_ready()
         found = another.process.pid
         await another.process.stop()
 

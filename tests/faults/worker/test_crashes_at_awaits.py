@@ -8,33 +8,33 @@ from typing import Any, Final
 
 import pytest
 
-from hack.cluster.nats_server import QueueServer
+from hack.cluster.nats_server import NATSServer
 from serverless.worker.consume.puller import Puller
-from shared.invocation.state import State
-from tests.support.faults.crash_at_every_await import at_every_wait
-from tests.support.faults.crashing_program import Moment, MortalProgram
+from shared.invocation.state import InvocationState
+from tests.support.faults.crash_at_every_await import crash_at_every_await
+from tests.support.faults.crashing_program import AwaitSide, CrashingProgram
 from tests.support.queue.function_harness import (
     ACK_WAIT_SECONDS,
-    UNHURRIED_SECONDS,
-    FunctionWorld,
-    new_world,
+    LONG_ACK_WAIT_SECONDS,
+    FunctionHarness,
+    new_function_harness,
 )
-from tests.support.queue.in_process_worker import STEADY, Traits, a_worker
-from tests.support.queue.invocation_scenarios import STORIES
-from tests.support.queue.recording_framework import RecordingFramework, recording
+from tests.support.queue.in_process_worker import NO_HEARTBEAT_INTERVALS, WorkerOptions, run_worker
+from tests.support.queue.invocation_scenarios import SCENARIOS
+from tests.support.queue.recording_framework import RecordingFramework, serve_recording_framework
 from tests.support.wait.eventually import eventually
-from tests.support.wait.first_of import first_of
+from tests.support.wait.first_of import wait_for_first
 
-INVOCATION: Final = Puller._run
+INVOCATION: Final = Puller._process
 PATIENT: Final = 60.0
 ATTEMPTS: Final = {"it answers": 1, "it is tried again": 2}
 
 
-class Place:
+class SingleInvocation:
     """One function with one invocation, and workers that come and go."""
 
     def __init__(
-        self, url: str, world: FunctionWorld, framework: RecordingFramework, socket: Path
+        self, url: str, world: FunctionHarness, framework: RecordingFramework, socket: Path
     ) -> None:
         self.world = world
         self.framework = framework
@@ -50,93 +50,99 @@ class Place:
     async def followed(self) -> None:
         """Another goes on, and the promise holds."""
         async with self._worker("second"):
-            await self.world.over()
+            await self.world.wait_finished()
 
     async def is_running(self) -> bool:
-        return self.framework.running["it"] > 0
+        return self.framework.running_by_invocation["it"] > 0
 
     def _worker(self, name: str) -> Any:
-        traits = Traits(name, pace=STEADY)
-        return a_worker(self._url, self.world.request_id, self._socket, traits=traits)
+        traits = WorkerOptions(name, intervals=NO_HEARTBEAT_INTERVALS)
+        return run_worker(self._url, self.world.function_name, self._socket, options=traits)
 
 
 @asynccontextmanager
 async def place_of(
-    server: QueueServer, request: dict[str, Any], ack_wait: float = ACK_WAIT_SECONDS
-) -> AsyncIterator[Place]:
+    server: NATSServer, request: dict[str, Any], ack_wait: float = ACK_WAIT_SECONDS
+) -> AsyncIterator[SingleInvocation]:
     async with (
-        new_world(server, ack_wait=ack_wait) as world,
-        recording(world.executions) as (framework, socket),
+        new_function_harness(server, ack_wait=ack_wait) as world,
+        serve_recording_framework(world.executions) as (framework, socket),
     ):
         await world.submit("it", **request)
-        yield Place(server.admin_url, world, framework, socket)
+        yield SingleInvocation(server.admin_url, world, framework, socket)
 
 
-@pytest.mark.parametrize("story", STORIES)
+@pytest.mark.parametrize("story", SCENARIOS)
 async def test_the_promise_holds_wherever_the_worker_dies(
-    queue_server: QueueServer, story: str
+    nats_server: NATSServer, story: str
 ) -> None:
-    async def killed(at: int, moment: Moment) -> MortalProgram:
-        program = MortalProgram(INVOCATION, at, moment)
+    async def killed(at: int, moment: AwaitSide) -> CrashingProgram:
+        program = CrashingProgram(INVOCATION, at, moment)
         async with (
-            place_of(queue_server, STORIES[story]) as place,
-            program.running(place.first(asyncio.Event(), PATIENT)),
+            place_of(nats_server, SCENARIOS[story]) as place,
+            program.run(place.first(asyncio.Event(), PATIENT)),
         ):
-            await first_of(program.struck.wait(), eventually(place.world.nothing_is_queued))
+            await wait_for_first(
+                program.was_injected.wait(), eventually(place.world.is_queue_empty)
+            )
             await place.followed()
         return program
 
-    await at_every_wait(killed)
+    await crash_at_every_await(killed)
 
 
 @pytest.mark.parametrize("story", ATTEMPTS)
 async def test_no_attempt_is_lost_wherever_the_worker_is_told_to_end(
-    queue_server: QueueServer, story: str
+    nats_server: NATSServer, story: str
 ) -> None:
-    async def drained(at: int, moment: Moment) -> MortalProgram:
-        async with place_of(queue_server, STORIES[story], UNHURRIED_SECONDS) as place:
-            idle = eventually(place.world.nothing_is_queued)
+    async def drained(at: int, moment: AwaitSide) -> CrashingProgram:
+        async with place_of(nats_server, SCENARIOS[story], LONG_ACK_WAIT_SECONDS) as place:
+            idle = eventually(place.world.is_queue_empty)
             program = await told_to_end(place, at, moment, PATIENT, idle)
             await require_nothing_runs(place.world)
             await place.followed()
-            record, _ = await place.world.read("it")
-            assert (record.state, record.attempts) == (State.SUCCEEDED, ATTEMPTS[story])
+            record, _ = await place.world.read_record("it")
+            assert (record.state, record.attempts) == (InvocationState.SUCCEEDED, ATTEMPTS[story])
         return program
 
-    await at_every_wait(drained)
+    await crash_at_every_await(drained)
 
 
 async def test_an_attempt_is_given_back_wherever_the_worker_has_no_time_for_it(
-    queue_server: QueueServer,
+    nats_server: NATSServer,
 ) -> None:
-    async def hurried(at: int, moment: Moment) -> MortalProgram:
+    async def hurried(at: int, moment: AwaitSide) -> CrashingProgram:
         waiting = {"attributes": {"wait": True}}
-        async with place_of(queue_server, waiting, UNHURRIED_SECONDS) as place:
+        async with place_of(nats_server, waiting, LONG_ACK_WAIT_SECONDS) as place:
             program = await told_to_end(place, at, moment, 0, eventually(place.is_running))
             await require_nothing_runs(place.world)
-            place.framework.let_go.set()
+            place.framework.release.set()
             await place.followed()
-            record, _ = await place.world.read("it")
-            assert (record.state, record.worker) == (State.SUCCEEDED, "second")
+            record, _ = await place.world.read_record("it")
+            assert (record.state, record.worker) == (InvocationState.SUCCEEDED, "second")
         return program
 
-    await at_every_wait(hurried)
+    await crash_at_every_await(hurried)
 
 
 async def told_to_end(
-    place: Place, at: int, moment: Moment, patience: float, otherwise: Coroutine[Any, Any, object]
-) -> MortalProgram:
+    place: SingleInvocation,
+    at: int,
+    moment: AwaitSide,
+    patience: float,
+    otherwise: Coroutine[Any, Any, object],
+) -> CrashingProgram:
     """The first worker, until it has ended because of a signal: at its wait, or after all."""
     stop = asyncio.Event()
-    program = MortalProgram(INVOCATION, at, moment, strike=stop.set)
-    async with program.running(place.first(stop, patience)) as process:
-        await first_of(program.struck.wait(), otherwise)
+    program = CrashingProgram(INVOCATION, at, moment, inject=stop.set)
+    async with program.run(place.first(stop, patience)) as process:
+        await wait_for_first(program.was_injected.wait(), otherwise)
         stop.set()
         await asyncio.wait([process])
     return program
 
 
-async def require_nothing_runs(world: FunctionWorld) -> None:
+async def require_nothing_runs(world: FunctionHarness) -> None:
     """What is not over waits for another worker, and not for the end of its message's ack wait."""
-    record, _ = await world.read("it")
-    assert record.is_final or record.state is State.QUEUED, record
+    record, _ = await world.read_record("it")
+    assert record.is_final or record.state is InvocationState.QUEUED, record

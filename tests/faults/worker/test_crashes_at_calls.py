@@ -4,48 +4,60 @@ import asyncio
 
 import pytest
 
-from hack.cluster.nats_server import QueueServer
+from hack.cluster.nats_server import NATSServer
 from shared.invocation.queue_names import QueueNames
-from tests.support.faults.faulty_worker_jetstream import FAULTS, Fault, FaultyQueue, Killed
-from tests.support.queue.function_harness import ACK_WAIT_SECONDS, UNHURRIED_SECONDS, new_world
-from tests.support.queue.in_process_worker import STEADY, Traits, a_worker
-from tests.support.queue.invocation_scenarios import STORIES
-from tests.support.queue.recording_framework import recording
+from tests.support.faults.faulty_worker_jetstream import (
+    QUEUE_FAULTS,
+    FaultyWorkerJetStream,
+    QueueFault,
+    WorkerKilled,
+)
+from tests.support.queue.function_harness import (
+    ACK_WAIT_SECONDS,
+    LONG_ACK_WAIT_SECONDS,
+    new_function_harness,
+)
+from tests.support.queue.in_process_worker import NO_HEARTBEAT_INTERVALS, WorkerOptions, run_worker
+from tests.support.queue.invocation_scenarios import SCENARIOS
+from tests.support.queue.recording_framework import serve_recording_framework
 from tests.support.wait.eventually import eventually
 
 
-@pytest.mark.parametrize("story", STORIES)
+@pytest.mark.parametrize("story", SCENARIOS)
 async def test_the_promise_holds_whichever_call_goes_wrong(
-    queue_server: QueueServer, story: str
+    nats_server: NATSServer, story: str
 ) -> None:
-    calls = (await lived(queue_server, story, 0, Fault.NONE, UNHURRIED_SECONDS)).calls
+    calls = (await lived(nats_server, story, 0, QueueFault.NONE, LONG_ACK_WAIT_SECONDS)).calls
     async with asyncio.TaskGroup() as group:
         lives = [
-            group.create_task(lived(queue_server, story, at, fault))
+            group.create_task(lived(nats_server, story, at, fault))
             for at in range(1, calls + 1)
-            for fault in FAULTS
+            for fault in QUEUE_FAULTS
         ]
-    assert all(each.result().has_come for each in lives)
+    assert all(each.result().was_injected for each in lives)
 
 
 async def lived(
-    server: QueueServer, story: str, at: int, fault: Fault, ack_wait: float = ACK_WAIT_SECONDS
-) -> FaultyQueue:
+    server: NATSServer, story: str, at: int, fault: QueueFault, ack_wait: float = ACK_WAIT_SECONDS
+) -> FaultyWorkerJetStream:
     """One invocation by a worker whose nth call goes wrong, and by another that follows it."""
-    queue = FaultyQueue(QueueNames(), at, fault)
+    queue = FaultyWorkerJetStream(QueueNames(), at, fault)
     async with (
-        new_world(server, ack_wait=ack_wait) as world,
-        recording(world.executions) as (_, socket),
+        new_function_harness(server, ack_wait=ack_wait) as world,
+        serve_recording_framework(world.executions) as (_, socket),
     ):
-        await world.submit("it", **STORIES[story])
+        await world.submit("it", **SCENARIOS[story])
         try:
-            traits = Traits("first", queue, pace=STEADY)
-            async with a_worker(server.admin_url, world.request_id, socket, traits=traits):
-                await eventually(world.nothing_is_queued)
-        except* Killed:
+            traits = WorkerOptions("first", queue, intervals=NO_HEARTBEAT_INTERVALS)
+            async with run_worker(server.admin_url, world.function_name, socket, options=traits):
+                await eventually(world.is_queue_empty)
+        except* WorkerKilled:
             assert queue.is_dead
-        async with a_worker(
-            server.admin_url, world.request_id, socket, traits=Traits("second", pace=STEADY)
+        async with run_worker(
+            server.admin_url,
+            world.function_name,
+            socket,
+            options=WorkerOptions("second", intervals=NO_HEARTBEAT_INTERVALS),
         ):
-            await world.over()
+            await world.wait_finished()
     return queue

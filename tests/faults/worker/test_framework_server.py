@@ -11,14 +11,14 @@ import msgspec
 import pytest
 
 from serverless.framework.echo import echo
-from serverless.framework.server import application, serving
-from serverless.worker.framework.client import FrameworkPlace, framework_at
+from serverless.framework.server import create_app, serving
+from serverless.worker.framework.client import FrameworkEndpoint, open_framework_client
 from serverless.worker.framework.request import request_headers
-from serverless.worker.framework.result import Answer, Gone, Heard
-from serverless.worker.memory_budget import Memories
+from serverless.worker.framework.result import FrameworkResponse, FrameworkResult, NoResponse
+from serverless.worker.memory_budget import MemoryBudgets
 from shared.invocation.limits import MAX_ATTRIBUTE_BYTES
-from shared.invocation.record import Record, Request
-from shared.invocation.state import State
+from shared.invocation.record import InvocationRecord, InvocationRequest
+from shared.invocation.state import InvocationState
 
 
 @pytest.fixture
@@ -27,60 +27,68 @@ async def socket() -> AsyncIterator[Path]:
         yield Path(folder) / "shared" / "framework.sock"
 
 
-async def asked(socket: Path, attempt: int = 1, **attributes: Any) -> Heard:
+async def asked(socket: Path, attempt: int = 1, **attributes: Any) -> FrameworkResult:
     """What the echo says to a worker."""
-    record = Record(
+    record = InvocationRecord(
         function_uid="uid",
         hash="h",
         accepted_at=0,
-        request=Request(content_type="text/plain", attributes=attributes),
-        state=State.RUNNING,
+        request=InvocationRequest(content_type="text/plain", attributes=attributes),
+        state=InvocationState.RUNNING,
         attempts=attempt,
     )
-    async with framework_at(FrameworkPlace(str(socket))) as framework:
-        return await framework.invoke(request_headers("fn.i", record), b"hello", Memories().hold())
+    async with open_framework_client(FrameworkEndpoint(str(socket))) as framework:
+        return await framework.invoke(
+            request_headers("fn.i", record), b"hello", MemoryBudgets().for_attempt()
+        )
 
 
 async def test_only_the_owner_and_the_group_may_connect(socket: Path) -> None:
-    async with serving(application(echo, {}), socket):
+    async with serving(create_app(echo, {}), socket):
         assert mode(socket) == 0o660
         assert mode(socket.parent) & 0o007 == 0
 
 
 async def test_a_socket_that_a_crash_left_behind_is_replaced(socket: Path) -> None:
     for _ in range(2):
-        async with serving(application(echo, {}), socket):
-            assert isinstance(await asked(socket), Answer)
-    assert isinstance(await asked(socket), Gone)
+        async with serving(create_app(echo, {}), socket):
+            assert isinstance(await asked(socket), FrameworkResponse)
+    assert isinstance(await asked(socket), NoResponse)
 
 
 async def test_the_largest_attributes_arrive(socket: Path) -> None:
     attributes: dict[str, Any] = {"a": "😀" * 1020}
     assert MAX_ATTRIBUTE_BYTES - 20 < len(msgspec.json.encode(attributes)) <= MAX_ATTRIBUTE_BYTES
-    async with serving(application(echo, {}), socket):
-        assert await asked(socket, **attributes) == Answer(200, "text/plain", {}, b"hello")
+    async with serving(create_app(echo, {}), socket):
+        assert await asked(socket, **attributes) == FrameworkResponse(
+            200, "text/plain", {}, b"hello"
+        )
 
 
 async def test_the_echo_does_as_it_is_told(socket: Path) -> None:
-    async with serving(application(echo, {}), socket):
+    async with serving(create_app(echo, {}), socket):
         plain = await asked(socket)
-        assert plain == Answer(200, "text/plain", {}, b"hello")
-        assert await asked(socket, statusCode=418) == Answer(418, "text/plain", {}, b"hello")
-        assert await asked(socket, answerBytes=3) == Answer(200, "text/plain", {}, b"xxx")
+        assert plain == FrameworkResponse(200, "text/plain", {}, b"hello")
+        assert await asked(socket, statusCode=418) == FrameworkResponse(
+            418, "text/plain", {}, b"hello"
+        )
+        assert await asked(socket, answerBytes=3) == FrameworkResponse(
+            200, "text/plain", {}, b"xxx"
+        )
         assert await asked(socket, attempt=2, failAttempts=1, sleepSeconds=0.01) == plain
         for told in ({"failRetryably": "so"}, {"failAttempts": 1}):
             failed = await asked(socket, **told)
-            assert isinstance(failed, Answer)
-            assert (failed.status, failed.retryable) == (500, True)
+            assert isinstance(failed, FrameworkResponse)
+            assert (failed.status, failed.is_retryable) == (500, True)
         failed = await asked(socket, fail="so")
-        assert isinstance(failed, Answer)
-        assert (failed.retryable, failed.body) == (False, b'{"error": "ToldToFailError: so"}')
+        assert isinstance(failed, FrameworkResponse)
+        assert (failed.is_retryable, failed.body) == (False, b'{"error": "ToldToFailError: so"}')
 
 
 async def test_paths_are_those_of_the_environment_and_strangers_are_refused(socket: Path) -> None:
     paths = {"GPU_RUNTIME_INVOKE_PATH": "/run", "GPU_RUNTIME_HEALTH_PATH": "/up"}
     async with (
-        serving(application(echo, paths), socket),
+        serving(create_app(echo, paths), socket),
         aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(socket))) as session,
     ):
         async with session.get("http://framework/up") as answer:

@@ -12,15 +12,20 @@ from typing import TypeVar
 
 import pytest
 
-from hack.cluster.nats_server import QueueServer
+from hack.cluster.nats_server import NATSServer
 from hack.cluster.process import Process
-from shared.invocation.record import Body
-from shared.invocation.state import State
-from tests.runner.run_directory import marked
-from tests.runner.seeds import seeds
+from shared.invocation.record import InvocationBody
+from shared.invocation.state import InvocationState
+from tests.runner.run_directory import with_run_mark
+from tests.runner.seeds import draw_seeds
 from tests.support.http.get import get
-from tests.support.queue.function_harness import UNHURRIED_SECONDS, FunctionWorld, new_world, runs
-from tests.support.queue.worker_process import worker_process
+from tests.support.queue.function_harness import (
+    LONG_ACK_WAIT_SECONDS,
+    FunctionHarness,
+    is_running,
+    new_function_harness,
+)
+from tests.support.queue.worker_process import run_worker_process
 from tests.support.wait.eventually import eventually
 
 T = TypeVar("T")
@@ -51,103 +56,107 @@ atexit.register(time.sleep, 3600)
 
 
 @pytest.fixture
-async def world(queue_server: QueueServer) -> AsyncIterator[FunctionWorld]:
-    async with new_world(queue_server, ack_wait=UNHURRIED_SECONDS) as made:
+async def harness(nats_server: NATSServer) -> AsyncIterator[FunctionHarness]:
+    async with new_function_harness(nats_server, ack_wait=LONG_ACK_WAIT_SECONDS) as made:
         yield made
 
 
 @pytest.fixture
-async def forgetful_world(queue_server: QueueServer) -> AsyncIterator[FunctionWorld]:
+async def short_ack_wait_harness(nats_server: NATSServer) -> AsyncIterator[FunctionHarness]:
     """Whose messages soon go to another worker when one says no more."""
-    async with new_world(queue_server) as made:
+    async with new_function_harness(nats_server) as made:
         yield made
 
 
 async def test_a_worker_is_ready_counts_drains_and_ends_cleanly(
-    queue_server: QueueServer, world: FunctionWorld, tmp_path: Path
+    nats_server: NATSServer, harness: FunctionHarness, tmp_path: Path
 ) -> None:
-    async with worker_process(tmp_path / "w", world.request_id, queue_server) as both:
-        await both.ready()
+    async with run_worker_process(tmp_path / "w", harness.function_name, nats_server) as both:
+        await both.wait_ready()
         gate = tmp_path / "gate"
-        await world.submit("held", attributes={"until": str(gate)})
-        name = f"{world.request_id}-1"
-        await eventually(lambda: world.report(name), runs(1))
+        await harness.submit("held", attributes={"until": str(gate)})
+        name = f"{harness.function_name}-1"
+        await eventually(lambda: harness.worker_report(name), is_running(1))
         async with asyncio.TaskGroup() as group:
-            drains = [group.create_task(get(f"{both.url}/drain", seconds=60)) for _ in range(2)]
+            drains = [
+                group.create_task(get(f"{both.url}/drain", timeout_seconds=60)) for _ in range(2)
+            ]
             await eventually(lambda: get(f"{both.url}/readyz"), lambda answer: answer[0] == 503)
             assert not any(each.done() for each in drains)
             gate.touch()
         assert [each.result()[0] for each in drains] == [200, 200]
-        seen = await world.over()
-        assert [each.state for each in seen.outcomes] == [State.SUCCEEDED]
+        seen = await harness.wait_finished()
+        assert [each.state for each in seen.outcomes] == [InvocationState.SUCCEEDED]
         assert (await get(f"{both.url}/healthz"))[0] == 200
         status, answer = await get(f"{both.url}/readyz")
         assert (status, answer["data"]["reasons"]) == (503, ["the worker is draining"])
         _, metrics = await get(f"{both.url}/metrics")
-        outcome = f'{{function="{world.request_id}",outcome="succeeded"}} 1.0'
+        outcome = f'{{function="{harness.function_name}",outcome="succeeded"}} 1.0'
         assert f"gpuruntime_invocations_finished_total{outcome}" in metrics
-        assert await both.worker.end(signal.SIGTERM) == 0
+        assert await both.worker.signal_and_wait(signal.SIGTERM) == 0
 
 
 async def test_a_worker_that_is_told_to_end_finishes_what_runs(
-    queue_server: QueueServer, world: FunctionWorld, tmp_path: Path
+    nats_server: NATSServer, harness: FunctionHarness, tmp_path: Path
 ) -> None:
-    async with worker_process(tmp_path / "w", world.request_id, queue_server) as both:
-        await both.ready()
-        await world.submit("slow", attributes={"sleepSeconds": 2})
+    async with run_worker_process(tmp_path / "w", harness.function_name, nats_server) as both:
+        await both.wait_ready()
+        await harness.submit("slow", attributes={"sleepSeconds": 2})
         await eventually(lambda: now(both.executions()))
-        assert await both.worker.end(signal.SIGTERM) == 0
-        seen = await world.over()
-        assert await both.framework.end(signal.SIGTERM) == 0
-    assert [(each.state, each.attempts) for each in seen.outcomes] == [(State.SUCCEEDED, 1)]
+        assert await both.worker.signal_and_wait(signal.SIGTERM) == 0
+        seen = await harness.wait_finished()
+        assert await both.framework.signal_and_wait(signal.SIGTERM) == 0
+    assert [(each.state, each.attempts) for each in seen.outcomes] == [
+        (InvocationState.SUCCEEDED, 1)
+    ]
 
 
-@pytest.mark.parametrize("seed", seeds("kills"))
+@pytest.mark.parametrize("seed", draw_seeds("kills"))
 async def test_processes_may_be_killed_at_any_time(
-    queue_server: QueueServer, forgetful_world: FunctionWorld, tmp_path: Path, seed: int
+    nats_server: NATSServer, short_ack_wait_harness: FunctionHarness, tmp_path: Path, seed: int
 ) -> None:
-    world, randomness = forgetful_world, random.Random(seed)
+    world, randomness = short_ack_wait_harness, random.Random(seed)
     for number in range(30):
         told = {"sleepSeconds": randomness.uniform(0, 0.4)}
         await world.submit(f"n{number}", attributes=told, max_attempts=20)
     await world.submit("poison", attributes={"exit": 3}, max_attempts=2)
     async with (
-        worker_process(tmp_path / "a", world.request_id, queue_server) as one,
-        worker_process(tmp_path / "b", world.request_id, queue_server) as two,
+        run_worker_process(tmp_path / "a", world.function_name, nats_server) as one,
+        run_worker_process(tmp_path / "b", world.function_name, nats_server) as two,
     ):
-        await asyncio.gather(one.ready(), two.ready())
+        await asyncio.gather(one.wait_ready(), two.wait_ready())
         victims = [process for both in (one, two) for process in (both.worker, both.framework)]
         for _ in range(6):
             await asyncio.sleep(randomness.uniform(0, 0.5))  # so that the blow falls anywhere
             victim = randomness.choice(victims)
             number = randomness.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM))
-            await victim.end(number)
+            await victim.signal_and_wait(number)
             victim.start()
-        await eventually(lambda: over_with_everybody_up(world, victims), seconds=120)
+        await eventually(lambda: over_with_everybody_up(world, victims), timeout_seconds=120)
         world.executions += one.executions() + two.executions()
-        seen = await world.over()
+        seen = await world.wait_finished()
     states = {each.invocation_id: each.state for each in seen.outcomes}
-    assert states.pop("poison") == State.DEAD_LETTERED
-    assert set(states.values()) == {State.SUCCEEDED}
+    assert states.pop("poison") == InvocationState.DEAD_LETTERED
+    assert set(states.values()) == {InvocationState.SUCCEEDED}
 
 
-async def over_with_everybody_up(world: FunctionWorld, victims: list[Process]) -> bool:
+async def over_with_everybody_up(world: FunctionHarness, victims: list[Process]) -> bool:
     """Whether all is done; who has died of the poison meanwhile is started, as a kubelet does."""
     for victim in victims:
         if victim.pid is None:
             victim.start()
-    return await world.nothing_is_queued()
+    return await world.is_queue_empty()
 
 
 async def test_a_function_runs_on_a_desk_against_any_queue(
-    queue_server: QueueServer, world: FunctionWorld, tmp_path: Path
+    nats_server: NATSServer, harness: FunctionHarness, tmp_path: Path
 ) -> None:
     script = tmp_path / "my_function.py"
     script.write_text(FUNCTION)
-    told = ("--local", str(script), "--request-id", world.request_id)
-    desk = await started(*told, "--nats-url", queue_server.admin_url)
-    await world.submit("it", content_type="application/json", body=inline(b"[1, 2]"))
-    seen = await world.over()
+    told = ("--local", str(script), "--request-id", harness.function_name)
+    desk = await started(*told, "--nats-url", nats_server.admin_url)
+    await harness.submit("it", content_type="application/json", body=inline(b"[1, 2]"))
+    seen = await harness.wait_finished()
     desk.send_signal(signal.SIGTERM)
     assert await desk.wait() == 0
     (outcome,) = seen.outcomes
@@ -186,14 +195,14 @@ async def test_ctrl_c_ends_a_call_that_takes_too_long_without_many_words(tmp_pat
 
 
 async def test_a_program_on_a_desk_that_does_not_end_is_killed(
-    queue_server: QueueServer, world: FunctionWorld, tmp_path: Path
+    nats_server: NATSServer, harness: FunctionHarness, tmp_path: Path
 ) -> None:
     script = tmp_path / "my_function.py"
     script.write_text(STUBBORN + FUNCTION)
-    told = ("--local", str(script), "--request-id", world.request_id)
-    desk = await started(*told, "--nats-url", queue_server.admin_url)
-    await world.submit("it", content_type="application/json", body=inline(b"[1, 2]"))
-    await world.over()
+    told = ("--local", str(script), "--request-id", harness.function_name)
+    desk = await started(*told, "--nats-url", nats_server.admin_url)
+    await harness.submit("it", content_type="application/json", body=inline(b"[1, 2]"))
+    await harness.wait_finished()
     desk.send_signal(signal.SIGTERM)
     assert await desk.wait() == 0
 
@@ -212,7 +221,7 @@ async def started(*arguments: str) -> asyncio.subprocess.Process:
         *(sys.executable, *module, *arguments),
         stdout=pipe,
         stderr=pipe,
-        env=marked(environment),
+        env=with_run_mark(environment),
         preexec_fn=heed_ctrl_c,
     )
 
@@ -222,8 +231,8 @@ def heed_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def inline(data: bytes) -> Body:
-    return Body(inline=data, size=len(data))
+def inline(data: bytes) -> InvocationBody:
+    return InvocationBody(inline=data, size=len(data))
 
 
 async def now(value: T) -> T:

@@ -13,17 +13,22 @@ from nats.aio.client import Client
 from nats.aio.subscription import Subscription
 
 from controller.runtime.clock import SystemClock
-from controller.runtime.process.manager import Background
-from hack.cluster.nats_server import QueueServer
-from serverless.activator.auth.auth_callout import Callout, Gate
-from serverless.activator.auth.jwt import Signer
+from controller.runtime.process.manager import Runnable
+from hack.cluster.nats_server import NATSServer
+from serverless.activator.auth.auth_callout import AuthCallout, CalloutPolicy
+from serverless.activator.auth.jwt import TokenSigner
 from serverless.activator.auth.worker_credentials import WorkerUser
 from serverless.activator.config import NATSConfig
 from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection
-from shared.invocation.queue_names import QueueNames, consumer_of
-from shared.invocation.streams import StreamLimits, body_bucket, consumer, streams
-from tests.support.queue.nats_server import new_queue
+from shared.invocation.queue_names import QueueNames, consumer_name
+from shared.invocation.streams import (
+    StreamLimits,
+    body_bucket_config,
+    consumer_config,
+    stream_configs,
+)
+from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.eventually import eventually
 
 NAMES = QueueNames()
@@ -37,7 +42,7 @@ RECORDS, CALLS = f"KV_{NAMES.record_bucket}", NAMES.invocations_stream
 class Door:
     """A queue whose callout is answered, and an administrator who looks at it."""
 
-    def __init__(self, queue: QueueServer, admin: Client) -> None:
+    def __init__(self, queue: NATSServer, admin: Client) -> None:
         self.queue = queue
         self.admin = admin
 
@@ -68,15 +73,15 @@ class Door:
 
     async def install(self, user: WorkerUser) -> None:
         """A function's consumer, bucket, one record and one message."""
-        config = consumer(NAMES, user.request_id, 1)
-        where = f"{CALLS}.{user.request_id}.{config['filter_subject']}"
+        config = consumer_config(NAMES, user.function_name, 1)
+        where = f"{CALLS}.{user.function_name}.{config['filter_subject']}"
         body = {"stream_name": CALLS, "config": config}
         await self.ask(f"CONSUMER.CREATE.{where}", body)
-        bucket = body_bucket(NAMES, StreamLimits(), user.request_id)
+        bucket = body_bucket_config(NAMES, StreamLimits(), user.function_name)
         await self.ask(f"STREAM.CREATE.{bucket['name']}", bucket)
         jetstream = self.admin.jetstream(timeout=PATIENCE_SECONDS)
-        await jetstream.publish(NAMES.record_subject(f"{user.request_id}.i"), b"record")
-        await jetstream.publish(NAMES.call_subject(user.request_id, "i"), b"call")
+        await jetstream.publish(NAMES.record_subject(f"{user.function_name}.i"), b"record")
+        await jetstream.publish(NAMES.call_subject(user.function_name, "i"), b"call")
 
     async def ask(self, verb: str, body: object) -> None:
         asked = json.dumps(body).encode()
@@ -86,24 +91,24 @@ class Door:
 
 @pytest.fixture
 async def door(tmp_path: Path) -> AsyncIterator[Door]:
-    async with new_queue(tmp_path / "queue") as queue, asyncio.TaskGroup() as group:
+    async with new_nats_server(tmp_path / "queue") as queue, asyncio.TaskGroup() as group:
         admin = await nats.connect(queue.admin_url)
         password_file = str(queue.password_file("callout"))
         access = QueueConfig(url=queue.url, user="callout", password_file=password_file)
         clock = SystemClock()
         connections = [QueueConnection(access, "tests", clock) for _ in range(2)]
-        gate = Gate(
+        gate = CalloutPolicy(
             queue.worker_key_file.read_text().strip().encode(),
             NATSConfig().worker_account,
             NAMES,
             lambda user: user in (MINE, OTHER),
         )
-        signer = Signer(queue.issuer_seed_file.read_text().strip())
-        responders = [Callout(each, gate, signer, clock) for each in connections]
-        parts: list[Background] = [*connections, *responders]
+        signer = TokenSigner(queue.issuer_seed_file.read_text().strip())
+        responders = [AuthCallout(each, gate, signer, clock) for each in connections]
+        parts: list[Runnable] = [*connections, *responders]
         tasks = [group.create_task(each.run()) for each in parts]
         made = Door(queue, admin)
-        for wire in streams(NAMES, StreamLimits()):
+        for wire in stream_configs(NAMES, StreamLimits()):
             await made.ask(f"STREAM.CREATE.{wire['name']}", wire)
         for user in (MINE, OTHER):
             await made.install(user)
@@ -144,14 +149,14 @@ async def listening(worker: Client, subject: str) -> Subscription:
 async def test_a_worker_can_do_its_work(door: Door) -> None:
     async with door.worker(MINE) as worker:
         jetstream = worker.jetstream(timeout=PATIENCE_SECONDS)
-        pulled = await jetstream.pull_subscribe_bind(consumer_of("mine"), stream=CALLS)
+        pulled = await jetstream.pull_subscribe_bind(consumer_name("mine"), stream=CALLS)
         (message,) = await pulled.fetch(1, timeout=PATIENCE_SECONDS)
         assert message.data == b"call"
         await message.in_progress()
         await message.ack_sync(timeout=PATIENCE_SECONDS)
         record = NAMES.record_subject("mine.i")
         assert await answer(worker, f"$JS.API.DIRECT.GET.{RECORDS}.{record}") == b"record"
-        bodies = NAMES.bodies_of("mine")
+        bodies = NAMES.body_bucket_name("mine")
         for subject in (
             record,
             f"$KV.{NAMES.worker_bucket}.mine.w",
@@ -164,8 +169,8 @@ async def test_a_worker_can_do_its_work(door: Door) -> None:
             assert "seq" in json.loads(said), subject
         chunk = json.dumps({"seq": 1, "next_by_subj": f"$O.{bodies}.C.x"}).encode()
         assert await answer(worker, f"$JS.API.DIRECT.GET.OBJ_{bodies}", chunk) == b"data"
-        nudges = await listening(worker, NAMES.nudge_subject("mine"))
-        await door.admin.publish(NAMES.nudge_subject("mine"), b"i")
+        nudges = await listening(worker, NAMES.cancellation_subject("mine"))
+        await door.admin.publish(NAMES.cancellation_subject("mine"), b"i")
         assert (await nudges.next_msg(timeout=PATIENCE_SECONDS)).data == b"i"
 
 
@@ -181,7 +186,7 @@ FORBIDDEN = [
     "$JS.API.STREAM.NAMES",
     "$JS.API.STREAM.CREATE.MINE",
     f"$JS.API.CONSUMER.CREATE.{CALLS}",
-    f"$JS.API.CONSUMER.CREATE.OBJ_{NAMES.bodies_of('mine')}",
+    f"$JS.API.CONSUMER.CREATE.OBJ_{NAMES.body_bucket_name('mine')}",
     f"$JS.API.CONSUMER.DELETE.{CALLS}.mine",
     f"$JS.ACK.{CALLS}.other.1.1.1.1.1",
     NAMES.record_subject("other.i"),
@@ -191,8 +196,8 @@ FORBIDDEN = [
     NAMES.result_subject("other"),
     NAMES.dead_letter_subject("other"),
     NAMES.call_subject("mine", "forged"),
-    NAMES.nudge_subject("mine"),
-    f"$O.{NAMES.bodies_of('other')}.C.x",
+    NAMES.cancellation_subject("mine"),
+    f"$O.{NAMES.body_bucket_name('other')}.C.x",
     "$SYS.REQ.USER.AUTH",
 ]
 

@@ -4,111 +4,125 @@ from pathlib import Path
 
 from hack.cluster.control_plane import ControlPlane
 from shared.invocation import transition
-from shared.invocation.record import Result
-from shared.invocation.state import FailureClass, State
-from shared.v1alpha1.wellknown import ON_DELETE, QUEUE_FINALIZER
-from tests.support.cluster.in_process_activator import activated, configuration
-from tests.support.cluster.isolated_installation import Site, new_site
-from tests.support.queue.functions_client import NAMES, Functions, functions_of, now_ms
-from tests.support.queue.nats_server import new_queue
+from shared.invocation.record import InvocationResult
+from shared.invocation.state import FailureClass, InvocationState
+from shared.v1alpha1.wellknown import ON_DELETE_ANNOTATION, QUEUE_FINALIZER
+from tests.support.cluster.in_process_activator import activator_config, run_activator
+from tests.support.cluster.isolated_installation import (
+    IsolatedInstallation,
+    new_isolated_installation,
+)
+from tests.support.queue.functions_client import (
+    QUEUE_NAMES,
+    FunctionsClient,
+    now_ms,
+    open_functions,
+)
+from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.eventually import eventually
 
 NO_API = "http://127.0.0.1:9"
 ODD = b"?" * 900_000  # the queue takes it, but no letter that holds all of it
 
 
-async def installed_function(functions: Functions, **spec: object) -> str:
+async def installed_function(functions: FunctionsClient, **spec: object) -> str:
     """A function that has its consumer."""
     name = await functions.create("g1.1", **spec)
-    await functions.says(name, lambda status: status.get("phase"))
+    await functions.wait_status(name, lambda status: status.get("phase"))
     return name
 
 
-async def delete(site: Site, name: str, intent: str = "") -> None:
+async def delete(site: IsolatedInstallation, name: str, intent: str = "") -> None:
     """As kubectl does it, or the API with an intent."""
     if intent:
-        annotated = {"metadata": {"annotations": {ON_DELETE: intent}}}
+        annotated = {"metadata": {"annotations": {ON_DELETE_ANNOTATION: intent}}}
         await site.admin.patch(site.path("functions", name), annotated)
     await site.admin.delete(site.path("functions", name))
 
 
 async def test_a_deleted_function_leaves_outcomes_and_nothing_else(
-    installed: ControlPlane, tmp_path: Path
+    installed_control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     async with (
-        new_site(installed) as site,
-        new_queue(tmp_path / "queue") as queue,
-        activated(configuration(site, queue, NO_API)),
-        functions_of(site, queue) as functions,
+        new_isolated_installation(installed_control_plane) as site,
+        new_nats_server(tmp_path / "queue") as queue,
+        run_activator(activator_config(site, queue, NO_API)),
+        open_functions(site, queue) as functions,
     ):
         purged = await installed_function(functions)
         drained = await installed_function(functions)
         waiting = await functions.submit(purged, "waiting")
-        running = transition.begun(
-            waiting, "w", await functions.queue(purged, "running", waiting), now_ms()
+        running = transition.attempt_started(
+            waiting, "w", await functions.publish_call(purged, "running", waiting), now_ms()
         )
-        await functions.write(purged, "running", running)
-        await functions.jetstream.publish(NAMES.call_subject(purged, "odd"), ODD)
+        await functions.write_record(purged, "running", running)
+        await functions.jetstream.publish(QUEUE_NAMES.call_subject(purged, "odd"), ODD)
         await functions.submit(drained, "waiting")
         assert QUEUE_FINALIZER in (await functions.get(purged))["metadata"]["finalizers"]
 
         await delete(site, purged)
         await delete(site, drained, "drain")
         for name in ("waiting", "running"):
-            record = await functions.becomes(purged, name, lambda record: record.published)
-            assert record.state is State.CANCELLED
+            record = await functions.wait_record(purged, name, lambda record: record.published)
+            assert record.state is InvocationState.CANCELLED
             assert record.result
             assert record.result.failure_class == FailureClass.FUNCTION_DELETED
         await functions.submit(purged, "late", function_uid=waiting.function_uid)
-        await functions.becomes(purged, "late", lambda record: record.published)
-        await site.gone("functions", purged)
-        assert await functions.queued(purged) == {}
-        assert {each.invocation_id for each in await functions.told(purged)} == {
+        await functions.wait_record(purged, "late", lambda record: record.published)
+        await site.wait_gone("functions", purged)
+        assert await functions.queued_counts(purged) == {}
+        assert {each.invocation_id for each in await functions.published_outcomes(purged)} == {
             "waiting",
             "running",
             "late",
         }
-        assert not await has_stream(functions, f"OBJ_{NAMES.bodies_of(purged)}")
-        info = await functions.jetstream.consumers_info(NAMES.invocations_stream)
+        assert not await has_stream(functions, f"OBJ_{QUEUE_NAMES.body_bucket_name(purged)}")
+        info = await functions.jetstream.consumers_info(QUEUE_NAMES.invocations_stream)
         assert [each.name for each in info] == [drained]
 
-        open_one = await functions.read(drained, "waiting")
-        assert open_one.state is State.QUEUED
-        assert await functions.work_off(drained) == 1
-        done = transition.finished(open_one, State.SUCCEEDED, Result(), now_ms())
-        await functions.write(drained, "waiting", transition.published(done))
-        await site.gone("functions", drained)
-        assert await functions.told(drained) == []
+        open_one = await functions.read_record(drained, "waiting")
+        assert open_one.state is InvocationState.QUEUED
+        assert await functions.ack_all(drained) == 1
+        done = transition.finished(
+            open_one, InvocationState.SUCCEEDED, InvocationResult(), now_ms()
+        )
+        await functions.write_record(drained, "waiting", transition.published(done))
+        await site.wait_gone("functions", drained)
+        assert await functions.published_outcomes(drained) == []
 
 
-async def has_stream(functions: Functions, name: str) -> bool:
+async def has_stream(functions: FunctionsClient, name: str) -> bool:
     infos = await functions.jetstream.streams_info()
     return name in {each.config.name for each in infos}
 
 
 async def test_a_function_brings_its_consumer_bucket_and_secret_and_leaves_none_behind(
-    installed: ControlPlane, tmp_path: Path
+    installed_control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     async with (
-        new_site(installed) as site,
-        new_queue(tmp_path / "queue") as queue,
-        activated(configuration(site, queue, NO_API)) as metrics,
-        functions_of(site, queue) as functions,
+        new_isolated_installation(installed_control_plane) as site,
+        new_nats_server(tmp_path / "queue") as queue,
+        run_activator(activator_config(site, queue, NO_API)) as metrics,
+        open_functions(site, queue) as functions,
     ):
         name = await installed_function(functions)
-        assert await has_stream(functions, f"OBJ_{NAMES.bodies_of(name)}")
+        assert await has_stream(functions, f"OBJ_{QUEUE_NAMES.body_bucket_name(name)}")
         secret = await site.admin.get(site.path("secrets", f"queue-{name}"))
         assert set(secret["data"]) == {"url", "user", "password", "inboxPrefix"}
         (owner,) = secret["metadata"]["ownerReferences"]
         assert owner["uid"] == await functions.uid(name)
-        await functions.jetstream.delete_consumer(NAMES.invocations_stream, name)
+        await functions.jetstream.delete_consumer(QUEUE_NAMES.invocations_stream, name)
 
         async def is_back() -> bool:
-            infos = await functions.jetstream.consumers_info(NAMES.invocations_stream)
+            infos = await functions.jetstream.consumers_info(QUEUE_NAMES.invocations_stream)
             return name in {each.name for each in infos}
 
         await eventually(is_back)
-        lost = (f"OBJ_{NAMES.bodies_of(name)}", NAMES.results_stream, NAMES.invocations_stream)
+        lost = (
+            f"OBJ_{QUEUE_NAMES.body_bucket_name(name)}",
+            QUEUE_NAMES.results_stream,
+            QUEUE_NAMES.invocations_stream,
+        )
         for each in lost:
             await functions.jetstream.delete_stream(each)
         for each in lost:
@@ -122,16 +136,18 @@ async def test_a_function_brings_its_consumer_bucket_and_secret_and_leaves_none_
         await eventually(depth, lambda value: value == 1)
         resting = await installed_function(functions)
         before = await functions.get(resting)
-        await functions.says(name, lambda status: status.get("phase") in ("Degraded", "Scaling"))
+        await functions.wait_status(
+            name, lambda status: status.get("phase") in ("Degraded", "Scaling")
+        )
         assert await functions.get(resting) == before
         await site.admin.delete(site.path("functions", resting))
         unguarded = {"metadata": {"finalizers": None}}
         await site.admin.patch(site.path("functions", resting), unguarded)
 
         async def is_cleaned() -> bool:
-            infos = await functions.jetstream.consumers_info(NAMES.invocations_stream)
+            infos = await functions.jetstream.consumers_info(QUEUE_NAMES.invocations_stream)
             has_consumer = resting in {each.name for each in infos}
-            bodies = f"OBJ_{NAMES.bodies_of(resting)}"
+            bodies = f"OBJ_{QUEUE_NAMES.body_bucket_name(resting)}"
             return not has_consumer and not await has_stream(functions, bodies)
 
         await eventually(is_cleaned)

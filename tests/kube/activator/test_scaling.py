@@ -9,50 +9,50 @@ import pytest
 from apiserver.http.paths import UNITS
 from hack.cluster.control_plane import ControlPlane
 from tests.support.checks import event_notes
-from tests.support.cluster.in_process_activator import activated, configuration
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import new_site
-from tests.support.cluster.our_api import serving
-from tests.support.cluster.running_product import Installation, an_order, new_name
-from tests.support.http.api_client import Caller
-from tests.support.queue.functions_client import Functions, functions_of
-from tests.support.queue.nats_server import new_queue
+from tests.support.cluster.in_process_activator import activator_config, run_activator
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import new_isolated_installation
+from tests.support.cluster.our_api import run_api
+from tests.support.cluster.running_product import RunningProduct, create_unit_request, new_name
+from tests.support.http.api_client import ApiClient
+from tests.support.queue.functions_client import FunctionsClient, open_functions
+from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.eventually import eventually
 
 
 @pytest.fixture
 async def world(
-    installed: ControlPlane, tmp_path: Path
-) -> AsyncIterator[tuple[Installation, Functions]]:
+    installed_control_plane: ControlPlane, tmp_path: Path
+) -> AsyncIterator[tuple[RunningProduct, FunctionsClient]]:
     async with (
-        new_site(installed) as site,
-        new_queue(tmp_path / "queue") as queue,
-        controlled(site),
-        serving(site, tmp_path / "api") as api,
-        activated(configuration(site, queue, api.url)),
-        functions_of(site, queue) as functions,
+        new_isolated_installation(installed_control_plane) as site,
+        new_nats_server(tmp_path / "queue") as queue,
+        run_controller(site),
+        run_api(site, tmp_path / "api") as api,
+        run_activator(activator_config(site, queue, api.url)),
+        open_functions(site, queue) as functions,
     ):
-        caller = Caller(api.url)
-        yield Installation(site, caller, caller), functions
+        caller = ApiClient(api.url)
+        yield RunningProduct(site, caller, caller), functions
 
 
 async def test_workers_follow_the_queue_from_none_to_all_and_back(
-    world: tuple[Installation, Functions],
+    world: tuple[RunningProduct, FunctionsClient],
 ) -> None:
     installation, functions = world
-    spec = await installation.stocked(3)
+    spec = await installation.create_ready_stock(3)
     name = await functions.create(spec, maxWorkers=3, targetBacklog=2)
-    await functions.says(name, lambda status: status.get("phase") == "Idle")
+    await functions.wait_status(name, lambda status: status.get("phase") == "Idle")
     for number in range(5):
         await functions.submit(name, f"i{number}")
-    status = await functions.says(name, lambda status: status.get("readyWorkers") == 3)
+    status = await functions.wait_status(name, lambda status: status.get("readyWorkers") == 3)
     assert (status["phase"], status["desiredWorkers"], status["queued"]) == ("Ready", 3, 5)
     owners = {
-        unit["metadata"]["ownerReferences"][0]["uid"] for unit in await functions.workers(name)
+        unit["metadata"]["ownerReferences"][0]["uid"] for unit in await functions.worker_units(name)
     }
     assert owners == {await functions.uid(name)}
-    await functions.work_off(name)
-    status = await functions.says(name, lambda status: status.get("phase") == "Idle")
+    await functions.ack_all(name)
+    status = await functions.wait_status(name, lambda status: status.get("phase") == "Idle")
     assert not status.get("workers")
     assert status["workerCounter"] == status["settledCounter"] == 3
     for reason, said in (("ScaledUp", "made"), ("ScaledDown", "removed")):
@@ -60,60 +60,62 @@ async def test_workers_follow_the_queue_from_none_to_all_and_back(
         await eventually(lambda reason=reason: told(functions, reason), notes.__eq__)  # type: ignore[misc]
 
 
-async def told(functions: Functions, reason: str) -> set[str]:
+async def told(functions: FunctionsClient, reason: str) -> set[str]:
     """What Events of that reason say, without why."""
-    site = functions.site
-    notes = await event_notes.told(site.admin, site.namespaces.instance, reason)
+    site = functions.installation
+    notes = await event_notes.event_notes(site.admin, site.namespaces.instance, reason)
     return {note.partition(":")[0] for note in notes}
 
 
 async def test_a_broken_function_and_one_without_stock_hold_up_nobody(
-    world: tuple[Installation, Functions],
+    world: tuple[RunningProduct, FunctionsClient],
 ) -> None:
     installation, functions = world
-    spec, empty = await installation.stocked(4), new_name("spec")
+    spec, empty = await installation.create_ready_stock(4), new_name("spec")
     broken = await functions.create(spec, minWorkers=1, image="no image: at all")
     starved = await functions.create(empty, minWorkers=1)
     good = await functions.create(spec, minWorkers=1)
-    await functions.says(good, lambda status: status.get("phase") == "Ready")
-    status = await functions.says(starved, lambda status: status.get("phase") == "Degraded")
+    await functions.wait_status(good, lambda status: status.get("phase") == "Ready")
+    status = await functions.wait_status(starved, lambda status: status.get("phase") == "Degraded")
     assert condition_of(status)["reason"] == "InsufficientStock"
-    status = await functions.says(broken, lambda status: status.get("phase") == "Failed")
+    status = await functions.wait_status(broken, lambda status: status.get("phase") == "Failed")
     assert condition_of(status)["reason"] == "InvalidSpec"
 
-    await installation.seed(empty, 1)  # the function takes it as soon as it is ready
-    status = await functions.says(starved, lambda status: status.get("phase") == "Ready")
+    await installation.seed_stock(empty, 1)  # the function takes it as soon as it is ready
+    status = await functions.wait_status(starved, lambda status: status.get("phase") == "Ready")
     assert status["workerCounter"] == 1
 
-    await functions.change(broken, image="example/mended:1")
-    status = await functions.says(broken, lambda status: status.get("phase") == "Ready")
+    await functions.patch_spec(broken, image="example/mended:1")
+    status = await functions.wait_status(broken, lambda status: status.get("phase") == "Ready")
     assert (status["workers"], status["workerCounter"]) == (1, 1)
 
-    await functions.change(good, image="example/newer:1")
-    status = await functions.says(
+    await functions.patch_spec(good, image="example/newer:1")
+    status = await functions.wait_status(
         good, lambda status: status.get("workerCounter") == 2 and status.get("phase") == "Ready"
     )
-    (unit,) = await functions.workers(good)
+    (unit,) = await functions.worker_units(good)
     assert unit["spec"]["image"] == "example/newer:1"
 
 
 async def test_a_worker_made_by_hand_counts_and_is_never_deleted(
-    world: tuple[Installation, Functions],
+    world: tuple[RunningProduct, FunctionsClient],
 ) -> None:
     installation, functions = world
-    spec = await installation.stocked(2)
+    spec = await installation.create_ready_stock(2)
     name = await functions.create(spec, maxWorkers=2)
-    await functions.says(name, lambda status: status.get("phase") == "Idle")
-    order = an_order(spec, image="example/another:1", serverless={"requestID": name})
+    await functions.wait_status(name, lambda status: status.get("phase") == "Idle")
+    order = create_unit_request(spec, image="example/another:1", serverless={"requestID": name})
     assert (await installation.api.post(UNITS, order)).status == 201
-    await functions.says(name, lambda status: status.get("readyWorkers") == 1)
+    await functions.wait_status(name, lambda status: status.get("readyWorkers") == 1)
     await functions.submit(name, "one")
     await functions.submit(name, "two")
-    await functions.says(name, lambda status: status.get("readyWorkers") == 2)
-    await functions.work_off(name)
-    status = await functions.says(name, lambda status: status.get("workers") == 1)
+    await functions.wait_status(name, lambda status: status.get("readyWorkers") == 2)
+    await functions.ack_all(name)
+    status = await functions.wait_status(name, lambda status: status.get("workers") == 1)
     assert status["workerCounter"] == 1
-    assert [unit["metadata"]["name"] for unit in await functions.workers(name)] == [order["name"]]
+    assert [unit["metadata"]["name"] for unit in await functions.worker_units(name)] == [
+        order["name"]
+    ]
 
 
 def condition_of(status: dict[str, Any]) -> dict[str, Any]:

@@ -7,19 +7,24 @@ from typing import Any
 import pytest
 
 from hack.cluster.control_plane import ControlPlane
-from hack.podrunner.runner import running_pods
-from serverless.activator.scaling.observed_worker import LOST_MS
-from shared.invocation.state import State
-from tests.support.builders.simulated_units import pods_of, restarts_of
-from tests.support.clocks.shifted_clock import ClockAhead
-from tests.support.cluster.in_process_activator import activated, configuration
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import Site, a_unit, new_site, ready_of
-from tests.support.cluster.node_outages import cordoned_node, lost_node
-from tests.support.cluster.our_api import serving
+from hack.podrunner.runner import run_pods
+from serverless.activator.scaling.observed_worker import LOST_AFTER_MS
+from shared.invocation.state import InvocationState
+from tests.support.builders.simulated_units import restart_count, unit_pods
+from tests.support.clocks.shifted_clock import ShiftedClock
+from tests.support.cluster.in_process_activator import activator_config, run_activator
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import (
+    IsolatedInstallation,
+    new_isolated_installation,
+    ready_condition,
+    unit_manifest,
+)
+from tests.support.cluster.node_outages import cordon_node, make_node_not_ready
+from tests.support.cluster.our_api import run_api
 from tests.support.cluster.running_product import new_name
-from tests.support.queue.functions_client import Functions, functions_of
-from tests.support.queue.nats_server import new_queue
+from tests.support.queue.functions_client import FunctionsClient, open_functions
+from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.eventually import eventually
 
 NO_MODEL = ["python", "-c", "import sys; print('no model', file=sys.stderr); sys.exit(3)"]
@@ -27,27 +32,31 @@ SECONDS = 120.0
 
 
 @pytest.fixture
-async def functions(installed: ControlPlane, tmp_path: Path) -> AsyncIterator[Functions]:
+async def functions(
+    installed_control_plane: ControlPlane, tmp_path: Path
+) -> AsyncIterator[FunctionsClient]:
     """A site with everything; to its activator whoever has no place has had none for long."""
-    admin = installed.layout.admin_kubeconfig
+    admin = installed_control_plane.layout.admin_kubeconfig
     async with (
-        new_site(installed) as site,
-        new_queue(tmp_path / "queue") as queue,
-        running_pods(admin, tmp_path / "pods", site.namespaces.instance),
-        controlled(site),
-        serving(site, tmp_path / "api") as api,
-        activated(configuration(site, queue, api.url), ClockAhead(LOST_MS / 1000)),
-        functions_of(site, queue) as made,
+        new_isolated_installation(installed_control_plane) as site,
+        new_nats_server(tmp_path / "queue") as queue,
+        run_pods(admin, tmp_path / "pods", site.namespaces.instance),
+        run_controller(site),
+        run_api(site, tmp_path / "api") as api,
+        run_activator(activator_config(site, queue, api.url), ShiftedClock(LOST_AFTER_MS / 1000)),
+        open_functions(site, queue) as made,
     ):
         yield made
 
 
-async def stocked(site: Site, spec: str, node: str = "gpu-0") -> None:
+async def stocked(site: IsolatedInstallation, spec: str, node: str = "gpu-0") -> None:
     """One more unit of stock, which is ready and whose worker will be on that node."""
     name, place = new_name("stock"), {"kubernetes.io/hostname": node}
-    unit = a_unit(name, specName=spec, memory="64Mi", gpu=0, nodeSelector=place)
+    unit = unit_manifest(name, specName=spec, memory="64Mi", gpu=0, nodeSelector=place)
     await site.create("gpuunits", unit, namespace=site.namespaces.stock)
-    await site.unit_with(name, "StockReady", namespace=site.namespaces.stock, seconds=SECONDS)
+    await site.wait_unit_reason(
+        name, "StockReady", namespace=site.namespaces.stock, timeout_seconds=SECONDS
+    )
 
 
 def is_ready_with(counter: int) -> Any:
@@ -56,62 +65,64 @@ def is_ready_with(counter: int) -> Any:
 
 
 async def test_a_program_that_fails_is_told_of_and_not_replaced_until_it_is_changed(
-    functions: Functions,
+    functions: FunctionsClient,
 ) -> None:
-    site, spec = functions.site, new_name("spec")
+    site, spec = functions.installation, new_name("spec")
     await stocked(site, spec)
     await stocked(site, spec)
     name = await functions.create(
         spec, image="local/echo", template={"command": NO_MODEL}, minWorkers=1, maxWorkers=1
     )
     await functions.submit(name, "patient")
-    status = await functions.says(
+    status = await functions.wait_status(
         name,
-        lambda status: ready_of({"status": status}).get("reason") == "WorkerFailed",
-        seconds=SECONDS,
+        lambda status: ready_condition({"status": status}).get("reason") == "WorkerFailed",
+        timeout_seconds=SECONDS,
     )
-    (unit,) = await functions.workers(name)
+    (unit,) = await functions.worker_units(name)
     worker = unit["metadata"]["name"]
-    said = ready_of({"status": status})
+    said = ready_condition({"status": status})
     assert (status["phase"], said["status"]) == ("Degraded", "False")
     assert said["message"].startswith(f"{worker}: PodStartupFailed: CrashLoopBackOff: ")
     assert "exit code 3" in said["message"]
 
-    tried = await restarts_of(site, worker)
+    tried = await restart_count(site, worker)
     await eventually(
-        lambda: restarts_of(site, worker), lambda count: count >= tried + 2, seconds=SECONDS
+        lambda: restart_count(site, worker),
+        lambda count: count >= tried + 2,
+        timeout_seconds=SECONDS,
     )
-    (kept,) = await functions.workers(name)
+    (kept,) = await functions.worker_units(name)
     assert kept["metadata"]["uid"] == unit["metadata"]["uid"]
     # Between two ends the program runs, and nobody can know yet that it will fail again.
-    status = await functions.says(name, lambda status: status.get("phase") == "Degraded")
+    status = await functions.wait_status(name, lambda status: status.get("phase") == "Degraded")
     assert status["workerCounter"] == 1
 
-    await functions.change(name, template=None)
-    await functions.says(name, is_ready_with(2), seconds=SECONDS)
-    done = await functions.becomes(name, "patient", lambda record: record.is_final)
-    assert (done.state, done.attempts) == (State.SUCCEEDED, 1)
-    (unit,) = await functions.workers(name)
+    await functions.patch_spec(name, template=None)
+    await functions.wait_status(name, is_ready_with(2), timeout_seconds=SECONDS)
+    done = await functions.wait_record(name, "patient", lambda record: record.is_final)
+    assert (done.state, done.attempts) == (InvocationState.SUCCEEDED, 1)
+    (unit,) = await functions.worker_units(name)
     assert unit["metadata"]["name"] == f"{name}-2"
 
 
 async def test_a_worker_whose_place_is_gone_is_replaced_by_one_elsewhere(
-    functions: Functions,
+    functions: FunctionsClient,
 ) -> None:
-    site, specs, names = functions.site, (new_name("spec"), new_name("spec")), []
+    site, specs, names = functions.installation, (new_name("spec"), new_name("spec")), []
     for spec, node in zip(specs, ("gpu-2", "gpu-3"), strict=True):
         await stocked(site, spec, node)
         names.append(await functions.create(spec, minWorkers=1))
     for name in names:
-        await functions.says(name, is_ready_with(1), seconds=SECONDS)
-    async with cordoned_node(site.admin, "gpu-2"):
+        await functions.wait_status(name, is_ready_with(1), timeout_seconds=SECONDS)
+    async with cordon_node(site.admin, "gpu-2"):
         # The scheduler hears of nodes and of pods apart; what it does now it does after the news.
         for spec in specs:
             await stocked(site, spec, "gpu-1")
-        async with lost_node(site.admin, "gpu-3"):
-            (evicted,) = await pods_of(site, f"{names[0]}-1")
+        async with make_node_not_ready(site.admin, "gpu-3"):
+            (evicted,) = await unit_pods(site, f"{names[0]}-1")
             await site.admin.delete(site.path("pods", evicted["metadata"]["name"]))
             for name in names:
-                await functions.says(name, is_ready_with(2), seconds=SECONDS)
-                (unit,) = await functions.workers(name)
+                await functions.wait_status(name, is_ready_with(2), timeout_seconds=SECONDS)
+                (unit,) = await functions.worker_units(name)
                 assert unit["metadata"]["name"] == f"{name}-2"

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from hack.cluster.control_plane import ControlPlane
-from tests.model.call_script import Player, Step, script_of
-from tests.model.gateway import ModelClient
-from tests.model.scheduler import Turnstile
+from tests.model.call_script import CallStep, ScriptRunner, random_script
+from tests.model.gateway import ModelGateway
+from tests.model.scheduler import DeterministicScheduler
 from tests.model.server import ModelServer
-from tests.support.cluster.kube_gateway import gateway_of
+from tests.support.cluster.kube_gateway import open_gateway
 
 SCRIPTS = 8
 STEPS = 100
@@ -23,11 +23,11 @@ STEPS = 100
 
 @pytest.mark.parametrize("seed", range(SCRIPTS))
 async def test_the_model_answers_as_a_real_server_does(
-    installed: ControlPlane, namespace: str, seed: int
+    installed_control_plane: ControlPlane, namespace: str, seed: int
 ) -> None:
-    steps = script_of(seed, STEPS)
-    async with gateway_of(installed.layout.admin_kubeconfig) as gateway:
-        real = await Player(gateway, namespace).play(steps)
+    steps = random_script(seed, STEPS)
+    async with open_gateway(installed_control_plane.layout.admin_kubeconfig) as gateway:
+        real = await ScriptRunner(gateway, namespace).run(steps)
     modelled = await played_on_the_model(steps)
 
     for number, (step, told, expected) in enumerate(zip(steps, modelled, real, strict=True)):
@@ -35,12 +35,12 @@ async def test_the_model_answers_as_a_real_server_does(
     assert {"AbsentError", "TakenError", "StaleError"} <= {each for each in real if is_error(each)}
 
 
-async def played_on_the_model(steps: list[Step]) -> list[Any]:
-    turnstile = Turnstile(Random(0))
+async def played_on_the_model(steps: list[CallStep]) -> list[Any]:
+    turnstile = DeterministicScheduler(Random(0))
     async with asyncio.TaskGroup() as group:
-        player = Player(ModelClient(ModelServer(), turnstile), "anywhere")
-        playing = group.create_task(player.play(steps))
-        await turnstile.drive(playing)
+        player = ScriptRunner(ModelGateway(ModelServer(), turnstile), "anywhere")
+        playing = group.create_task(player.run(steps))
+        await turnstile.run_until(playing)
     return playing.result()
 
 

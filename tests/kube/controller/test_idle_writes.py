@@ -7,11 +7,11 @@ from functools import partial
 
 import pytest
 
-from hack.cluster.admin_client import Admin
-from tests.support.builders.gpu_storages import a_storage, create
-from tests.support.checks.deployment_status import is_at_rest
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import Site, a_unit
+from hack.cluster.admin_client import AdminClient
+from tests.support.builders.gpu_storages import create_storage, storage_manifest
+from tests.support.checks.deployment_status import is_rollout_complete
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import IsolatedInstallation, unit_manifest
 from tests.support.wait.eventually import eventually
 
 UNITS = 100
@@ -37,7 +37,7 @@ SAMPLE = re.compile(r"^apiserver_request_total\{(?P<labels>.*)\} (?P<value>\S+)$
 LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
-async def writes(admin: Admin) -> Counter[str]:
+async def writes(admin: AdminClient) -> Counter[str]:
     """How many writes to what we watch the server has answered so far, by what they were."""
     found = Counter[str]()
     for sample in SAMPLE.finditer(await admin.get("/metrics")):
@@ -50,23 +50,23 @@ async def writes(admin: Admin) -> Counter[str]:
     return found
 
 
-async def ready(site: Site, namespace: str) -> int:
+async def ready(site: IsolatedInstallation, namespace: str) -> int:
     units = await site.list("gpuunits", namespace=namespace)
     return sum(unit.get("status", {}).get("phase") == "Ready" for unit in units)
 
 
-async def browsed(site: Site) -> int:
+async def browsed(site: IsolatedInstallation) -> int:
     storages = await site.list("gpustorages")
     return sum(
         each.get("status", {}).get("accessor", {}).get("phase") == "Ready" for each in storages
     )
 
 
-async def rolled_out(site: Site, namespace: str) -> int:
-    return sum(map(is_at_rest, await site.list("deployments", namespace=namespace)))
+async def rolled_out(site: IsolatedInstallation, namespace: str) -> int:
+    return sum(map(is_rollout_complete, await site.list("deployments", namespace=namespace)))
 
 
-async def events(site: Site) -> dict[str, str]:
+async def events(site: IsolatedInstallation) -> dict[str, str]:
     """The version of every Event about what is ours."""
     found = [
         each["metadata"]
@@ -76,13 +76,13 @@ async def events(site: Site) -> dict[str, str]:
     return {each["uid"]: each["resourceVersion"] for each in found}
 
 
-async def ending_namespaces(admin: Admin) -> list[str]:
+async def ending_namespaces(admin: AdminClient) -> list[str]:
     """What other tests have made and the cluster has still to delete."""
     found = [each["metadata"] for each in (await admin.get("/api/v1/namespaces"))["items"]]
     return [each["name"] for each in found if "deletionTimestamp" in each]
 
 
-async def quiet(admin: Admin) -> bool:
+async def quiet(admin: AdminClient) -> bool:
     """Whether nobody has written for a while."""
     before = await writes(admin)
     await asyncio.sleep(QUIET_SECONDS)
@@ -90,34 +90,42 @@ async def quiet(admin: Admin) -> bool:
 
 
 @pytest.mark.timeout(900)
-async def test_units_pools_and_storages_cost_no_write_in_a_minute(site: Site) -> None:
+async def test_units_pools_and_storages_cost_no_write_in_a_minute(
+    installation: IsolatedInstallation,
+) -> None:
     small = {"memory": "16Mi", "gpu": 0}
     ports = {"template": {"ports": [{"name": "http", "port": 80}]}}
-    async with controlled(site):
+    async with run_controller(installation):
         for number in range(UNITS):
-            body = a_unit(f"u{number}", image="a:1", **small, **ports)
-            await site.create("gpuunits", body)
+            body = unit_manifest(f"u{number}", image="a:1", **small, **ports)
+            await installation.create("gpuunits", body)
         for number in range(STORAGES):
-            await create(site, a_storage(f"s{number}", accessor={"enabled": True}))
+            await create_storage(
+                installation, storage_manifest(f"s{number}", accessor={"enabled": True})
+            )
         for number in range(POOLS):
             spec = {"specName": f"g{number}", "replicas": POOL_SIZE, **small}
-            body = {**a_unit(f"p{number}"), "kind": "StockPool", "spec": spec}
-            await site.create("stockpools", body, namespace=site.namespaces.stock)
-        stock, instance = site.namespaces.units
+            body = {**unit_manifest(f"p{number}"), "kind": "StockPool", "spec": spec}
+            await installation.create("stockpools", body, namespace=installation.namespaces.stock)
+        stock, instance = installation.namespaces.units
         for look, expected in (
-            (partial(ready, site, instance), UNITS),
-            (partial(ready, site, stock), POOLS * POOL_SIZE),
-            (partial(browsed, site), STORAGES),
-            (partial(rolled_out, site, instance), UNITS + STORAGES),
-            (partial(rolled_out, site, stock), POOLS * POOL_SIZE),
+            (partial(ready, installation, instance), UNITS),
+            (partial(ready, installation, stock), POOLS * POOL_SIZE),
+            (partial(browsed, installation), STORAGES),
+            (partial(rolled_out, installation, instance), UNITS + STORAGES),
+            (partial(rolled_out, installation, stock), POOLS * POOL_SIZE),
         ):
-            await eventually(look, expected.__eq__, seconds=SETTLING_SECONDS)
-        await eventually(lambda: ending_namespaces(site.admin), lambda them: not them, seconds=180)
-        await eventually(lambda: quiet(site.admin), seconds=SETTLING_SECONDS)
-        before, told = await writes(site.admin), await events(site)
+            await eventually(look, expected.__eq__, timeout_seconds=SETTLING_SECONDS)
+        await eventually(
+            lambda: ending_namespaces(installation.admin),
+            lambda them: not them,
+            timeout_seconds=180,
+        )
+        await eventually(lambda: quiet(installation.admin), timeout_seconds=SETTLING_SECONDS)
+        before, told = await writes(installation.admin), await events(installation)
 
         await asyncio.sleep(REST_SECONDS)  # the span that is measured, not a wait for something
 
-        assert await writes(site.admin) - before == Counter()
-        assert await events(site) == told
+        assert await writes(installation.admin) - before == Counter()
+        assert await events(installation) == told
         assert before.total() > 4 * UNITS, "the count would have seen them"

@@ -12,30 +12,35 @@ from prometheus_client import CollectorRegistry
 from controller.caches import Caches
 from controller.kinds import GPU_UNITS, OPERATIONS
 from controller.namespaces import Namespaces
-from controller.object_reader import Lookup
+from controller.object_reader import ObjectReader
 from controller.operation.reconciler import OperationReconciler
-from controller.operation.setup import control_loop
+from controller.operation.setup import create_control_loop
 from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
 from controller.runtime.key import ObjectKey
-from controller.runtime.loop.loop_factory import Loops
+from controller.runtime.loop.loop_factory import LoopFactory
 from hack.cluster.control_plane import ControlPlane
-from shared.k8s.conditions import timestamp
+from shared.k8s.conditions import format_timestamp
 from shared.v1alpha1.names import label_hash
 from shared.v1alpha1.operation import Operation
-from shared.v1alpha1.wellknown import CLAIM_OPERATION, LISTED, OPERATION_ID, OPERATION_LABEL
-from tests.support.builders.config_maps import client_of
-from tests.support.cluster.control_loops import running
+from shared.v1alpha1.wellknown import (
+    CLAIM_OPERATION_ANNOTATION,
+    LISTED_ANNOTATION,
+    OPERATION_ID_ANNOTATION,
+    OPERATION_LABEL,
+)
+from tests.support.builders.config_maps import connect_client
+from tests.support.cluster.control_loops import run_control_loop
 from tests.support.wait.eventually import eventually
 
 DAY = 86400.0
 
 
 @pytest.fixture
-async def client(installed: ControlPlane) -> AsyncIterator[Client]:
-    async with client_of(installed.layout.admin_kubeconfig) as made:
+async def client(installed_control_plane: ControlPlane) -> AsyncIterator[Client]:
+    async with connect_client(installed_control_plane.layout.admin_kubeconfig) as made:
         yield made
 
 
@@ -46,10 +51,12 @@ async def sweeping(client: Client, namespace: str, retention: float) -> AsyncIte
     everywhere = Namespaces(stock=namespace, instance=namespace, system=namespace)
     metrics = InformerMetrics(CollectorRegistry())
     caches = Caches(client, everywhere, metrics, clock, randomness)
-    writer, lookup = Writer(client, caches.informers), Lookup(caches, client, everywhere)
+    writer, lookup = Writer(client, caches.informers), ObjectReader(caches, client, everywhere)
     reconciler = OperationReconciler(caches, lookup, writer, clock, retention)
-    loop = control_loop(reconciler, caches, Loops(CollectorRegistry(), clock, randomness))
-    async with running(loop, caches.operations.informers):
+    loop = create_control_loop(
+        reconciler, caches, LoopFactory(CollectorRegistry(), clock, randomness)
+    )
+    async with run_control_loop(loop, caches.operations.informers):
         yield
 
 
@@ -74,7 +81,7 @@ async def record(client: Client, namespace: str, name: str, **status: Any) -> Ob
 
 
 def now() -> str:
-    return timestamp(SystemClock().now())
+    return format_timestamp(SystemClock().now())
 
 
 async def names(client: Client, namespace: str) -> list[str]:
@@ -101,10 +108,14 @@ async def test_a_record_stays_while_a_unit_depends_on_it_also_unheard_of(
     spec = {"specName": "g1.1", "memory": "1Gi"}
     label = {OPERATION_LABEL: label_hash("seeded")}
     seeded = {"namespace": namespace, "name": "s", "labels": label}
-    notes = {"annotations": {OPERATION_ID: "seeded"}}
+    notes = {"annotations": {OPERATION_ID_ANNOTATION: "seeded"}}
     await client.create(GPU_UNITS, {"metadata": {**seeded, **notes}, "spec": spec})
     await record(client, namespace, "seeded", type="SeedStockUnits", **ended())
-    claimed = {"namespace": namespace, "name": "c", "annotations": {CLAIM_OPERATION: "claiming"}}
+    claimed = {
+        "namespace": namespace,
+        "name": "c",
+        "annotations": {CLAIM_OPERATION_ANNOTATION: "claiming"},
+    }
     made = await client.create(GPU_UNITS, {"metadata": claimed, "spec": spec})
     stock = {"name": "c", "uid": made.metadata.uid}
     await record(client, namespace, "claiming", stock=stock, **ended())
@@ -112,7 +123,10 @@ async def test_a_record_stays_while_a_unit_depends_on_it_also_unheard_of(
     async with sweeping(client, namespace, retention=0.1):
         kept = ["claiming", "seeded"]
         await eventually(lambda: names(client, namespace), lambda found: found == kept)
-        for unit, note in (("s", {LISTED: "true"}), ("c", {CLAIM_OPERATION: None})):
+        for unit, note in (
+            ("s", {LISTED_ANNOTATION: "true"}),
+            ("c", {CLAIM_OPERATION_ANNOTATION: None}),
+        ):
             body = {"metadata": {"annotations": note}}
             await client.patch(GPU_UNITS, ObjectKey(namespace, unit), body)
         await eventually(lambda: names(client, namespace), lambda found: not found)
@@ -133,7 +147,7 @@ async def test_a_success_drops_its_request_and_a_failure_keeps_it(
 
 
 async def test_a_record_that_was_restarted_meanwhile_stays(client: Client, namespace: str) -> None:
-    long_ago = timestamp(SystemClock().now() - timedelta(days=2))
+    long_ago = format_timestamp(SystemClock().now() - timedelta(days=2))
     key = await record(client, namespace, "failed", phase="Failed", finishedAt=long_ago)
     seen = await client.get(OPERATIONS, key)
     await client.patch_status(OPERATIONS, key, {"phase": "Running", "attempt": 1})
@@ -147,8 +161,8 @@ async def sweep_as_of(client: Client, namespace: str, seen: Operation) -> None:
     everywhere = Namespaces(stock=namespace, instance=namespace, system=namespace)
     metrics = InformerMetrics(CollectorRegistry())
     caches = Caches(client, everywhere, metrics, clock, Random(7))
-    caches.operations.informers[0].wrote(seen)
-    lookup = Lookup(caches, client, everywhere)
+    caches.operations.informers[0].observe_write(seen)
+    lookup = ObjectReader(caches, client, everywhere)
     reconciler = OperationReconciler(caches, lookup, Writer(client, ()), clock, DAY)
     await reconciler.reconcile(ObjectKey(namespace, seen.metadata.name))
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from controller.runtime.client.client import Client, Condition
+from controller.runtime.client.client import Client, Preconditions
 from controller.runtime.client.kind import Kind
 from controller.runtime.errors import (
     AlreadyExistsError,
@@ -13,11 +13,16 @@ from controller.runtime.errors import (
     ForbiddenError,
     InvalidError,
     NotFoundError,
-    VersionTooLargeError,
+    ResourceVersionTooLargeError,
 )
 from controller.runtime.key import ObjectKey
 from hack.cluster.control_plane import ControlPlane
-from tests.support.builders.config_maps import CONFIG_MAPS, ConfigMap, a_config_map, client_of
+from tests.support.builders.config_maps import (
+    CONFIG_MAPS,
+    ConfigMap,
+    config_map_manifest,
+    connect_client,
+)
 
 MISSING_KIND = Kind("nowhere.example", "v1", "things", "Thing", ConfigMap)
 SERVICE_ACCOUNTS = Kind("", "v1", "serviceaccounts", "ServiceAccount", ConfigMap)
@@ -25,12 +30,12 @@ SERVICE_ACCOUNTS = Kind("", "v1", "serviceaccounts", "ServiceAccount", ConfigMap
 
 @pytest.fixture
 async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
-    async with client_of(control_plane.layout.admin_kubeconfig) as made:
+    async with connect_client(control_plane.layout.admin_kubeconfig) as made:
         yield made
 
 
 async def test_what_is_created_can_be_read_and_deleted(client: Client, namespace: str) -> None:
-    made = await client.create(CONFIG_MAPS, a_config_map(namespace, "a", colour="red"))
+    made = await client.create(CONFIG_MAPS, config_map_manifest(namespace, "a", colour="red"))
     assert await client.get(CONFIG_MAPS, ObjectKey(namespace, "a")) == made
     deleted = await client.delete(CONFIG_MAPS, ObjectKey(namespace, "a"))
     assert (deleted.remaining, deleted.uid) == (None, made.metadata.uid)
@@ -41,7 +46,7 @@ async def test_what_is_created_can_be_read_and_deleted(client: Client, namespace
 async def test_an_object_with_a_finalizer_remains_after_a_delete(
     client: Client, namespace: str
 ) -> None:
-    body = a_config_map(namespace, "held")
+    body = config_map_manifest(namespace, "held")
     body["metadata"]["finalizers"] = ["example.org/hold"]
     await client.create(CONFIG_MAPS, body)
     deleted = await client.delete(CONFIG_MAPS, ObjectKey(namespace, "held"))
@@ -62,19 +67,19 @@ async def test_a_kind_that_is_shown_once_more_when_it_is_deleted_counts_as_gone(
 
 
 async def test_a_taken_name_is_told_from_a_lost_race(client: Client, namespace: str) -> None:
-    made = await client.create(CONFIG_MAPS, a_config_map(namespace, "a"))
+    made = await client.create(CONFIG_MAPS, config_map_manifest(namespace, "a"))
     with pytest.raises(AlreadyExistsError):
-        await client.create(CONFIG_MAPS, a_config_map(namespace, "a"))
+        await client.create(CONFIG_MAPS, config_map_manifest(namespace, "a"))
     key = ObjectKey(namespace, "a")
     await client.patch(CONFIG_MAPS, key, {"data": {"x": "1"}})
     stale = {"metadata": {"resourceVersion": made.metadata.resource_version}, "data": {"x": "2"}}
     with pytest.raises(ConflictError):
         await client.patch(CONFIG_MAPS, key, stale)
     with pytest.raises(ConflictError):
-        await client.delete(CONFIG_MAPS, key, Condition(uid="another"))
+        await client.delete(CONFIG_MAPS, key, Preconditions(uid="another"))
     with pytest.raises(ConflictError):
         await client.delete(
-            CONFIG_MAPS, key, Condition(resource_version=made.metadata.resource_version)
+            CONFIG_MAPS, key, Preconditions(resource_version=made.metadata.resource_version)
         )
 
 
@@ -82,32 +87,36 @@ async def test_apply_owns_its_fields_and_leaves_those_of_others(
     client: Client, namespace: str
 ) -> None:
     key = ObjectKey(namespace, "shared")
-    await client.apply(CONFIG_MAPS, a_config_map(namespace, "shared", ours="1", also="1"))
+    await client.apply(CONFIG_MAPS, config_map_manifest(namespace, "shared", ours="1", also="1"))
     await client.patch(CONFIG_MAPS, key, {"data": {"theirs": "1", "ours": "changed"}})
-    applied = await client.apply(CONFIG_MAPS, a_config_map(namespace, "shared", ours="2"))
+    applied = await client.apply(CONFIG_MAPS, config_map_manifest(namespace, "shared", ours="2"))
     assert applied.data == {"ours": "2", "theirs": "1"}
 
 
 async def test_apply_without_force_takes_nothing_from_others(
     client: Client, namespace: str
 ) -> None:
-    made = await client.create(CONFIG_MAPS, a_config_map(namespace, "theirs", a="1"))
+    made = await client.create(CONFIG_MAPS, config_map_manifest(namespace, "theirs", a="1"))
     with pytest.raises(ConflictError):
-        await client.apply(CONFIG_MAPS, a_config_map(namespace, "theirs", a="2"), force=False)
+        await client.apply(
+            CONFIG_MAPS, config_map_manifest(namespace, "theirs", a="2"), force=False
+        )
     assert await client.get(CONFIG_MAPS, ObjectKey(namespace, "theirs")) == made
-    ours = a_config_map(namespace, "ours", a="1")
+    ours = config_map_manifest(namespace, "ours", a="1")
     await client.apply(CONFIG_MAPS, ours, force=False)
     assert (await client.apply(CONFIG_MAPS, ours, force=False)).data == {"a": "1"}
 
 
 async def test_errors_say_what_can_be_done_about_them(
-    client: Client, installed: ControlPlane, namespace: str
+    client: Client, installed_control_plane: ControlPlane, namespace: str
 ) -> None:
     with pytest.raises(NotFoundError, match="404"):
         await client.list(MISSING_KIND)
     with pytest.raises(InvalidError, match=r"metadata\.name"):
-        await client.create(CONFIG_MAPS, a_config_map(namespace, "Not A Name"))
-    async with client_of(installed.layout.kubeconfig("controller")) as unprivileged:
+        await client.create(CONFIG_MAPS, config_map_manifest(namespace, "Not A Name"))
+    async with connect_client(
+        installed_control_plane.layout.kubeconfig("controller")
+    ) as unprivileged:
         with pytest.raises(ForbiddenError, match="secrets"):
             await unprivileged.list(Kind("", "v1", "secrets", "Secret", ConfigMap))
 
@@ -116,7 +125,7 @@ async def test_a_version_that_is_not_there_yet_is_told_apart(
     client: Client, namespace: str
 ) -> None:
     future = {"resourceVersion": "999999999", "resourceVersionMatch": "NotOlderThan"}
-    with pytest.raises(VersionTooLargeError):
+    with pytest.raises(ResourceVersionTooLargeError):
         await client.list(CONFIG_MAPS, namespace, future)
 
 
@@ -127,9 +136,11 @@ async def test_a_continue_token_that_is_nonsense_is_refused(client: Client, name
 
 async def test_a_list_comes_in_pages_where_a_limit_is_given(client: Client, namespace: str) -> None:
     for number in range(3):
-        await client.create(CONFIG_MAPS, a_config_map(namespace, f"n{number}"))
+        await client.create(CONFIG_MAPS, config_map_manifest(namespace, f"n{number}"))
     first = await client.list(CONFIG_MAPS, namespace, {"limit": "2"})
-    rest = await client.list(CONFIG_MAPS, namespace, {"limit": "2", "continue": first.go_on})
+    rest = await client.list(
+        CONFIG_MAPS, namespace, {"limit": "2", "continue": first.continue_token}
+    )
     names = [found.metadata.name for found in [*first.items, *rest.items]]
     assert {"n0", "n1", "n2"} <= set(names)
     assert len(first.items) == 2

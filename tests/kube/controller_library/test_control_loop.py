@@ -13,21 +13,21 @@ from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.control_loop import ControlLoop, LoopOptions
-from controller.runtime.loop.enqueue import feed
-from controller.runtime.loop.metrics import LoopMetrics, MeasuredLoop
+from controller.runtime.loop.enqueue import enqueue_handler
+from controller.runtime.loop.metrics import LabelledLoopMetrics, LoopMetrics
 from controller.runtime.loop.reconcile import Result
-from controller.runtime.loop.triggers import itself
+from controller.runtime.loop.triggers import own_key
 from controller.runtime.queue.ratelimit import ExponentialBackoff
 from controller.runtime.queue.workqueue import WorkQueue
 from hack.cluster.control_plane import ControlPlane
 from tests.support.builders.config_maps import (
     CONFIG_MAPS,
     ConfigMap,
-    a_config_map,
-    client_of,
-    informer_of,
+    config_map_manifest,
+    connect_client,
+    new_informer,
 )
-from tests.support.checks.informer_checks import running
+from tests.support.checks.informer_checks import run_background
 from tests.support.wait.eventually import eventually
 
 Reconcile = Callable[[ObjectKey], Awaitable[None]]
@@ -35,7 +35,7 @@ Reconcile = Callable[[ObjectKey], Awaitable[None]]
 
 @pytest.fixture
 async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
-    async with client_of(control_plane.layout.admin_kubeconfig) as made:
+    async with connect_client(control_plane.layout.admin_kubeconfig) as made:
         yield made
 
 
@@ -71,11 +71,13 @@ async def looping(
     """The informer feeds a loop of four workers for the length of the block."""
     clock, stop = SystemClock(), asyncio.Event()
     queue: WorkQueue[ObjectKey] = WorkQueue(ExponentialBackoff(0.01, 0.1), clock)
-    informer.subscribe(feed(queue, itself()))
-    metrics = MeasuredLoop(LoopMetrics(CollectorRegistry()), "test")
-    options = LoopOptions("test", workers=4, deadline=deadline, grace=0.2)
+    informer.subscribe(enqueue_handler(queue, own_key()))
+    metrics = LabelledLoopMetrics(LoopMetrics(CollectorRegistry()), "test")
+    options = LoopOptions(
+        "test", workers=4, reconcile_timeout_seconds=deadline, cancel_grace_seconds=0.2
+    )
     loop = ControlLoop(options, queue, reconciler, metrics, clock, Random(7))
-    async with running(informer), asyncio.TaskGroup() as group:
+    async with run_background(informer), asyncio.TaskGroup() as group:
         group.create_task(loop.run(stop))
         try:
             yield
@@ -86,7 +88,7 @@ async def looping(
 async def test_objects_that_change_faster_than_they_are_reconciled_end_right(
     client: Client, namespace: str
 ) -> None:
-    informer, changed = informer_of(client, namespace), asyncio.Event()
+    informer, changed = new_informer(client, namespace), asyncio.Event()
 
     async def outlast_the_changes(_: ObjectKey) -> None:
         await changed.wait()
@@ -95,7 +97,9 @@ async def test_objects_that_change_faster_than_they_are_reconciled_end_right(
     reconciler = Recording(informer, also=outlast_the_changes)
     async with looping(informer, reconciler, deadline=60.0):
         for turn in range(100):
-            last = await client.apply(CONFIG_MAPS, a_config_map(namespace, "busy", turn=str(turn)))
+            last = await client.apply(
+                CONFIG_MAPS, config_map_manifest(namespace, "busy", turn=str(turn))
+            )
         key = ObjectKey(namespace, "busy")
         await eventually(lambda: asyncio.sleep(0, informer.store.get(key) == last))
         changed.set()
@@ -106,10 +110,10 @@ async def test_objects_that_change_faster_than_they_are_reconciled_end_right(
 async def test_a_key_whose_object_is_gone_is_reconciled_once_more(
     client: Client, namespace: str
 ) -> None:
-    informer = informer_of(client, namespace)
+    informer = new_informer(client, namespace)
     reconciler = Recording(informer)
     async with looping(informer, reconciler):
-        await client.create(CONFIG_MAPS, a_config_map(namespace, "short"))
+        await client.create(CONFIG_MAPS, config_map_manifest(namespace, "short"))
         await eventually(lambda: asyncio.sleep(0, "short" in reconciler.seen))
         await client.delete(CONFIG_MAPS, ObjectKey(namespace, "short"))
         await eventually(lambda: reconciler.last("short"), lambda data: data is None)
@@ -118,7 +122,7 @@ async def test_a_key_whose_object_is_gone_is_reconciled_once_more(
 async def test_a_reconcile_that_fails_is_tried_again_until_it_succeeds(
     client: Client, namespace: str
 ) -> None:
-    informer, left = informer_of(client, namespace), [3]
+    informer, left = new_informer(client, namespace), [3]
 
     async def fail_at_first(key: ObjectKey) -> None:
         if key.name == "flaky" and left[0]:
@@ -127,7 +131,7 @@ async def test_a_reconcile_that_fails_is_tried_again_until_it_succeeds(
 
     reconciler = Recording(informer, also=fail_at_first)
     async with looping(informer, reconciler):
-        await client.create(CONFIG_MAPS, a_config_map(namespace, "flaky"))
+        await client.create(CONFIG_MAPS, config_map_manifest(namespace, "flaky"))
         await eventually(lambda: asyncio.sleep(0, len(reconciler.seen.get("flaky", ())) >= 4))
     assert left == [0]
 
@@ -135,7 +139,7 @@ async def test_a_reconcile_that_fails_is_tried_again_until_it_succeeds(
 async def test_a_reconcile_that_hangs_does_not_keep_others_waiting(
     client: Client, namespace: str
 ) -> None:
-    informer = informer_of(client, namespace)
+    informer = new_informer(client, namespace)
 
     async def hang(key: ObjectKey) -> None:
         if key.name.startswith("stuck"):
@@ -144,6 +148,6 @@ async def test_a_reconcile_that_hangs_does_not_keep_others_waiting(
     reconciler = Recording(informer, also=hang)
     async with looping(informer, reconciler):
         for number in range(4):
-            await client.create(CONFIG_MAPS, a_config_map(namespace, f"stuck-{number}"))
-        await client.create(CONFIG_MAPS, a_config_map(namespace, "fine", x="1"))
+            await client.create(CONFIG_MAPS, config_map_manifest(namespace, f"stuck-{number}"))
+        await client.create(CONFIG_MAPS, config_map_manifest(namespace, "fine", x="1"))
         await eventually(lambda: reconciler.last("fine"), lambda data: data == {"x": "1"})

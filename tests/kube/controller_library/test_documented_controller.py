@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from hack.cluster.admin_client import Admin, RefusedError
+from hack.cluster.admin_client import AdminClient, ApiStatusError
 from hack.cluster.control_plane import ControlPlane
 from hack.local.state_dir import ROOT
 from tests.support.builders import config_maps, note_resource
-from tests.support.builders.note_resource import a_note
+from tests.support.builders.note_resource import note_manifest
 from tests.support.wait.eventually import eventually
 
 Run = Callable[[str, str, asyncio.Event], Coroutine[Any, Any, None]]
@@ -46,26 +46,26 @@ async def controller(run: Run, plane: ControlPlane, namespace: str) -> AsyncIter
 
 
 async def test_it_keeps_a_config_map_for_every_note(
-    documented: Run, control_plane: ControlPlane, notes: Admin, namespace: str
+    documented: Run, control_plane: ControlPlane, notes_admin: AdminClient, namespace: str
 ) -> None:
     note = f"/apis/tests.local/v1/namespaces/{namespace}/notes/a"
     kept = f"/api/v1/namespaces/{namespace}/configmaps/note-a"
 
     async def size() -> str:
-        found: dict[str, Any] = await notes.get(kept)
+        found: dict[str, Any] = await notes_admin.get(kept)
         return str(found["data"]["size"])
 
     async def seen() -> int:
-        return int((await notes.get(note)).get("status", {}).get("seen", 0))
+        return int((await notes_admin.get(note)).get("status", {}).get("seen", 0))
 
-    await notes.create(note.removesuffix("/a"), a_note(namespace, "a", 1))
+    await notes_admin.create(note.removesuffix("/a"), note_manifest(namespace, "a", 1))
     async with controller(documented, control_plane, namespace):
-        await eventually(size, lambda said: said == "1", tolerate=RefusedError)
+        await eventually(size, lambda said: said == "1", tolerate=ApiStatusError)
         await eventually(seen, lambda number: number == 1)
-        await notes.patch(note, {"spec": {"size": 2}})
+        await notes_admin.patch(note, {"spec": {"size": 2}})
         await eventually(seen, lambda number: number == 2)
         assert await size() == "2"
-        await notes.patch(kept, {"data": {"size": "tampered"}})
+        await notes_admin.patch(kept, {"data": {"size": "tampered"}})
         await eventually(size, lambda said: said == "2")
-        await notes.delete(kept)
-        await eventually(size, lambda said: said == "2", tolerate=RefusedError)
+        await notes_admin.delete(kept)
+        await eventually(size, lambda said: said == "2", tolerate=ApiStatusError)

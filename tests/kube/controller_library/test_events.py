@@ -14,13 +14,13 @@ from controller.runtime.client.client import Client
 from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import ObjectMeta
 from controller.runtime.clock import SystemClock
-from controller.runtime.events.event import reference
+from controller.runtime.events.event import object_reference
 from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.events.series import Reference
+from controller.runtime.events.series import ObjectReference
 from controller.runtime.key import ObjectKey
-from hack.cluster.admin_client import Admin
+from hack.cluster.admin_client import AdminClient
 from hack.cluster.control_plane import ControlPlane
-from tests.support.builders.config_maps import client_of
+from tests.support.builders.config_maps import connect_client
 from tests.support.wait.eventually import eventually
 
 
@@ -36,15 +36,15 @@ NODES = Kind("", "v1", "nodes", "Node", Plain, namespaced=False)
 
 @pytest.fixture
 async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
-    async with client_of(control_plane.layout.admin_kubeconfig) as client:
+    async with connect_client(control_plane.layout.admin_kubeconfig) as client:
         yield client
 
 
 @pytest.fixture
-async def subject(client: Client, namespace: str) -> Reference:
+async def subject(client: Client, namespace: str) -> ObjectReference:
     """Something that events can be about."""
     metadata = {"namespace": namespace, "name": "it"}
-    return reference(CONFIG_MAPS, await client.create(CONFIG_MAPS, {"metadata": metadata}))
+    return object_reference(CONFIG_MAPS, await client.create(CONFIG_MAPS, {"metadata": metadata}))
 
 
 @asynccontextmanager
@@ -59,7 +59,7 @@ async def recording(client: Client) -> AsyncIterator[EventRecorder]:
         task.cancel()
 
 
-async def described(admin: Admin, subject: Reference) -> list[dict[str, Any]]:
+async def described(admin: AdminClient, subject: ObjectReference) -> list[dict[str, Any]]:
     """The events that `kubectl describe` shows: it asks the old API, by these fields."""
     selector = f"involvedObject.name={subject.name},involvedObject.uid={subject.uid}"
     path = f"/api/v1/namespaces/{subject.namespace or 'default'}/events"
@@ -68,7 +68,7 @@ async def described(admin: Admin, subject: Reference) -> list[dict[str, Any]]:
 
 
 async def test_an_event_is_found_under_the_object_it_is_about(
-    client: Client, admin: Admin, subject: Reference
+    client: Client, admin: AdminClient, subject: ObjectReference
 ) -> None:
     async with recording(client) as recorder:
         recorder.warning(subject, "Failed", "no space left", action="Prepare")
@@ -88,7 +88,7 @@ async def test_an_event_is_found_under_the_object_it_is_about(
 
 
 async def test_an_event_is_found_by_the_name_of_its_object_in_the_new_api(
-    client: Client, admin: Admin, subject: Reference
+    client: Client, admin: AdminClient, subject: ObjectReference
 ) -> None:
     async with recording(client) as recorder:
         recorder.normal(subject, "Ready", "it works")
@@ -99,7 +99,7 @@ async def test_an_event_is_found_by_the_name_of_its_object_in_the_new_api(
 
 
 async def test_repeats_count_up_on_one_object(
-    client: Client, admin: Admin, subject: Reference
+    client: Client, admin: AdminClient, subject: ObjectReference
 ) -> None:
     async def counts() -> list[int]:
         found = await described(admin, subject)
@@ -115,7 +115,7 @@ async def test_repeats_count_up_on_one_object(
 
 
 async def test_an_event_that_was_deleted_comes_back_when_it_repeats(
-    client: Client, admin: Admin, subject: Reference
+    client: Client, admin: AdminClient, subject: ObjectReference
 ) -> None:
     async with recording(client) as recorder:
         recorder.normal(subject, "Ready", "it works")
@@ -130,9 +130,11 @@ async def test_an_event_that_was_deleted_comes_back_when_it_repeats(
 
 
 async def test_texts_of_any_length_and_names_of_any_kind_are_accepted(
-    client: Client, admin: Admin, namespace: str
+    client: Client, admin: AdminClient, namespace: str
 ) -> None:
-    subject = Reference("rbac.authorization.k8s.io/v1", "Role", namespace, "system:It", "uid-1")
+    subject = ObjectReference(
+        "rbac.authorization.k8s.io/v1", "Role", namespace, "system:It", "uid-1"
+    )
     async with recording(client) as recorder:
         recorder.normal(subject, "R" * 200, 600 * "é", action="A" * 200)
         (event,) = await eventually(lambda: described(admin, subject))
@@ -140,25 +142,25 @@ async def test_texts_of_any_length_and_names_of_any_kind_are_accepted(
 
 
 async def test_an_event_about_a_node_is_in_the_default_namespace(
-    client: Client, admin: Admin
+    client: Client, admin: AdminClient
 ) -> None:
     node = (await client.list(NODES)).items[0]
     async with recording(client) as recorder:
-        recorder.normal(reference(NODES, node), "Inspected", "by a test")
+        recorder.normal(object_reference(NODES, node), "Inspected", "by a test")
         await eventually(
-            lambda: described(admin, reference(NODES, node)),
+            lambda: described(admin, object_reference(NODES, node)),
             lambda found: "Inspected" in {event["reason"] for event in found},
         )
 
 
 async def test_an_event_of_a_terminating_namespace_is_dropped_quietly(
-    client: Client, admin: Admin, namespace: str, caplog: pytest.LogCaptureFixture
+    client: Client, admin: AdminClient, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     going = f"{namespace}-going"
     await admin.create("/api/v1/namespaces", {"metadata": {"name": going}})
     held = {"namespace": going, "name": "held", "finalizers": ["example.com/tests"]}
-    subject = reference(CONFIG_MAPS, await client.create(CONFIG_MAPS, {"metadata": held}))
+    subject = object_reference(CONFIG_MAPS, await client.create(CONFIG_MAPS, {"metadata": held}))
     await admin.delete(f"/api/v1/namespaces/{going}")
     async with recording(client) as recorder:
         recorder.normal(subject, "Deleted", "it goes with its namespace")

@@ -9,20 +9,20 @@ from typing import Any
 
 import aiohttp
 
-from controller.gpustorage.resources.accessor import DATA, PORT, SERVER
+from controller.gpustorage.resources.accessor import ACCESSOR_PORT, DATA_DIR, SERVER_COMMAND
 from hack.cluster.ports import HOST
 from tests.runner.ports import new_port
 from tests.support.builders.gpu_storages import (
-    a_storage,
-    change,
-    create,
-    simulated,
-    storage,
-    storage_with,
+    create_storage,
+    get_storage,
+    patch_storage,
+    simulated_prepare_storage,
+    storage_manifest,
+    wait_storage_reason,
 )
-from tests.support.builders.simulated_units import a_users_unit
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import Site
+from tests.support.builders.simulated_units import user_unit_manifest
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import IsolatedInstallation
 from tests.support.http import get
 from tests.support.wait.eventually import eventually
 
@@ -34,17 +34,17 @@ def accessor_of(found: dict[str, Any]) -> dict[str, Any]:
     return status
 
 
-async def browsed(site: Site, name: str, phase: str = "Ready") -> dict[str, Any]:
+async def browsed(site: IsolatedInstallation, name: str, phase: str = "Ready") -> dict[str, Any]:
     return await eventually(
-        lambda: storage(site, name), lambda found: accessor_of(found).get("phase") == phase
+        lambda: get_storage(site, name), lambda found: accessor_of(found).get("phase") == phase
     )
 
 
-async def accessor_pods(site: Site) -> list[dict[str, Any]]:
+async def accessor_pods(site: IsolatedInstallation) -> list[dict[str, Any]]:
     return await site.list("pods", labelSelector="app.kubernetes.io/name=gpu-storage-accessor")
 
 
-async def browsed_on(site: Site, node: str) -> None:
+async def browsed_on(site: IsolatedInstallation, node: str) -> None:
     """Wait until the accessor is on that node only; it may have begun on another."""
     await eventually(
         lambda: accessor_pods(site),
@@ -52,15 +52,15 @@ async def browsed_on(site: Site, node: str) -> None:
     )
 
 
-async def test_an_accessor_is_made_and_its_address_told(site: Site) -> None:
-    async with controlled(site):
-        await create(site, a_storage("data", accessor=ON))
-        found = await browsed(site, "data")
-        (pod,) = await accessor_pods(site)
-        policy = await site.admin.get(site.path("networkpolicies", "accessor-data"))
-        service = await site.admin.get(site.path("services", "accessor-data"))
+async def test_an_accessor_is_made_and_its_address_told(installation: IsolatedInstallation) -> None:
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data", accessor=ON))
+        found = await browsed(installation, "data")
+        (pod,) = await accessor_pods(installation)
+        policy = await installation.admin.get(installation.path("networkpolicies", "accessor-data"))
+        service = await installation.admin.get(installation.path("services", "accessor-data"))
 
-    where = site.namespaces.instance
+    where = installation.namespaces.instance
     assert accessor_of(found)["serviceName"] == "accessor-data"
     assert accessor_of(found)["accessURL"] == (
         f"http://accessor-data.{where}.svc.cluster.local:8080"
@@ -78,80 +78,94 @@ async def test_an_accessor_is_made_and_its_address_told(site: Site) -> None:
     assert {port["port"] for port in egress["ports"]} == {53}
 
 
-async def test_an_accessor_that_is_switched_off_is_removed(site: Site) -> None:
-    async with controlled(site):
-        await create(site, a_storage("data", accessor=ON))
-        await browsed(site, "data")
-        await change(site, "data", accessor={"enabled": False})
-        found = await browsed(site, "data", "Disabled")
+async def test_an_accessor_that_is_switched_off_is_removed(
+    installation: IsolatedInstallation,
+) -> None:
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data", accessor=ON))
+        await browsed(installation, "data")
+        await patch_storage(installation, "data", accessor={"enabled": False})
+        found = await browsed(installation, "data", "Disabled")
         for kind in ("deployments", "services", "networkpolicies"):
-            await site.gone(kind, "accessor-data")
+            await installation.wait_gone(kind, "accessor-data")
 
     assert accessor_of(found) == {"phase": "Disabled"}
 
 
-async def test_nothing_is_browsed_before_it_is_filled(site: Site) -> None:
-    async with controlled(site):
-        await create(site, simulated("data", run_for="1h", accessor=ON))
-        await browsed(site, "data", "Pending")
-        assert await site.list("services") == []
+async def test_nothing_is_browsed_before_it_is_filled(installation: IsolatedInstallation) -> None:
+    async with run_controller(installation):
+        await create_storage(
+            installation, simulated_prepare_storage("data", run_for="1h", accessor=ON)
+        )
+        await browsed(installation, "data", "Pending")
+        assert await installation.list("services") == []
 
 
-async def test_browsing_does_not_choose_the_place_of_a_volume(site: Site) -> None:
+async def test_browsing_does_not_choose_the_place_of_a_volume(
+    installation: IsolatedInstallation,
+) -> None:
     mounts = [{"name": "data", "mountPath": "/data"}]
-    async with controlled(site):
-        await create(site, a_storage("data", storageClassName="sim-wait", accessor=ON))
-        await storage_with(site, "data", "StorageReady")
-        await browsed(site, "data", "Pending")
-        await site.create("gpuunits", a_users_unit("mine", storageMounts=mounts))
-        unit = await site.unit_with("mine", "UnitReady")
-        await browsed(site, "data")
-        await browsed_on(site, unit["status"]["nodeName"])
+    async with run_controller(installation):
+        await create_storage(
+            installation, storage_manifest("data", storageClassName="sim-wait", accessor=ON)
+        )
+        await wait_storage_reason(installation, "data", "StorageReady")
+        await browsed(installation, "data", "Pending")
+        await installation.create("gpuunits", user_unit_manifest("mine", storageMounts=mounts))
+        unit = await installation.wait_unit_reason("mine", "UnitReady")
+        await browsed(installation, "data")
+        await browsed_on(installation, unit["status"]["nodeName"])
 
 
-async def test_an_accessor_moves_to_the_node_of_the_unit(site: Site) -> None:
+async def test_an_accessor_moves_to_the_node_of_the_unit(
+    installation: IsolatedInstallation,
+) -> None:
     mounts = [{"name": "data", "mountPath": "/data"}]
-    async with controlled(site):
-        await create(site, a_storage("data", accessor=ON))
-        await browsed(site, "data")
-        (before,) = await accessor_pods(site)
-        nodes = await site.admin.get("/api/v1/nodes")
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data", accessor=ON))
+        await browsed(installation, "data")
+        (before,) = await accessor_pods(installation)
+        nodes = await installation.admin.get("/api/v1/nodes")
         others = [
             node["metadata"]["name"]
             for node in nodes["items"]
             if node["metadata"]["name"] != before["spec"]["nodeName"]
         ]
         selector = {"kubernetes.io/hostname": others[0]}
-        unit = a_users_unit("mine", storageMounts=mounts, nodeSelector=selector)
-        await site.create("gpuunits", unit)
-        await site.unit_with("mine", "UnitReady")
-        await browsed_on(site, others[0])
+        unit = user_unit_manifest("mine", storageMounts=mounts, nodeSelector=selector)
+        await installation.create("gpuunits", unit)
+        await installation.wait_unit_reason("mine", "UnitReady")
+        await browsed_on(installation, others[0])
 
 
-async def test_a_storage_that_is_browsed_can_be_deleted(site: Site) -> None:
-    async with controlled(site):
-        await create(site, a_storage("data", accessor=ON))
-        await browsed(site, "data")
-        await site.admin.delete(site.path("gpustorages", "data"))
-        await site.gone("gpustorages", "data")
-        await site.gone("persistentvolumeclaims", "data")
+async def test_a_storage_that_is_browsed_can_be_deleted(installation: IsolatedInstallation) -> None:
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data", accessor=ON))
+        await browsed(installation, "data")
+        await installation.admin.delete(installation.path("gpustorages", "data"))
+        await installation.wait_gone("gpustorages", "data")
+        await installation.wait_gone("persistentvolumeclaims", "data")
 
 
-async def test_an_accessor_that_was_changed_by_hand_is_put_back(site: Site) -> None:
-    path = site.path("deployments", "accessor-data")
-    async with controlled(site):
-        await create(site, a_storage("data", accessor=ON))
-        await browsed(site, "data")
-        await site.admin.patch(path, {"spec": {"replicas": 3}})
-        await eventually(lambda: site.admin.get(path), lambda found: found["spec"]["replicas"] == 1)
+async def test_an_accessor_that_was_changed_by_hand_is_put_back(
+    installation: IsolatedInstallation,
+) -> None:
+    path = installation.path("deployments", "accessor-data")
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data", accessor=ON))
+        await browsed(installation, "data")
+        await installation.admin.patch(path, {"spec": {"replicas": 3}})
+        await eventually(
+            lambda: installation.admin.get(path), lambda found: found["spec"]["replicas"] == 1
+        )
 
 
 @asynccontextmanager
 async def served(folder: Path) -> AsyncIterator[str]:
     """The address of the accessor's own program, here instead of in a pod."""
     port = new_port()
-    here = {"python": sys.executable, str(PORT): str(port), DATA: str(folder)}
-    command = [here.get(word, word) for word in SERVER]
+    here = {"python": sys.executable, str(ACCESSOR_PORT): str(port), DATA_DIR: str(folder)}
+    command = [here.get(word, word) for word in SERVER_COMMAND]
     nowhere = asyncio.subprocess.DEVNULL
     process = await asyncio.create_subprocess_exec(
         *command, "--bind", HOST, stdout=nowhere, stderr=nowhere

@@ -8,10 +8,10 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from controller.caches import Caches
-from controller.gpustorage.errors import OvertakenError
-from controller.gpustorage.locks.lock_reconciler import Mounts
+from controller.gpustorage.errors import StaleCacheError
+from controller.gpustorage.locks.lock_reconciler import LockReconciler
 from controller.kinds import GPU_STORAGES
-from controller.object_reader import Lookup
+from controller.object_reader import ObjectReader
 from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.client import Client
@@ -20,336 +20,393 @@ from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
 from shared.v1alpha1.storage_lock import StorageLock
 from tests.support.builders import api_steps
-from tests.support.builders.api_steps import Order
-from tests.support.builders.config_maps import client_of
+from tests.support.builders.api_steps import CreateUnitSteps
+from tests.support.builders.config_maps import connect_client
 from tests.support.builders.gpu_storages import (
-    a_storage,
-    claim,
-    create,
-    fill_at_last,
-    lock_by_hand,
-    lock_in,
-    simulated,
-    storage,
-    storage_with,
+    create_storage,
+    finish_prepare,
+    get_pvc,
+    get_storage,
+    simulated_prepare_storage,
+    storage_lock,
+    storage_manifest,
+    wait_storage_reason,
+    write_storage_lock,
 )
-from tests.support.builders.paused_pods import HELD, go_on
+from tests.support.builders.paused_pods import PAUSED, resume_pods
 from tests.support.builders.pods import is_ready
-from tests.support.builders.simulated_units import a_users_unit, change, pods_of
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import COLLECTION_SECONDS, Site, ready_of
+from tests.support.builders.simulated_units import patch_unit, unit_pods, user_unit_manifest
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import (
+    GARBAGE_COLLECTION_TIMEOUT_SECONDS,
+    IsolatedInstallation,
+    ready_condition,
+)
 from tests.support.wait.eventually import eventually
 
 
 def mounting(name: str, *storages: str) -> dict[str, Any]:
     mounts = [{"name": each, "mountPath": f"/{each}"} for each in storages]
-    return a_users_unit(name, storageMounts=mounts)
+    return user_unit_manifest(name, storageMounts=mounts)
 
 
 def all_are_going(pods: list[dict[str, Any]]) -> bool:
     return all("deletionTimestamp" in pod["metadata"] for pod in pods)
 
 
-async def holder(site: Site, name: str) -> str:
-    lock = lock_in(await storage(site, name))
+async def holder(site: IsolatedInstallation, name: str) -> str:
+    lock = storage_lock(await get_storage(site, name))
     return "" if lock is None else lock.unit
 
 
 @pytest.mark.parametrize("kind", ["sim-now", "sim-wait"])
-async def test_a_unit_takes_the_storage_that_it_mounts(site: Site, kind: str) -> None:
-    async with controlled(site):
-        await create(site, a_storage("data", storageClassName=kind))
-        unit = await site.create("gpuunits", mounting("mine", "data"))
-        await site.unit_with("mine", "UnitReady")
+async def test_a_unit_takes_the_storage_that_it_mounts(
+    installation: IsolatedInstallation, kind: str
+) -> None:
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data", storageClassName=kind))
+        unit = await installation.create("gpuunits", mounting("mine", "data"))
+        await installation.wait_unit_reason("mine", "UnitReady")
         found = await eventually(
-            lambda: storage(site, "data"),
+            lambda: get_storage(installation, "data"),
             lambda found: found["status"].get("mountedBy") == "mine",
         )
 
-    lock = lock_in(found)
+    lock = storage_lock(found)
     assert lock is not None
     assert (lock.unit, lock.uid) == ("mine", unit["metadata"]["uid"])
     assert found["metadata"]["finalizers"] == ["runtime.lokiwager.io/mount-protection"]
 
 
-async def test_two_units_race_for_one_storage_and_both_run_in_the_end(site: Site) -> None:
-    async with controlled(site):
-        await create(site, a_storage("data"))
-        await storage_with(site, "data", "StorageReady")
+async def test_two_units_race_for_one_storage_and_both_run_in_the_end(
+    installation: IsolatedInstallation,
+) -> None:
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data"))
+        await wait_storage_reason(installation, "data", "StorageReady")
         async with asyncio.TaskGroup() as group:
             for name in ("one", "two"):
-                group.create_task(site.create("gpuunits", mounting(name, "data")))
-        winner = await eventually(lambda: holder(site, "data"))
+                group.create_task(installation.create("gpuunits", mounting(name, "data")))
+        winner = await eventually(lambda: holder(installation, "data"))
         loser = "two" if winner == "one" else "one"
-        await site.unit_with(winner, "UnitReady")
-        waiting = await site.unit_with(loser, "StorageInUse")
-        assert await pods_of(site, loser) == []
-        volume = (await claim(site, "data"))["metadata"]["uid"]
-        await site.admin.delete(site.path("gpuunits", winner))
-        await site.unit_with(loser, "UnitReady", seconds=COLLECTION_SECONDS)
+        await installation.wait_unit_reason(winner, "UnitReady")
+        waiting = await installation.wait_unit_reason(loser, "StorageInUse")
+        assert await unit_pods(installation, loser) == []
+        volume = (await get_pvc(installation, "data"))["metadata"]["uid"]
+        await installation.admin.delete(installation.path("gpuunits", winner))
+        await installation.wait_unit_reason(
+            loser, "UnitReady", timeout_seconds=GARBAGE_COLLECTION_TIMEOUT_SECONDS
+        )
 
     assert waiting["status"]["phase"] == "Progressing"
-    assert ready_of(waiting)["message"] == f"GPUStorage data is in use by unit {winner}"
-    assert (await claim(site, "data"))["metadata"]["uid"] == volume, "the same data"
+    assert ready_condition(waiting)["message"] == f"GPUStorage data is in use by unit {winner}"
+    assert (await get_pvc(installation, "data"))["metadata"]["uid"] == volume, "the same data"
 
 
-async def test_a_lock_outlives_its_unit_until_the_last_pod_is_gone(site: Site) -> None:
+async def test_a_lock_outlives_its_unit_until_the_last_pod_is_gone(
+    installation: IsolatedInstallation,
+) -> None:
     slow = mounting("mine", "data")
-    slow["metadata"]["labels"] = {"sim.local/stop": "late", "sim.local/stop-for": HELD}
-    async with controlled(site):
-        await create(site, a_storage("data"))
-        await site.create("gpuunits", slow)
-        await site.unit_with("mine", "UnitReady")
-        await site.create("gpuunits", mounting("next", "data"))
-        await site.unit_with("next", "StorageInUse")
-        await site.admin.delete(site.path("gpuunits", "mine"))
-        await site.gone("gpuunits", "mine")
-        still_there = await eventually(lambda: pods_of(site, "mine"), all_are_going)
-        still_held = await holder(site, "data")
-        await go_on(site, still_there, "stop-for")
-        await site.unit_with("next", "UnitReady", seconds=COLLECTION_SECONDS)
+    slow["metadata"]["labels"] = {"sim.local/stop": "late", "sim.local/stop-for": PAUSED}
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data"))
+        await installation.create("gpuunits", slow)
+        await installation.wait_unit_reason("mine", "UnitReady")
+        await installation.create("gpuunits", mounting("next", "data"))
+        await installation.wait_unit_reason("next", "StorageInUse")
+        await installation.admin.delete(installation.path("gpuunits", "mine"))
+        await installation.wait_gone("gpuunits", "mine")
+        still_there = await eventually(lambda: unit_pods(installation, "mine"), all_are_going)
+        still_held = await holder(installation, "data")
+        await resume_pods(installation, still_there, "stop-for")
+        await installation.wait_unit_reason(
+            "next", "UnitReady", timeout_seconds=GARBAGE_COLLECTION_TIMEOUT_SECONDS
+        )
 
     assert len(still_there) == 1
     assert still_held == "mine"
-    assert await pods_of(site, "mine") == []
+    assert await unit_pods(installation, "mine") == []
 
 
 async def test_a_lock_is_not_given_back_while_a_pod_is_there_that_nobody_has_heard_of(
-    site: Site,
+    installation: IsolatedInstallation,
 ) -> None:
     slow = mounting("mine", "data")
-    slow["metadata"]["labels"] = {"sim.local/stop": "late", "sim.local/stop-for": HELD}
-    async with controlled(site):
-        await create(site, a_storage("data"))
-        await site.create("gpuunits", slow)
-        await site.unit_with("mine", "UnitReady")
-    await site.admin.delete(site.path("gpuunits", "mine"))
-    await site.gone("gpuunits", "mine")
-    pods = await eventually(lambda: pods_of(site, "mine"), all_are_going)
-    async with client_of(site.kubeconfig) as client:
-        key = ObjectKey(site.namespaces.instance, "data")
-        late = late_mounts(site, client)
-        with pytest.raises(OvertakenError):
-            await late.settle(await client.get(GPU_STORAGES, key))
-        still_held = await holder(site, "data")
-        await go_on(site, pods, "stop-for")
-        await site.gone("pods", pods[0]["metadata"]["name"])
-        await late.settle(await client.get(GPU_STORAGES, key))
+    slow["metadata"]["labels"] = {"sim.local/stop": "late", "sim.local/stop-for": PAUSED}
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data"))
+        await installation.create("gpuunits", slow)
+        await installation.wait_unit_reason("mine", "UnitReady")
+    await installation.admin.delete(installation.path("gpuunits", "mine"))
+    await installation.wait_gone("gpuunits", "mine")
+    pods = await eventually(lambda: unit_pods(installation, "mine"), all_are_going)
+    async with connect_client(installation.kubeconfig) as client:
+        key = ObjectKey(installation.namespaces.instance, "data")
+        late = late_mounts(installation, client)
+        with pytest.raises(StaleCacheError):
+            await late.reconcile_lock(await client.get(GPU_STORAGES, key))
+        still_held = await holder(installation, "data")
+        await resume_pods(installation, pods, "stop-for")
+        await installation.wait_gone("pods", pods[0]["metadata"]["name"])
+        await late.reconcile_lock(await client.get(GPU_STORAGES, key))
 
     assert still_held == "mine"
-    assert await holder(site, "data") == ""
+    assert await holder(installation, "data") == ""
 
 
-def late_mounts(site: Site, client: Client) -> Mounts:
+def late_mounts(site: IsolatedInstallation, client: Client) -> LockReconciler:
     """The part of a controller that gives locks back, with caches that were never filled."""
     clock, randomness = SystemClock(), Random(7)
     metrics = InformerMetrics(CollectorRegistry())
     caches = Caches(client, site.namespaces, metrics, clock, randomness)
     recorder = EventRecorder(client, clock, randomness, "late", "test")
-    lookup = Lookup(caches, client, site.namespaces)
-    return Mounts(caches, lookup, Writer(client, caches.informers), recorder)
+    lookup = ObjectReader(caches, client, site.namespaces)
+    return LockReconciler(caches, lookup, Writer(client, caches.informers), recorder)
 
 
 async def test_a_lock_that_is_torn_away_comes_back_to_whose_pods_use_the_volume(
-    site: Site,
+    installation: IsolatedInstallation,
 ) -> None:
-    async with controlled(site):
-        await create(site, a_storage("data"))
-        await site.create("gpuunits", mounting("one", "data"))
-        await site.unit_with("one", "UnitReady")
-        await site.create("gpuunits", mounting("two", "data"))
-        await site.unit_with("two", "StorageInUse")
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data"))
+        await installation.create("gpuunits", mounting("one", "data"))
+        await installation.wait_unit_reason("one", "UnitReady")
+        await installation.create("gpuunits", mounting("two", "data"))
+        await installation.wait_unit_reason("two", "StorageInUse")
         torn = {"metadata": {"annotations": None, "finalizers": None}}
-        await site.admin.patch(site.path("gpustorages", "data"), torn)
-        await eventually(lambda: holder(site, "data"), lambda unit: unit == "one")
-        waiting = await site.unit_with("two", "StorageInUse")
-        pods = await pods_of(site, "two")
-        await site.admin.delete(site.path("gpuunits", "one"))
-        await site.unit_with("two", "UnitReady", seconds=COLLECTION_SECONDS)
+        await installation.admin.patch(installation.path("gpustorages", "data"), torn)
+        await eventually(lambda: holder(installation, "data"), lambda unit: unit == "one")
+        waiting = await installation.wait_unit_reason("two", "StorageInUse")
+        pods = await unit_pods(installation, "two")
+        await installation.admin.delete(installation.path("gpuunits", "one"))
+        await installation.wait_unit_reason(
+            "two", "UnitReady", timeout_seconds=GARBAGE_COLLECTION_TIMEOUT_SECONDS
+        )
 
-    assert "is in use by unit one" in ready_of(waiting)["message"]
+    assert "is in use by unit one" in ready_condition(waiting)["message"]
     assert pods == []
 
 
-async def test_a_unit_that_mounts_a_storage_no_longer_gives_it_back(site: Site) -> None:
-    async with controlled(site):
-        await create(site, a_storage("data"))
-        await site.create("gpuunits", mounting("mine", "data"))
-        await site.unit_with("mine", "UnitReady")
-        await change(site, "mine", storageMounts=None)
-        await eventually(lambda: storage(site, "data"), lambda found: lock_in(found) is None)
-        await change(site, "mine", storageMounts=[{"name": "data", "mountPath": "/data"}])
-        await eventually(lambda: holder(site, "data"), lambda unit: unit == "mine")
-        await site.unit_with("mine", "UnitReady")
+async def test_a_unit_that_mounts_a_storage_no_longer_gives_it_back(
+    installation: IsolatedInstallation,
+) -> None:
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data"))
+        await installation.create("gpuunits", mounting("mine", "data"))
+        await installation.wait_unit_reason("mine", "UnitReady")
+        await patch_unit(installation, "mine", storageMounts=None)
+        await eventually(
+            lambda: get_storage(installation, "data"), lambda found: storage_lock(found) is None
+        )
+        await patch_unit(
+            installation, "mine", storageMounts=[{"name": "data", "mountPath": "/data"}]
+        )
+        await eventually(lambda: holder(installation, "data"), lambda unit: unit == "mine")
+        await installation.wait_unit_reason("mine", "UnitReady")
 
 
 async def test_the_old_pod_of_a_change_leaves_the_volume_before_the_new_one_is_ready(
-    site: Site,
+    installation: IsolatedInstallation,
 ) -> None:
-    async with controlled(site):
-        await create(site, a_storage("data"))
-        await site.create("gpuunits", mounting("mine", "data"))
-        await site.unit_with("mine", "UnitReady")
-        (old,) = await pods_of(site, "mine")
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data"))
+        await installation.create("gpuunits", mounting("mine", "data"))
+        await installation.wait_unit_reason("mine", "UnitReady")
+        (old,) = await unit_pods(installation, "mine")
         labels = {"sim.local/mode": "never-ready"}
-        await site.admin.patch(
-            site.path("gpuunits", "mine"),
+        await installation.admin.patch(
+            installation.path("gpuunits", "mine"),
             {"metadata": {"labels": labels}, "spec": {"image": "example/image:2"}},
         )
-        await site.gone("pods", old["metadata"]["name"])
-        (new,) = await pods_of(site, "mine")
+        await installation.wait_gone("pods", old["metadata"]["name"])
+        (new,) = await unit_pods(installation, "mine")
 
     assert new["spec"]["containers"][0]["image"] == "example/image:2"
     assert not is_ready(new)
 
 
-async def test_a_mounted_storage_goes_when_its_unit_has_gone(site: Site) -> None:
-    async with controlled(site):
-        await create(site, a_storage("data"))
-        await site.create("gpuunits", mounting("mine", "data"))
-        await site.unit_with("mine", "UnitReady")
-        await site.admin.delete(site.path("gpustorages", "data"))
-        await site.create("gpuunits", mounting("late", "data"))
-        late = await site.unit_with("late", "StorageNotReady")
-        waiting = await storage(site, "data")
-        bound = await claim(site, "data")
-        await site.admin.delete(site.path("gpuunits", "mine"))
-        await site.gone("gpustorages", "data")
-        await site.gone("persistentvolumeclaims", "data")
+async def test_a_mounted_storage_goes_when_its_unit_has_gone(
+    installation: IsolatedInstallation,
+) -> None:
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data"))
+        await installation.create("gpuunits", mounting("mine", "data"))
+        await installation.wait_unit_reason("mine", "UnitReady")
+        await installation.admin.delete(installation.path("gpustorages", "data"))
+        await installation.create("gpuunits", mounting("late", "data"))
+        late = await installation.wait_unit_reason("late", "StorageNotReady")
+        waiting = await get_storage(installation, "data")
+        bound = await get_pvc(installation, "data")
+        await installation.admin.delete(installation.path("gpuunits", "mine"))
+        await installation.wait_gone("gpustorages", "data")
+        await installation.wait_gone("persistentvolumeclaims", "data")
 
-    assert "is being deleted" in ready_of(late)["message"]
+    assert "is being deleted" in ready_condition(late)["message"]
     assert "deletionTimestamp" in waiting["metadata"]
     assert "deletionTimestamp" not in bound["metadata"]
 
 
-async def test_several_storages_are_taken_all_or_waited_for(site: Site) -> None:
-    async with controlled(site):
+async def test_several_storages_are_taken_all_or_waited_for(
+    installation: IsolatedInstallation,
+) -> None:
+    async with run_controller(installation):
         for name in ("a", "b"):
-            await create(site, a_storage(name))
-            await storage_with(site, name, "StorageReady")
-        await site.create("gpuunits", mounting("first", "b"))
-        await site.unit_with("first", "UnitReady")
-        await site.create("gpuunits", mounting("both", "b", "a"))
-        waiting = await site.unit_with("both", "StorageInUse")
-        await site.admin.delete(site.path("gpuunits", "first"))
-        await site.unit_with("both", "UnitReady", seconds=COLLECTION_SECONDS)
+            await create_storage(installation, storage_manifest(name))
+            await wait_storage_reason(installation, name, "StorageReady")
+        await installation.create("gpuunits", mounting("first", "b"))
+        await installation.wait_unit_reason("first", "UnitReady")
+        await installation.create("gpuunits", mounting("both", "b", "a"))
+        waiting = await installation.wait_unit_reason("both", "StorageInUse")
+        await installation.admin.delete(installation.path("gpuunits", "first"))
+        await installation.wait_unit_reason(
+            "both", "UnitReady", timeout_seconds=GARBAGE_COLLECTION_TIMEOUT_SECONDS
+        )
 
-    assert "GPUStorage b" in ready_of(waiting)["message"]
-    assert [await holder(site, name) for name in ("a", "b")] == ["both", "both"]
+    assert "GPUStorage b" in ready_condition(waiting)["message"]
+    assert [await holder(installation, name) for name in ("a", "b")] == ["both", "both"]
 
 
 async def test_a_storage_that_was_only_locked_is_given_back_when_the_unit_drops_it(
-    site: Site,
+    installation: IsolatedInstallation,
 ) -> None:
-    async with controlled(site):
+    async with run_controller(installation):
         for name in ("a", "b"):
-            await create(site, a_storage(name))
-            await storage_with(site, name, "StorageReady")
-        await site.create("gpuunits", mounting("first", "b"))
-        await site.unit_with("first", "UnitReady")
-        await site.create("gpuunits", mounting("both", "a", "b"))
-        await site.unit_with("both", "StorageInUse")
-        held = await holder(site, "a")
-        await change(site, "both", storageMounts=[{"name": "b", "mountPath": "/b"}])
-        await eventually(lambda: storage(site, "a"), lambda found: lock_in(found) is None)
+            await create_storage(installation, storage_manifest(name))
+            await wait_storage_reason(installation, name, "StorageReady")
+        await installation.create("gpuunits", mounting("first", "b"))
+        await installation.wait_unit_reason("first", "UnitReady")
+        await installation.create("gpuunits", mounting("both", "a", "b"))
+        await installation.wait_unit_reason("both", "StorageInUse")
+        held = await holder(installation, "a")
+        await patch_unit(installation, "both", storageMounts=[{"name": "b", "mountPath": "/b"}])
+        await eventually(
+            lambda: get_storage(installation, "a"), lambda found: storage_lock(found) is None
+        )
 
     assert held == "both"
 
 
-async def test_a_lock_of_an_operation_without_a_record_is_given_back(site: Site) -> None:
-    async with controlled(site):
-        await create(site, a_storage("data"))
-        await storage_with(site, "data", "StorageReady")
-        await lock_by_hand(site, "data", StorageLock(unit="mine", operation="lost"))
-        await eventually(lambda: storage(site, "data"), lambda found: lock_in(found) is None)
+async def test_a_lock_of_an_operation_without_a_record_is_given_back(
+    installation: IsolatedInstallation,
+) -> None:
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data"))
+        await wait_storage_reason(installation, "data", "StorageReady")
+        await write_storage_lock(installation, "data", StorageLock(unit="mine", operation="lost"))
+        await eventually(
+            lambda: get_storage(installation, "data"), lambda found: storage_lock(found) is None
+        )
 
 
-ORDER = Order("mine", "order-1", {"metadata": {"name": "warm", "uid": "uid-of-warm"}})
+ORDER = CreateUnitSteps("mine", "order-1", {"metadata": {"name": "warm", "uid": "uid-of-warm"}})
 
 
-async def test_a_lock_of_an_open_operation_stands_until_it_fails(site: Site) -> None:
-    async with controlled(site):
-        await create(site, a_storage("data"))
-        await storage_with(site, "data", "StorageReady")
-        await api_steps.record(site, ORDER)
-        await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
-        await site.create("gpuunits", mounting("other", "data"))
-        waiting = await site.unit_with("other", "StorageInUse")
-        await api_steps.close(site, ORDER, {"phase": "Failed"})
-        await site.unit_with("other", "UnitReady")
+async def test_a_lock_of_an_open_operation_stands_until_it_fails(
+    installation: IsolatedInstallation,
+) -> None:
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data"))
+        await wait_storage_reason(installation, "data", "StorageReady")
+        await api_steps.create_operation(installation, ORDER)
+        await write_storage_lock(
+            installation, "data", StorageLock(unit="mine", operation="order-1")
+        )
+        await installation.create("gpuunits", mounting("other", "data"))
+        waiting = await installation.wait_unit_reason("other", "StorageInUse")
+        await api_steps.write_operation_status(installation, ORDER, {"phase": "Failed"})
+        await installation.wait_unit_reason("other", "UnitReady")
 
-    assert ready_of(waiting)["message"] == "GPUStorage data is in use by unit mine"
+    assert ready_condition(waiting)["message"] == "GPUStorage data is in use by unit mine"
 
 
-async def test_the_unit_of_an_operation_takes_its_lock_over(site: Site) -> None:
+async def test_the_unit_of_an_operation_takes_its_lock_over(
+    installation: IsolatedInstallation,
+) -> None:
     body = mounting("mine", "data")
     body["metadata"]["annotations"] = {"runtime.lokiwager.io/operation-id": "order-1"}
-    async with controlled(site):
-        await create(site, a_storage("data"))
-        await storage_with(site, "data", "StorageReady")
-        await api_steps.record(site, ORDER)
-        await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
-        unit = await site.create("gpuunits", body)
-        await site.unit_with("mine", "UnitReady")
-        lock = lock_in(await storage(site, "data"))
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data"))
+        await wait_storage_reason(installation, "data", "StorageReady")
+        await api_steps.create_operation(installation, ORDER)
+        await write_storage_lock(
+            installation, "data", StorageLock(unit="mine", operation="order-1")
+        )
+        unit = await installation.create("gpuunits", body)
+        await installation.wait_unit_reason("mine", "UnitReady")
+        lock = storage_lock(await get_storage(installation, "data"))
 
     assert lock is not None
     assert (lock.uid, lock.operation) == (unit["metadata"]["uid"], "order-1")
 
 
-async def test_a_unit_that_waits_keeps_its_storage_when_its_record_is_swept(site: Site) -> None:
+async def test_a_unit_that_waits_keeps_its_storage_when_its_record_is_swept(
+    installation: IsolatedInstallation,
+) -> None:
     body = mounting("mine", "data", "missing")
     body["metadata"]["annotations"] = {"runtime.lokiwager.io/operation-id": "order-1"}
-    async with controlled(site):
-        await create(site, a_storage("data"))
-        await storage_with(site, "data", "StorageReady")
-        await api_steps.record(site, ORDER)
-        await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
-        unit = await site.create("gpuunits", body)
-        await site.unit_with("mine", "StorageNotReady")
-        named = await eventually(
-            lambda: storage(site, "data"), lambda found: getattr(lock_in(found), "uid", "")
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data"))
+        await wait_storage_reason(installation, "data", "StorageReady")
+        await api_steps.create_operation(installation, ORDER)
+        await write_storage_lock(
+            installation, "data", StorageLock(unit="mine", operation="order-1")
         )
-        record = site.path("operations", ORDER.record_name, namespace=site.namespaces.system)
-        await site.admin.delete(record)
-        await create(site, a_storage("missing"))
-        await site.unit_with("mine", "UnitReady")
+        unit = await installation.create("gpuunits", body)
+        await installation.wait_unit_reason("mine", "StorageNotReady")
+        named = await eventually(
+            lambda: get_storage(installation, "data"),
+            lambda found: getattr(storage_lock(found), "uid", ""),
+        )
+        record = installation.path(
+            "operations", ORDER.operation_name, namespace=installation.namespaces.system
+        )
+        await installation.admin.delete(record)
+        await create_storage(installation, storage_manifest("missing"))
+        await installation.wait_unit_reason("mine", "UnitReady")
 
-    lock = lock_in(named)
+    lock = storage_lock(named)
     assert lock is not None
     assert lock.uid == unit["metadata"]["uid"]
-    assert await holder(site, "data") == "mine"
+    assert await holder(installation, "data") == "mine"
 
 
-async def test_a_lock_may_be_older_than_the_volume(site: Site) -> None:
-    await create(site, a_storage("data"))
-    await api_steps.record(site, ORDER)
-    await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
-    async with controlled(site):
-        found = await storage_with(site, "data", "StorageReady")
+async def test_a_lock_may_be_older_than_the_volume(installation: IsolatedInstallation) -> None:
+    await create_storage(installation, storage_manifest("data"))
+    await api_steps.create_operation(installation, ORDER)
+    await write_storage_lock(installation, "data", StorageLock(unit="mine", operation="order-1"))
+    async with run_controller(installation):
+        found = await wait_storage_reason(installation, "data", "StorageReady")
 
     assert found["status"]["claimName"] == "data"
 
 
-async def test_a_lock_whose_unit_is_gone_before_it_was_named_is_given_back(site: Site) -> None:
+async def test_a_lock_whose_unit_is_gone_before_it_was_named_is_given_back(
+    installation: IsolatedInstallation,
+) -> None:
     gone = {"kind": "GPUUnit", "namespace": "n", "name": "mine", "uid": "uid-of-mine"}
-    async with controlled(site):
-        await create(site, a_storage("data"))
-        await storage_with(site, "data", "StorageReady")
-        await api_steps.record(site, ORDER)
-        await lock_by_hand(site, "data", StorageLock(unit="mine", operation="order-1"))
-        await api_steps.close(site, ORDER, {"phase": "Succeeded", "objects": [gone]})
-        await eventually(lambda: storage(site, "data"), lambda found: lock_in(found) is None)
+    async with run_controller(installation):
+        await create_storage(installation, storage_manifest("data"))
+        await wait_storage_reason(installation, "data", "StorageReady")
+        await api_steps.create_operation(installation, ORDER)
+        await write_storage_lock(
+            installation, "data", StorageLock(unit="mine", operation="order-1")
+        )
+        await api_steps.write_operation_status(
+            installation, ORDER, {"phase": "Succeeded", "objects": [gone]}
+        )
+        await eventually(
+            lambda: get_storage(installation, "data"), lambda found: storage_lock(found) is None
+        )
 
 
-async def test_a_unit_waits_until_its_storage_is_filled(site: Site) -> None:
-    async with controlled(site):
-        await create(site, simulated("data", run_for=HELD))
-        await site.create("gpuunits", mounting("mine", "data"))
-        waiting = await site.unit_with("mine", "StorageNotReady")
-        await fill_at_last(site, "data")
-        await site.unit_with("mine", "UnitReady")
+async def test_a_unit_waits_until_its_storage_is_filled(installation: IsolatedInstallation) -> None:
+    async with run_controller(installation):
+        await create_storage(installation, simulated_prepare_storage("data", run_for=PAUSED))
+        await installation.create("gpuunits", mounting("mine", "data"))
+        waiting = await installation.wait_unit_reason("mine", "StorageNotReady")
+        await finish_prepare(installation, "data")
+        await installation.wait_unit_reason("mine", "UnitReady")
 
-    assert "GPUStorage data is not ready" in ready_of(waiting)["message"] or (
-        "does not exist" in ready_of(waiting)["message"]
+    assert "GPUStorage data is not ready" in ready_condition(waiting)["message"] or (
+        "does not exist" in ready_condition(waiting)["message"]
     )

@@ -13,21 +13,25 @@ from hack.cluster.errors import ClusterError
 from tests.support.builders.simulated_units import (
     IMAGE,
     PORTS,
-    a_users_unit,
-    change,
-    pods_of,
-    unit_seen_at,
-    version_of,
+    patch_unit,
+    resource_version,
+    unit_pods,
+    user_unit_manifest,
+    wait_observed_generation,
 )
-from tests.support.checks.event_notes import told
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import Site, a_unit, ready_of
+from tests.support.checks.event_notes import event_notes
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import (
+    IsolatedInstallation,
+    ready_condition,
+    unit_manifest,
+)
 from tests.support.cluster.product_processes import admin_kubectl
 from tests.support.wait.eventually import eventually
 
 
 async def kubectl_apply(
-    plane: ControlPlane, site: Site, folder: Path, body: Mapping[str, Any]
+    plane: ControlPlane, site: IsolatedInstallation, folder: Path, body: Mapping[str, Any]
 ) -> str:
     file = folder / "unit.yaml"
     file.write_text(yaml.safe_dump(dict(body)))
@@ -64,17 +68,17 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 
 @pytest.mark.parametrize(("spec", "path", "why"), REFUSED)
 async def test_the_server_refuses_with_the_field_and_the_reason(
-    installed: ControlPlane,
-    site: Site,
+    installed_control_plane: ControlPlane,
+    installation: IsolatedInstallation,
     tmp_path: Path,
     spec: dict[str, Any],
     path: str,
     why: str,
 ) -> None:
-    body = a_users_unit("mine", **spec)
+    body = user_unit_manifest("mine", **spec)
     body["spec"] = {name: value for name, value in body["spec"].items() if value is not None}
     with pytest.raises(ClusterError) as refusal:
-        await kubectl_apply(installed, site, tmp_path, body)
+        await kubectl_apply(installed_control_plane, installation, tmp_path, body)
 
     assert path in str(refusal.value)
     assert why in str(refusal.value)
@@ -119,43 +123,52 @@ STORED: list[tuple[dict[str, Any], str, str]] = [
 
 @pytest.mark.parametrize(("spec", "reason", "said"), STORED)
 async def test_what_passes_the_schema_fails_with_the_field_and_the_value_until_it_is_fixed(
-    installed: ControlPlane,
-    site: Site,
+    installed_control_plane: ControlPlane,
+    installation: IsolatedInstallation,
     tmp_path: Path,
     spec: dict[str, Any],
     reason: str,
     said: str,
 ) -> None:
-    async with controlled(site):
-        await kubectl_apply(installed, site, tmp_path, a_users_unit("mine", **spec))
-        unit = await site.unit_with("mine", reason)
-        children = [*await site.list("deployments"), *await site.list("networkpolicies")]
-        await kubectl_apply(installed, site, tmp_path, a_users_unit("mine"))
-        await site.unit_with("mine", "UnitReady")
+    async with run_controller(installation):
+        await kubectl_apply(
+            installed_control_plane, installation, tmp_path, user_unit_manifest("mine", **spec)
+        )
+        unit = await installation.wait_unit_reason("mine", reason)
+        children = [
+            *await installation.list("deployments"),
+            *await installation.list("networkpolicies"),
+        ]
+        await kubectl_apply(
+            installed_control_plane, installation, tmp_path, user_unit_manifest("mine")
+        )
+        await installation.wait_unit_reason("mine", "UnitReady")
 
     assert unit["status"]["phase"] == "Failed"
-    assert said in ready_of(unit)["message"]
+    assert said in ready_condition(unit)["message"]
     assert children == []
 
 
-async def test_a_refused_unit_is_not_tried_again_and_again(site: Site) -> None:
-    async with controlled(site) as registry:
+async def test_a_refused_unit_is_not_tried_again_and_again(
+    installation: IsolatedInstallation,
+) -> None:
+    async with run_controller(installation) as registry:
         for number, (spec, _, _) in enumerate(STORED):
-            await site.create("gpuunits", a_users_unit(f"bad-{number}", **spec))
+            await installation.create("gpuunits", user_unit_manifest(f"bad-{number}", **spec))
         settled = [
-            await site.unit_with(f"bad-{number}", reason)
+            await installation.wait_unit_reason(f"bad-{number}", reason)
             for number, (_, reason, _) in enumerate(STORED)
         ]
-        await site.create("gpuunits", a_users_unit("good"))
-        await site.unit_with("good", "UnitReady")
-        later = [await site.unit(unit["metadata"]["name"]) for unit in settled]
+        await installation.create("gpuunits", user_unit_manifest("good"))
+        await installation.wait_unit_reason("good", "UnitReady")
+        later = [await installation.get_unit(unit["metadata"]["name"]) for unit in settled]
 
         assert counted(registry, "workqueue_retries_total", name="gpuunit") == 0
         assert (
             counted(registry, "controller_runtime_reconcile_errors_total", controller="gpuunit")
             == 0
         )
-    assert list(map(version_of, later)) == list(map(version_of, settled))
+    assert list(map(resource_version, later)) == list(map(resource_version, settled))
 
 
 def counted(registry: CollectorRegistry, metric: str, **labels: str) -> float:
@@ -170,45 +183,47 @@ def counted(registry: CollectorRegistry, metric: str, **labels: str) -> float:
     return sum(values)
 
 
-async def test_a_bad_change_leaves_what_runs_alone(site: Site) -> None:
-    async with controlled(site):
-        await site.create("gpuunits", a_users_unit("mine", template=PORTS))
-        await site.unit_with("mine", "UnitReady")
-        (before,) = await pods_of(site, "mine")
-        await change(site, "mine", memory="lots", template=None)
-        unit = await site.unit_with("mine", "InvalidSpec")
-        service = await site.admin.get(site.path("services", "unit-mine"))
-        await change(site, "mine", memory="1Gi", template=PORTS)
-        await unit_seen_at(site, "mine", 3)
-        await site.unit_with("mine", "UnitReady")
-        (after,) = await pods_of(site, "mine")
+async def test_a_bad_change_leaves_what_runs_alone(installation: IsolatedInstallation) -> None:
+    async with run_controller(installation):
+        await installation.create("gpuunits", user_unit_manifest("mine", template=PORTS))
+        await installation.wait_unit_reason("mine", "UnitReady")
+        (before,) = await unit_pods(installation, "mine")
+        await patch_unit(installation, "mine", memory="lots", template=None)
+        unit = await installation.wait_unit_reason("mine", "InvalidSpec")
+        service = await installation.admin.get(installation.path("services", "unit-mine"))
+        await patch_unit(installation, "mine", memory="1Gi", template=PORTS)
+        await wait_observed_generation(installation, "mine", 3)
+        await installation.wait_unit_reason("mine", "UnitReady")
+        (after,) = await unit_pods(installation, "mine")
 
     assert (unit["status"]["phase"], unit["status"]["observedGeneration"]) == ("Failed", 2)
     assert service["spec"]["ports"][0]["name"] == "http"
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
 
 
-async def test_stock_with_a_bad_envelope_says_so(site: Site) -> None:
-    stock = site.namespaces.stock
-    async with controlled(site):
-        await site.create("gpuunits", a_unit("warm", memory="lots"), namespace=stock)
-        unit = await site.unit_with("warm", "InvalidSpec", namespace=stock)
-        await site.admin.patch(
-            site.path("gpuunits", "warm", namespace=stock), {"spec": {"memory": "1Gi"}}
+async def test_stock_with_a_bad_envelope_says_so(installation: IsolatedInstallation) -> None:
+    stock = installation.namespaces.stock
+    async with run_controller(installation):
+        await installation.create("gpuunits", unit_manifest("warm", memory="lots"), namespace=stock)
+        unit = await installation.wait_unit_reason("warm", "InvalidSpec", namespace=stock)
+        await installation.admin.patch(
+            installation.path("gpuunits", "warm", namespace=stock), {"spec": {"memory": "1Gi"}}
         )
-        await site.unit_with("warm", "StockReady", namespace=stock)
+        await installation.wait_unit_reason("warm", "StockReady", namespace=stock)
 
-    assert 'spec.memory: "lots"' in ready_of(unit)["message"]
+    assert 'spec.memory: "lots"' in ready_condition(unit)["message"]
 
 
-async def test_stock_ignores_what_only_users_units_have_and_says_so(site: Site) -> None:
-    stock = site.namespaces.stock
-    body = a_unit("warm", image=IMAGE, template=PORTS, access={"primaryPort": "nowhere"})
-    async with controlled(site):
-        await site.create("gpuunits", body, namespace=stock)
-        await site.unit_with("warm", "StockReady", namespace=stock)
-        (pod,) = await site.list("pods", namespace=stock)
-        notes = await eventually(lambda: told(site.admin, stock, "Ignored"))
+async def test_stock_ignores_what_only_users_units_have_and_says_so(
+    installation: IsolatedInstallation,
+) -> None:
+    stock = installation.namespaces.stock
+    body = unit_manifest("warm", image=IMAGE, template=PORTS, access={"primaryPort": "nowhere"})
+    async with run_controller(installation):
+        await installation.create("gpuunits", body, namespace=stock)
+        await installation.wait_unit_reason("warm", "StockReady", namespace=stock)
+        (pod,) = await installation.list("pods", namespace=stock)
+        notes = await eventually(lambda: event_notes(installation.admin, stock, "Ignored"))
 
     assert pod["spec"]["containers"][0]["image"] != IMAGE
     assert notes == ["stock ignores image, template, access"]

@@ -6,20 +6,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.gpuunit.labels import added_labels
-from controller.gpuunit.resources.deployment import deployment
-from controller.gpuunit.resources.network_policy import network_policy
-from controller.gpuunit.resources.service import service
+from controller.gpuunit.labels import extra_pod_labels
+from controller.gpuunit.resources.deployment import deployment_manifest
+from controller.gpuunit.resources.network_policy import network_policy_manifest
+from controller.gpuunit.resources.service import service_manifest
 from controller.kinds import DEPLOYMENTS, GPU_UNITS, NETWORK_POLICIES, SERVICES
 from controller.runtime.client.client import Client
 from controller.runtime.client.kind import Kind, key_of
-from controller.runtime.subset import covers
+from controller.runtime.subset import contains_desired
 from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
-from shared.v1alpha1.validation.mount_path import SHARED_MEMORY
-from tests.support.builders.config_maps import client_of
-from tests.support.builders.gpu_units import FULL, a_unit, settings
+from shared.v1alpha1.validation.mount_path import SHARED_MEMORY_PATH
+from tests.support.builders.config_maps import connect_client
+from tests.support.builders.gpu_units import FULL_SPEC, new_unit, unit_settings
 
 PORTS = [{"name": "dns", "port": 53}, {"name": "dns-udp", "port": 53, "protocol": "UDP"}]
 TOLERATIONS = [
@@ -31,7 +31,7 @@ TOLERATIONS = [
 ]
 ODD: dict[str, dict[str, Any]] = {
     "plain": {},
-    "full": FULL,
+    "full": FULL_SPEC,
     **{f"memory {text}": {"memory": text} for text in ("0.5Gi", "1000Mi", "1e9", "1500M", "64G")},
     "memory in bytes": {"memory": "17179869184", "shmSize": "1e9"},
     "memory with a fraction of a byte": {"memory": "1.0000000001Gi", "shmSize": "1100m"},
@@ -47,8 +47,10 @@ ODD: dict[str, dict[str, Any]] = {
     "one port number twice": {"template": {"ports": PORTS}},
     "tolerations": {"tolerations": TOLERATIONS},
     "empty label values": {"nodeSelector": {"a": "", "example.com/b": "c"}},
-    "a worker": {"serverless": {"requestID": "echo", "timeoutSeconds": 3570}, **FULL},
-    "shared memory replaced": {"storageMounts": [{"name": "fast", "mountPath": SHARED_MEMORY}]},
+    "a worker": {"serverless": {"requestID": "echo", "timeoutSeconds": 3570}, **FULL_SPEC},
+    "shared memory replaced": {
+        "storageMounts": [{"name": "fast", "mountPath": SHARED_MEMORY_PATH}]
+    },
     "mount below another": {
         "storageMounts": [
             {"name": "a" * 63, "mountPath": "/data//"},
@@ -59,8 +61,8 @@ ODD: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-async def client(installed: ControlPlane) -> AsyncIterator[Client]:
-    async with client_of(installed.layout.admin_kubeconfig) as made:
+async def client(installed_control_plane: ControlPlane) -> AsyncIterator[Client]:
+    async with connect_client(installed_control_plane.layout.admin_kubeconfig) as made:
         yield made
 
 
@@ -72,12 +74,14 @@ async def stored(client: Client, unit: GPUUnit) -> GPUUnit:
 
 
 def children(unit: GPUUnit, stock: str) -> Iterator[tuple[Kind[Any], dict[str, Any]]]:
-    given = settings(stock, unit.metadata.namespace)
+    given = unit_settings(stock, unit.metadata.namespace)
     for giving_way in (False, True):
-        made = deployment(unit, given, added_labels(unit, given), giving_way=giving_way)
+        made = deployment_manifest(
+            unit, given, extra_pod_labels(unit, given), stop_old_pod_first=giving_way
+        )
         yield DEPLOYMENTS, made
-    yield NETWORK_POLICIES, network_policy(unit, given)
-    if (found := service(unit)) is not None:
+    yield NETWORK_POLICIES, network_policy_manifest(unit, given)
+    if (found := service_manifest(unit)) is not None:
         yield SERVICES, found
 
 
@@ -87,7 +91,7 @@ async def differing(client: Client, unit: GPUUnit, stock: str = "elsewhere") -> 
     for kind, desired in children(unit, stock):
         live = await client.apply(kind, desired)
         found = {"metadata": msgspec.to_builtins(live.metadata), "spec": live.spec}
-        if not covers(found, desired):
+        if not contains_desired(found, desired):
             kinds.append(kind.name)
     return kinds
 
@@ -96,24 +100,24 @@ async def differing(client: Client, unit: GPUUnit, stock: str = "elsewhere") -> 
 async def test_what_the_server_stores_covers_what_was_built(
     client: Client, namespace: str, spec: dict[str, Any]
 ) -> None:
-    unit = await stored(client, a_unit(namespace=namespace, **spec))
+    unit = await stored(client, new_unit(namespace=namespace, **spec))
     assert await differing(client, unit) == []
 
 
 async def test_stock_is_stored_as_it_was_built(client: Client, namespace: str) -> None:
-    unit = await stored(client, a_unit(namespace=namespace, **FULL))
+    unit = await stored(client, new_unit(namespace=namespace, **FULL_SPEC))
     assert await differing(client, unit, stock=namespace) == []
 
 
 async def test_labels_and_the_preferred_node_are_stored_as_they_were_built(
     client: Client, namespace: str
 ) -> None:
-    unit = a_unit(
+    unit = new_unit(
         "a" * 63,
         namespace=namespace,
         labels={wellknown.POOL_LABEL: "big", "sim.local/mode": "slow", "empty": ""},
-        annotations={wellknown.ADMITTED: "node-1"},
-        **FULL,
+        annotations={wellknown.ADMITTED_ANNOTATION: "node-1"},
+        **FULL_SPEC,
     )
     assert await differing(client, await stored(client, unit)) == []
 
@@ -121,8 +125,8 @@ async def test_labels_and_the_preferred_node_are_stored_as_they_were_built(
 async def test_a_port_that_went_is_no_longer_there_once_applied(
     client: Client, namespace: str
 ) -> None:
-    unit = await stored(client, a_unit(namespace=namespace, template={"ports": PORTS}))
-    desired = service(unit)
+    unit = await stored(client, new_unit(namespace=namespace, template={"ports": PORTS}))
+    desired = service_manifest(unit)
     assert desired is not None
     await client.apply(SERVICES, desired)
     fewer = {**desired, "spec": {**desired["spec"], "ports": desired["spec"]["ports"][:1]}}
@@ -133,14 +137,18 @@ async def test_a_port_that_went_is_no_longer_there_once_applied(
 async def test_what_others_add_is_no_difference_and_what_they_change_is(
     client: Client, namespace: str
 ) -> None:
-    unit = await stored(client, a_unit(namespace=namespace, **FULL))
-    desired = deployment(unit, settings("elsewhere", namespace), {}, giving_way=False)
+    unit = await stored(client, new_unit(namespace=namespace, **FULL_SPEC))
+    desired = deployment_manifest(
+        unit, unit_settings("elsewhere", namespace), {}, stop_old_pod_first=False
+    )
     made = await client.apply(DEPLOYMENTS, desired)
     key = key_of(made)
 
     async def is_covered_after(change: dict[str, Any]) -> bool:
         live = await client.patch(DEPLOYMENTS, key, change)
-        return covers({"metadata": msgspec.to_builtins(live.metadata), "spec": live.spec}, desired)
+        return contains_desired(
+            {"metadata": msgspec.to_builtins(live.metadata), "spec": live.spec}, desired
+        )
 
     assert await is_covered_after({"metadata": {"labels": {"team": "a"}}})
     assert await is_covered_after({"spec": {"minReadySeconds": 5}})

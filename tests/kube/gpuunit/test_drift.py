@@ -4,10 +4,16 @@ from typing import Any
 
 import pytest
 
-from tests.support.builders.simulated_units import PORTS, a_users_unit, change, pods_of, version_of
-from tests.support.checks.deployment_status import is_at_rest
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import Site, a_unit
+from tests.support.builders.simulated_units import (
+    PORTS,
+    patch_unit,
+    resource_version,
+    unit_pods,
+    user_unit_manifest,
+)
+from tests.support.checks.deployment_status import is_rollout_complete
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import IsolatedInstallation, unit_manifest
 from tests.support.wait.eventually import eventually
 
 CHILDREN = {
@@ -17,34 +23,34 @@ CHILDREN = {
 }
 
 
-async def ready_unit(site: Site, **spec: Any) -> dict[str, Any]:
-    await site.create("gpuunits", a_users_unit("mine", **{"template": PORTS, **spec}))
-    return await site.unit_with("mine", "UnitReady")
+async def ready_unit(site: IsolatedInstallation, **spec: Any) -> dict[str, Any]:
+    await site.create("gpuunits", user_unit_manifest("mine", **{"template": PORTS, **spec}))
+    return await site.wait_unit_reason("mine", "UnitReady")
 
 
-async def child(site: Site, kind: str, *, namespace: str = "") -> dict[str, Any]:
+async def child(site: IsolatedInstallation, kind: str, *, namespace: str = "") -> dict[str, Any]:
     found: dict[str, Any] = await site.admin.get(
         site.path(kind, CHILDREN[kind], namespace=namespace)
     )
     return found
 
 
-async def edit(site: Site, kind: str, body: dict[str, Any]) -> None:
+async def edit(site: IsolatedInstallation, kind: str, body: dict[str, Any]) -> None:
     await site.admin.patch(site.path(kind, CHILDREN[kind]), body)
 
 
 @pytest.mark.parametrize("kind", CHILDREN)
-async def test_a_deleted_child_is_made_again(site: Site, kind: str) -> None:
-    async with controlled(site):
-        await ready_unit(site)
-        first = await child(site, kind)
-        await site.admin.delete(site.path(kind, CHILDREN[kind]))
+async def test_a_deleted_child_is_made_again(installation: IsolatedInstallation, kind: str) -> None:
+    async with run_controller(installation):
+        await ready_unit(installation)
+        first = await child(installation, kind)
+        await installation.admin.delete(installation.path(kind, CHILDREN[kind]))
         second = await eventually(
-            lambda: child(site, kind),
+            lambda: child(installation, kind),
             lambda found: found["metadata"]["uid"] != first["metadata"]["uid"],
             tolerate=Exception,
         )
-        await site.unit_with("mine", "UnitReady")
+        await installation.wait_unit_reason("mine", "UnitReady")
 
     assert ours(second) == ours(first)
 
@@ -85,15 +91,18 @@ def template_of(**container: Any) -> dict[str, Any]:
         pytest.param("networkpolicies", {"policyTypes": ["Ingress"]}, id="policy types"),
     ],
 )
-async def test_an_edited_field_is_put_back(site: Site, kind: str, spec: dict[str, Any]) -> None:
-    async with controlled(site):
-        await ready_unit(site)
-        before = await child(site, kind)
-        await edit(site, kind, {"spec": spec})
+async def test_an_edited_field_is_put_back(
+    installation: IsolatedInstallation, kind: str, spec: dict[str, Any]
+) -> None:
+    async with run_controller(installation):
+        await ready_unit(installation)
+        before = await child(installation, kind)
+        await edit(installation, kind, {"spec": spec})
         after = await eventually(
-            lambda: child(site, kind),
+            lambda: child(installation, kind),
             lambda found: (
-                found["spec"] == before["spec"] and version_of(found) != version_of(before)
+                found["spec"] == before["spec"]
+                and resource_version(found) != resource_version(before)
             ),
         )
 
@@ -101,13 +110,13 @@ async def test_an_edited_field_is_put_back(site: Site, kind: str, spec: dict[str
 
 
 @pytest.mark.parametrize("kind", CHILDREN)
-async def test_a_removed_mark_is_put_back(site: Site, kind: str) -> None:
-    async with controlled(site):
-        await ready_unit(site)
-        before = (await child(site, kind))["metadata"]
-        await edit(site, kind, {"metadata": dict.fromkeys(("labels", "annotations"))})
+async def test_a_removed_mark_is_put_back(installation: IsolatedInstallation, kind: str) -> None:
+    async with run_controller(installation):
+        await ready_unit(installation)
+        before = (await child(installation, kind))["metadata"]
+        await edit(installation, kind, {"metadata": dict.fromkeys(("labels", "annotations"))})
         after = await eventually(
-            lambda: child(site, kind),
+            lambda: child(installation, kind),
             lambda found: found["metadata"].get("labels") == before["labels"],
         )
 
@@ -116,26 +125,30 @@ async def test_a_removed_mark_is_put_back(site: Site, kind: str) -> None:
     assert [marks[name] for name in hashes] == [before["annotations"][name] for name in hashes]
 
 
-async def test_what_others_add_stays_when_our_own_is_put_back(site: Site) -> None:
+async def test_what_others_add_stays_when_our_own_is_put_back(
+    installation: IsolatedInstallation,
+) -> None:
     theirs = {"labels": {"team": "blue"}, "annotations": {"example.com/note": "theirs"}}
-    async with controlled(site):
-        await ready_unit(site)
-        pod = (await child(site, "deployments"))["spec"]["template"]["spec"]
+    async with run_controller(installation):
+        await ready_unit(installation)
+        pod = (await child(installation, "deployments"))["spec"]["template"]["spec"]
         (container,) = pod["containers"]
         container["env"].append({"name": "DEBUG", "value": "1"})
         added = {"minReadySeconds": 1, "template": {"spec": {"containers": [container]}}}
-        await edit(site, "deployments", {"metadata": theirs, "spec": {**added, "replicas": 2}})
+        await edit(
+            installation, "deployments", {"metadata": theirs, "spec": {**added, "replicas": 2}}
+        )
         ports = [*PORTS["ports"], {"name": "theirs", "port": 80}]
         spec = {"sessionAffinity": "ClientIP", "ports": ports, "selector": {"app": "other"}}
-        await edit(site, "services", {"metadata": theirs, "spec": spec})
+        await edit(installation, "services", {"metadata": theirs, "spec": spec})
         deployment = await eventually(
-            lambda: child(site, "deployments"), lambda found: found["spec"]["replicas"] == 1
+            lambda: child(installation, "deployments"), lambda found: found["spec"]["replicas"] == 1
         )
         service = await eventually(
-            lambda: child(site, "services"),
+            lambda: child(installation, "services"),
             lambda found: "app" not in found["spec"]["selector"],
         )
-        await site.unit_with("mine", "UnitReady")
+        await installation.wait_unit_reason("mine", "UnitReady")
 
     for found in (deployment, service):
         assert theirs["labels"].items() <= found["metadata"]["labels"].items()
@@ -147,76 +160,80 @@ async def test_what_others_add_stays_when_our_own_is_put_back(site: Site) -> Non
     assert [port["name"] for port in service["spec"]["ports"]] == ["http", "theirs"]
 
 
-async def test_what_a_unit_no_longer_asks_for_goes(site: Site) -> None:
+async def test_what_a_unit_no_longer_asks_for_goes(installation: IsolatedInstallation) -> None:
     both = {"ports": [*PORTS["ports"], {"name": "stats", "port": 9000}]}
-    async with controlled(site):
-        await ready_unit(site, template=both)
-        await change(site, "mine", template=PORTS)
+    async with run_controller(installation):
+        await ready_unit(installation, template=both)
+        await patch_unit(installation, "mine", template=PORTS)
         service = await eventually(
-            lambda: child(site, "services"), lambda found: len(found["spec"]["ports"]) == 1
+            lambda: child(installation, "services"), lambda found: len(found["spec"]["ports"]) == 1
         )
-        await change(site, "mine", template=None)
-        await site.gone("services", "unit-mine")
+        await patch_unit(installation, "mine", template=None)
+        await installation.wait_gone("services", "unit-mine")
         unit = await eventually(
-            lambda: site.unit("mine"), lambda found: "accessURL" not in found["status"]
+            lambda: installation.get_unit("mine"), lambda found: "accessURL" not in found["status"]
         )
 
     assert service["spec"]["ports"][0]["name"] == "http"
     assert "serviceName" not in unit["status"]
 
 
-async def test_drift_is_corrected_after_a_time_without_a_controller(site: Site) -> None:
-    async with controlled(site):
-        await ready_unit(site)
-    await edit(site, "deployments", {"spec": {"replicas": 0}})
-    await site.admin.delete(site.path("networkpolicies", "egress-mine"))
-    async with controlled(site):
+async def test_drift_is_corrected_after_a_time_without_a_controller(
+    installation: IsolatedInstallation,
+) -> None:
+    async with run_controller(installation):
+        await ready_unit(installation)
+    await edit(installation, "deployments", {"spec": {"replicas": 0}})
+    await installation.admin.delete(installation.path("networkpolicies", "egress-mine"))
+    async with run_controller(installation):
         await eventually(
-            lambda: child(site, "deployments"), lambda found: found["spec"]["replicas"] == 1
+            lambda: child(installation, "deployments"), lambda found: found["spec"]["replicas"] == 1
         )
-        await eventually(lambda: child(site, "networkpolicies"), tolerate=Exception)
-        await site.unit_with("mine", "UnitReady")
+        await eventually(lambda: child(installation, "networkpolicies"), tolerate=Exception)
+        await installation.wait_unit_reason("mine", "UnitReady")
 
 
-async def test_the_reservation_of_stock_is_put_back_too(site: Site) -> None:
-    stock = site.namespaces.stock
-    path = site.path("deployments", "unit-mine", namespace=stock)
-    async with controlled(site):
-        await site.create("gpuunits", a_unit("mine"), namespace=stock)
-        await site.unit_with("mine", "StockReady", namespace=stock)
-        await site.admin.patch(path, {"spec": {"replicas": 0}})
+async def test_the_reservation_of_stock_is_put_back_too(installation: IsolatedInstallation) -> None:
+    stock = installation.namespaces.stock
+    path = installation.path("deployments", "unit-mine", namespace=stock)
+    async with run_controller(installation):
+        await installation.create("gpuunits", unit_manifest("mine"), namespace=stock)
+        await installation.wait_unit_reason("mine", "StockReady", namespace=stock)
+        await installation.admin.patch(path, {"spec": {"replicas": 0}})
         await eventually(
-            lambda: child(site, "deployments", namespace=stock),
+            lambda: child(installation, "deployments", namespace=stock),
             lambda found: found["spec"]["replicas"] == 1,
         )
-        await site.unit_with("mine", "StockReady", namespace=stock)
+        await installation.wait_unit_reason("mine", "StockReady", namespace=stock)
 
 
-async def test_a_new_controller_finds_nothing_to_do(site: Site) -> None:
-    async with controlled(site):
-        await ready_unit(site)
-        await eventually(lambda: child(site, "deployments"), is_at_rest)
-        before = await versions(site)
-    async with controlled(site):
-        await site.create("gpuunits", a_users_unit("other"))
-        await site.unit_with("other", "UnitReady")
-        after = await versions(site)
+async def test_a_new_controller_finds_nothing_to_do(installation: IsolatedInstallation) -> None:
+    async with run_controller(installation):
+        await ready_unit(installation)
+        await eventually(lambda: child(installation, "deployments"), is_rollout_complete)
+        before = await versions(installation)
+    async with run_controller(installation):
+        await installation.create("gpuunits", user_unit_manifest("other"))
+        await installation.wait_unit_reason("other", "UnitReady")
+        after = await versions(installation)
 
     assert after == before
 
 
-async def versions(site: Site) -> list[str]:
+async def versions(site: IsolatedInstallation) -> list[str]:
     """Of the unit, its children and its pod: another list after any write to one of them."""
-    found = [await site.unit("mine"), *await pods_of(site, "mine")]
-    return [version_of(each) for each in (*found, *[await child(site, kind) for kind in CHILDREN])]
+    found = [await site.get_unit("mine"), *await unit_pods(site, "mine")]
+    return [
+        resource_version(each) for each in (*found, *[await child(site, kind) for kind in CHILDREN])
+    ]
 
 
-async def test_a_correction_is_told(site: Site) -> None:
-    async with controlled(site):
-        await ready_unit(site)
-        await edit(site, "deployments", {"spec": {"replicas": 2}})
+async def test_a_correction_is_told(installation: IsolatedInstallation) -> None:
+    async with run_controller(installation):
+        await ready_unit(installation)
+        await edit(installation, "deployments", {"spec": {"replicas": 2}})
         events = await eventually(
-            lambda: site.list("events"),
+            lambda: installation.list("events"),
             lambda found: any(event["reason"] == "Updated" for event in found),
         )
 

@@ -5,26 +5,28 @@ from typing import Any
 
 import pytest
 
-from hack.cluster.admin_client import RefusedError
+from hack.cluster.admin_client import ApiStatusError
 from shared.v1alpha1 import names
-from tests.support.builders.simulated_units import PORTS, a_users_unit, pods_of
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import Site, a_unit
+from tests.support.builders.simulated_units import PORTS, unit_pods, user_unit_manifest
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import IsolatedInstallation, unit_manifest
 
 SAME = "a" * 58
 LONG = [f"{SAME}{end}" for end in ("", "b", "bbbbb", "ccccc", "cccc")]
 # The cut form of another's child must not be anybody's child either.
-NASTY = [*LONG, names.unit_child(LONG[2]).removeprefix("unit-")]
+NASTY = [*LONG, names.unit_child_name(LONG[2]).removeprefix("unit-")]
 
 
-async def test_long_and_similar_names_do_not_collide(site: Site) -> None:
-    async with controlled(site):
+async def test_long_and_similar_names_do_not_collide(installation: IsolatedInstallation) -> None:
+    async with run_controller(installation):
         for name in NASTY:
-            await site.create("gpuunits", a_users_unit(name, template=PORTS))
-        units = await asyncio.gather(*(site.unit_with(name, "UnitReady") for name in NASTY))
-        pods = [await pods_of(site, name) for name in NASTY]
+            await installation.create("gpuunits", user_unit_manifest(name, template=PORTS))
+        units = await asyncio.gather(
+            *(installation.wait_unit_reason(name, "UnitReady") for name in NASTY)
+        )
+        pods = [await unit_pods(installation, name) for name in NASTY]
         children = [
-            await site.list(kind) for kind in ("deployments", "services", "networkpolicies")
+            await installation.list(kind) for kind in ("deployments", "services", "networkpolicies")
         ]
 
     assert [len(each) for each in pods] == [1] * len(NASTY)
@@ -38,18 +40,20 @@ def owner_of(child: dict[str, Any]) -> str:
     return str(owner["name"])
 
 
-async def test_stock_with_the_longest_name_reserves_a_place(site: Site) -> None:
-    stock, name = site.namespaces.stock, "s" * 63
-    async with controlled(site):
-        await site.create("gpuunits", a_unit(name), namespace=stock)
-        await site.unit_with(name, "StockReady", namespace=stock)
+async def test_stock_with_the_longest_name_reserves_a_place(
+    installation: IsolatedInstallation,
+) -> None:
+    stock, name = installation.namespaces.stock, "s" * 63
+    async with run_controller(installation):
+        await installation.create("gpuunits", unit_manifest(name), namespace=stock)
+        await installation.wait_unit_reason(name, "StockReady", namespace=stock)
 
 
 @pytest.mark.parametrize("name", ["my.unit", "a" * 64, "Mine", "-mine", "mine_1"])
 async def test_a_name_that_no_child_could_have_is_refused_with_its_reason(
-    site: Site, name: str
+    installation: IsolatedInstallation, name: str
 ) -> None:
-    with pytest.raises(RefusedError, match=r"metadata\.name") as refusal:
-        await site.create("gpuunits", a_users_unit(name))
+    with pytest.raises(ApiStatusError, match=r"metadata\.name") as refusal:
+        await installation.create("gpuunits", user_unit_manifest(name))
 
     assert refusal.value.status == 422

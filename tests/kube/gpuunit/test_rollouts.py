@@ -3,26 +3,26 @@
 import asyncio
 from typing import Any
 
-from tests.support.builders.paused_pods import HELD, go_on
-from tests.support.builders.simulated_units import change, pods_of
+from tests.support.builders.paused_pods import PAUSED, resume_pods
+from tests.support.builders.simulated_units import patch_unit, unit_pods
 from tests.support.cluster.full_cluster import (
-    GPUS,
-    fill,
-    labelled,
-    nobody_was_harmed,
+    TOTAL_GPUS,
+    assert_no_eviction,
+    fill_cluster,
     nodes_of,
     nominations,
     ready_units,
-    users_units,
+    user_unit_manifests,
+    with_labels,
 )
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import Site, a_unit
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import IsolatedInstallation, unit_manifest
 from tests.support.wait.eventually import eventually
 
 ROLLOUTS = 20
 
 
-async def images(site: Site) -> dict[str, str]:
+async def images(site: IsolatedInstallation) -> dict[str, str]:
     """What runs, by unit; only pods that are not going."""
     return {
         pod["metadata"]["labels"]["runtime.lokiwager.io/unit"]: pod["spec"]["containers"][0][
@@ -33,14 +33,14 @@ async def images(site: Site) -> dict[str, str]:
     }
 
 
-async def settled(site: Site, image: str, names: list[str]) -> list[dict[str, Any]]:
+async def settled(site: IsolatedInstallation, image: str, names: list[str]) -> list[dict[str, Any]]:
     """The units, once those of `names` run `image` and all are ready for their generation."""
     await eventually(
         lambda: images(site), lambda run: all(run.get(name) == image for name in names)
     )
     return await eventually(
         lambda: ready_units(site),
-        lambda units: len(units) == GPUS and all(map(is_current, units)),
+        lambda units: len(units) == TOTAL_GPUS and all(map(is_current, units)),
     )
 
 
@@ -48,24 +48,28 @@ def is_current(unit: dict[str, Any]) -> bool:
     return bool(unit["status"]["observedGeneration"] == unit["metadata"]["generation"])
 
 
-async def test_twenty_image_changes_on_a_full_cluster_keep_their_gpus(site: Site) -> None:
-    async with controlled(site):
-        before = nodes_of(await fill(site, users_units()))
+async def test_twenty_image_changes_on_a_full_cluster_keep_their_gpus(
+    installation: IsolatedInstallation,
+) -> None:
+    async with run_controller(installation):
+        before = nodes_of(await fill_cluster(installation, user_unit_manifests()))
         changed = [f"u{number}" for number in range(ROLLOUTS)]
 
         await asyncio.gather(
             *(
-                site.admin.patch(site.path("gpuunits", name), {"spec": {"image": "a:2"}})
+                installation.admin.patch(
+                    installation.path("gpuunits", name), {"spec": {"image": "a:2"}}
+                )
                 for name in changed
             )
         )
 
-        assert nodes_of(await settled(site, "a:2", changed)) == before
-        await nobody_was_harmed(site)
-        await eventually(lambda: strategies(site), lambda found: found == {0})
+        assert nodes_of(await settled(installation, "a:2", changed)) == before
+        await assert_no_eviction(installation)
+        await eventually(lambda: strategies(installation), lambda found: found == {0})
 
 
-async def strategies(site: Site) -> set[int]:
+async def strategies(site: IsolatedInstallation) -> set[int]:
     """How many pods each Deployment may be short of."""
     return {
         found["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"]
@@ -73,97 +77,105 @@ async def strategies(site: Site) -> set[int]:
     }
 
 
-async def test_an_image_that_is_changed_twice_at_once_keeps_its_gpu(site: Site) -> None:
-    async with controlled(site):
+async def test_an_image_that_is_changed_twice_at_once_keeps_its_gpu(
+    installation: IsolatedInstallation,
+) -> None:
+    async with run_controller(installation):
         slow = {"sim.local/stop": "late", "sim.local/stop-for": "1s"}
-        before = nodes_of(await fill(site, users_units(slow)))
+        before = nodes_of(await fill_cluster(installation, user_unit_manifests(slow)))
         changed = [f"u{number}" for number in range(5)]
 
         for image in ("a:2", "a:3"):
             for name in changed:
-                await site.admin.patch(site.path("gpuunits", name), {"spec": {"image": image}})
+                await installation.admin.patch(
+                    installation.path("gpuunits", name), {"spec": {"image": image}}
+                )
 
-        assert nodes_of(await settled(site, "a:3", changed)) == before
-        await nobody_was_harmed(site)
+        assert nodes_of(await settled(installation, "a:3", changed)) == before
+        await assert_no_eviction(installation)
 
 
-async def test_a_deleted_pod_is_replaced_in_its_place(site: Site) -> None:
-    async with controlled(site):
+async def test_a_deleted_pod_is_replaced_in_its_place(installation: IsolatedInstallation) -> None:
+    async with run_controller(installation):
         slow = {"sim.local/stop": "late", "sim.local/stop-for": "1s"}
-        before = nodes_of(await fill(site, users_units(slow)))
+        before = nodes_of(await fill_cluster(installation, user_unit_manifests(slow)))
         victims = [
             pod["metadata"]["name"]
-            for pod in await site.list("pods", labelSelector="runtime.lokiwager.io/unit")
+            for pod in await installation.list("pods", labelSelector="runtime.lokiwager.io/unit")
         ][:8]
 
         for name in victims:
-            await site.admin.delete(site.path("pods", name))
+            await installation.admin.delete(installation.path("pods", name))
         for name in victims:
-            await site.gone("pods", name)
+            await installation.wait_gone("pods", name)
 
-        assert nodes_of(await settled(site, "a:1", list(before))) == before
-        await nobody_was_harmed(site)
+        assert nodes_of(await settled(installation, "a:1", list(before))) == before
+        await assert_no_eviction(installation)
 
 
 async def test_a_unit_whose_spec_was_spoilt_keeps_its_gpu_when_its_pod_is_deleted(
-    site: Site,
+    installation: IsolatedInstallation,
 ) -> None:
-    async with controlled(site):
-        slow = {"sim.local/stop": "late", "sim.local/stop-for": HELD}
-        before = nodes_of(await fill(site, users_units(slow)))
+    async with run_controller(installation):
+        slow = {"sim.local/stop": "late", "sim.local/stop-for": PAUSED}
+        before = nodes_of(await fill_cluster(installation, user_unit_manifests(slow)))
         spoilt = [f"u{number}" for number in range(4)]
         for name in spoilt:
-            await change(site, name, memory="lots")
+            await patch_unit(installation, name, memory="lots")
         for name in spoilt:
-            await site.unit_with(name, "InvalidSpec")
+            await installation.wait_unit_reason(name, "InvalidSpec")
 
-        victims = [pod for name in spoilt for pod in await pods_of(site, name)]
+        victims = [pod for name in spoilt for pod in await unit_pods(installation, name)]
         for victim in victims:
-            await site.admin.delete(site.path("pods", victim["metadata"]["name"]))
+            await installation.admin.delete(installation.path("pods", victim["metadata"]["name"]))
         kept = {name: before[name] for name in spoilt}
-        await eventually(lambda: nominations(site), lambda found: found == kept)
-        await go_on(site, victims, "stop-for")
+        await eventually(lambda: nominations(installation), lambda found: found == kept)
+        await resume_pods(installation, victims, "stop-for")
         for name in spoilt:
-            await change(site, name, memory="1Gi")
+            await patch_unit(installation, name, memory="1Gi")
 
-        assert nodes_of(await settled(site, "a:1", list(before))) == before
-        await nobody_was_harmed(site)
+        assert nodes_of(await settled(installation, "a:1", list(before))) == before
+        await assert_no_eviction(installation)
 
 
 async def test_a_new_pod_that_cannot_run_in_the_old_place_leaves_the_old_one_alone(
-    site: Site,
+    installation: IsolatedInstallation,
 ) -> None:
-    async with controlled(site):
-        before = nodes_of(await fill(site, users_units()))
-        pods = {pod["metadata"]["uid"] for pod in await site.list("pods")}
+    async with run_controller(installation):
+        before = nodes_of(await fill_cluster(installation, user_unit_manifests()))
+        pods = {pod["metadata"]["uid"] for pod in await installation.list("pods")}
 
-        await site.admin.patch(
-            site.path("gpuunits", "u0"), {"spec": {"nodeSelector": {"no": "where"}}}
+        await installation.admin.patch(
+            installation.path("gpuunits", "u0"), {"spec": {"nodeSelector": {"no": "where"}}}
         )
-        unit = await site.unit_with("u0", "PodUnschedulable")
-        after = {pod["metadata"]["uid"] for pod in await site.list("pods")}
+        unit = await installation.wait_unit_reason("u0", "PodUnschedulable")
+        after = {pod["metadata"]["uid"] for pod in await installation.list("pods")}
 
         assert pods <= after
         assert unit["status"]["nodeName"] == before["u0"]
-        await nobody_was_harmed(site)
+        await assert_no_eviction(installation)
 
 
-async def test_labels_alone_restart_nobody(site: Site) -> None:
-    async with controlled(site):
-        await site.create("gpuunits", labelled(a_unit("mine", image="a:1"), {"team": "a"}))
-        await site.unit_with("mine", "UnitReady")
-        pods = [pod["metadata"]["uid"] for pod in await site.list("pods")]
-        path = site.path("gpuunits", "mine")
+async def test_labels_alone_restart_nobody(installation: IsolatedInstallation) -> None:
+    async with run_controller(installation):
+        await installation.create(
+            "gpuunits", with_labels(unit_manifest("mine", image="a:1"), {"team": "a"})
+        )
+        await installation.wait_unit_reason("mine", "UnitReady")
+        pods = [pod["metadata"]["uid"] for pod in await installation.list("pods")]
+        path = installation.path("gpuunits", "mine")
 
-        await site.admin.patch(path, {"metadata": {"labels": {"team": "b"}}})
+        await installation.admin.patch(path, {"metadata": {"labels": {"team": "b"}}})
         ports = {"template": {"ports": [{"name": "http", "port": 80}]}}
-        await site.admin.patch(path, {"spec": {"access": {"primaryPort": "none"}}})
-        await site.unit_with("mine", "AccessConfigInvalid")  # so the labels have been seen too
+        await installation.admin.patch(path, {"spec": {"access": {"primaryPort": "none"}}})
+        await installation.wait_unit_reason(
+            "mine", "AccessConfigInvalid"
+        )  # so the labels have been seen too
 
-        assert [pod["metadata"]["uid"] for pod in await site.list("pods")] == pods
-        await site.admin.patch(path, {"spec": {"access": None, **ports}})
-        await eventually(lambda: teams(site), lambda found: found == {"b"})
+        assert [pod["metadata"]["uid"] for pod in await installation.list("pods")] == pods
+        await installation.admin.patch(path, {"spec": {"access": None, **ports}})
+        await eventually(lambda: teams(installation), lambda found: found == {"b"})
 
 
-async def teams(site: Site) -> set[str]:
+async def teams(site: IsolatedInstallation) -> set[str]:
     return {pod["metadata"]["labels"]["team"] for pod in await site.list("pods")}

@@ -4,18 +4,18 @@ from typing import Any
 
 import pytest
 
-from controller.gpuunit.resources.deployment import deployment
-from controller.gpuunit.resources.service import service
+from controller.gpuunit.resources.deployment import deployment_manifest
+from controller.gpuunit.resources.service import service_manifest
 from controller.kinds import DEPLOYMENTS, SERVICES
 from controller.runtime.client.kind import Kind, key_of
-from hack.cluster.admin_client import Admin, RefusedError
+from hack.cluster.admin_client import AdminClient, ApiStatusError
 from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.validation.mounts import mount_problems
-from shared.v1alpha1.validation.problem import Problem, cut
-from shared.v1alpha1.validation.resources import envelope_problems
+from shared.v1alpha1.validation.problem import Problem, truncate
+from shared.v1alpha1.validation.resources import resource_problems
 from shared.v1alpha1.validation.unit import access_problems, workload_problems
-from tests.support.builders.gpu_units import FULL, a_unit, settings
+from tests.support.builders.gpu_units import FULL_SPEC, new_unit, unit_settings
 
 
 def tolerating(**toleration: Any) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def mounting(*mounts: tuple[str, str]) -> dict[str, Any]:
 
 ACCEPTED: list[dict[str, Any]] = [
     {},
-    FULL,
+    FULL_SPEC,
     {"memory": "1n", "cpu": "1n", "shmSize": "1n"},
     {"memory": "9223372036854775807", "cpu": ".5", "shmSize": "5."},
     {"gpu": 1, "gpuResource": "a/B_c.d"},
@@ -99,38 +99,40 @@ REPEATED: list[dict[str, Any]] = [
 
 
 def shown(value: object) -> str:
-    return cut(repr(value))
+    return truncate(repr(value))
 
 
 def problems(spec: GPUUnitSpec) -> list[Problem]:
     return [
-        *envelope_problems(spec),
+        *resource_problems(spec),
         *workload_problems(spec),
         *access_problems(spec),
         *mount_problems(spec),
     ]
 
 
-async def try_out(admin: Admin, kind: Kind[Any], body: dict[str, Any], unit: GPUUnit) -> None:
-    path = kind.path(key_of(unit)._replace(name=body["metadata"]["name"]))
+async def try_out(admin: AdminClient, kind: Kind[Any], body: dict[str, Any], unit: GPUUnit) -> None:
+    path = kind.object_path(key_of(unit)._replace(name=body["metadata"]["name"]))
     typed = {"apiVersion": kind.api_version, "kind": kind.name, **body}
     await admin.apply(path, typed, dryRun="All")
 
 
-async def try_out_children(admin: Admin, unit: GPUUnit) -> None:
-    given = settings("elsewhere", unit.metadata.namespace)
-    await try_out(admin, DEPLOYMENTS, deployment(unit, given, {}, giving_way=False), unit)
-    if (found := service(unit)) is not None:
+async def try_out_children(admin: AdminClient, unit: GPUUnit) -> None:
+    given = unit_settings("elsewhere", unit.metadata.namespace)
+    await try_out(
+        admin, DEPLOYMENTS, deployment_manifest(unit, given, {}, stop_old_pod_first=False), unit
+    )
+    if (found := service_manifest(unit)) is not None:
         await try_out(admin, SERVICES, found, unit)
 
 
 @pytest.mark.parametrize("spec", ACCEPTED, ids=shown)
 async def test_what_we_accept_the_server_accepts(
-    installed: ControlPlane, namespace: str, spec: dict[str, Any]
+    installed_control_plane: ControlPlane, namespace: str, spec: dict[str, Any]
 ) -> None:
-    unit = a_unit(namespace=namespace, **spec)
+    unit = new_unit(namespace=namespace, **spec)
     assert problems(unit.spec) == []
-    await try_out_children(installed.admin, unit)
+    await try_out_children(installed_control_plane.admin, unit)
 
 
 @pytest.mark.parametrize(
@@ -139,10 +141,10 @@ async def test_what_we_accept_the_server_accepts(
     ids=shown,
 )
 async def test_what_the_server_refuses_we_refuse(
-    installed: ControlPlane, namespace: str, spec: dict[str, Any], status: int
+    installed_control_plane: ControlPlane, namespace: str, spec: dict[str, Any], status: int
 ) -> None:
-    unit = a_unit(namespace=namespace, **spec)
+    unit = new_unit(namespace=namespace, **spec)
     assert len(problems(unit.spec)) == 1
-    with pytest.raises(RefusedError) as refusal:
-        await try_out_children(installed.admin, unit)
+    with pytest.raises(ApiStatusError) as refusal:
+        await try_out_children(installed_control_plane.admin, unit)
     assert refusal.value.status == status

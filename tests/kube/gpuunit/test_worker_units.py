@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tests.support.builders.simulated_units import a_users_unit, pods_of, version_of
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import Site, ready_of
+from tests.support.builders.simulated_units import resource_version, unit_pods, user_unit_manifest
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import IsolatedInstallation, ready_condition
 from tests.support.wait.eventually import eventually
 
 ECHO = {"requestID": "echo"}
@@ -28,18 +28,20 @@ def condition(unit: Mapping[str, Any]) -> tuple[str, str]:
 
 
 async def test_a_worker_waits_for_its_function_and_then_runs_beside_the_program(
-    site: Site,
+    installation: IsolatedInstallation,
 ) -> None:
-    async with controlled(site):
-        await site.create("gpuunits", a_users_unit("mine", serverless=ECHO))
-        waiting = await eventually(lambda: site.unit("mine"), lambda unit: bool(ready_of(unit)))
-        assert ready_of(waiting)["message"] == "Function echo does not exist (yet)"
+    async with run_controller(installation):
+        await installation.create("gpuunits", user_unit_manifest("mine", serverless=ECHO))
+        waiting = await eventually(
+            lambda: installation.get_unit("mine"), lambda unit: bool(ready_condition(unit))
+        )
+        assert ready_condition(waiting)["message"] == "Function echo does not exist (yet)"
         assert condition(waiting) == ("False", "FunctionMissing")
-        assert await pods_of(site, "mine") == []
+        assert await unit_pods(installation, "mine") == []
 
-        await site.create("functions", a_function("echo"))
-        unit = await site.unit_with("mine", "UnitReady")
-        (pod,) = await pods_of(site, "mine")
+        await installation.create("functions", a_function("echo"))
+        unit = await installation.wait_unit_reason("mine", "UnitReady")
+        (pod,) = await unit_pods(installation, "mine")
 
     assert (unit["status"]["serverless"], condition(unit)) == (
         {"phase": "Ready"},
@@ -49,26 +51,30 @@ async def test_a_worker_waits_for_its_function_and_then_runs_beside_the_program(
     assert (sidecar["name"], sidecar["restartPolicy"]) == ("worker", "Always")
 
 
-async def test_a_worker_outlives_its_function_and_nothing_is_written_at_rest(site: Site) -> None:
-    async with controlled(site):
-        await site.create("functions", a_function("echo"))
-        await site.create("gpuunits", a_users_unit("mine", serverless=ECHO))
-        before = await site.unit_with("mine", "UnitReady")
-        await site.admin.delete(site.path("functions", "echo"))
-        await site.gone("functions", "echo")
-        await site.create("gpuunits", a_users_unit("other"))
-        await site.unit_with("other", "UnitReady")
-        assert version_of(await site.unit("mine")) == version_of(before)
+async def test_a_worker_outlives_its_function_and_nothing_is_written_at_rest(
+    installation: IsolatedInstallation,
+) -> None:
+    async with run_controller(installation):
+        await installation.create("functions", a_function("echo"))
+        await installation.create("gpuunits", user_unit_manifest("mine", serverless=ECHO))
+        before = await installation.wait_unit_reason("mine", "UnitReady")
+        await installation.admin.delete(installation.path("functions", "echo"))
+        await installation.wait_gone("functions", "echo")
+        await installation.create("gpuunits", user_unit_manifest("other"))
+        await installation.wait_unit_reason("other", "UnitReady")
+        assert resource_version(await installation.get_unit("mine")) == resource_version(before)
 
 
-async def test_a_worker_that_cannot_be_says_why_and_makes_no_pod(site: Site) -> None:
+async def test_a_worker_that_cannot_be_says_why_and_makes_no_pod(
+    installation: IsolatedInstallation,
+) -> None:
     framework = {"socketPath": "/proc/f.sock", "invokePath": "go"}
-    async with controlled(site):
-        await site.create("functions", a_function("echo"))
-        body = a_users_unit("mine", serverless={**ECHO, "framework": framework})
-        await site.create("gpuunits", body)
-        unit = await site.unit_with("mine", "ServerlessConfigInvalid")
-        assert await pods_of(site, "mine") == []
+    async with run_controller(installation):
+        await installation.create("functions", a_function("echo"))
+        body = user_unit_manifest("mine", serverless={**ECHO, "framework": framework})
+        await installation.create("gpuunits", body)
+        unit = await installation.wait_unit_reason("mine", "ServerlessConfigInvalid")
+        assert await unit_pods(installation, "mine") == []
 
-    assert "spec.serverless.framework.socketPath" in ready_of(unit)["message"]
+    assert "spec.serverless.framework.socketPath" in ready_condition(unit)["message"]
     assert condition(unit) == ("False", "WorkerFailed")

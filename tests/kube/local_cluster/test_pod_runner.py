@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from hack.cluster.admin_client import Admin, RefusedError
+from hack.cluster.admin_client import AdminClient, ApiStatusError
 from hack.cluster.control_plane import ControlPlane
-from hack.podrunner.runner import running_pods
+from hack.podrunner.runner import run_pods
 from tests.support.wait.eventually import eventually
 
 COMMAND = ["python", "-m", "tests.support.cluster.recording_container"]
@@ -20,7 +20,7 @@ COMMAND = ["python", "-m", "tests.support.cluster.recording_container"]
 class Pods:
     """The pods of one namespace, and the notebook of their containers."""
 
-    def __init__(self, admin: Admin, namespace: str, notebook: Path) -> None:
+    def __init__(self, admin: AdminClient, namespace: str, notebook: Path) -> None:
         self._admin = admin
         self._root = f"/api/v1/namespaces/{namespace}"
         self._notebook = notebook
@@ -76,7 +76,7 @@ class Pods:
         async def is_gone() -> bool:
             try:
                 await self.get()
-            except RefusedError as error:
+            except ApiStatusError as error:
                 return error.status == 404
             return False
 
@@ -114,7 +114,7 @@ def program_of(pod: dict[str, Any]) -> dict[str, Any]:
 async def pods(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> AsyncIterator[Pods]:
     """A namespace whose pods are run."""
     kubeconfig = control_plane.layout.admin_kubeconfig
-    async with running_pods(kubeconfig, tmp_path / "home", namespace):
+    async with run_pods(kubeconfig, tmp_path / "home", namespace):
         yield Pods(control_plane.admin, namespace, tmp_path / "notebook")
 
 

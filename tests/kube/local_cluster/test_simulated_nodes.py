@@ -2,21 +2,21 @@
 
 from typing import Any
 
-from hack.cluster.admin_client import Admin
+from hack.cluster.admin_client import AdminClient
 from tests.support.builders.pods import is_ready
 from tests.support.wait.eventually import eventually
 
 NODES = "/api/v1/nodes"
 
 
-async def test_four_nodes_offer_eight_gpus_each(admin: Admin) -> None:
+async def test_four_nodes_offer_eight_gpus_each(admin: AdminClient) -> None:
     nodes = (await admin.get(NODES))["items"]
     assert [node["metadata"]["name"] for node in nodes] == ["gpu-0", "gpu-1", "gpu-2", "gpu-3"]
     assert {node["status"]["allocatable"]["nvidia.com/gpu"] for node in nodes} == {"8"}
     assert all(node["metadata"]["labels"]["nvidia.com/gpu.product"] for node in nodes)
 
 
-async def test_a_node_with_the_label_is_not_ready_until_the_label_goes(admin: Admin) -> None:
+async def test_a_node_with_the_label_is_not_ready_until_the_label_goes(admin: AdminClient) -> None:
     async def node() -> dict[str, Any]:
         found: dict[str, Any] = await admin.get(f"{NODES}/gpu-3")
         return found

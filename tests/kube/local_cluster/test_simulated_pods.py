@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from hack.cluster.admin_client import Admin, RefusedError
+from hack.cluster.admin_client import AdminClient, ApiStatusError
 from tests.support.builders.pods import (
-    a_pod,
     condition,
     container_status,
     is_ready,
-    last_end,
+    last_termination,
+    pod_manifest,
     waiting_reason,
 )
 from tests.support.wait.eventually import eventually
@@ -26,14 +26,14 @@ def simulated(labels: dict[str, str]) -> dict[str, str]:
 class Pod:
     """One pod in the test's namespace."""
 
-    def __init__(self, admin: Admin, namespace: str, name: str = "pod") -> None:
+    def __init__(self, admin: AdminClient, namespace: str, name: str = "pod") -> None:
         self._admin = admin
         self._pods = f"/api/v1/namespaces/{namespace}/pods"
         self._path = f"{self._pods}/{name}"
         self._name = name
 
     async def create(self, gpus: int = 0, **labels: str) -> "Pod":
-        pod = a_pod(self._name, gpus=gpus, labels=simulated(labels))
+        pod = pod_manifest(self._name, gpus=gpus, labels=simulated(labels))
         await self._admin.create(self._pods, pod)
         return self
 
@@ -48,7 +48,7 @@ class Pod:
         await self._admin.delete(self._path)
 
 
-async def test_a_plain_pod_runs_and_is_ready(admin: Admin, namespace: str) -> None:
+async def test_a_plain_pod_runs_and_is_ready(admin: AdminClient, namespace: str) -> None:
     pod = await Pod(admin, namespace).create(gpus=2)
     ready = await eventually(pod.get, is_ready)
     assert ready["spec"]["nodeName"].startswith("gpu-")
@@ -56,7 +56,7 @@ async def test_a_plain_pod_runs_and_is_ready(admin: Admin, namespace: str) -> No
 
 
 async def test_a_pod_that_asks_for_more_than_a_node_has_is_unschedulable(
-    admin: Admin, namespace: str
+    admin: AdminClient, namespace: str
 ) -> None:
     pod = await Pod(admin, namespace).create(gpus=9)
     stuck = await eventually(pod.get, lambda p: condition(p, "PodScheduled"))
@@ -65,7 +65,7 @@ async def test_a_pod_that_asks_for_more_than_a_node_has_is_unschedulable(
 
 
 async def test_a_slow_pod_is_creating_its_container_until_the_delay_is_over(
-    admin: Admin, namespace: str
+    admin: AdminClient, namespace: str
 ) -> None:
     pod = await Pod(admin, namespace).create(mode="slow", delay="1h")
     await eventually(pod.get, lambda p: waiting_reason(p) == "ContainerCreating")
@@ -73,7 +73,9 @@ async def test_a_slow_pod_is_creating_its_container_until_the_delay_is_over(
     await eventually(pod.get, is_ready)
 
 
-async def test_a_never_ready_pod_runs_and_stays_not_ready(admin: Admin, namespace: str) -> None:
+async def test_a_never_ready_pod_runs_and_stays_not_ready(
+    admin: AdminClient, namespace: str
+) -> None:
     pod = await Pod(admin, namespace).create(mode="never-ready")
     running = await eventually(pod.get, lambda p: p["status"]["phase"] == "Running")
     assert not is_ready(running)
@@ -85,7 +87,7 @@ async def test_a_never_ready_pod_runs_and_stays_not_ready(admin: Admin, namespac
 
 
 async def test_an_image_that_cannot_be_pulled_backs_off_and_tries_again(
-    admin: Admin, namespace: str
+    admin: AdminClient, namespace: str
 ) -> None:
     pod = await Pod(admin, namespace).create(mode="image-pull")
     for reason in ("ErrImagePull", "ImagePullBackOff", "ErrImagePull"):
@@ -97,40 +99,48 @@ def waits_for(reason: str, pod: dict[str, Any]) -> bool:
     return waiting_reason(pod) == reason
 
 
-async def test_a_crash_loop_restarts_and_tells_how_it_ended(admin: Admin, namespace: str) -> None:
+async def test_a_crash_loop_restarts_and_tells_how_it_ended(
+    admin: AdminClient, namespace: str
+) -> None:
     pod = await Pod(admin, namespace).create(
         mode="crash-loop", backoff="200ms", exit_code="3", reason="Broken", message="no-config"
     )
     seen = await eventually(pod.get, lambda p: container_status(p).get("restartCount", 0) >= 2)
-    ended = last_end(seen)
+    ended = last_termination(seen)
     assert (ended["exitCode"], ended["reason"], ended["message"]) == (3, "Broken", "no-config")
     await eventually(pod.get, lambda p: waiting_reason(p) == "CrashLoopBackOff")
 
 
 async def test_a_container_that_needs_too_much_memory_is_killed_again_and_again(
-    admin: Admin, namespace: str
+    admin: AdminClient, namespace: str
 ) -> None:
     pod = await Pod(admin, namespace).create(mode="oom", backoff="200ms")
-    seen = await eventually(pod.get, last_end)
-    assert (last_end(seen)["exitCode"], last_end(seen)["reason"]) == (137, "OOMKilled")
+    seen = await eventually(pod.get, last_termination)
+    assert (last_termination(seen)["exitCode"], last_termination(seen)["reason"]) == (
+        137,
+        "OOMKilled",
+    )
 
 
 @pytest.mark.parametrize(
     ("code", "phase", "reason"), [("0", "Succeeded", "Completed"), ("4", "Failed", "Error")]
 )
 async def test_a_pod_that_exits_ends_with_its_code(
-    admin: Admin, namespace: str, code: str, phase: str, reason: str
+    admin: AdminClient, namespace: str, code: str, phase: str, reason: str
 ) -> None:
     pod = await Pod(admin, namespace).create(mode="exit", exit_code=code, run_for="100ms")
     seen = await eventually(pod.get, lambda p: p["status"]["phase"] == phase)
-    assert (last_end(seen)["exitCode"], last_end(seen)["reason"]) == (int(code), reason)
+    assert (last_termination(seen)["exitCode"], last_termination(seen)["reason"]) == (
+        int(code),
+        reason,
+    )
 
 
-async def test_a_job_completes_and_a_failing_one_fails(admin: Admin, namespace: str) -> None:
+async def test_a_job_completes_and_a_failing_one_fails(admin: AdminClient, namespace: str) -> None:
     jobs = f"/apis/batch/v1/namespaces/{namespace}/jobs"
 
     def a_job(name: str, labels: dict[str, str]) -> dict[str, Any]:
-        template = a_pod(name, labels=labels)
+        template = pod_manifest(name, labels=labels)
         return {"metadata": {"name": name}, "spec": {"backoffLimit": 0, "template": template}}
 
     await admin.create(jobs, a_job("good", {}))
@@ -143,7 +153,7 @@ async def test_a_job_completes_and_a_failing_one_fails(admin: Admin, namespace: 
 
 
 async def test_a_deleted_pod_is_gone_at_once_or_after_its_grace_period(
-    admin: Admin, namespace: str
+    admin: AdminClient, namespace: str
 ) -> None:
     quick = await Pod(admin, namespace, "quick").create()
     graceful = await Pod(admin, namespace, "graceful").create(stop="grace")
@@ -157,6 +167,6 @@ async def test_a_deleted_pod_is_gone_at_once_or_after_its_grace_period(
 async def is_gone(pod: Pod) -> bool:
     try:
         await pod.get()
-    except RefusedError as error:
+    except ApiStatusError as error:
         return error.status == 404
     return False

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from hack.cluster.admin_client import Admin, RefusedError
-from tests.support.builders.pods import a_pod, is_ready
+from hack.cluster.admin_client import AdminClient, ApiStatusError
+from tests.support.builders.pods import is_ready, pod_manifest
 from tests.support.wait.eventually import eventually
 
 VOLUMES = "/api/v1/persistentvolumes"
@@ -14,7 +14,7 @@ VOLUMES = "/api/v1/persistentvolumes"
 class Claim:
     """A claim for 1Gi in the test's namespace."""
 
-    def __init__(self, admin: Admin, namespace: str) -> None:
+    def __init__(self, admin: AdminClient, namespace: str) -> None:
         self._admin = admin
         self._claims = f"/api/v1/namespaces/{namespace}/persistentvolumeclaims"
         self._path = f"{self._claims}/data"
@@ -44,7 +44,7 @@ class Claim:
 
 
 async def test_an_immediate_claim_binds_grows_and_its_volume_is_reclaimed(
-    admin: Admin, namespace: str
+    admin: AdminClient, namespace: str
 ) -> None:
     claim = await Claim(admin, namespace).create("sim-now")
     volume = (await claim.bound())["spec"]["volumeName"]
@@ -58,16 +58,18 @@ async def test_an_immediate_claim_binds_grows_and_its_volume_is_reclaimed(
     await eventually(volumes, lambda names: volume not in names)
 
 
-async def test_a_waiting_claim_binds_when_a_pod_wants_it(admin: Admin, namespace: str) -> None:
+async def test_a_waiting_claim_binds_when_a_pod_wants_it(
+    admin: AdminClient, namespace: str
+) -> None:
     claim = await Claim(admin, namespace).create("sim-wait")
     pods = f"/api/v1/namespaces/{namespace}/pods"
-    await admin.create(pods, a_pod("reader", claim="data"))
+    await admin.create(pods, pod_manifest("reader", pvc="data"))
     await claim.bound()
     await eventually(lambda: admin.get(f"{pods}/reader"), is_ready)
 
 
-async def test_a_fixed_claim_cannot_grow(admin: Admin, namespace: str) -> None:
+async def test_a_fixed_claim_cannot_grow(admin: AdminClient, namespace: str) -> None:
     claim = await Claim(admin, namespace).create("sim-fixed")
     await claim.bound()
-    with pytest.raises(RefusedError, match="must support resize"):
+    with pytest.raises(ApiStatusError, match="must support resize"):
         await claim.grow("3Gi")

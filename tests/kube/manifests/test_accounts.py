@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from hack.cluster.admin_client import Admin
+from hack.cluster.admin_client import AdminClient
 from hack.cluster.control_plane import ControlPlane
 from hack.local import product_processes
-from shared.k8s.rbac import Rule
+from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP
 from tests.support.checks.access_review import is_allowed
-from tests.support.cluster.product_processes import install, running
+from tests.support.cluster.product_processes import install_product, run_product_process
 from tests.support.http.get import get
 from tests.support.wait.eventually import eventually
 
@@ -118,33 +118,41 @@ REFUSED = [
 ]
 
 
-def rule_of(act: Act) -> Rule:
+def rule_of(act: Act) -> PolicyRule:
     names = (act.name,) if act.name else ()
-    return Rule(act.group, (act.resource,), (act.verb,), act.namespace, names)
+    return PolicyRule(act.group, (act.resource,), (act.verb,), act.namespace, names)
 
 
-async def allowed(admin: Admin, asked: list[Act]) -> list[Act]:
+async def allowed(admin: AdminClient, asked: list[Act]) -> list[Act]:
     """Those of `asked` that the server would allow."""
     return [act for act in asked if await is_allowed(admin, act.account, rule_of(act))]
 
 
 @pytest.mark.parametrize("account", ACCOUNTS_OF_OURS)
 async def test_an_account_may_do_what_its_program_needs(
-    installed: ControlPlane, account: str
+    installed_control_plane: ControlPlane, account: str
 ) -> None:
     needed = [act for act in NEEDED if act.account == account]
-    await eventually(lambda: allowed(installed.admin, needed), lambda found: found == needed)
+    await eventually(
+        lambda: allowed(installed_control_plane.admin, needed), lambda found: found == needed
+    )
 
 
 @pytest.mark.parametrize("account", ACCOUNTS_OF_OURS)
-async def test_an_account_may_do_nothing_else(installed: ControlPlane, account: str) -> None:
+async def test_an_account_may_do_nothing_else(
+    installed_control_plane: ControlPlane, account: str
+) -> None:
     refused = [act for act in REFUSED if act.account == account]
-    assert await allowed(installed.admin, refused) == []
+    assert await allowed(installed_control_plane.admin, refused) == []
 
 
-async def test_the_api_works_with_its_own_account(installed: ControlPlane, tmp_path: Path) -> None:
-    kubeconfig = str(installed.layout.kubeconfig("runtime-api"))
-    async with running(product_processes.RUNTIME_API, tmp_path, {"kubeconfig": kubeconfig}) as api:
+async def test_the_api_works_with_its_own_account(
+    installed_control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    kubeconfig = str(installed_control_plane.layout.kubeconfig("runtime-api"))
+    async with run_product_process(
+        product_processes.RUNTIME_API, tmp_path, {"kubeconfig": kubeconfig}
+    ) as api:
 
         async def health() -> dict[str, Any]:
             _, body = await get(f"{api.url}/api/v1/health")
@@ -163,11 +171,11 @@ async def test_the_api_works_with_its_own_account(installed: ControlPlane, tmp_p
     ids=lambda program: program.name,
 )
 async def test_a_program_follows_its_renewed_token_without_a_restart(
-    installed: ControlPlane, tmp_path: Path, program: product_processes.Program
+    installed_control_plane: ControlPlane, tmp_path: Path, program: product_processes.ProductProgram
 ) -> None:
     """The account is made anew, so the old token is refused and its file holds a new one."""
-    kubeconfig = str(installed.layout.kubeconfig(program.name))
-    async with running(program, tmp_path, {"kubeconfig": kubeconfig}) as product:
+    kubeconfig = str(installed_control_plane.layout.kubeconfig(program.name))
+    async with run_product_process(program, tmp_path, {"kubeconfig": kubeconfig}) as product:
 
         async def refusals() -> list[str]:
             _, metrics = await get(f"{product.url}/metrics")
@@ -176,7 +184,7 @@ async def test_a_program_follows_its_renewed_token_without_a_restart(
         async def is_ready() -> bool:
             return (await get(f"{product.url}/readyz"))[0] == 200
 
-        await installed.admin.delete(f"{ACCOUNTS}/{program.name}")
-        await install(installed)
+        await installed_control_plane.admin.delete(f"{ACCOUNTS}/{program.name}")
+        await install_product(installed_control_plane)
         await eventually(refusals)
         await eventually(is_ready)

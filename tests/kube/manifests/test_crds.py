@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import yaml
 
-from hack.cluster.admin_client import Admin, RefusedError
+from hack.cluster.admin_client import AdminClient, ApiStatusError
 from hack.cluster.control_plane import ControlPlane
 from hack.cluster.errors import ClusterError
 from hack.local.state_dir import ROOT
@@ -20,9 +20,9 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.group import API_VERSION, GROUP
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.stockpool import StockPool
-from shared.v1alpha1.wellknown import SOURCE_STOCK_NAME
+from shared.v1alpha1.wellknown import SOURCE_STOCK_NAME_ANNOTATION
 from tests.support.builders.pods import condition
-from tests.support.cluster.product_processes import admin_kubectl, known_kinds
+from tests.support.cluster.product_processes import admin_kubectl, wait_kinds_served
 from tests.support.wait.eventually import eventually
 
 AsKubectl = Callable[..., Awaitable[str]]
@@ -50,7 +50,7 @@ SAMPLES = [
 class Resources:
     """Our custom resources in the test's namespace."""
 
-    def __init__(self, admin: Admin, namespace: str) -> None:
+    def __init__(self, admin: AdminClient, namespace: str) -> None:
         self._admin = admin
         self._namespace = namespace
 
@@ -93,7 +93,7 @@ async def install(plane: ControlPlane) -> None:
     await kubectl.run("apply", "--server-side", "-k", str(ROOT / "manifests" / "crd"))
     for plural in PLURALS.values():
         await eventually(partial(plane.admin.get, f"{CRDS}/{plural}.{GROUP}"), is_established)
-    await known_kinds(plane.admin)
+    await wait_kinds_served(plane.admin)
 
 
 def is_established(found: Mapping[str, Any]) -> bool:
@@ -101,7 +101,7 @@ def is_established(found: Mapping[str, Any]) -> bool:
 
 
 @pytest.fixture
-def resources(definitions: None, admin: Admin, namespace: str) -> Resources:
+def resources(definitions: None, admin: AdminClient, namespace: str) -> Resources:
     """Our kinds in a namespace of the test's own."""
     return Resources(admin, namespace)
 
@@ -114,7 +114,7 @@ def kubectl(control_plane: ControlPlane, tmp_path: Path) -> AsKubectl:
 
 @pytest.mark.parametrize("plural", PLURALS.values())
 async def test_a_definition_is_taken_without_complaint(
-    resources: Resources, admin: Admin, plural: str
+    resources: Resources, admin: AdminClient, plural: str
 ) -> None:
     found = await admin.get(f"{CRDS}/{plural}.{GROUP}")
     assert is_established(found)
@@ -123,7 +123,7 @@ async def test_a_definition_is_taken_without_complaint(
 
 @pytest.mark.parametrize("kind", PLURALS)
 async def test_the_stored_definition_describes_the_spec(
-    resources: Resources, admin: Admin, kind: str
+    resources: Resources, admin: AdminClient, kind: str
 ) -> None:
     found = await admin.get(f"{CRDS}/{PLURALS[kind]}.{GROUP}")
     schema = found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
@@ -133,7 +133,7 @@ async def test_the_stored_definition_describes_the_spec(
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample["kind"])
 async def test_a_sample_is_accepted(
-    resources: Resources, admin: Admin, namespace: str, sample: dict[str, Any]
+    resources: Resources, admin: AdminClient, namespace: str, sample: dict[str, Any]
 ) -> None:
     name = sample["metadata"]["name"]
     here = {**sample, "metadata": {"name": name, "namespace": namespace}}
@@ -180,7 +180,7 @@ async def test_the_server_fills_in_what_the_model_takes_for_granted(
 async def test_a_bad_value_is_refused_with_its_path(
     resources: Resources, kind: str, spec: dict[str, Any], path: str
 ) -> None:
-    with pytest.raises(RefusedError) as refusal:
+    with pytest.raises(ApiStatusError) as refusal:
         await resources.create(kind, **spec)
     assert refusal.value.status == 422
     assert path in str(refusal.value)
@@ -204,13 +204,13 @@ async def test_a_name_may_be_so_long_and_no_longer(
     resources: Resources, kind: str, longest: int
 ) -> None:
     await resources.create(kind, "a" * longest)
-    with pytest.raises(RefusedError, match=rf"metadata\.name: .* at most {longest} characters"):
+    with pytest.raises(ApiStatusError, match=rf"metadata\.name: .* at most {longest} characters"):
         await resources.create(kind, "a" * (longest + 1))
 
 
 @pytest.mark.parametrize("kind", ["GPUUnit", "StockPool", "GPUStorage", "Function"])
 async def test_a_name_with_a_dot_is_refused(resources: Resources, kind: str) -> None:
-    with pytest.raises(RefusedError, match=r"metadata\.name must be a DNS-1123 label"):
+    with pytest.raises(ApiStatusError, match=r"metadata\.name must be a DNS-1123 label"):
         await resources.create(kind, "a.b")
 
 
@@ -230,9 +230,9 @@ async def test_operations_are_found_by_type(resources: Resources) -> None:
 
 async def test_the_preparation_of_a_storage_cannot_be_changed(resources: Resources) -> None:
     await resources.create("GPUStorage", prepare={"fromImage": "one"})
-    with pytest.raises(RefusedError, match="prepare cannot be changed"):
+    with pytest.raises(ApiStatusError, match="prepare cannot be changed"):
         await resources.change("GPUStorage", prepare={"fromImage": "other"})
-    with pytest.raises(RefusedError, match="prepare cannot be changed"):
+    with pytest.raises(ApiStatusError, match="prepare cannot be changed"):
         await resources.change("GPUStorage", prepare=None)
 
 
@@ -244,7 +244,7 @@ async def test_a_storage_with_a_preparation_can_grow(resources: Resources) -> No
 
 async def test_an_operation_is_what_it_was_when_it_was_recorded(resources: Resources) -> None:
     await resources.create("Operation", request={"name": "a"})
-    with pytest.raises(RefusedError, match="requestHash cannot be changed"):
+    with pytest.raises(ApiStatusError, match="requestHash cannot be changed"):
         await resources.change("Operation", requestHash="v1:other")
 
 
@@ -259,11 +259,13 @@ async def test_an_operation_may_take_another_stock_and_drop_its_request(
 async def test_a_function_with_several_workers_has_no_storage(resources: Resources) -> None:
     mounts = [{"name": "data", "mountPath": "/data"}]
     await resources.create("Function", storageMounts=mounts)
-    with pytest.raises(RefusedError, match="only where maxWorkers is 1"):
+    with pytest.raises(ApiStatusError, match="only where maxWorkers is 1"):
         await resources.change("Function", maxWorkers=2)
 
 
-async def test_a_pool_is_scaled_through_its_subresource(resources: Resources, admin: Admin) -> None:
+async def test_a_pool_is_scaled_through_its_subresource(
+    resources: Resources, admin: AdminClient
+) -> None:
     await resources.create("StockPool")
     await resources.report("StockPool", selector="runtime.lokiwager.io/pool=a", replicas=1)
     scale = resources.path("StockPool", "a/scale")
@@ -274,7 +276,7 @@ async def test_a_pool_is_scaled_through_its_subresource(resources: Resources, ad
 
 
 async def test_scaling_a_function_sets_the_workers_it_keeps(
-    resources: Resources, admin: Admin
+    resources: Resources, admin: AdminClient
 ) -> None:
     await resources.create("Function", maxWorkers=4)
     await admin.patch(resources.path("Function", "a/scale"), {"spec": {"replicas": 2}})
@@ -283,10 +285,10 @@ async def test_scaling_a_function_sets_the_workers_it_keeps(
 
 
 async def test_a_person_sees_where_a_unit_came_from_and_why_it_waits(
-    resources: Resources, admin: Admin, kubectl: AsKubectl, namespace: str
+    resources: Resources, admin: AdminClient, kubectl: AsKubectl, namespace: str
 ) -> None:
     await resources.create("GPUUnit", memory="16Gi")
-    source = {"metadata": {"annotations": {SOURCE_STOCK_NAME: "stock-7"}}}
+    source = {"metadata": {"annotations": {SOURCE_STOCK_NAME_ANNOTATION: "stock-7"}}}
     await admin.patch(resources.path("GPUUnit", "a"), source)
     waiting = {"type": "Ready", "status": "False", "reason": "PodUnschedulable", "message": ""}
     await resources.report(

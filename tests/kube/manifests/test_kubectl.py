@@ -9,12 +9,26 @@ import yaml
 
 from hack.cluster.control_plane import ControlPlane
 from hack.cluster.errors import ClusterError
-from tests.support.builders.gpu_storages import a_storage, create, fill_at_last, storage
-from tests.support.builders.paused_pods import HELD
-from tests.support.builders.samples import SAMPLES, sample
-from tests.support.builders.simulated_units import PORTS, a_users_unit, change, simulated
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import Site, a_unit, ready_of
+from tests.support.builders.gpu_storages import (
+    create_storage,
+    finish_prepare,
+    get_storage,
+    storage_manifest,
+)
+from tests.support.builders.paused_pods import PAUSED
+from tests.support.builders.samples import SAMPLE_PATHS, load_sample
+from tests.support.builders.simulated_units import (
+    PORTS,
+    patch_unit,
+    simulated_unit_manifest,
+    user_unit_manifest,
+)
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import (
+    IsolatedInstallation,
+    ready_condition,
+    unit_manifest,
+)
 from tests.support.cluster.product_processes import admin_kubectl
 from tests.support.wait.eventually import eventually
 
@@ -22,22 +36,26 @@ AsKubectl = Callable[..., Awaitable[str]]
 
 
 @pytest.fixture
-def kubectl(installed: ControlPlane, site: Site, tmp_path: Path) -> AsKubectl:
+def kubectl(
+    installed_control_plane: ControlPlane, installation: IsolatedInstallation, tmp_path: Path
+) -> AsKubectl:
     """What is typed, in the namespace of users' units, with nothing remembered from before."""
-    program = admin_kubectl(installed)
-    return partial(program.run, f"--cache-dir={tmp_path}", "-n", site.namespaces.instance)
+    program = admin_kubectl(installed_control_plane)
+    return partial(program.run, f"--cache-dir={tmp_path}", "-n", installation.namespaces.instance)
 
 
 def table(text: str) -> list[list[str]]:
     return [line.split() for line in text.splitlines()]
 
 
-async def test_units_are_shown_with_what_matters(site: Site, kubectl: AsKubectl) -> None:
-    async with controlled(site):
-        await site.create("gpuunits", a_users_unit("good", template=PORTS))
-        await site.create("gpuunits", a_users_unit("bad", memory="lots"))
-        good = await site.unit_with("good", "UnitReady")
-        await site.unit_with("bad", "InvalidSpec")
+async def test_units_are_shown_with_what_matters(
+    installation: IsolatedInstallation, kubectl: AsKubectl
+) -> None:
+    async with run_controller(installation):
+        await installation.create("gpuunits", user_unit_manifest("good", template=PORTS))
+        await installation.create("gpuunits", user_unit_manifest("bad", memory="lots"))
+        good = await installation.wait_unit_reason("good", "UnitReady")
+        await installation.wait_unit_reason("bad", "InvalidSpec")
         shown = table(await kubectl("get", "gpuunits"))
         wide = table(await kubectl("get", "gu", "good", "-o", "wide"))
 
@@ -50,33 +68,39 @@ async def test_units_are_shown_with_what_matters(site: Site, kubectl: AsKubectl)
     assert wide[1][4:8] == [address, "1", "1Gi", node]
 
 
-async def test_everything_of_ours_is_shown_by_its_category(site: Site, kubectl: AsKubectl) -> None:
-    await site.create("gpuunits", a_users_unit("mine"))
-    await create(site, a_storage("models"))
+async def test_everything_of_ours_is_shown_by_its_category(
+    installation: IsolatedInstallation, kubectl: AsKubectl
+) -> None:
+    await installation.create("gpuunits", user_unit_manifest("mine"))
+    await create_storage(installation, storage_manifest("models"))
     shown = await kubectl("get", "gpuruntime", "-o", "name")
 
     group = "runtime.lokiwager.io"
     assert sorted(shown.split()) == [f"gpustorage.{group}/models", f"gpuunit.{group}/mine"]
 
 
-async def test_waiting_ends_when_the_change_runs(site: Site, kubectl: AsKubectl) -> None:
+async def test_waiting_ends_when_the_change_runs(
+    installation: IsolatedInstallation, kubectl: AsKubectl
+) -> None:
     wait = ("wait", "--for=condition=Ready", "gpuunit/mine", "--timeout=120s")
-    async with controlled(site):
-        await site.create("gpuunits", simulated("mine", "slow", delay="1s"))
+    async with run_controller(installation):
+        await installation.create("gpuunits", simulated_unit_manifest("mine", "slow", delay="1s"))
         await kubectl(*wait)
-        first = await site.unit("mine")
-        await change(site, "mine", image="example/image:2")
+        first = await installation.get_unit("mine")
+        await patch_unit(installation, "mine", image="example/image:2")
         await kubectl(*wait)
-        second = await site.unit("mine")
+        second = await installation.get_unit("mine")
 
     assert [each["status"]["observedGeneration"] for each in (first, second)] == [1, 2]
-    assert ready_of(second)["status"] == "True"
+    assert ready_condition(second)["status"] == "True"
 
 
-async def test_waiting_for_a_unit_that_cannot_run_fails(site: Site, kubectl: AsKubectl) -> None:
-    async with controlled(site):
-        await site.create("gpuunits", a_users_unit("mine", memory="lots"))
-        await site.unit_with("mine", "InvalidSpec")
+async def test_waiting_for_a_unit_that_cannot_run_fails(
+    installation: IsolatedInstallation, kubectl: AsKubectl
+) -> None:
+    async with run_controller(installation):
+        await installation.create("gpuunits", user_unit_manifest("mine", memory="lots"))
+        await installation.wait_unit_reason("mine", "InvalidSpec")
         with pytest.raises(ClusterError, match="timed out waiting for the condition"):
             await kubectl("wait", "--for=condition=Ready", "gpuunit/mine", "--timeout=1s")
         failed = await kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "gpuunit/mine")
@@ -84,12 +108,16 @@ async def test_waiting_for_a_unit_that_cannot_run_fails(site: Site, kubectl: AsK
     assert "condition met" in failed
 
 
-async def test_units_are_found_by_phase_and_spec(site: Site, kubectl: AsKubectl) -> None:
-    async with controlled(site):
-        await site.create("gpuunits", a_users_unit("good"))
-        await site.create("gpuunits", a_users_unit("bad", memory="lots", specName="g8.8"))
-        await site.unit_with("good", "UnitReady")
-        await site.unit_with("bad", "InvalidSpec")
+async def test_units_are_found_by_phase_and_spec(
+    installation: IsolatedInstallation, kubectl: AsKubectl
+) -> None:
+    async with run_controller(installation):
+        await installation.create("gpuunits", user_unit_manifest("good"))
+        await installation.create(
+            "gpuunits", user_unit_manifest("bad", memory="lots", specName="g8.8")
+        )
+        await installation.wait_unit_reason("good", "UnitReady")
+        await installation.wait_unit_reason("bad", "InvalidSpec")
         found = [
             await kubectl("get", "gpuunits", "-o", "name", f"--field-selector={selector}")
             for selector in ("status.phase=Ready", "status.phase=Failed", "spec.specName=g8.8")
@@ -99,11 +127,13 @@ async def test_units_are_found_by_phase_and_spec(site: Site, kubectl: AsKubectl)
     assert [each.strip() for each in found] == [f"gpuunit.runtime.lokiwager.io/{n}" for n in names]
 
 
-async def test_stock_shows_no_address(site: Site, kubectl: AsKubectl) -> None:
-    stock = site.namespaces.stock
-    async with controlled(site):
-        await site.create("gpuunits", a_unit("warm"), namespace=stock)
-        await site.unit_with("warm", "StockReady", namespace=stock)
+async def test_stock_shows_no_address(
+    installation: IsolatedInstallation, kubectl: AsKubectl
+) -> None:
+    stock = installation.namespaces.stock
+    async with run_controller(installation):
+        await installation.create("gpuunits", unit_manifest("warm"), namespace=stock)
+        await installation.wait_unit_reason("warm", "StockReady", namespace=stock)
         shown = table(await kubectl("get", "gpuunits", "-n", stock))
 
     assert shown[1][:4] == ["warm", "g1.1", "Ready", "StockReady"]
@@ -119,32 +149,34 @@ async def test_a_template_is_explained(kubectl: AsKubectl) -> None:
     assert {"command", "args", "envs", "ports"} <= set(explained.split())
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SAMPLE_PATHS, ids=lambda path: path.stem)
 async def test_a_sample_is_accepted_as_it_is_shipped(
-    installed: ControlPlane, path: Path, tmp_path: Path
+    installed_control_plane: ControlPlane, path: Path, tmp_path: Path
 ) -> None:
-    said = await admin_kubectl(installed).run(
+    said = await admin_kubectl(installed_control_plane).run(
         "apply", f"--cache-dir={tmp_path}", "--dry-run=server", "-f", str(path)
     )
 
     assert "created (server dry run)" in said
 
 
-async def test_the_samples_run(site: Site, kubectl: AsKubectl, tmp_path: Path) -> None:
-    async with controlled(site):
-        for path in SAMPLES:
-            body = sample(path, site)
+async def test_the_samples_run(
+    installation: IsolatedInstallation, kubectl: AsKubectl, tmp_path: Path
+) -> None:
+    async with run_controller(installation):
+        for path in SAMPLE_PATHS:
+            body = load_sample(path, installation)
             if body["kind"] == "GPUStorage":
-                body["metadata"]["labels"]["sim.local/run-for"] = HELD
+                body["metadata"]["labels"]["sim.local/run-for"] = PAUSED
             copy = tmp_path / path.name
             copy.write_text(yaml.safe_dump(body))
             await kubectl("apply", "-n", body["metadata"]["namespace"], "-f", str(copy))
-        await site.unit_with("notebook", "StorageNotReady")
-        await fill_at_last(site, "datasets")
-        unit = await site.unit_with("notebook", "UnitReady")
+        await installation.wait_unit_reason("notebook", "StorageNotReady")
+        await finish_prepare(installation, "datasets")
+        unit = await installation.wait_unit_reason("notebook", "UnitReady")
         await kubectl("label", "gpustorage", "datasets", "sim.local/mode-")
         browsed = await eventually(
-            lambda: storage(site, "datasets"),
+            lambda: get_storage(installation, "datasets"),
             lambda found: found["status"].get("accessor", {}).get("phase") == "Ready",
         )
         shown = table(await kubectl("get", "gpustorages"))

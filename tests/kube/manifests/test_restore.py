@@ -13,26 +13,26 @@ import pytest
 from hack.cluster.control_plane import ControlPlane
 from hack.local.state_dir import ROOT
 from shared.v1alpha1 import wellknown
-from tests.runner.run_directory import marked
+from tests.runner.run_directory import with_run_mark
 from tests.support.builders.gpu_storages import (
-    a_storage,
-    simulated,
-    storage,
-    storage_with,
-    was_filled,
+    assert_prepare_pods,
+    get_storage,
+    simulated_prepare_storage,
+    storage_manifest,
+    wait_storage_reason,
 )
-from tests.support.builders.simulated_units import a_users_unit
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import Site, a_unit
+from tests.support.builders.simulated_units import user_unit_manifest
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import IsolatedInstallation, unit_manifest
 from tests.support.wait.eventually import eventually
 
 MOUNT = [{"name": "data", "mountPath": "/data"}]
 ADMITTED = {
-    wellknown.ADMITTED: "gpu-0",
-    wellknown.OPERATION_ID: "old-operation",
-    wellknown.SOURCE_STOCK_NAME: "warm-9",
-    wellknown.SOURCE_STOCK_NAMESPACE: "runtime-stock",
-    wellknown.SOURCE_STOCK_UID: "uid-of-warm-9",
+    wellknown.ADMITTED_ANNOTATION: "gpu-0",
+    wellknown.OPERATION_ID_ANNOTATION: "old-operation",
+    wellknown.SOURCE_STOCK_NAME_ANNOTATION: "warm-9",
+    wellknown.SOURCE_STOCK_NAMESPACE_ANNOTATION: "runtime-stock",
+    wellknown.SOURCE_STOCK_UID_ANNOTATION: "uid-of-warm-9",
 }
 POOL = {"specName": "g1.1", "memory": "1Gi", "gpu": 0, "replicas": 2}
 KEPT = {"spec": {"persistentVolumeReclaimPolicy": "Retain"}}
@@ -40,7 +40,7 @@ OURS = ("gpuunits", "gpustorages", "functions")
 FUNCTION = {"specName": "g1.1", "image": "local/echo", "maxWorkers": 4}
 
 
-def told(mark: str, site: Site) -> str:
+def told(mark: str, site: IsolatedInstallation) -> str:
     """The commands under a mark of the documentation, for the namespaces of the site."""
     text = (ROOT / "docs" / "operations.md").read_text()
     found = re.search(rf"<!-- tested: {mark} -->\n```sh\n(.*?)```", text, re.DOTALL)
@@ -53,13 +53,13 @@ def told(mark: str, site: Site) -> str:
 
 
 @pytest.fixture
-def shell(installed: ControlPlane, tmp_path: Path) -> Any:
+def shell(installed_control_plane: ControlPlane, tmp_path: Path) -> Any:
     """Types commands as an administrator, in a folder of the test's own."""
-    (tmp_path / "kubectl").symlink_to(installed.layout.programs["kubectl"])
+    (tmp_path / "kubectl").symlink_to(installed_control_plane.layout.programs["kubectl"])
     python = shutil.which("python3")
     assert python is not None
     environment = {
-        "KUBECONFIG": str(installed.layout.admin_kubeconfig),
+        "KUBECONFIG": str(installed_control_plane.layout.admin_kubeconfig),
         "PATH": f"{tmp_path}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
         "HOME": str(tmp_path),
@@ -69,7 +69,7 @@ def shell(installed: ControlPlane, tmp_path: Path) -> Any:
         done = subprocess.run(
             ("/bin/sh", "-euc", commands),
             cwd=tmp_path,
-            env=marked(environment),
+            env=with_run_mark(environment),
             capture_output=True,
             text=True,
             check=False,
@@ -80,21 +80,21 @@ def shell(installed: ControlPlane, tmp_path: Path) -> Any:
     return run
 
 
-async def furnish(site: Site) -> None:
+async def furnish(site: IsolatedInstallation) -> None:
     """A filled storage that a unit has mounted, a unit from stock, a pool and a function."""
-    await site.create("gpustorages", simulated("data"))
-    await site.create("gpuunits", a_users_unit("plain", storageMounts=MOUNT))
-    claimed = a_users_unit("claimed")
+    await site.create("gpustorages", simulated_prepare_storage("data"))
+    await site.create("gpuunits", user_unit_manifest("plain", storageMounts=MOUNT))
+    claimed = user_unit_manifest("claimed")
     claimed["metadata"]["annotations"] = ADMITTED
     await site.create("gpuunits", claimed)
-    pool = {**a_unit("warm"), "kind": "StockPool", "spec": POOL}
+    pool = {**unit_manifest("warm"), "kind": "StockPool", "spec": POOL}
     await site.create("stockpools", pool, namespace=site.namespaces.stock)
-    await site.create("functions", {**a_unit("echo"), "kind": "Function", "spec": FUNCTION})
+    await site.create("functions", {**unit_manifest("echo"), "kind": "Function", "spec": FUNCTION})
 
 
-async def everything_runs(site: Site) -> None:
+async def everything_runs(site: IsolatedInstallation) -> None:
     for name in ("plain", "claimed"):
-        await site.unit_with(name, "UnitReady")
+        await site.wait_unit_reason(name, "UnitReady")
 
     async def available() -> int:
         (pool,) = await site.list("stockpools", namespace=site.namespaces.stock)
@@ -104,7 +104,7 @@ async def everything_runs(site: Site) -> None:
     await eventually(available, lambda count: count == 2)
 
 
-async def lose_everything(site: Site) -> None:
+async def lose_everything(site: IsolatedInstallation) -> None:
     """As if the definitions had been deleted: no finalizer holds, and children go with owners."""
     stock = site.namespaces.stock
     for kind, where in (("gpuunits", stock), ("stockpools", stock), *((k, "") for k in OURS)):
@@ -112,40 +112,46 @@ async def lose_everything(site: Site) -> None:
             path = site.path(kind, each["metadata"]["name"], namespace=where)
             await site.admin.patch(path, {"metadata": {"finalizers": None}})
             await site.admin.delete(path)
-    await site.gone("persistentvolumeclaims", "data")
+    await site.wait_gone("persistentvolumeclaims", "data")
     for name in ("plain", "claimed"):
-        await site.gone("deployments", f"unit-{name}")
+        await site.wait_gone("deployments", f"unit-{name}")
 
 
 def uid_of(subject: Mapping[str, Any]) -> str:
     return str(subject["metadata"]["uid"])
 
 
-async def volume_of(site: Site) -> str:
+async def volume_of(site: IsolatedInstallation) -> str:
     claim = await site.admin.get(site.path("persistentvolumeclaims", "data"))
     return str(claim["spec"]["volumeName"])
 
 
-async def test_what_was_backed_up_is_there_again(site: Site, shell: Any) -> None:
-    async with controlled(site):
-        await furnish(site)
-        await everything_runs(site)
-    filled, volume = (await storage(site, "data"))["status"]["prepare"], await volume_of(site)
-    await site.admin.patch(f"/api/v1/persistentvolumes/{volume}", KEPT)
-    shell(told("backup", site))
-    await lose_everything(site)
-    said = shell(told("restore", site))
-    async with controlled(site):
-        await everything_runs(site)
+async def test_what_was_backed_up_is_there_again(
+    installation: IsolatedInstallation, shell: Any
+) -> None:
+    async with run_controller(installation):
+        await furnish(installation)
+        await everything_runs(installation)
+    filled, volume = (
+        (await get_storage(installation, "data"))["status"]["prepare"],
+        await volume_of(installation),
+    )
+    await installation.admin.patch(f"/api/v1/persistentvolumes/{volume}", KEPT)
+    shell(told("backup", installation))
+    await lose_everything(installation)
+    said = shell(told("restore", installation))
+    async with run_controller(installation):
+        await everything_runs(installation)
         mounted = await eventually(
-            lambda: storage(site, "data"), lambda found: found["status"].get("mountedBy")
+            lambda: get_storage(installation, "data"),
+            lambda found: found["status"].get("mountedBy"),
         )
-        events = await site.list("events")
-        claimed = await site.unit("claimed")
-        (function,) = await site.list("functions")
+        events = await installation.list("events")
+        claimed = await installation.get_unit("claimed")
+        (function,) = await installation.list("functions")
 
     assert said.endswith("restored 5 objects\n")
-    assert await volume_of(site) == volume, "the files are the old ones"
+    assert await volume_of(installation) == volume, "the files are the old ones"
     assert mounted["status"]["prepare"] == filled
     assert "Prepared" in {each["reason"] for each in events}, "it was filled once"
     about = {each["reason"] for each in events if each["regarding"]["uid"] == uid_of(mounted)}
@@ -155,24 +161,26 @@ async def test_what_was_backed_up_is_there_again(site: Site, shell: Any) -> None
     assert function["spec"].items() >= FUNCTION.items()
 
 
-async def test_a_restore_brings_back_a_part_and_can_be_repeated(site: Site, shell: Any) -> None:
-    async with controlled(site):
-        await site.create("gpustorages", simulated("data"))
-        await storage_with(site, "data", "StorageReady")
-        await site.create("gpustorages", a_storage("other"))
-        other = await storage_with(site, "other", "StorageReady")
-    volume = await volume_of(site)
-    await site.admin.patch(f"/api/v1/persistentvolumes/{volume}", KEPT)
-    shell(told("backup", site))
-    await site.admin.delete(site.path("gpustorages", "data"))
-    await site.gone("persistentvolumeclaims", "data")
-    first = shell(told("restore", site))
-    again = shell(told("restore", site))
-    async with controlled(site):
-        found = await storage_with(site, "data", "StorageReady")
+async def test_a_restore_brings_back_a_part_and_can_be_repeated(
+    installation: IsolatedInstallation, shell: Any
+) -> None:
+    async with run_controller(installation):
+        await installation.create("gpustorages", simulated_prepare_storage("data"))
+        await wait_storage_reason(installation, "data", "StorageReady")
+        await installation.create("gpustorages", storage_manifest("other"))
+        other = await wait_storage_reason(installation, "other", "StorageReady")
+    volume = await volume_of(installation)
+    await installation.admin.patch(f"/api/v1/persistentvolumes/{volume}", KEPT)
+    shell(told("backup", installation))
+    await installation.admin.delete(installation.path("gpustorages", "data"))
+    await installation.wait_gone("persistentvolumeclaims", "data")
+    first = shell(told("restore", installation))
+    again = shell(told("restore", installation))
+    async with run_controller(installation):
+        found = await wait_storage_reason(installation, "data", "StorageReady")
 
     assert (first, again) == ("restored 1 objects\n", "restored 0 objects\n")
-    assert await volume_of(site) == volume, "the files are the old ones"
+    assert await volume_of(installation) == volume, "the files are the old ones"
     assert found["status"]["prepare"]["phase"] == "Succeeded"
-    assert uid_of(await storage(site, "other")) == uid_of(other)
-    await was_filled(site, "data", 1)
+    assert uid_of(await get_storage(installation, "other")) == uid_of(other)
+    await assert_prepare_pods(installation, "data", 1)

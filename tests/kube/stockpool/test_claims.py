@@ -9,106 +9,112 @@ from controller.kinds import STOCK_POOLS
 from controller.runtime.client.client import Client
 from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1.group import GROUP
-from tests.support.builders.config_maps import client_of
-from tests.support.builders.stock_pool import Stock
-from tests.support.cluster.stock_pool_controller import PoolKeeper
+from tests.support.builders.config_maps import connect_client
+from tests.support.builders.stock_pool import StockPoolFixture
+from tests.support.cluster.stock_pool_controller import InProcessStockPoolController
 
 COUNTED = f"count/gpuunits.{GROUP}"
 FIRST_THREE = ["warm-0", "warm-1", "warm-2"]
 
 
 @pytest.fixture
-async def client(installed: ControlPlane) -> AsyncIterator[Client]:
-    async with client_of(installed.layout.admin_kubeconfig) as made:
+async def client(installed_control_plane: ControlPlane) -> AsyncIterator[Client]:
+    async with connect_client(installed_control_plane.layout.admin_kubeconfig) as made:
         yield made
 
 
 @pytest.fixture
-def stock(client: Client, namespace: str) -> Stock:
-    return Stock(client, namespace)
+def stock(client: Client, namespace: str) -> StockPoolFixture:
+    return StockPoolFixture(client, namespace)
 
 
 @pytest.fixture
-def keeper(client: Client, namespace: str) -> PoolKeeper:
-    return PoolKeeper(client, namespace)
+def keeper(client: Client, namespace: str) -> InProcessStockPoolController:
+    return InProcessStockPoolController(client, namespace)
 
 
-async def test_a_claimed_unit_is_replaced(stock: Stock, keeper: PoolKeeper) -> None:
-    async with keeper.keeping():
-        await stock.ask(3)
-        await stock.has(*FIRST_THREE)
-        claimed = await stock.claim("warm-1")
-        await stock.has("warm-0", "warm-2", "warm-3")
-        pool = await stock.says(lambda pool: pool.status.claimed)
+async def test_a_claimed_unit_is_replaced(
+    stock: StockPoolFixture, keeper: InProcessStockPoolController
+) -> None:
+    async with keeper.run():
+        await stock.create_pool(3)
+        await stock.wait_unclaimed(*FIRST_THREE)
+        claimed = await stock.claim_unit("warm-1")
+        await stock.wait_unclaimed("warm-0", "warm-2", "warm-3")
+        pool = await stock.wait_pool(lambda pool: pool.status.claimed)
     assert (pool.status.claimed, pool.status.allocated) == ((claimed.metadata.uid,), 0)
 
 
-async def test_a_consumed_unit_is_counted_once(stock: Stock, keeper: PoolKeeper) -> None:
-    async with keeper.keeping():
-        await stock.ask(2)
-        await stock.has("warm-0", "warm-1")
-        await stock.claim("warm-0")
-        await stock.says(lambda pool: pool.status.claimed)
-        await stock.consume("warm-0")
-        pool = await stock.says(lambda pool: not pool.status.claimed)
+async def test_a_consumed_unit_is_counted_once(
+    stock: StockPoolFixture, keeper: InProcessStockPoolController
+) -> None:
+    async with keeper.run():
+        await stock.create_pool(2)
+        await stock.wait_unclaimed("warm-0", "warm-1")
+        await stock.claim_unit("warm-0")
+        await stock.wait_pool(lambda pool: pool.status.claimed)
+        await stock.consume_unit("warm-0")
+        pool = await stock.wait_pool(lambda pool: not pool.status.claimed)
         assert pool.status.allocated == 1
-        await stock.claim("warm-1")
-        await stock.has("warm-0", "warm-2")
-        await stock.says(lambda pool: pool.status.claimed)
-    assert (await stock.pool()).status.allocated == 1
+        await stock.claim_unit("warm-1")
+        await stock.wait_unclaimed("warm-0", "warm-2")
+        await stock.wait_pool(lambda pool: pool.status.claimed)
+    assert (await stock.get_pool()).status.allocated == 1
 
 
 async def test_a_unit_consumed_while_nobody_looked_is_counted(
-    client: Client, stock: Stock, keeper: PoolKeeper
+    client: Client, stock: StockPoolFixture, keeper: InProcessStockPoolController
 ) -> None:
-    async with keeper.keeping():
-        await stock.ask(1)
-        await stock.has("warm-0")
-        await stock.claim("warm-0")
-        await stock.says(lambda pool: pool.status.claimed)
-    await stock.consume("warm-0")
-    async with PoolKeeper(client, stock.namespace).keeping():
-        pool = await stock.says(lambda pool: not pool.status.claimed)
+    async with keeper.run():
+        await stock.create_pool(1)
+        await stock.wait_unclaimed("warm-0")
+        await stock.claim_unit("warm-0")
+        await stock.wait_pool(lambda pool: pool.status.claimed)
+    await stock.consume_unit("warm-0")
+    async with InProcessStockPoolController(client, stock.namespace).run():
+        pool = await stock.wait_pool(lambda pool: not pool.status.claimed)
     assert pool.status.allocated == 1
 
 
 async def test_a_released_unit_is_not_counted_and_the_pool_shrinks_back(
-    stock: Stock, keeper: PoolKeeper
+    stock: StockPoolFixture, keeper: InProcessStockPoolController
 ) -> None:
-    async with keeper.keeping():
-        await stock.ask(2)
-        await stock.has("warm-0", "warm-1")
-        await stock.start()
-        await stock.claim("warm-0")
-        await stock.has("warm-1", "warm-2")
-        await stock.says(lambda pool: pool.status.claimed)
-        await stock.release("warm-0")
-        await stock.has("warm-0", "warm-1")  # warm-2 was never ready
-        pool = await stock.says(lambda pool: not pool.status.claimed)
+    async with keeper.run():
+        await stock.create_pool(2)
+        await stock.wait_unclaimed("warm-0", "warm-1")
+        await stock.report_ready()
+        await stock.claim_unit("warm-0")
+        await stock.wait_unclaimed("warm-1", "warm-2")
+        await stock.wait_pool(lambda pool: pool.status.claimed)
+        await stock.release_unit("warm-0")
+        await stock.wait_unclaimed("warm-0", "warm-1")  # warm-2 was never ready
+        pool = await stock.wait_pool(lambda pool: not pool.status.claimed)
     assert pool.status.allocated == 0
 
 
-async def test_claims_are_counted_while_the_spec_is_wrong(stock: Stock, keeper: PoolKeeper) -> None:
-    async with keeper.keeping():
-        await stock.ask(1)
-        await stock.has("warm-0")
-        await stock.change(memory="lots")
-        await stock.claim("warm-0")
-        await stock.says(lambda pool: pool.status.claimed)
-        await stock.consume("warm-0")
-        await stock.says(lambda pool: pool.status.allocated == 1)
+async def test_claims_are_counted_while_the_spec_is_wrong(
+    stock: StockPoolFixture, keeper: InProcessStockPoolController
+) -> None:
+    async with keeper.run():
+        await stock.create_pool(1)
+        await stock.wait_unclaimed("warm-0")
+        await stock.patch_pool(memory="lots")
+        await stock.claim_unit("warm-0")
+        await stock.wait_pool(lambda pool: pool.status.claimed)
+        await stock.consume_unit("warm-0")
+        await stock.wait_pool(lambda pool: pool.status.allocated == 1)
 
 
 async def test_a_pool_that_is_being_deleted_counts_claims_and_gets_no_more_units(
-    client: Client, stock: Stock, keeper: PoolKeeper
+    client: Client, stock: StockPoolFixture, keeper: InProcessStockPoolController
 ) -> None:
     held: dict[str, Any] = {"metadata": {"finalizers": ["example.com/held"]}}
-    async with keeper.keeping():
-        await stock.ask(1)
-        await stock.has("warm-0")
+    async with keeper.run():
+        await stock.create_pool(1)
+        await stock.wait_unclaimed("warm-0")
         await client.patch(STOCK_POOLS, stock.key, held)
         await client.delete(STOCK_POOLS, stock.key)
-        await stock.claim("warm-0")
-        await stock.says(lambda pool: pool.status.claimed)  # or the claim would wait for ever
-    assert await stock.unclaimed() == []
+        await stock.claim_unit("warm-0")
+        await stock.wait_pool(lambda pool: pool.status.claimed)  # or the claim would wait for ever
+    assert await stock.unclaimed_names() == []
     await client.patch(STOCK_POOLS, stock.key, {"metadata": {"finalizers": None}})

@@ -6,14 +6,14 @@ import pytest
 
 from controller.kinds import GPU_UNITS, STOCK_POOLS
 from controller.runtime.client.client import Client
-from hack.cluster.admin_client import Admin
+from hack.cluster.admin_client import AdminClient
 from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1.group import API_VERSION, GROUP
 from shared.v1alpha1.wellknown import POOL_LABEL
-from tests.support.builders.config_maps import client_of
-from tests.support.builders.stock_pool import Stock
-from tests.support.checks.event_notes import told
-from tests.support.cluster.stock_pool_controller import PoolKeeper
+from tests.support.builders.config_maps import connect_client
+from tests.support.builders.stock_pool import StockPoolFixture
+from tests.support.checks.event_notes import event_notes
+from tests.support.cluster.stock_pool_controller import InProcessStockPoolController
 from tests.support.faults.crashing_clients import CountingClient
 from tests.support.wait.eventually import eventually
 
@@ -22,32 +22,32 @@ FIRST_THREE = ["warm-0", "warm-1", "warm-2"]
 
 
 @pytest.fixture
-async def client(installed: ControlPlane) -> AsyncIterator[Client]:
-    async with client_of(installed.layout.admin_kubeconfig) as made:
+async def client(installed_control_plane: ControlPlane) -> AsyncIterator[Client]:
+    async with connect_client(installed_control_plane.layout.admin_kubeconfig) as made:
         yield made
 
 
 @pytest.fixture
-def stock(client: Client, namespace: str) -> Stock:
-    return Stock(client, namespace)
+def stock(client: Client, namespace: str) -> StockPoolFixture:
+    return StockPoolFixture(client, namespace)
 
 
 @pytest.fixture
-def keeper(client: Client, namespace: str) -> PoolKeeper:
-    return PoolKeeper(client, namespace)
+def keeper(client: Client, namespace: str) -> InProcessStockPoolController:
+    return InProcessStockPoolController(client, namespace)
 
 
 async def test_a_pool_is_filled_to_its_size_and_becomes_ready(
-    stock: Stock, keeper: PoolKeeper, admin: Admin
+    stock: StockPoolFixture, keeper: InProcessStockPoolController, admin: AdminClient
 ) -> None:
-    async with keeper.keeping():
-        pool = await stock.ask(3, nodeSelector={"zone": "a"})
-        await stock.has(*FIRST_THREE)
-        await stock.says(lambda pool: pool.status.phase == "Progressing")
-        await stock.start()
-        ready = await stock.says(lambda pool: pool.status.phase == "Ready")
-        made = await eventually(lambda: told(admin, stock.namespace, "ScaledUp"))
-    unit = await stock.unit("warm-0")
+    async with keeper.run():
+        pool = await stock.create_pool(3, nodeSelector={"zone": "a"})
+        await stock.wait_unclaimed(*FIRST_THREE)
+        await stock.wait_pool(lambda pool: pool.status.phase == "Progressing")
+        await stock.report_ready()
+        ready = await stock.wait_pool(lambda pool: pool.status.phase == "Ready")
+        made = await eventually(lambda: event_notes(admin, stock.namespace, "ScaledUp"))
+    unit = await stock.get_unit("warm-0")
     (owner,) = unit.metadata.owner_references
     assert (owner.uid, owner.controller, owner.block_owner_deletion) == (
         pool.metadata.uid,
@@ -60,69 +60,75 @@ async def test_a_pool_is_filled_to_its_size_and_becomes_ready(
     assert made == ["made 3 units: warm-0, warm-1, warm-2"]
 
 
-async def test_a_large_pool_is_filled_to_its_size(stock: Stock, keeper: PoolKeeper) -> None:
-    async with keeper.keeping():
-        await stock.ask(250)
-        found = await eventually(stock.unclaimed, lambda found: len(found) >= 250)
-        await stock.says(lambda pool: pool.status.replicas == 250)
-    assert len(found) == len(await stock.unclaimed()) == 250
+async def test_a_large_pool_is_filled_to_its_size(
+    stock: StockPoolFixture, keeper: InProcessStockPoolController
+) -> None:
+    async with keeper.run():
+        await stock.create_pool(250)
+        found = await eventually(stock.unclaimed_names, lambda found: len(found) >= 250)
+        await stock.wait_pool(lambda pool: pool.status.replicas == 250)
+    assert len(found) == len(await stock.unclaimed_names()) == 250
 
 
 async def test_a_pool_at_rest_is_not_written_to(
-    client: Client, namespace: str, stock: Stock
+    client: Client, namespace: str, stock: StockPoolFixture
 ) -> None:
-    await stock.ask(2)
-    async with PoolKeeper(client, namespace).keeping():
-        await stock.has("warm-0", "warm-1")
-        await stock.start()
-        await stock.says(lambda pool: pool.status.phase == "Ready")
+    await stock.create_pool(2)
+    async with InProcessStockPoolController(client, namespace).run():
+        await stock.wait_unclaimed("warm-0", "warm-1")
+        await stock.report_ready()
+        await stock.wait_pool(lambda pool: pool.status.phase == "Ready")
     counted = CountingClient(client)
-    keeper = PoolKeeper(counted, namespace)
-    async with keeper.looking():
+    keeper = InProcessStockPoolController(counted, namespace)
+    async with keeper.run_caches():
         await keeper.reconciler.reconcile(stock.key)
     assert counted.writes == 0
 
 
-async def test_never_ready_units_go_first(stock: Stock, keeper: PoolKeeper, admin: Admin) -> None:
-    async with keeper.keeping():
-        await stock.ask(4)
-        await stock.has(*FIRST_THREE, "warm-3")
-        await stock.start("warm-1", "warm-3")
-        await stock.says(lambda pool: pool.status.available == 2)
-        await stock.change(replicas=2)
-        await stock.has("warm-1", "warm-3")
-        removed = await eventually(lambda: told(admin, stock.namespace, "ScaledDown"))
+async def test_never_ready_units_go_first(
+    stock: StockPoolFixture, keeper: InProcessStockPoolController, admin: AdminClient
+) -> None:
+    async with keeper.run():
+        await stock.create_pool(4)
+        await stock.wait_unclaimed(*FIRST_THREE, "warm-3")
+        await stock.report_ready("warm-1", "warm-3")
+        await stock.wait_pool(lambda pool: pool.status.available == 2)
+        await stock.patch_pool(replicas=2)
+        await stock.wait_unclaimed("warm-1", "warm-3")
+        removed = await eventually(lambda: event_notes(admin, stock.namespace, "ScaledDown"))
     assert removed == ["removed 2 units: warm-0, warm-2"]
 
 
 async def test_a_pool_is_scaled_as_kubectl_does_it(
-    stock: Stock, keeper: PoolKeeper, admin: Admin
+    stock: StockPoolFixture, keeper: InProcessStockPoolController, admin: AdminClient
 ) -> None:
     scale = f"/apis/{API_VERSION}/namespaces/{stock.namespace}/stockpools/warm/scale"
-    async with keeper.keeping():
-        await stock.ask(1)
-        await stock.has("warm-0")
+    async with keeper.run():
+        await stock.create_pool(1)
+        await stock.wait_unclaimed("warm-0")
         await admin.patch(scale, {"spec": {"replicas": 3}})
-        await stock.has(*FIRST_THREE)
+        await stock.wait_unclaimed(*FIRST_THREE)
         await admin.patch(scale, {"spec": {"replicas": 0}})
-        await stock.has()
-        await stock.says(lambda pool: pool.status.phase == "ScaledToZero")
+        await stock.wait_unclaimed()
+        await stock.wait_pool(lambda pool: pool.status.phase == "ScaledToZero")
         seen = await admin.get(scale)
     assert seen["status"] == {"replicas": 0, "selector": f"{POOL_LABEL}=warm"}
 
 
-async def test_starts_are_bounded(stock: Stock, keeper: PoolKeeper) -> None:
-    async with keeper.keeping():
-        await stock.ask(3, maxUnavailable=1)
-        await stock.says(lambda pool: pool.status.replicas == 1)
-        await stock.start()
-        await stock.says(lambda pool: pool.status.replicas == 2)
-        await stock.start()
-        await stock.says(lambda pool: pool.status.replicas == 3)
+async def test_starts_are_bounded(
+    stock: StockPoolFixture, keeper: InProcessStockPoolController
+) -> None:
+    async with keeper.run():
+        await stock.create_pool(3, maxUnavailable=1)
+        await stock.wait_pool(lambda pool: pool.status.replicas == 1)
+        await stock.report_ready()
+        await stock.wait_pool(lambda pool: pool.status.replicas == 2)
+        await stock.report_ready()
+        await stock.wait_pool(lambda pool: pool.status.replicas == 3)
 
 
 async def test_a_unit_that_finds_no_node_is_told_of_and_kept(
-    stock: Stock, keeper: PoolKeeper
+    stock: StockPoolFixture, keeper: InProcessStockPoolController
 ) -> None:
     waiting = {
         "type": "Ready",
@@ -131,37 +137,37 @@ async def test_a_unit_that_finds_no_node_is_told_of_and_kept(
         "message": "0/4 nodes are available",
         "lastTransitionTime": "2026-11-16T00:00:00Z",
     }
-    async with keeper.keeping():
-        await stock.ask(1)
-        await stock.has("warm-0")
-        uid = (await stock.unit("warm-0")).metadata.uid
-        await stock.report("warm-0", phase="Progressing", conditions=[waiting])
-        pool = await stock.says(lambda pool: pool.status.phase == "Degraded")
+    async with keeper.run():
+        await stock.create_pool(1)
+        await stock.wait_unclaimed("warm-0")
+        uid = (await stock.get_unit("warm-0")).metadata.uid
+        await stock.report_status("warm-0", phase="Progressing", conditions=[waiting])
+        pool = await stock.wait_pool(lambda pool: pool.status.phase == "Degraded")
     (said,) = pool.status.conditions
     assert (said.reason, said.message) == ("InsufficientNodes", "warm-0: 0/4 nodes are available")
-    assert (await stock.unit("warm-0")).metadata.uid == uid
+    assert (await stock.get_unit("warm-0")).metadata.uid == uid
 
 
 async def test_a_name_that_another_unit_has_is_passed_over(
-    client: Client, stock: Stock, keeper: PoolKeeper
+    client: Client, stock: StockPoolFixture, keeper: InProcessStockPoolController
 ) -> None:
     meta = {"namespace": stock.namespace, "name": "warm-0"}
     foreign = await client.create(GPU_UNITS, {"metadata": meta, "spec": {"specName": "g1.1"}})
-    async with keeper.keeping():
-        await stock.ask(2)
-        await stock.has("warm-1", "warm-2")
-    assert (await stock.unit("warm-0")).metadata == foreign.metadata
+    async with keeper.run():
+        await stock.create_pool(2)
+        await stock.wait_unclaimed("warm-1", "warm-2")
+    assert (await stock.get_unit("warm-0")).metadata == foreign.metadata
 
 
 async def test_a_deleted_pool_takes_its_unclaimed_units_along(
-    client: Client, stock: Stock, keeper: PoolKeeper
+    client: Client, stock: StockPoolFixture, keeper: InProcessStockPoolController
 ) -> None:
-    async with keeper.keeping():
-        await stock.ask(2)
-        await stock.has("warm-0", "warm-1")
-        await stock.claim("warm-1")
-        await stock.has("warm-0", "warm-2")
+    async with keeper.run():
+        await stock.create_pool(2)
+        await stock.wait_unclaimed("warm-0", "warm-1")
+        await stock.claim_unit("warm-1")
+        await stock.wait_unclaimed("warm-0", "warm-2")
         await client.delete(STOCK_POOLS, stock.key)
         # The garbage collector looks for new kinds every half minute.
-        await eventually(stock.unclaimed, lambda found: not found)
+        await eventually(stock.unclaimed_names, lambda found: not found)
     assert [unit.metadata.name for unit in await stock.units()] == ["warm-1"]

@@ -9,15 +9,15 @@ import pytest
 from controller.runtime.client.client import Client
 from controller.runtime.loop.reconcile import Result
 from controller.stockpool.permissions import RULES
-from hack.cluster.admin_client import Admin, RefusedError
+from hack.cluster.admin_client import AdminClient, ApiStatusError
 from hack.cluster.control_plane import ControlPlane
 from hack.generate import rbac
 from shared.v1alpha1.group import API_VERSION, GROUP
-from tests.support.builders.config_maps import client_of
-from tests.support.builders.quotas import COUNTED, effective_quota
-from tests.support.builders.stock_pool import Stock
-from tests.support.checks.event_notes import told
-from tests.support.cluster.stock_pool_controller import PoolKeeper
+from tests.support.builders.config_maps import connect_client
+from tests.support.builders.quotas import UNIT_COUNT, create_effective_quota
+from tests.support.builders.stock_pool import StockPoolFixture
+from tests.support.checks.event_notes import event_notes
+from tests.support.cluster.stock_pool_controller import InProcessStockPoolController
 from tests.support.faults.crashing_clients import CountingClient
 from tests.support.wait.eventually import eventually
 
@@ -25,76 +25,76 @@ FIRST_THREE = ["warm-0", "warm-1", "warm-2"]
 
 
 @pytest.fixture
-async def client(installed: ControlPlane) -> AsyncIterator[Client]:
-    async with client_of(installed.layout.admin_kubeconfig) as made:
+async def client(installed_control_plane: ControlPlane) -> AsyncIterator[Client]:
+    async with connect_client(installed_control_plane.layout.admin_kubeconfig) as made:
         yield made
 
 
 @pytest.fixture
-def stock(client: Client, namespace: str) -> Stock:
-    return Stock(client, namespace)
+def stock(client: Client, namespace: str) -> StockPoolFixture:
+    return StockPoolFixture(client, namespace)
 
 
 @pytest.fixture
-def keeper(client: Client, namespace: str) -> PoolKeeper:
-    return PoolKeeper(client, namespace)
+def keeper(client: Client, namespace: str) -> InProcessStockPoolController:
+    return InProcessStockPoolController(client, namespace)
 
 
 async def test_a_wrong_spec_is_told_of_and_harms_nothing_until_it_is_mended(
-    stock: Stock, keeper: PoolKeeper, admin: Admin
+    stock: StockPoolFixture, keeper: InProcessStockPoolController, admin: AdminClient
 ) -> None:
-    async with keeper.keeping():
-        await stock.ask(1)
-        await stock.has("warm-0")
-        uid = (await stock.unit("warm-0")).metadata.uid
-        await stock.change(memory="lots", replicas=2)
-        pool = await stock.says(lambda pool: pool.status.phase == "Failed")
-        (note,) = await eventually(lambda: told(admin, stock.namespace, "InvalidSpec"))
-        assert (await stock.unit("warm-0")).metadata.uid == uid
-        await stock.change(memory="1Gi")
-        await stock.has("warm-0", "warm-1")
-        await stock.says(lambda pool: pool.status.phase == "Progressing")
+    async with keeper.run():
+        await stock.create_pool(1)
+        await stock.wait_unclaimed("warm-0")
+        uid = (await stock.get_unit("warm-0")).metadata.uid
+        await stock.patch_pool(memory="lots", replicas=2)
+        pool = await stock.wait_pool(lambda pool: pool.status.phase == "Failed")
+        (note,) = await eventually(lambda: event_notes(admin, stock.namespace, "InvalidSpec"))
+        assert (await stock.get_unit("warm-0")).metadata.uid == uid
+        await stock.patch_pool(memory="1Gi")
+        await stock.wait_unclaimed("warm-0", "warm-1")
+        await stock.wait_pool(lambda pool: pool.status.phase == "Progressing")
     (said,) = pool.status.conditions
     assert (said.reason, said.message) == ("InvalidSpec", note)
     assert "memory" in note
     assert "lots" in note
-    assert (await stock.unit("warm-0")).metadata.uid == uid
+    assert (await stock.get_unit("warm-0")).metadata.uid == uid
 
 
 async def test_a_quota_that_refuses_is_told_of_and_survived(
-    stock: Stock, keeper: PoolKeeper, admin: Admin
+    stock: StockPoolFixture, keeper: InProcessStockPoolController, admin: AdminClient
 ) -> None:
-    quota = await effective_quota(admin, stock.namespace, most=1)
-    async with keeper.keeping():
-        await stock.ask(3)
-        pool = await stock.says(lambda pool: pool.status.phase == "Degraded")
-        (note,) = await eventually(lambda: told(admin, stock.namespace, "NotReady"))
+    quota = await create_effective_quota(admin, stock.namespace, max_units=1)
+    async with keeper.run():
+        await stock.create_pool(3)
+        pool = await stock.wait_pool(lambda pool: pool.status.phase == "Degraded")
+        (note,) = await eventually(lambda: event_notes(admin, stock.namespace, "NotReady"))
         assert note == pool.status.conditions[0].message
         assert "exceeded quota" in note
-        await admin.patch(quota, {"spec": {"hard": {COUNTED: "9"}}})
-        await eventually(stock.unclaimed, lambda found: len(found) == 3)
-        await stock.says(lambda pool: pool.status.phase == "Progressing")
+        await admin.patch(quota, {"spec": {"hard": {UNIT_COUNT: "9"}}})
+        await eventually(stock.unclaimed_names, lambda found: len(found) == 3)
+        await stock.wait_pool(lambda pool: pool.status.phase == "Progressing")
 
 
 async def test_units_that_the_server_finds_wrong_are_told_of_and_not_tried_for_ever(
-    client: Client, stock: Stock, admin: Admin
+    client: Client, stock: StockPoolFixture, admin: AdminClient
 ) -> None:
     counted = CountingClient(client)
     async with refusing_units(admin, stock.namespace):
-        async with PoolKeeper(counted, stock.namespace).keeping():
-            await stock.ask(1)
-            pool = await stock.says(lambda pool: pool.status.phase == "Failed")
-            await eventually(lambda: told(admin, stock.namespace, "InvalidSpec"))
-        keeper = PoolKeeper(counted, stock.namespace)
-        async with keeper.looking():
+        async with InProcessStockPoolController(counted, stock.namespace).run():
+            await stock.create_pool(1)
+            pool = await stock.wait_pool(lambda pool: pool.status.phase == "Failed")
+            await eventually(lambda: event_notes(admin, stock.namespace, "InvalidSpec"))
+        keeper = InProcessStockPoolController(counted, stock.namespace)
+        async with keeper.run_caches():
             assert await keeper.reconciler.reconcile(stock.key) == Result()
     assert "no units today" in pool.status.conditions[0].message
-    async with PoolKeeper(client, stock.namespace).keeping():
-        await stock.has("warm-0")
+    async with InProcessStockPoolController(client, stock.namespace).run():
+        await stock.wait_unclaimed("warm-0")
 
 
 @asynccontextmanager
-async def refusing_units(admin: Admin, namespace: str) -> AsyncIterator[None]:
+async def refusing_units(admin: AdminClient, namespace: str) -> AsyncIterator[None]:
     """The server finds every new unit of the namespace invalid for the length of the block."""
     api, name = "/apis/admissionregistration.k8s.io/v1", f"refuse-{namespace}"
     policy = {
@@ -124,7 +124,7 @@ async def refusing_units(admin: Admin, namespace: str) -> AsyncIterator[None]:
         await eventually(lambda: refused(admin, namespace), lambda refusal: not refusal)
 
 
-async def refused(admin: Admin, namespace: str) -> bool:
+async def refused(admin: AdminClient, namespace: str) -> bool:
     """Whether a new unit would be refused."""
     path = f"/apis/{API_VERSION}/namespaces/{namespace}/gpuunits"
     body = {
@@ -135,30 +135,30 @@ async def refused(admin: Admin, namespace: str) -> bool:
     }
     try:
         await admin.request("POST", path, body, query={"dryRun": "All"})
-    except RefusedError:
+    except ApiStatusError:
         return True
     return False
 
 
 async def test_the_declared_permissions_are_enough(
-    installed: ControlPlane, stock: Stock, admin: Admin
+    installed_control_plane: ControlPlane, stock: StockPoolFixture, admin: AdminClient
 ) -> None:
     await grant(admin, stock.namespace)
     async with (
-        client_of(installed.layout.kubeconfig("controller")) as ours,
-        PoolKeeper(ours, stock.namespace).keeping(),
+        connect_client(installed_control_plane.layout.kubeconfig("controller")) as ours,
+        InProcessStockPoolController(ours, stock.namespace).run(),
     ):
-        await stock.ask(2)
-        await stock.has("warm-0", "warm-1")
-        await stock.change(replicas=1)
-        await stock.has("warm-0")
-        await stock.says(lambda pool: pool.status.replicas == 1)
-        await eventually(lambda: told(admin, stock.namespace, "ScaledDown"))
+        await stock.create_pool(2)
+        await stock.wait_unclaimed("warm-0", "warm-1")
+        await stock.patch_pool(replicas=1)
+        await stock.wait_unclaimed("warm-0")
+        await stock.wait_pool(lambda pool: pool.status.replicas == 1)
+        await eventually(lambda: event_notes(admin, stock.namespace, "ScaledDown"))
 
 
-async def grant(admin: Admin, namespace: str) -> None:
+async def grant(admin: AdminClient, namespace: str) -> None:
     """Give the controller's account what the work on pools asks for, and no more."""
-    held = rbac.merged(replace(rule, namespace=namespace) for rule in RULES)
+    held = rbac.merge_rules(replace(rule, namespace=namespace) for rule in RULES)
     root = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}"
     await admin.create(f"{root}/roles", rbac.role("controller", namespace, held))
-    await admin.create(f"{root}/rolebindings", rbac.binding("controller", namespace))
+    await admin.create(f"{root}/rolebindings", rbac.role_binding("controller", namespace))

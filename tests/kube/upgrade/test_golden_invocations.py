@@ -13,27 +13,27 @@ from typing import Any, Final
 import nats
 
 from hack.cluster.control_plane import ControlPlane
-from hack.cluster.nats_server import QueueServer
+from hack.cluster.nats_server import NATSServer
 from serverless.activator.sweep.decision import QUIET_MS
-from shared.invocation.message import call_of, decode_call
-from shared.invocation.record import Record
-from shared.invocation.state import State
+from shared.invocation.message import call_message, decode_call
+from shared.invocation.record import InvocationRecord
+from shared.invocation.state import InvocationState
 from tests.support.checks.invocation_checks import Execution
-from tests.support.clocks.shifted_clock import ClockAhead
-from tests.support.cluster.in_process_activator import activated, configuration
-from tests.support.cluster.isolated_installation import new_site
-from tests.support.queue.function_harness import FunctionWorld
-from tests.support.queue.functions_client import Functions, a_function, functions_of
-from tests.support.queue.in_process_worker import USUAL, a_worker
-from tests.support.queue.nats_server import new_queue
-from tests.support.queue.recording_framework import recording
+from tests.support.clocks.shifted_clock import ShiftedClock
+from tests.support.cluster.in_process_activator import activator_config, run_activator
+from tests.support.cluster.isolated_installation import new_isolated_installation
+from tests.support.queue.function_harness import FunctionHarness
+from tests.support.queue.functions_client import FunctionsClient, function_manifest, open_functions
+from tests.support.queue.in_process_worker import DEFAULT_OPTIONS, run_worker
+from tests.support.queue.nats_server import new_nats_server
+from tests.support.queue.recording_framework import serve_recording_framework
 from tests.support.wait.eventually import eventually
 from tests.unit.golden.data import cases_by_name
 
 NO_API: Final = "http://127.0.0.1:1"
 FUNCTION: Final = "echo"
 # What has just been written has been quiet for long enough.
-LATER: Final = ClockAhead(QUIET_MS / 1000 + 1)
+LATER: Final = ShiftedClock(QUIET_MS / 1000 + 1)
 SWEPT: Final = cases_by_name("activator_writes", "work")
 HANDED: Final = cases_by_name("worker_writes", "messages")
 
@@ -43,19 +43,19 @@ class Left:
     """What the release had in the queue for an invocation, and what must come of it."""
 
     kept: Mapping[str, str]
-    state: State
+    state: InvocationState
     run: int = 1
     attempts: int = 1
     is_executed: bool = False
     is_told: bool = True
 
 
-def swept(name: str, state: State, **more: Any) -> Left:
+def swept(name: str, state: InvocationState, **more: Any) -> Left:
     """An invocation that only a sweep can bring on."""
     return Left(SWEPT[f"sweep: {name}"].given["kept"], state, **more)
 
 
-def handed(name: str, state: State, **more: Any) -> Left:
+def handed(name: str, state: InvocationState, **more: Any) -> Left:
     """An invocation with its message."""
     given = HANDED[name].given
     call = {f"runtime.serverless.invoke.{FUNCTION}.order-1": given["message"]}
@@ -63,27 +63,33 @@ def handed(name: str, state: State, **more: Any) -> Left:
 
 
 LEFT: Final = {
-    "queued": handed("it fails", State.SUCCEEDED, is_executed=True),
-    "released": handed("it may be tried again", State.SUCCEEDED, is_executed=True),
-    "spent": handed("all attempts are spent", State.DEAD_LETTERED, attempts=3),
-    "lost": swept("a lost message is sent again", State.SUCCEEDED, is_executed=True),
+    "queued": handed("it fails", InvocationState.SUCCEEDED, is_executed=True),
+    "released": handed("it may be tried again", InvocationState.SUCCEEDED, is_executed=True),
+    "spent": handed("all attempts are spent", InvocationState.DEAD_LETTERED, attempts=3),
+    "lost": swept("a lost message is sent again", InvocationState.SUCCEEDED, is_executed=True),
     "running": swept(
-        "a run of a worker that is gone is released", State.SUCCEEDED, attempts=2, is_executed=True
+        "a run of a worker that is gone is released",
+        InvocationState.SUCCEEDED,
+        attempts=2,
+        is_executed=True,
     ),
-    "cancelling": swept("a cancelled run of a worker that is gone", State.CANCELLED),
-    "overdue": swept("an overdue invocation", State.EXPIRED, attempts=0),
-    "overdue-run": swept("an overdue run", State.EXPIRED),
-    "untold": swept("an outcome that was not told", State.SUCCEEDED),
-    "unburied": swept("a dead letter that was not told", State.DEAD_LETTERED),
-    "told": swept("an outcome that was told", State.SUCCEEDED, is_told=False),
+    "cancelling": swept("a cancelled run of a worker that is gone", InvocationState.CANCELLED),
+    "overdue": swept("an overdue invocation", InvocationState.EXPIRED, attempts=0),
+    "overdue-run": swept("an overdue run", InvocationState.EXPIRED),
+    "untold": swept("an outcome that was not told", InvocationState.SUCCEEDED),
+    "unburied": swept("a dead letter that was not told", InvocationState.DEAD_LETTERED),
+    "told": swept("an outcome that was told", InvocationState.SUCCEEDED, is_told=False),
     "redriven": swept(
-        "a later run behind the message of an earlier", State.SUCCEEDED, run=2, is_executed=True
+        "a later run behind the message of an earlier",
+        InvocationState.SUCCEEDED,
+        run=2,
+        is_executed=True,
     ),
-    "orphan": swept("of a function that is gone", State.CANCELLED, attempts=0),
+    "orphan": swept("of a function that is gone", InvocationState.CANCELLED, attempts=0),
 }
 
 
-async def put(functions: Functions, uid: str, invocation_id: str, left: Left) -> None:
+async def put(functions: FunctionsClient, uid: str, invocation_id: str, left: Left) -> None:
     """Put an invocation into the queue, with the uid that the function has here."""
     for subject, text in left.kept.items():
         here = text.replace("uid-of-echo", uid).replace("order-1", invocation_id)
@@ -91,32 +97,34 @@ async def put(functions: Functions, uid: str, invocation_id: str, left: Left) ->
         await functions.jetstream.publish(place, here.encode())
 
 
-def is_over(record: Record) -> bool:
+def is_over(record: InvocationRecord) -> bool:
     """Whether the record has its outcome, and the outcome is told."""
     return record.is_final and record.published
 
 
 async def test_what_was_left_is_brought_to_its_one_end(
-    installed: ControlPlane, tmp_path: Path
+    installed_control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     executions: list[Execution] = []
     async with (
-        new_site(installed) as site,
-        new_queue(tmp_path / "queue") as queue,
-        functions_of(site, queue) as functions,
-        recording(executions) as (_, socket),
+        new_isolated_installation(installed_control_plane) as site,
+        new_nats_server(tmp_path / "queue") as queue,
+        open_functions(site, queue) as functions,
+        serve_recording_framework(executions) as (_, socket),
     ):
-        await site.create("functions", a_function(FUNCTION, "g1.1"))
+        await site.create("functions", function_manifest(FUNCTION, "g1.1"))
         uid = await functions.uid(FUNCTION)
-        async with activated(configuration(site, queue, NO_API), LATER):
-            await eventually(lambda: has_a_consumer(functions), seconds=150)
+        async with run_activator(activator_config(site, queue, NO_API), LATER):
+            await eventually(lambda: has_a_consumer(functions), timeout_seconds=150)
             for invocation_id, left in LEFT.items():
                 await put(functions, uid, invocation_id, left)
             # The worker below is let in for whatever function it is.
-            await functions.becomes(FUNCTION, "orphan", is_over)
-            async with a_worker(queue.admin_url, FUNCTION, socket):
-                found = {each: await functions.becomes(FUNCTION, each, is_over) for each in LEFT}
-            told = await functions.told(FUNCTION)
+            await functions.wait_record(FUNCTION, "orphan", is_over)
+            async with run_worker(queue.admin_url, FUNCTION, socket):
+                found = {
+                    each: await functions.wait_record(FUNCTION, each, is_over) for each in LEFT
+                }
+            told = await functions.published_outcomes(FUNCTION)
 
     ends = {each: (record.state, record.run, record.attempts) for each, record in found.items()}
     assert ends == {each: (left.state, left.run, left.attempts) for each, left in LEFT.items()}
@@ -128,7 +136,7 @@ async def test_what_was_left_is_brought_to_its_one_end(
     )
 
 
-async def has_a_consumer(functions: Functions) -> bool:
+async def has_a_consumer(functions: FunctionsClient) -> bool:
     """Whether the activator has made the consumer of the function."""
     stream = "RUNTIME_INVOCATIONS"
     found = await functions.jetstream.consumers_info(stream)
@@ -138,31 +146,37 @@ async def has_a_consumer(functions: Functions) -> bool:
 async def test_a_run_of_a_worker_that_is_gone_goes_on_with_its_message(tmp_path: Path) -> None:
     """The record names the place of its message in the stream, which is the second."""
     given = HANDED["the worker before is gone"].given
-    async with new_queue(tmp_path / "queue") as queue, world_of(queue, FUNCTION) as world:
-        await world.install()
+    async with new_nats_server(tmp_path / "queue") as queue, world_of(queue, FUNCTION) as world:
+        await world.create_streams()
         await world.client.jetstream().publish(world.names.call_subject("other", "first"), b"")
-        for subject, text in handed("the worker before is gone", State.SUCCEEDED).kept.items():
+        for subject, text in handed(
+            "the worker before is gone", InvocationState.SUCCEEDED
+        ).kept.items():
             await world.client.jetstream().publish(subject, text.encode())
         world.accepted.append(f"{FUNCTION}.order-1")
         async with (
-            recording(world.executions) as (_, socket),
-            a_worker(queue.admin_url, FUNCTION, socket),
+            serve_recording_framework(world.executions) as (_, socket),
+            run_worker(queue.admin_url, FUNCTION, socket),
         ):
-            seen = await world.over()
+            seen = await world.wait_finished()
 
     (outcome,) = seen.outcomes
-    assert (outcome.state, outcome.attempts, outcome.worker) == (State.SUCCEEDED, 2, USUAL.name)
+    assert (outcome.state, outcome.attempts, outcome.worker) == (
+        InvocationState.SUCCEEDED,
+        2,
+        DEFAULT_OPTIONS.name,
+    )
     assert [each.attempt for each in seen.executions] == [2]
-    assert call_of(FUNCTION, "order-1", seen.versions[f"{FUNCTION}.order-1"][0].record) == (
+    assert call_message(FUNCTION, "order-1", seen.versions[f"{FUNCTION}.order-1"][0].record) == (
         decode_call(given["message"].encode())
     )
 
 
 @asynccontextmanager
-async def world_of(queue: QueueServer, name: str) -> AsyncIterator[FunctionWorld]:
+async def world_of(queue: NATSServer, name: str) -> AsyncIterator[FunctionHarness]:
     """The function of that name on a queue for the length of the block."""
     client = await nats.connect(queue.admin_url)
     try:
-        yield FunctionWorld(client, name)
+        yield FunctionHarness(client, name)
     finally:
         await client.close()

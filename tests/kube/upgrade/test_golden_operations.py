@@ -18,18 +18,18 @@ from prometheus_client import CollectorRegistry
 
 from apiserver.clock import SystemClock
 from apiserver.config import Config
-from apiserver.main import surroundings
-from apiserver.wiring import UseCases
-from controller.runtime.subset import covers
+from apiserver.main import service_settings
+from apiserver.wiring import KubeServices
+from controller.runtime.subset import contains_desired
 from shared.v1alpha1.phases import OperationPhase
-from shared.v1alpha1.wellknown import ADMITTED, OPERATION_ID
+from shared.v1alpha1.wellknown import ADMITTED_ANNOTATION, OPERATION_ID_ANNOTATION
 from tests.support.cluster.golden_installation import GoldenSite
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import LONGEST_WATCHLESS_SECONDS, Site
-from tests.support.cluster.kube_gateway import gateway_of
-from tests.support.cluster.our_api import serving
-from tests.support.cluster.running_product import namespaces
-from tests.support.http.api_client import Caller
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import MAX_WATCH_GAP_SECONDS, IsolatedInstallation
+from tests.support.cluster.kube_gateway import open_gateway
+from tests.support.cluster.our_api import run_api
+from tests.support.cluster.running_product import namespace_settings
+from tests.support.http.api_client import ApiClient
 from tests.support.wait.eventually import eventually
 from tests.unit.golden.data import Case, cases_by_name
 from tests.unit.golden.recorded_api import CONFIGURATION
@@ -59,24 +59,24 @@ LEFT: Final = [
 TOGETHER: Final = [name for name in REQUESTS if name.endswith(", everything")]
 
 
-def configuration(site: Site) -> dict[str, Any]:
+def configuration(site: IsolatedInstallation) -> dict[str, Any]:
     """What an API of the site is told."""
-    return {**CONFIGURATION, "namespaces": namespaces(site)}
+    return {**CONFIGURATION, "namespaces": namespace_settings(site)}
 
 
 @asynccontextmanager
-async def a_replica(site: Site) -> AsyncIterator[UseCases]:
+async def a_replica(site: IsolatedInstallation) -> AsyncIterator[KubeServices]:
     """The use cases of a process of the present API for the length of the block."""
-    async with gateway_of(site.api_kubeconfig) as gateway, asyncio.TaskGroup() as group:
-        where = surroundings(msgspec.convert(configuration(site), Config))
+    async with open_gateway(site.api_kubeconfig) as gateway, asyncio.TaskGroup() as group:
+        where = service_settings(msgspec.convert(configuration(site), Config))
         parts = (CollectorRegistry(), SystemClock(), Random(7), lambda: uuid4().hex)
-        made = UseCases(gateway, where, *parts)
-        shop = group.create_task(made.workshop.run())
+        made = KubeServices(gateway, where, *parts)
+        shop = group.create_task(made.operation_tasks.run())
         yield made
         shop.cancel()
 
 
-async def record_of(site: Site, case: Case) -> dict[str, Any]:
+async def record_of(site: IsolatedInstallation, case: Case) -> dict[str, Any]:
     """The record of a request as it is now."""
     name = case.made["writes"][0]["at"].rpartition("/")[2]
     path = site.path("operations", name, namespace=site.namespaces.system)
@@ -84,7 +84,7 @@ async def record_of(site: Site, case: Case) -> dict[str, Any]:
     return found
 
 
-async def finished(site: Site, case: Case) -> dict[str, Any]:
+async def finished(site: IsolatedInstallation, case: Case) -> dict[str, Any]:
     """The record once it is closed."""
     return await eventually(
         lambda: record_of(site, case),
@@ -92,7 +92,7 @@ async def finished(site: Site, case: Case) -> dict[str, Any]:
     )
 
 
-async def made_by(site: Site, case: Case) -> dict[str, Any]:
+async def made_by(site: IsolatedInstallation, case: Case) -> dict[str, Any]:
     """What the operation of a request has made, by name and wherever it is."""
     plural = case.made["writes"][-2]["at"].partition(" ")[0]
     spaces = (site.namespaces.stock, site.namespaces.instance)
@@ -101,7 +101,7 @@ async def made_by(site: Site, case: Case) -> dict[str, Any]:
     return {
         each["metadata"]["name"]: each
         for each in found
-        if each["metadata"].get("annotations", {}).get(OPERATION_ID) == operation_id
+        if each["metadata"].get("annotations", {}).get(OPERATION_ID_ANNOTATION) == operation_id
     }
 
 
@@ -132,59 +132,63 @@ def something_else(body: Mapping[str, Any]) -> dict[str, Any]:
     ("name", "count"), [pytest.param(*each[:2], id=f"{each[0]}: {each[2]}") for each in LEFT]
 )
 async def test_a_record_is_resumed_and_makes_everything_once(
-    site: Site, name: str, count: int
+    installation: IsolatedInstallation, name: str, count: int
 ) -> None:
     case = REQUESTS[name]
-    await GoldenSite(site).leave(case, count)
-    async with a_replica(site) as replica:
-        known = await replica.resumption.resume(set())
-        await replica.resumption.resume(known)
-        record = await finished(site, case)
+    await GoldenSite(installation).leave(case, count)
+    async with a_replica(installation) as replica:
+        known = await replica.resumption.resume_unfinished(set())
+        await replica.resumption.resume_unfinished(known)
+        record = await finished(installation, case)
 
-    made, asked_for = await made_by(site, case), wanted(case)
+    made, asked_for = await made_by(installation, case), wanted(case)
     assert made.keys() == asked_for.keys()
     assert listed(record) == uids(made)
-    assert [name for name in made if not covers(made[name]["spec"], asked_for[name]["spec"])] == []
+    assert [
+        name for name in made if not contains_desired(made[name]["spec"], asked_for[name]["spec"])
+    ] == []
 
 
 async def test_a_replica_finishes_what_it_finds_and_answers_who_asks_again(
-    site: Site, tmp_path: Path
+    installation: IsolatedInstallation, tmp_path: Path
 ) -> None:
     for name in TOGETHER:
-        await GoldenSite(site).leave(REQUESTS[name], 1)
-    async with serving(site, tmp_path, specs=CONFIGURATION["specs"]) as api:
-        caller = Caller(api.url)
+        await GoldenSite(installation).leave(REQUESTS[name], 1)
+    async with run_api(installation, tmp_path, specs=CONFIGURATION["specs"]) as api:
+        caller = ApiClient(api.url)
         for name in TOGETHER:
             case = REQUESTS[name]
-            known = listed(await finished(site, case))
+            known = listed(await finished(installation, case))
             path, body = (
                 case.given["request"].partition(" ")[2],
-                GoldenSite(site).here(case.given["body"]),
+                GoldenSite(installation).here(case.given["body"]),
             )
 
             again = await caller.post(path, body)
             another = await caller.post(path, body | something_else(body))
 
             assert again.status == 200, again.body
-            assert another.refusal == (409, "operation_conflict")
-            assert uids(await made_by(site, case)) == known
+            assert another.status_and_code == (409, "operation_conflict")
+            assert uids(await made_by(installation, case)) == known
             if "uid" in again.data:
                 assert [again.data["uid"]] == list(known.values())
 
 
-async def test_a_resumed_unit_takes_the_place_of_its_stock(site: Site) -> None:
+async def test_a_resumed_unit_takes_the_place_of_its_stock(
+    installation: IsolatedInstallation,
+) -> None:
     case = REQUESTS["unit, only what is required"]
-    await GoldenSite(site).leave(case, 2)
-    async with a_replica(site) as replica:
-        known = await replica.resumption.resume(set())
-        await replica.resumption.resume(known)
-        listing = listed(await finished(site, case))
-    async with controlled(site):
-        await site.gone("gpuunits", "stock-a", namespace=site.namespaces.stock)
+    await GoldenSite(installation).leave(case, 2)
+    async with a_replica(installation) as replica:
+        known = await replica.resumption.resume_unfinished(set())
+        await replica.resumption.resume_unfinished(known)
+        listing = listed(await finished(installation, case))
+    async with run_controller(installation):
+        await installation.wait_gone("gpuunits", "stock-a", namespace=installation.namespaces.stock)
         unit = await eventually(
-            lambda: site.unit("trainer"),
-            lambda found: ADMITTED in found["metadata"]["annotations"],
-            seconds=LONGEST_WATCHLESS_SECONDS,
+            lambda: installation.get_unit("trainer"),
+            lambda found: ADMITTED_ANNOTATION in found["metadata"]["annotations"],
+            timeout_seconds=MAX_WATCH_GAP_SECONDS,
         )
-    made = uids(await made_by(site, case))
+    made = uids(await made_by(installation, case))
     assert made == listing == {"trainer": unit["metadata"]["uid"]}

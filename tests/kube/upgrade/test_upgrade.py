@@ -8,17 +8,17 @@ from hack.cluster.control_plane import ControlPlane
 from hack.generate.crd_resources import RESOURCES
 from shared.v1alpha1.group import GROUP, VERSION
 from shared.v1alpha1.wellknown import UNIT_LABEL
-from tests.support.builders.samples import SAMPLES, sample
-from tests.support.builders.simulated_units import a_users_unit
-from tests.support.cluster.in_process_controller import controlled
-from tests.support.cluster.isolated_installation import Site
-from tests.support.cluster.overlays import applied
+from tests.support.builders.samples import SAMPLE_PATHS, load_sample
+from tests.support.builders.simulated_units import user_unit_manifest
+from tests.support.cluster.in_process_controller import run_controller
+from tests.support.cluster.isolated_installation import IsolatedInstallation
+from tests.support.cluster.overlays import apply_overlay
 from tests.support.wait.eventually import eventually
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
-async def stored(site: Site) -> dict[str, Any]:
+async def stored(site: IsolatedInstallation) -> dict[str, Any]:
     """Every object of ours as people wrote it, by its uid; what is said about it may change."""
     where = [(each.plural, ns) for each in RESOURCES for ns in (site.namespaces.stock, "")]
     found = [item for kind, ns in where for item in await site.list(kind, namespace=ns)]
@@ -27,7 +27,7 @@ async def stored(site: Site) -> dict[str, Any]:
     }
 
 
-async def pods(site: Site) -> set[str]:
+async def pods(site: IsolatedInstallation) -> set[str]:
     """Those of units; the pods that fill and show storages come and go."""
     names = (site.namespaces.stock, site.namespaces.instance)
     found = [await site.list("pods", namespace=name, labelSelector=UNIT_LABEL) for name in names]
@@ -41,36 +41,43 @@ async def has_looked_at(registry: CollectorRegistry, loop: str) -> float:
 
 
 async def test_stored_objects_and_their_pods_outlive_a_new_release(
-    installed: ControlPlane, site: Site
+    installed_control_plane: ControlPlane, installation: IsolatedInstallation
 ) -> None:
-    async with controlled(site):
-        for path in SAMPLES:
-            body = sample(path, site)
+    async with run_controller(installation):
+        for path in SAMPLE_PATHS:
+            body = load_sample(path, installation)
             plural = f"{body['kind'].lower()}s"
-            await site.create(plural, body, namespace=body["metadata"]["namespace"])
-        await site.create("gpuunits", a_users_unit("plain"))
+            await installation.create(plural, body, namespace=body["metadata"]["namespace"])
+        await installation.create("gpuunits", user_unit_manifest("plain"))
         for name in ("notebook", "plain"):
-            await site.unit_with(name, "UnitReady")
-        await all_pools_are_full(site)
-    kept, before, units = await stored(site), await pods(site), await count_units(site)
+            await installation.wait_unit_reason(name, "UnitReady")
+        await all_pools_are_full(installation)
+    kept, before, units = (
+        await stored(installation),
+        await pods(installation),
+        await count_units(installation),
+    )
     assert len(before) == units
-    async with applied(installed, "ha"), controlled(site) as registry:
+    async with (
+        apply_overlay(installed_control_plane, "ha"),
+        run_controller(installation) as registry,
+    ):
         for loop, count in (("gpuunit", units), ("gpustorage", 1), ("stockpool", 1)):
             await eventually(
                 lambda loop=loop: has_looked_at(registry, loop),  # type: ignore[misc]
                 lambda times, count=count: times >= count,  # type: ignore[misc]
             )
         for name in ("notebook", "plain"):
-            await site.unit_with(name, "UnitReady")
+            await installation.wait_unit_reason(name, "UnitReady")
 
-    assert await stored(site) == kept
-    assert await pods(site) == before
+    assert await stored(installation) == kept
+    assert await pods(installation) == before
     for each in RESOURCES:
-        definition = await installed.admin.get(f"{DEFINITIONS}/{each.plural}.{GROUP}")
+        definition = await installed_control_plane.admin.get(f"{DEFINITIONS}/{each.plural}.{GROUP}")
         assert definition["status"]["storedVersions"] == [VERSION]
 
 
-async def all_pools_are_full(site: Site) -> None:
+async def all_pools_are_full(site: IsolatedInstallation) -> None:
     async def lacking() -> list[str]:
         pools = await site.list("stockpools", namespace=site.namespaces.stock)
         return [
@@ -82,6 +89,6 @@ async def all_pools_are_full(site: Site) -> None:
     await eventually(lacking, lambda seen: not seen)
 
 
-async def count_units(site: Site) -> int:
+async def count_units(site: IsolatedInstallation) -> int:
     names = (site.namespaces.stock, site.namespaces.instance)
     return sum([len(await site.list("gpuunits", namespace=name)) for name in names])

@@ -6,16 +6,16 @@ from typing import Any
 
 from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.group import GROUP, VERSION
-from tests.support.cluster.isolated_installation import Site, a_unit
+from tests.support.cluster.isolated_installation import IsolatedInstallation, unit_manifest
 
-NOW = "2026-01-01T00:00:00Z"
+CLAIM_TIME = "2026-01-01T00:00:00Z"
 
 
 @dataclass(frozen=True)
-class Order:
+class CreateUnitSteps:
     """One user's wish for a unit, made from one stock unit."""
 
-    unit: str
+    unit_name: str
     operation_id: str
     stock: dict[str, Any]
 
@@ -28,91 +28,113 @@ class Order:
         return str(self.stock["metadata"]["uid"])
 
     @property
-    def record_name(self) -> str:
-        return names.operation(self.operation_id)
+    def operation_name(self) -> str:
+        return names.operation_name(self.operation_id)
 
 
-def an_order(unit: str, stock: dict[str, Any]) -> Order:
-    return Order(unit, f"create {unit}", stock)
+def new_create(unit_name: str, stock: dict[str, Any]) -> CreateUnitSteps:
+    return CreateUnitSteps(unit_name, f"create {unit_name}", stock)
 
 
-async def one_order(site: Site) -> Order:
+async def new_create_with_stock(installation: IsolatedInstallation) -> CreateUnitSteps:
     """One ready stock unit, and somebody who wants it."""
-    made = await site.create("gpuunits", a_unit("stock-0"), namespace=site.namespaces.stock)
+    made = await installation.create(
+        "gpuunits", unit_manifest("stock-0"), namespace=installation.namespaces.stock
+    )
     name = made["metadata"]["name"]
-    stock = await site.unit_with(name, "StockReady", namespace=site.namespaces.stock)
-    return an_order("mine", stock)
+    stock = await installation.wait_unit_reason(
+        name, "StockReady", namespace=installation.namespaces.stock
+    )
+    return new_create("mine", stock)
 
 
-async def record(site: Site, order: Order, **spec: Any) -> dict[str, Any]:
+async def create_operation(
+    installation: IsolatedInstallation, create: CreateUnitSteps, **spec: Any
+) -> dict[str, Any]:
     """The durable record, with the stock named in it."""
     body = {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": "Operation",
-        "metadata": {"name": order.record_name},
+        "metadata": {"name": create.operation_name},
         "spec": {
-            "operationID": order.operation_id,
+            "operationID": create.operation_id,
             "type": "CreateGPUUnit",
             "requestHash": "v1:test",
-            "request": {"name": order.unit},
-            "stock": {"name": order.stock_name, "uid": order.stock_uid},
+            "request": {"name": create.unit_name},
+            "stock": {"name": create.stock_name, "uid": create.stock_uid},
             **spec,
         },
     }
-    made: dict[str, Any] = await site.create("operations", body, namespace=site.namespaces.system)
+    made: dict[str, Any] = await installation.create(
+        "operations", body, namespace=installation.namespaces.system
+    )
     return made
 
 
-async def close(site: Site, order: Order, status: dict[str, Any]) -> None:
+async def write_operation_status(
+    installation: IsolatedInstallation, create: CreateUnitSteps, status: dict[str, Any]
+) -> None:
     """Write the status of the record."""
-    path = site.path("operations", order.record_name, namespace=site.namespaces.system)
-    await site.admin.patch(f"{path}/status", {"status": status})
+    path = installation.path(
+        "operations", create.operation_name, namespace=installation.namespaces.system
+    )
+    await installation.admin.patch(f"{path}/status", {"status": status})
 
 
-async def claim(site: Site, order: Order) -> None:
+async def claim_stock(installation: IsolatedInstallation, create: CreateUnitSteps) -> None:
     """Mark the stock in one write, which also takes it from its pool."""
     metadata = {
         "labels": {wellknown.CLAIMED_LABEL: "true"},
         "annotations": {
-            wellknown.CLAIMED_BY: order.unit,
-            wellknown.CLAIM_OPERATION: order.operation_id,
-            wellknown.CLAIMED_AT: NOW,
+            wellknown.CLAIMED_BY_ANNOTATION: create.unit_name,
+            wellknown.CLAIM_OPERATION_ANNOTATION: create.operation_id,
+            wellknown.CLAIMED_AT_ANNOTATION: CLAIM_TIME,
         },
         "ownerReferences": [],
     }
-    path = site.path("gpuunits", order.stock_name, namespace=site.namespaces.stock)
-    await site.admin.patch(path, {"metadata": metadata})
+    path = installation.path("gpuunits", create.stock_name, namespace=installation.namespaces.stock)
+    await installation.admin.patch(path, {"metadata": metadata})
 
 
-def the_unit(order: Order, **spec: Any) -> dict[str, Any]:
+def unit_from_stock_manifest(create: CreateUnitSteps, **spec: Any) -> dict[str, Any]:
     """The user's unit, with where it came from in its annotations."""
-    body = a_unit(order.unit, **{"image": "example/image:1", **spec})
+    body = unit_manifest(create.unit_name, **{"image": "example/image:1", **spec})
     body["metadata"]["annotations"] = {
-        wellknown.OPERATION_ID: order.operation_id,
-        wellknown.SOURCE_STOCK_NAME: order.stock_name,
-        wellknown.SOURCE_STOCK_UID: order.stock_uid,
+        wellknown.OPERATION_ID_ANNOTATION: create.operation_id,
+        wellknown.SOURCE_STOCK_NAME_ANNOTATION: create.stock_name,
+        wellknown.SOURCE_STOCK_UID_ANNOTATION: create.stock_uid,
     }
     return body
 
 
-async def place(site: Site, order: Order, **spec: Any) -> dict[str, Any]:
+async def create_unit(
+    installation: IsolatedInstallation, create: CreateUnitSteps, **spec: Any
+) -> dict[str, Any]:
     """All steps of the API but the last, which the controller does as well: closing the record."""
-    await record(site, order)
-    await claim(site, order)
-    made: dict[str, Any] = await site.create("gpuunits", the_unit(order, **spec))
+    await create_operation(installation, create)
+    await claim_stock(installation, create)
+    made: dict[str, Any] = await installation.create(
+        "gpuunits", unit_from_stock_manifest(create, **spec)
+    )
     return made
 
 
-async def sweep_comes_by(site: Site, order: Order) -> None:
+async def wait_operation_sweep(installation: IsolatedInstallation, create: CreateUnitSteps) -> None:
     """Wait until a record that nobody needs, and that is younger than the order's, is swept."""
-    needless = replace(order, operation_id=secrets.token_hex(4))
-    await record(site, needless)
-    await close(site, needless, {"phase": "Failed"})
-    await site.gone("operations", needless.record_name, namespace=site.namespaces.system)
+    needless = replace(create, operation_id=secrets.token_hex(4))
+    await create_operation(installation, needless)
+    await write_operation_status(installation, needless, {"phase": "Failed"})
+    await installation.wait_gone(
+        "operations", needless.operation_name, namespace=installation.namespaces.system
+    )
 
 
-async def recorded(site: Site, order: Order) -> dict[str, Any]:
+async def get_operation(
+    installation: IsolatedInstallation, create: CreateUnitSteps
+) -> dict[str, Any]:
     """The record as it is now."""
-    path = site.path("operations", order.record_name, namespace=site.namespaces.system)
-    found: dict[str, Any] = await site.admin.get(path)
+    path = installation.path(
+        "operations", create.operation_name, namespace=installation.namespaces.system
+    )
+    found: dict[str, Any] = await installation.admin.get(path)
     return found

@@ -10,9 +10,9 @@ from prometheus_client import CollectorRegistry
 
 from controller.runtime.cache.informer import Informer
 from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.cache.reflector import Scope
+from controller.runtime.cache.reflector import WatchScope
 from controller.runtime.client.client import Client
-from controller.runtime.client.connect import connected
+from controller.runtime.client.connect import open_client
 from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import ObjectMeta
 from controller.runtime.clock import SystemClock
@@ -28,16 +28,16 @@ class ConfigMap(msgspec.Struct, frozen=True, kw_only=True):
 CONFIG_MAPS = Kind("", "v1", "configmaps", "ConfigMap", ConfigMap)
 
 
-def client_of(kubeconfig: Path) -> AbstractAsyncContextManager[Client]:
+def connect_client(kubeconfig: Path) -> AbstractAsyncContextManager[Client]:
     """A client with the access of `kubeconfig`, for the length of a block."""
-    return connected(str(kubeconfig), "library-tests", CollectorRegistry(), SystemClock())
+    return open_client(str(kubeconfig), "library-tests", CollectorRegistry(), SystemClock())
 
 
-def informer_of(client: Client, namespace: str, **scope: Any) -> Informer[ConfigMap]:
+def new_informer(client: Client, namespace: str, **scope: Any) -> Informer[ConfigMap]:
     """An informer of the config maps of one namespace."""
     return Informer(
         client,
-        Scope(CONFIG_MAPS, namespace, **scope),
+        WatchScope(CONFIG_MAPS, namespace, **scope),
         InformerMetrics(CollectorRegistry()),
         SystemClock(),
         Random(7),
@@ -45,5 +45,5 @@ def informer_of(client: Client, namespace: str, **scope: Any) -> Informer[Config
     )
 
 
-def a_config_map(namespace: str, name: str, **data: str) -> dict[str, Any]:
+def config_map_manifest(namespace: str, name: str, **data: str) -> dict[str, Any]:
     return {"metadata": {"namespace": namespace, "name": name}, "data": data}

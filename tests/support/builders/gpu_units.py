@@ -4,17 +4,17 @@ from typing import Any
 
 import msgspec
 
-from controller.gpuunit.settings import QueueTarget, SidecarSettings, UnitSettings
+from controller.gpuunit.settings import QueuePeer, SidecarSettings, UnitSettings
 from controller.namespaces import Namespaces
 from shared.invocation.queue_names import QueueNames
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.gpuunit import GPUUnit
 
-STOCK = "runtime-stock"
-INSTANCE = "runtime-instance"
+STOCK_NAMESPACE = "runtime-stock"
+INSTANCE_NAMESPACE = "runtime-instance"
 
 # Every optional field of a workload once.
-FULL: dict[str, Any] = {
+FULL_SPEC: dict[str, Any] = {
     "cpu": "4",
     "gpu": 2,
     "nodeSelector": {"zone": "a"},
@@ -41,7 +41,7 @@ FULL: dict[str, Any] = {
 }
 
 
-def settings(stock: str = STOCK, instance: str = INSTANCE) -> UnitSettings:
+def unit_settings(stock: str = STOCK_NAMESPACE, instance: str = INSTANCE_NAMESPACE) -> UnitSettings:
     """Settings of a controller whose units are in those namespaces."""
     return UnitSettings(
         namespaces=Namespaces(stock, instance, "runtime-system"),
@@ -49,14 +49,14 @@ def settings(stock: str = STOCK, instance: str = INSTANCE) -> UnitSettings:
         cluster_domain="cluster.local",
         private_ranges=("10.0.0.0/8", "169.254.0.0/16", "fc00::/7"),
         sidecar=SidecarSettings("example/worker:1", "100m", "256Mi", QueueNames()),
-        queue=QueueTarget("runtime-system", "nats", 4222),
+        queue_peer=QueuePeer("runtime-system", "nats", 4222),
     )
 
 
-def a_unit(
+def new_unit(
     name: str = "one",
     *,
-    namespace: str = INSTANCE,
+    namespace: str = INSTANCE_NAMESPACE,
     labels: dict[str, str] | None = None,
     annotations: dict[str, str] | None = None,
     **spec: Any,

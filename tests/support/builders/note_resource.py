@@ -6,7 +6,7 @@ import msgspec
 
 from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import ObjectMeta
-from hack.cluster.admin_client import Admin
+from hack.cluster.admin_client import AdminClient
 from tests.support.builders.pods import condition
 from tests.support.wait.eventually import eventually
 
@@ -36,7 +36,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
 NOTES = Kind("tests.local", "v1", "notes", "Note", Note)
 
 
-def a_note(namespace: str, name: str, size: object = 0) -> dict[str, Any]:
+def note_manifest(namespace: str, name: str, size: object = 0) -> dict[str, Any]:
     return {
         "apiVersion": NOTES.api_version,
         "kind": NOTES.name,
@@ -45,7 +45,7 @@ def a_note(namespace: str, name: str, size: object = 0) -> dict[str, Any]:
     }
 
 
-def crd() -> dict[str, Any]:
+def note_crd() -> dict[str, Any]:
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     version = {
         "name": "v1",
@@ -72,10 +72,10 @@ def crd() -> dict[str, Any]:
     }
 
 
-async def install(admin: Admin) -> None:
+async def install_note_crd(admin: AdminClient) -> None:
     """Make the server know the kind, and wait until it does."""
     path = f"{CRDS}/notes.tests.local"
-    await admin.apply(path, crd())
+    await admin.apply(path, note_crd())
     await eventually(
         lambda: admin.get(path),
         lambda found: condition(found, "Established").get("status") == "True",

@@ -7,15 +7,15 @@ import msgspec
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
-from tests.support.builders.gpu_units import STOCK, a_unit
+from tests.support.builders.gpu_units import STOCK_NAMESPACE, new_unit
 
-OPERATION = "op-1"
+OPERATION_ID = "op-1"
 
 
-def a_record(*, stock_uid: str = "uid-of-warm", **status: Any) -> Operation:
+def new_operation(*, stock_uid: str = "uid-of-warm", **status: Any) -> Operation:
     """The record of an operation that wants the stock `warm`."""
     spec = {
-        "operationID": OPERATION,
+        "operationID": OPERATION_ID,
         "type": "CreateGPUUnit",
         "requestHash": "v1:h",
         "stock": {"name": "warm", "uid": stock_uid},
@@ -23,14 +23,17 @@ def a_record(*, stock_uid: str = "uid-of-warm", **status: Any) -> Operation:
     return msgspec.convert({"metadata": {}, "spec": spec, "status": status}, Operation)
 
 
-def made(uid: str, ordinal: int | None = None) -> dict[str, Any]:
+def object_entry(uid: str, ordinal: int | None = None) -> dict[str, Any]:
     """An entry of a record's list of objects."""
     where = {"kind": "GPUUnit", "namespace": "n", "name": "one", "uid": uid}
     return where if ordinal is None else {**where, "ordinal": ordinal}
 
 
-def claimed_stock(operation_id: str = OPERATION) -> GPUUnit:
+def new_claimed_stock(operation_id: str = OPERATION_ID) -> GPUUnit:
     """The stock `warm`, claimed for the unit `one`."""
-    notes = {wellknown.CLAIM_OPERATION: operation_id, wellknown.CLAIMED_BY: "one"}
+    notes = {
+        wellknown.CLAIM_OPERATION_ANNOTATION: operation_id,
+        wellknown.CLAIMED_BY_ANNOTATION: "one",
+    }
     labels = {wellknown.CLAIMED_LABEL: "true"}
-    return a_unit("warm", namespace=STOCK, annotations=notes, labels=labels)
+    return new_unit("warm", namespace=STOCK_NAMESPACE, annotations=notes, labels=labels)

@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tests.support.builders.pods import relabelled
-from tests.support.cluster.isolated_installation import Site
+from tests.support.builders.pods import patch_pod_labels
+from tests.support.cluster.isolated_installation import IsolatedInstallation
 
-HELD = "1h"
+PAUSED = "1h"
 
 
-async def go_on(site: Site, pods: Sequence[dict[str, Any]], what: str) -> None:
+async def resume_pods(
+    installation: IsolatedInstallation, pods: Sequence[dict[str, Any]], label: str
+) -> None:
     """Let what these pods wait for be over: their `delay`, `run-for` or `stop-for`."""
     for pod in pods:
-        await relabelled(site.admin, pod, {f"sim.local/{what}": "1ms"})
+        await patch_pod_labels(installation.admin, pod, {f"sim.local/{label}": "1ms"})

@@ -3,40 +3,42 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hack.cluster.admin_client import Admin
+from hack.cluster.admin_client import AdminClient
 
 
-def a_pod(
-    name: str, *, gpus: int = 0, labels: Mapping[str, str] | None = None, claim: str | None = None
+def pod_manifest(
+    name: str, *, gpus: int = 0, labels: Mapping[str, str] | None = None, pvc: str | None = None
 ) -> dict[str, Any]:
     """A pod with one container; simulated, so its image need not exist."""
     container: dict[str, Any] = {"name": "main", "image": "example/image:1"}
     spec: dict[str, Any] = {"containers": [container], "restartPolicy": "Never"}
     if gpus:
         container["resources"] = {"limits": {"nvidia.com/gpu": str(gpus)}}
-    if claim:
+    if pvc:
         container["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
-        spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]
+        spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": pvc}}]
     return {"metadata": {"name": name, "labels": dict(labels or {})}, "spec": spec}
 
 
-async def relabelled(admin: Admin, pod: Mapping[str, Any], labels: Mapping[str, str]) -> None:
+async def patch_pod_labels(
+    admin: AdminClient, pod: Mapping[str, Any], labels: Mapping[str, str]
+) -> None:
     """Tell a simulated node to do something else with a pod that it has."""
     meta = pod["metadata"]
     path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
     await admin.patch(path, {"metadata": {"labels": dict(labels)}})
 
 
-def condition(subject: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+def condition(manifest: Mapping[str, Any], condition_type: str) -> Mapping[str, Any]:
     """The condition of that type, empty when it was never set."""
-    for found in subject["status"].get("conditions") or ():
-        if found["type"] == kind:
+    for found in manifest["status"].get("conditions") or ():
+        if found["type"] == condition_type:
             return dict(found)
     return {}
 
 
-def is_ready(subject: Mapping[str, Any]) -> bool:
-    return condition(subject, "Ready").get("status") == "True"
+def is_ready(manifest: Mapping[str, Any]) -> bool:
+    return condition(manifest, "Ready").get("status") == "True"
 
 
 def container_status(pod: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -50,7 +52,7 @@ def waiting_reason(pod: Mapping[str, Any]) -> str:
     return str((state.get("waiting") or {}).get("reason", ""))
 
 
-def last_end(pod: Mapping[str, Any]) -> Mapping[str, Any]:
+def last_termination(pod: Mapping[str, Any]) -> Mapping[str, Any]:
     """How the container ended last: now, or before it was started again."""
     status = container_status(pod)
     for state in (status.get("state") or {}, status.get("lastState") or {}):

@@ -3,47 +3,47 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hack.cluster.admin_client import Admin, RefusedError
+from hack.cluster.admin_client import AdminClient, ApiStatusError
 from tests.support.wait.eventually import eventually
 
-COUNTED = "count/gpuunits.runtime.lokiwager.io"
+UNIT_COUNT = "count/gpuunits.runtime.lokiwager.io"
 # Of something that nobody makes: where none is let in, the quota is known.
-PROBED = "count/podtemplates"
+PROBE_COUNT = "count/podtemplates"
 
 
-async def effective_quota(admin: Admin, namespace: str, most: int = 1) -> str:
+async def create_effective_quota(admin: AdminClient, namespace: str, max_units: int = 1) -> str:
     """The path of a quota of so many units that the server holds everybody to.
 
     One that is made before the controller manager has heard of the kind is looked at again only
     after minutes, so another is made.
     """
     quotas = f"/api/v1/namespaces/{namespace}/resourcequotas"
-    spec = {"hard": {COUNTED: str(most), PROBED: "0"}}
+    spec = {"hard": {UNIT_COUNT: str(max_units), PROBE_COUNT: "0"}}
     path, body = f"{quotas}/few", {"metadata": {"name": "few"}, "spec": spec}
     for _ in range(12):
         await admin.create(quotas, body)
         try:
-            await eventually(lambda: admin.get(path), is_counting, seconds=10)
+            await eventually(lambda: admin.get(path), has_usage, timeout_seconds=10)
         except AssertionError:
             await admin.delete(path)
         else:
-            await eventually(lambda: is_heeded(admin, namespace))
+            await eventually(lambda: is_enforced(admin, namespace))
             return path
     raise AssertionError("no quota became effective")
 
 
-async def is_heeded(admin: Admin, namespace: str) -> bool:
+async def is_enforced(admin: AdminClient, namespace: str) -> bool:
     """Whether it is known where objects are let in, which is later than it can be read."""
     template = {"containers": [{"name": "main", "image": "example/image:1"}]}
     body = {"metadata": {"name": "probe"}, "template": {"spec": template}}
     path = f"/api/v1/namespaces/{namespace}/podtemplates"
     try:
         await admin.request("POST", path, body, query={"dryRun": "All"})
-    except RefusedError as error:
+    except ApiStatusError as error:
         return "exceeded quota" in str(error)
     return False
 
 
-def is_counting(quota: Mapping[str, Any]) -> bool:
+def has_usage(quota: Mapping[str, Any]) -> bool:
     used: Mapping[str, str] = quota["status"].get("used", {})
-    return {COUNTED, PROBED} <= used.keys()
+    return {UNIT_COUNT, PROBE_COUNT} <= used.keys()

@@ -6,15 +6,15 @@ from typing import Any
 import yaml
 
 from hack.local.state_dir import ROOT
-from tests.support.cluster.isolated_installation import Site
+from tests.support.cluster.isolated_installation import IsolatedInstallation
 
-SAMPLES = sorted((ROOT / "manifests" / "samples").glob("*.yaml"))
+SAMPLE_PATHS = sorted((ROOT / "manifests" / "samples").glob("*.yaml"))
 
 
-def sample(path: Path, site: Site) -> dict[str, Any]:
+def load_sample(path: Path, installation: IsolatedInstallation) -> dict[str, Any]:
     """The sample in the namespaces of the site; what fills a storage ends at once."""
     body: dict[str, Any] = yaml.safe_load(path.read_text())
-    names = site.namespaces
+    names = installation.namespaces
     here = {"runtime-stock": names.stock, "runtime-instance": names.instance}
     body["metadata"]["namespace"] = here[body["metadata"]["namespace"]]
     if body["kind"] == "GPUStorage":

@@ -5,16 +5,21 @@ from typing import Any
 
 from controller.kinds import GPU_UNITS, STOCK_POOLS
 from controller.runtime.client.client import Client
-from controller.runtime.client.ownership import controlled_by
+from controller.runtime.client.ownership import controller_reference
 from controller.runtime.key import ObjectKey
 from controller.stockpool.stock import is_claimed
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.stockpool import StockPool
-from shared.v1alpha1.wellknown import CLAIM_OPERATION, CLAIMED_BY, CLAIMED_LABEL, POOL_LABEL
+from shared.v1alpha1.wellknown import (
+    CLAIM_OPERATION_ANNOTATION,
+    CLAIMED_BY_ANNOTATION,
+    CLAIMED_LABEL,
+    POOL_LABEL,
+)
 from tests.support.wait.eventually import eventually
 
 
-class Stock:
+class StockPoolFixture:
     """The pool `warm` and its units."""
 
     def __init__(self, client: Client, namespace: str) -> None:
@@ -22,16 +27,16 @@ class Stock:
         self.namespace = namespace
         self.key = ObjectKey(namespace, "warm")
 
-    async def ask(self, replicas: int, **spec: Any) -> StockPool:
+    async def create_pool(self, replicas: int, **spec: Any) -> StockPool:
         """Make the pool."""
         asked = {"specName": "g1.1", "memory": "1Gi", "gpu": 1, "replicas": replicas, **spec}
         meta = {"namespace": self.namespace, "name": "warm"}
         return await self._client.create(STOCK_POOLS, {"metadata": meta, "spec": asked})
 
-    async def change(self, **spec: Any) -> StockPool:
+    async def patch_pool(self, **spec: Any) -> StockPool:
         return await self._client.patch(STOCK_POOLS, self.key, {"spec": spec})
 
-    async def pool(self) -> StockPool:
+    async def get_pool(self) -> StockPool:
         return await self._client.get(STOCK_POOLS, self.key)
 
     async def units(self) -> list[GPUUnit]:
@@ -39,51 +44,51 @@ class Stock:
         selector = {"labelSelector": f"{POOL_LABEL}=warm"}
         return (await self._client.list(GPU_UNITS, self.namespace, selector)).items
 
-    async def unclaimed(self) -> list[str]:
-        return names(unit for unit in await self.units() if not is_claimed(unit))
+    async def unclaimed_names(self) -> list[str]:
+        return unit_names(unit for unit in await self.units() if not is_claimed(unit))
 
-    async def has(self, *expected: str) -> None:
+    async def wait_unclaimed(self, *expected: str) -> None:
         """Wait until these are the unclaimed units."""
-        await eventually(self.unclaimed, lambda found: found == list(expected))
+        await eventually(self.unclaimed_names, lambda found: found == list(expected))
 
-    async def says(self, is_right: Callable[[StockPool], object]) -> StockPool:
+    async def wait_pool(self, predicate: Callable[[StockPool], object]) -> StockPool:
         """Wait until what the pool says is right."""
-        return await eventually(self.pool, is_right)
+        return await eventually(self.get_pool, predicate)
 
-    async def unit(self, name: str) -> GPUUnit:
+    async def get_unit(self, name: str) -> GPUUnit:
         return await self._client.get(GPU_UNITS, ObjectKey(self.namespace, name))
 
-    async def start(self, *chosen: str) -> None:
+    async def report_ready(self, *names: str) -> None:
         """The unit reconciler sees the pods of these units, or of all unclaimed ones, available."""
-        for name in chosen or await self.unclaimed():
-            await self.report(name, phase="Ready", nodeName="node-1")
+        for name in names or await self.unclaimed_names():
+            await self.report_status(name, phase="Ready", nodeName="node-1")
 
-    async def report(self, name: str, **status: Any) -> None:
+    async def report_status(self, name: str, **status: Any) -> None:
         await self._client.patch_status(GPU_UNITS, ObjectKey(self.namespace, name), status)
 
-    async def claim(self, name: str) -> GPUUnit:
+    async def claim_unit(self, name: str) -> GPUUnit:
         """Label, annotations and the owner's removal in one write."""
         claim = {
             "labels": {CLAIMED_LABEL: "true"},
-            "annotations": {CLAIMED_BY: "u", CLAIM_OPERATION: "o"},
+            "annotations": {CLAIMED_BY_ANNOTATION: "u", CLAIM_OPERATION_ANNOTATION: "o"},
             "ownerReferences": None,
         }
         key = ObjectKey(self.namespace, name)
         return await self._client.patch(GPU_UNITS, key, {"metadata": claim})
 
-    async def release(self, name: str) -> None:
+    async def release_unit(self, name: str) -> None:
         """The claim undone, and the pool the owner again."""
         unclaimed = {
             "labels": {CLAIMED_LABEL: None},
-            "annotations": {CLAIMED_BY: None, CLAIM_OPERATION: None},
-            "ownerReferences": [controlled_by(STOCK_POOLS, await self.pool())],
+            "annotations": {CLAIMED_BY_ANNOTATION: None, CLAIM_OPERATION_ANNOTATION: None},
+            "ownerReferences": [controller_reference(STOCK_POOLS, await self.get_pool())],
         }
         key = ObjectKey(self.namespace, name)
         await self._client.patch(GPU_UNITS, key, {"metadata": unclaimed})
 
-    async def consume(self, name: str) -> None:
+    async def consume_unit(self, name: str) -> None:
         await self._client.delete(GPU_UNITS, ObjectKey(self.namespace, name))
 
 
-def names(units: Iterable[GPUUnit]) -> list[str]:
+def unit_names(units: Iterable[GPUUnit]) -> list[str]:
     return sorted(unit.metadata.name for unit in units)

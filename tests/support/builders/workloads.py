@@ -10,8 +10,8 @@ from shared.k8s.deployment import Deployment
 from shared.k8s.node import Node
 from shared.k8s.pod import Pod
 
-READY = [{"type": "Ready", "status": "True"}]
-UNSCHEDULABLE = [
+READY_CONDITION = [{"type": "Ready", "status": "True"}]
+UNSCHEDULABLE_CONDITION = [
     {
         "type": "PodScheduled",
         "status": "False",
@@ -21,7 +21,7 @@ UNSCHEDULABLE = [
 ]
 
 
-def a_pod(
+def new_pod(
     name: str = "one",
     *,
     node: str = "",
@@ -40,37 +40,37 @@ def a_pod(
     return msgspec.convert(body, Pod)
 
 
-def running(name: str = "one", node: str = "gpu-0", **more: Any) -> Pod:
+def running_pod(name: str = "one", node: str = "gpu-0", **more: Any) -> Pod:
     """A pod that does its work."""
-    return a_pod(name, node=node, phase="Running", conditions=READY, **more)
+    return new_pod(name, node=node, phase="Running", conditions=READY_CONDITION, **more)
 
 
-def pending(**more: Any) -> Pod:
+def pending_pod(**more: Any) -> Pod:
     """A pod for which the scheduler found no node."""
-    return a_pod("pending", **{"conditions": UNSCHEDULABLE, **more})
+    return new_pod("pending", **{"conditions": UNSCHEDULABLE_CONDITION, **more})
 
 
-def with_container(node: str = "gpu-0", **container: Any) -> Pod:
+def pod_with_container_status(node: str = "gpu-0", **container: Any) -> Pod:
     """A pod on a node, with the status of its container."""
-    return a_pod(node=node, containerStatuses=[{"name": "unit", **container}])
+    return new_pod(node=node, containerStatuses=[{"name": "unit", **container}])
 
 
-def a_node(name: str = "gpu-0", *, ready: bool = True, **more: Any) -> Node:
+def new_node(name: str = "gpu-0", *, ready: bool = True, **more: Any) -> Node:
     conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
     metadata = {"name": name, "labels": more.pop("labels", {})}
     body = {"metadata": metadata, "spec": more, "status": {"conditions": conditions}}
     return msgspec.convert(body, Node)
 
 
-NODES = {name: a_node(name) for name in ("gpu-0", "gpu-1")}
+READY_NODES = {name: new_node(name) for name in ("gpu-0", "gpu-1")}
 
 
-def a_deployment(
-    *, giving_way: bool = False, generation: int = 1, observed: int = 1, **status: Any
+def new_deployment(
+    *, allow_unavailable: bool = False, generation: int = 1, observed: int = 1, **status: Any
 ) -> Deployment:
     """The Deployment of a unit, seen by its controller unless told otherwise."""
     paused = status.pop("paused", False)
-    strategy = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": int(giving_way)}}
+    strategy = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": int(allow_unavailable)}}
     body = {
         "metadata": {"name": "unit-one", "generation": generation},
         "spec": {"strategy": strategy, "paused": paused},
@@ -79,5 +79,5 @@ def a_deployment(
     return msgspec.convert(body, Deployment)
 
 
-def a_workload(*current: Pod, previous: tuple[Pod, ...] = (), **deployment: Any) -> Workload:
-    return Workload(a_deployment(**deployment), current, previous)
+def new_workload(*current: Pod, previous: tuple[Pod, ...] = (), **deployment: Any) -> Workload:
+    return Workload(new_deployment(**deployment), current, previous)

@@ -6,7 +6,7 @@ from typing import Any
 from tests.support.builders.pods import condition
 
 
-def is_at_rest(deployment: Mapping[str, Any]) -> bool:
+def is_rollout_complete(deployment: Mapping[str, Any]) -> bool:
     """Whether its controller has nothing more to write about it."""
     status = deployment.get("status", {})
     return (

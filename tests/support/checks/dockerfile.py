@@ -13,17 +13,19 @@ from pathlib import Path
 class Instruction:
     """One line of a Dockerfile, continued lines joined: what to do, and with what."""
 
-    verb: str
-    rest: str
+    keyword: str
+    arguments: str
 
     @property
     def words(self) -> list[str]:
         """The exec form, or the words as they stand."""
-        found: list[str] = json.loads(self.rest) if self.rest.startswith("[") else self.rest.split()
+        found: list[str] = (
+            json.loads(self.arguments) if self.arguments.startswith("[") else self.arguments.split()
+        )
         return found
 
 
-def stages(path: Path) -> list[list[Instruction]]:
+def parse_stages(path: Path) -> list[list[Instruction]]:
     """The instructions of each stage, its FROM first."""
     text = re.sub(r"^\s*#.*\n", "", path.read_text(), flags=re.MULTILINE)
     found: list[list[Instruction]] = []
@@ -35,12 +37,12 @@ def stages(path: Path) -> list[list[Instruction]]:
     return found
 
 
-def last(stage: list[Instruction], verb: str) -> Instruction:
+def last_instruction(stage: list[Instruction], keyword: str) -> Instruction:
     """The instruction that counts."""
-    return [each for each in stage if each.verb == verb][-1]
+    return [each for each in stage if each.keyword == keyword][-1]
 
 
-class Workshop:
+class StageDirectory:
     """A folder that stands for the file system of a stage: `/venv` is `<root>/venv` there.
 
     `python` is the interpreter of the image, and `pip` the one that has the build tools.
@@ -49,7 +51,7 @@ class Workshop:
     def __init__(self, root: Path, context: Path, python: Path) -> None:
         self.root = root
         self._context = context
-        self._place = root / "src"
+        self._working_directory = root / "src"
         self._programs = root / "programs"
         for name, command in {"python": f"{python}", "pip": f"{sys.executable} -m pip"}.items():
             program = self._programs / name
@@ -57,19 +59,24 @@ class Workshop:
             program.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
             program.chmod(0o755)
 
-    def carry_out(self, stage: list[Instruction], environment: Mapping[str, str]) -> None:
+    def execute(self, stage: list[Instruction], environment: Mapping[str, str]) -> None:
         """Copy and run what the stage says; anything else changes no file."""
-        self._place.mkdir(exist_ok=True)
+        self._working_directory.mkdir(exist_ok=True)
         for each in stage:
-            if each.verb == "COPY":
+            if each.keyword == "COPY":
                 self._copy(*each.words)
-            elif each.verb == "RUN":
-                self._run(each.rest, environment)
+            elif each.keyword == "RUN":
+                self._run(each.arguments, environment)
 
     def _copy(self, *words: str) -> None:
         *sources, target = words
         for source in sources:
-            command = ("cp", "-R", str(self._context / source), str(self._place / target))
+            command = (
+                "cp",
+                "-R",
+                str(self._context / source),
+                str(self._working_directory / target),
+            )
             subprocess.run(command, check=True)
 
     def _run(self, command: str, environment: Mapping[str, str]) -> None:
@@ -77,7 +84,7 @@ class Workshop:
         path = f"{self._programs}:{environment['PATH']}"
         done = subprocess.run(
             ("/bin/sh", "-ec", there),
-            cwd=self._place,
+            cwd=self._working_directory,
             env={**environment, "PATH": path},
             capture_output=True,
             text=True,

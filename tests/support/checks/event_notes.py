@@ -1,9 +1,9 @@
 """Events as people see them."""
 
-from hack.cluster.admin_client import Admin
+from hack.cluster.admin_client import AdminClient
 
 
-async def told(admin: Admin, namespace: str, reason: str) -> list[str]:
+async def event_notes(admin: AdminClient, namespace: str, reason: str) -> list[str]:
     """The notes of the Events with that reason."""
     path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
     events = (await admin.get(path))["items"]

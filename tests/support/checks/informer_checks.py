@@ -7,24 +7,24 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from controller.runtime.cache.informer import Informer
-from controller.runtime.cache.subscription import Notice
+from controller.runtime.cache.subscription import ChangeNotification
 from controller.runtime.client.client import Client
 from controller.runtime.client.kind import key_of
-from controller.runtime.errors import ApiError
+from controller.runtime.errors import KubeError
 from controller.runtime.events.recorder import EventRecorder
-from hack.cluster.admin_client import Admin
-from tests.support.builders.config_maps import CONFIG_MAPS, ConfigMap, a_config_map
+from hack.cluster.admin_client import AdminClient
+from tests.support.builders.config_maps import CONFIG_MAPS, ConfigMap, config_map_manifest
 from tests.support.wait.eventually import eventually
 
 
-class Replica:
+class NoticeReplica:
     """A handler that rebuilds the state from its notices alone; it breaks on a lost one."""
 
     def __init__(self) -> None:
         self.objects: dict[str, ConfigMap] = {}
-        self.notices: list[Notice[ConfigMap]] = []
+        self.notices: list[ChangeNotification[ConfigMap]] = []
 
-    def __call__(self, notice: Notice[ConfigMap]) -> None:
+    def __call__(self, notice: ChangeNotification[ConfigMap]) -> None:
         self.notices.append(notice)
         known = notice.new or notice.old
         assert known is not None
@@ -44,7 +44,7 @@ class Replica:
 
 
 @asynccontextmanager
-async def running(background: Informer[Any] | EventRecorder) -> AsyncIterator[None]:
+async def run_background(background: Informer[Any] | EventRecorder) -> AsyncIterator[None]:
     """Run `background` for the length of the block; an informer has caught up in it."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(background.run())
@@ -56,34 +56,40 @@ async def running(background: Informer[Any] | EventRecorder) -> AsyncIterator[No
             task.cancel()
 
 
-def stored(informer: Informer[ConfigMap]) -> dict[str, str]:
+def stored_versions(informer: Informer[ConfigMap]) -> dict[str, str]:
     return {key_of(found).name: found.metadata.resource_version for found in informer.store.all()}
 
 
-async def on_server(admin: Admin, namespace: str) -> dict[str, str]:
+async def server_versions(admin: AdminClient, namespace: str) -> dict[str, str]:
     listed = await admin.get(f"/api/v1/namespaces/{namespace}/configmaps")
     return {
         item["metadata"]["name"]: item["metadata"]["resourceVersion"] for item in listed["items"]
     }
 
 
-async def equal(
-    informer: Informer[ConfigMap], replica: Replica, admin: Admin, namespace: str
+async def wait_equal(
+    informer: Informer[ConfigMap], replica: NoticeReplica, admin: AdminClient, namespace: str
 ) -> None:
     """The store and what the handler made of its notices become what the server has."""
 
     async def compare() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
-        return await on_server(admin, namespace), stored(informer), replica.versions()
+        return (
+            await server_versions(admin, namespace),
+            stored_versions(informer),
+            replica.versions(),
+        )
 
     await eventually(compare, lambda seen: seen[0] == seen[1] == seen[2], tolerate=OSError)
 
 
-async def keep_changing(client: Client, namespace: str, names: list[str]) -> None:
+async def change_until_cancelled(client: Client, namespace: str, names: list[str]) -> None:
     """Create, change and delete objects until cancelled, whatever the server answers."""
     turn = 0
     while True:
         turn += 1
         for name in names:
-            with contextlib.suppress(ApiError):
-                await client.apply(CONFIG_MAPS, a_config_map(namespace, name, turn=str(turn)))
+            with contextlib.suppress(KubeError):
+                await client.apply(
+                    CONFIG_MAPS, config_map_manifest(namespace, name, turn=str(turn))
+                )
         await asyncio.sleep(0.01)

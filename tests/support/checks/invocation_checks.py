@@ -5,22 +5,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from shared.invocation.message import DeadLetter, Outcome, outcome_of
-from shared.invocation.queue_names import ids_of
-from shared.invocation.record import Record
-from shared.invocation.state import State
+from shared.invocation.message import DeadLetterMessage, OutcomeMessage, outcome_message
+from shared.invocation.queue_names import parse_record_key
+from shared.invocation.record import InvocationRecord
+from shared.invocation.state import InvocationState
 from shared.invocation.transition import published
 
 # A worker may lose its run between its last look at the record and the call that follows.
-GRACE_MILLISECONDS = 900
+LATE_CALL_TOLERANCE_MS = 900
 
 
 @dataclass(frozen=True)
-class Version:
+class RecordVersion:
     """One state of a record as the bucket accepted it, and when, by the server's clock."""
 
-    record: Record
-    at: int
+    record: InvocationRecord
+    stored_at: int
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Execution:
     invocation_id: str
     run: int
     attempt: int
-    at: int
+    began_at: int
 
 
 @dataclass(frozen=True)
-class Seen:
+class InvocationSnapshot:
     """All that is left of some invocations; keys are `<requestID>.<invocationID>`.
 
     `versions` are those that the bucket still has, oldest first: a bucket with a longer history
@@ -42,43 +42,43 @@ class Seen:
     """
 
     accepted: Iterable[str]
-    versions: Mapping[str, Sequence[Version]]
-    outcomes: Sequence[Outcome]
-    dead_letters: Sequence[DeadLetter]
+    versions: Mapping[str, Sequence[RecordVersion]]
+    outcomes: Sequence[OutcomeMessage]
+    dead_letters: Sequence[DeadLetterMessage]
     executions: Sequence[Execution] = ()
-    queued: Iterable[str] = field(default_factory=tuple)
+    queued_keys: Iterable[str] = field(default_factory=tuple)
 
 
-def violations(seen: Seen) -> list[str]:
+def find_violations(snapshot: InvocationSnapshot) -> list[str]:
     """Everything that breaks the promise, in words; nothing if it holds."""
     return [
-        *(f"{key}: a message is left" for key in seen.queued),
-        *_lost(seen),
-        *_twice_decided(seen),
-        *_told_wrongly(seen),
-        *_buried_wrongly(seen),
-        *_executed_wrongly(seen),
+        *(f"{key}: a message is left" for key in snapshot.queued_keys),
+        *_lost_invocations(snapshot),
+        *_conflicting_versions(snapshot),
+        *_wrong_outcomes(snapshot),
+        *_wrong_dead_letters(snapshot),
+        *_wrong_executions(snapshot),
     ]
 
 
-def is_over(seen: Seen) -> bool:
+def is_finished(snapshot: InvocationSnapshot) -> bool:
     """Whether every accepted invocation has its outcome, told and with no message left."""
-    lasts = {key: versions[-1].record for key, versions in seen.versions.items()}
-    return not list(seen.queued) and all(
-        key in lasts and lasts[key].is_final and lasts[key].published for key in seen.accepted
+    lasts = {key: versions[-1].record for key, versions in snapshot.versions.items()}
+    return not list(snapshot.queued_keys) and all(
+        key in lasts and lasts[key].is_final and lasts[key].published for key in snapshot.accepted
     )
 
 
-def _lost(seen: Seen) -> Iterator[str]:
-    for key in seen.accepted:
-        if not seen.versions.get(key):
+def _lost_invocations(snapshot: InvocationSnapshot) -> Iterator[str]:
+    for key in snapshot.accepted:
+        if not snapshot.versions.get(key):
             yield f"{key}: was accepted, and has no record"
-        elif not seen.versions[key][-1].record.is_final:
-            yield f"{key}: has no outcome, it is {seen.versions[key][-1].record.state}"
+        elif not snapshot.versions[key][-1].record.is_final:
+            yield f"{key}: has no outcome, it is {snapshot.versions[key][-1].record.state}"
 
 
-def _twice_decided(seen: Seen) -> Iterator[str]:
-    for key, versions in seen.versions.items():
+def _conflicting_versions(snapshot: InvocationSnapshot) -> Iterator[str]:
+    for key, versions in snapshot.versions.items():
         records = [version.record for version in versions]
         for record in records:
             if record.attempts > record.request.max_attempts:
@@ -91,51 +91,53 @@ def _twice_decided(seen: Seen) -> Iterator[str]:
                 yield f"{key}: went from attempt {before.attempts} to {after.attempts}"
 
 
-def _possible_attempts(before: Record) -> tuple[int, ...]:
-    return (before.attempts, before.attempts + 1)
+def _possible_attempts(record: InvocationRecord) -> tuple[int, ...]:
+    return (record.attempts, record.attempts + 1)
 
 
-def _told_wrongly(seen: Seen) -> Iterator[str]:
+def _wrong_outcomes(snapshot: InvocationSnapshot) -> Iterator[str]:
     told: dict[tuple[str, int], set[bytes]] = defaultdict(set)
-    for each in seen.outcomes:
+    for each in snapshot.outcomes:
         told[each.invocation_id, each.run].add(repr(each).encode())
     for (invocation_id, run), contents in told.items():
         if len(contents) > 1:
             yield f"{invocation_id}: run {run} was told in {len(contents)} ways"
-    for key, final in _finals(seen):
-        outcome = outcome_of(*ids_of(key), published(final))
+    for key, final in _final_records(snapshot):
+        outcome = outcome_message(*parse_record_key(key), published(final))
         if told.get((outcome.invocation_id, final.run)) != {repr(outcome).encode()}:
             yield f"{key}: run {final.run} was recorded as {final.state}, and not told so"
 
 
-def _buried_wrongly(seen: Seen) -> Iterator[str]:
-    buried = {(each.call.invocation_id, each.call.run) for each in seen.dead_letters if each.call}
-    for key, final in _finals(seen):
-        is_buried = (ids_of(key)[1], final.run) in buried
-        if is_buried != (final.state is State.DEAD_LETTERED):
+def _wrong_dead_letters(snapshot: InvocationSnapshot) -> Iterator[str]:
+    buried = {
+        (each.call.invocation_id, each.call.run) for each in snapshot.dead_letters if each.call
+    }
+    for key, final in _final_records(snapshot):
+        is_buried = (parse_record_key(key)[1], final.run) in buried
+        if is_buried != (final.state is InvocationState.DEAD_LETTERED):
             yield f"{key}: run {final.run} is {final.state}, dead letter: {is_buried}"
 
 
-def _executed_wrongly(seen: Seen) -> Iterator[str]:
-    times = Counter((each.invocation_id, each.run, each.attempt) for each in seen.executions)
+def _wrong_executions(snapshot: InvocationSnapshot) -> Iterator[str]:
+    times = Counter((each.invocation_id, each.run, each.attempt) for each in snapshot.executions)
     for (invocation_id, run, attempt), count in times.items():
         if count > 1:
             yield f"{invocation_id}: attempt {attempt} of run {run} was executed {count} times"
     ends = {
-        (ids_of(key)[1], version.record.run): version
-        for key, versions in seen.versions.items()
+        (parse_record_key(key)[1], version.record.run): version
+        for key, versions in snapshot.versions.items()
         for version in reversed(versions)  # so that the first version that is final remains
         if version.record.is_final
     }
-    for each in seen.executions:
+    for each in snapshot.executions:
         end = ends.get((each.invocation_id, each.run))
-        if end and each.at > end.at + GRACE_MILLISECONDS:
+        if end and each.began_at > end.stored_at + LATE_CALL_TOLERANCE_MS:
             yield f"{each.invocation_id}: attempt {each.attempt} began after the outcome"
         if end and each.attempt > end.record.attempts:
             yield f"{each.invocation_id}: attempt {each.attempt} is not in the record"
 
 
-def _finals(seen: Seen) -> Iterator[tuple[str, Record]]:
-    for key, versions in seen.versions.items():
+def _final_records(snapshot: InvocationSnapshot) -> Iterator[tuple[str, InvocationRecord]]:
+    for key, versions in snapshot.versions.items():
         runs = {each.record.run: each.record for each in versions if each.record.is_final}
         yield from ((key, record) for record in runs.values())

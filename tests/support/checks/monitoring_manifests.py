@@ -10,15 +10,15 @@ import yaml
 
 from hack.local.state_dir import ROOT
 
-FOLDER = ROOT / "manifests" / "monitoring"
-NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
-WORDS = {"and", "or", "unless", "by", "without", "on", "ignoring", "absent"}
+MONITORING_DIR = ROOT / "manifests" / "monitoring"
+METRIC_NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
+PROMQL_KEYWORDS = {"and", "or", "unless", "by", "without", "on", "ignoring", "absent"}
 # Prometheus and its operator add these to whatever they collect.
 TARGET_LABELS = {"namespace", "pod", "instance", "job"}
 
 
 @dataclass(frozen=True)
-class Asked:
+class MetricSelector:
     """A metric of an expression, and the labels that must be on it."""
 
     metric: str
@@ -27,7 +27,7 @@ class Asked:
 
 def rule_groups() -> dict[str, Any]:
     """The rules in the form that Prometheus itself reads."""
-    groups: dict[str, Any] = yaml.safe_load((FOLDER / "rules.yaml").read_text())["spec"]
+    groups: dict[str, Any] = yaml.safe_load((MONITORING_DIR / "rules.yaml").read_text())["spec"]
     return groups
 
 
@@ -35,32 +35,33 @@ def alerts() -> list[dict[str, Any]]:
     return [rule for group in rule_groups()["groups"] for rule in group["rules"]]
 
 
-def expressions() -> Iterator[str]:
+def all_expressions() -> Iterator[str]:
     """Of all alerts and all graphs."""
     yield from (alert["expr"] for alert in alerts())
-    for panel in json.loads((FOLDER / "dashboard.json").read_text())["panels"]:
+    for panel in json.loads((MONITORING_DIR / "dashboard.json").read_text())["panels"]:
         yield from (target["expr"] for target in panel.get("targets", ()))
 
 
-def asked_for(expression: str) -> set[Asked]:
+def metrics_in_expression(expression: str) -> set[MetricSelector]:
     """Every metric of one expression with the labels that it is selected by."""
     bare = re.sub(r'"[^"]*"', '""', re.sub(r"\[[\w:]+\]", "", expression))
     grouped = re.sub(r"\b(by|without)\s*\([^)]*\)", "", bare)
-    found = re.finditer(rf"({NAME})\s*(?:\{{([^}}]*)\}})?(?!\w*\s*\()", grouped)
+    found = re.finditer(rf"({METRIC_NAME})\s*(?:\{{([^}}]*)\}})?(?!\w*\s*\()", grouped)
     return {
-        Asked(
-            match[1], frozenset(re.findall(NAME + r"(?=\s*[=!])", match[2] or "")) - TARGET_LABELS
+        MetricSelector(
+            match[1],
+            frozenset(re.findall(METRIC_NAME + r"(?=\s*[=!])", match[2] or "")) - TARGET_LABELS,
         )
         for match in found
-        if match[1] not in WORDS
+        if match[1] not in PROMQL_KEYWORDS
     }
 
 
-def shown(text: str) -> dict[str, set[str]]:
+def metrics_on_page(text: str) -> dict[str, set[str]]:
     """What is on a /metrics page, also if there is nothing to tell yet: the labels of each name."""
     found: dict[str, set[str]] = {
-        name: set() for name in re.findall(rf"^# TYPE ({NAME}) ", text, re.MULTILINE)
+        name: set() for name in re.findall(rf"^# TYPE ({METRIC_NAME}) ", text, re.MULTILINE)
     }
-    for name, labels in re.findall(rf"^({NAME})(?:\{{(.*)\}})? ", text, re.MULTILINE):
-        found.setdefault(name, set()).update(re.findall(rf'({NAME})="', labels))
+    for name, labels in re.findall(rf"^({METRIC_NAME})(?:\{{(.*)\}})? ", text, re.MULTILINE):
+        found.setdefault(name, set()).update(re.findall(rf'({METRIC_NAME})="', labels))
     return found

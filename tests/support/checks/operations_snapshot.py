@@ -4,112 +4,120 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from apiserver.clock import Clock
-from apiserver.kube.port import Objects, Selection
-from apiserver.kube.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS, Object
+from apiserver.kube.port import ListOptions, ObjectClient
+from apiserver.kube.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS, KubeObject
 from apiserver.operations.store import is_final
-from apiserver.wiring import Surroundings
+from apiserver.wiring import ServiceSettings
 from controller.gpuunit.handoff import claim_validity
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, OperationType
-from shared.v1alpha1.storage_lock import lock_of
-from tests.support.checks.operation_invariants import Answer, Rest
+from shared.v1alpha1.storage_lock import parse_storage_lock
+from tests.support.checks.operation_invariants import CallerResult, FinalState
 
-REST_SECONDS = 15.0  # the resumption looks every 5 s, and resumes what it sees twice
-MOST_LOOKS = 100  # two and a half minutes of a hurried clock: caches may be blind for so long
+QUIET_SECONDS = 15.0  # the resumption looks every 5 s, and resumes what it sees twice
+MAX_SNAPSHOTS = 100  # two and a half minutes of a hurried clock: caches may be blind for so long
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class OperationsSnapshot:
     """Stock, users' units, records and storages."""
 
     stock: tuple[GPUUnit, ...]
     units: tuple[GPUUnit, ...]
-    records: tuple[Operation, ...]
+    operations: tuple[Operation, ...]
     storages: tuple[GPUStorage, ...] = ()
 
     @classmethod
-    async def of(cls, objects: Objects, where: Surroundings) -> "Snapshot":
+    async def take(
+        cls, gateway: ObjectClient, service_settings: ServiceSettings
+    ) -> "OperationsSnapshot":
         """What is there now."""
-        stock = await objects.list(GPU_UNITS, where.stock, Selection())
-        units = await objects.list(GPU_UNITS, where.instance, Selection())
-        records = await objects.list(OPERATIONS, where.system, Selection())
-        storages = await objects.list(GPU_STORAGES, where.instance, Selection())
+        stock = await gateway.list(GPU_UNITS, service_settings.stock_namespace, ListOptions())
+        units = await gateway.list(GPU_UNITS, service_settings.instance_namespace, ListOptions())
+        records = await gateway.list(OPERATIONS, service_settings.system_namespace, ListOptions())
+        storages = await gateway.list(
+            GPU_STORAGES, service_settings.instance_namespace, ListOptions()
+        )
         return cls(stock.items, units.items, records.items, storages.items)
 
-    def of_spec(self, name: str) -> "Snapshot":
+    def only_spec(self, name: str) -> "OperationsSnapshot":
         """What belongs to one spec; ids of operations begin with its name."""
-        return Snapshot(
+        return OperationsSnapshot(
             tuple(each for each in self.stock if each.spec.spec_name == name),
             tuple(each for each in self.units if each.spec.spec_name == name),
-            tuple(each for each in self.records if each.spec.operation_id.startswith(f"{name}-")),
+            tuple(
+                each for each in self.operations if each.spec.operation_id.startswith(f"{name}-")
+            ),
             tuple(each for each in self.storages if each.metadata.name.startswith(f"{name}-")),
         )
 
     @property
-    def everything(self) -> list[Object]:
+    def all_objects(self) -> list[KubeObject]:
         """All objects."""
-        return [*self.stock, *self.units, *self.records, *self.storages]
+        return [*self.stock, *self.units, *self.operations, *self.storages]
 
     @property
     def versions(self) -> frozenset[str]:
-        return frozenset(each.metadata.resource_version for each in self.everything)
+        return frozenset(each.metadata.resource_version for each in self.all_objects)
 
     @property
-    def is_busy(self) -> bool:
+    def has_pending_changes(self) -> bool:
         """Whether something is bound to change, or else is stuck."""
-        is_going = any(each.metadata.deletion_timestamp for each in self.everything)
+        is_going = any(each.metadata.deletion_timestamp for each in self.all_objects)
         is_claimed = any(map(claim_validity.is_claimed, self.stock))
-        is_open = not all(map(is_final, self.records))
-        return is_going or is_claimed or is_open or bool(self._holders - self._names)
+        is_open = not all(map(is_final, self.operations))
+        return is_going or is_claimed or is_open or bool(self._lock_holders - self._unit_names)
 
     @property
-    def _holders(self) -> set[str]:
+    def _lock_holders(self) -> set[str]:
         """The units that storages are locked for, also those that are gone."""
-        locks = (lock_of(storage.metadata.annotations) for storage in self.storages)
+        locks = (parse_storage_lock(storage.metadata.annotations) for storage in self.storages)
         return {lock.unit for lock in locks if lock is not None}
 
     @property
-    def _names(self) -> set[str]:
+    def _unit_names(self) -> set[str]:
         return {unit.metadata.name for unit in self.units}
 
 
-async def still(look: Callable[[], Awaitable[Snapshot]], clock: Clock) -> Snapshot:
+async def wait_unchanged(
+    take_snapshot: Callable[[], Awaitable[OperationsSnapshot]], clock: Clock
+) -> OperationsSnapshot:
     """What there is once it no longer changes; what never ends is told too."""
-    before = await look()
-    for _ in range(MOST_LOOKS):
-        await clock.sleep(REST_SECONDS)
-        now = await look()
-        if now.versions == before.versions and not now.is_busy:
+    before = await take_snapshot()
+    for _ in range(MAX_SNAPSHOTS):
+        await clock.sleep(QUIET_SECONDS)
+        now = await take_snapshot()
+        if now.versions == before.versions and not now.has_pending_changes:
             break
         before = now
     return before
 
 
-def rest_of(
-    left: Snapshot,
-    answers: Sequence[Answer],
+def final_state(
+    snapshot: OperationsSnapshot,
+    results: Sequence[CallerResult],
     *,
-    by_hand: Collection[str] = (),
+    created_by_hand: Collection[str] = (),
     discarded: Collection[str] = (),
     removed: Sequence[GPUUnit] = (),
     ever_ready: Collection[str] = (),
-) -> Rest:
+) -> FinalState:
     """What the checker wants to know; stock that is listed was ready, or would have been."""
     listed = {
         made.uid
-        for record in left.records
+        for record in snapshot.operations
         if record.spec.type == OperationType.SEED_STOCK_UNITS
         for made in record.status.objects
     }
-    return Rest(
-        seeded=frozenset({*by_hand, *listed, *ever_ready}),
-        by_hand=frozenset(by_hand),
+    return FinalState(
+        seeded=frozenset({*created_by_hand, *listed, *ever_ready}),
+        created_by_hand=frozenset(created_by_hand),
         discarded=frozenset(discarded),
         removed=removed,
-        stock=left.stock,
-        units=left.units,
-        records=left.records,
-        storages=left.storages,
-        answers=answers,
+        stock=snapshot.stock,
+        units=snapshot.units,
+        operations=snapshot.operations,
+        storages=snapshot.storages,
+        results=results,
     )

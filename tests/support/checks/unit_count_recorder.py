@@ -9,68 +9,68 @@ from prometheus_client import CollectorRegistry
 from controller.kinds import GPU_UNITS
 from controller.runtime.cache.informer import Informer
 from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.cache.reflector import Scope
-from controller.runtime.cache.subscription import Notice
+from controller.runtime.cache.reflector import WatchScope
+from controller.runtime.cache.subscription import ChangeNotification
 from controller.runtime.client.client import Client
 from controller.runtime.client.kind import key_of
 from controller.runtime.clock import SystemClock
 from controller.runtime.key import ObjectKey
-from controller.stockpool.stock import is_claimed, is_ready
+from controller.stockpool.stock import is_claimed, is_unit_ready
 from shared.v1alpha1.gpuunit import GPUUnit
-from tests.support.cluster.control_loops import following
+from tests.support.cluster.control_loops import run_informers
 from tests.support.wait.eventually import eventually
 
 
-class Census:
+class UnitCountRecorder:
     """A handler that counts unclaimed units after each change; a watch leaves none out."""
 
     def __init__(self, client: Client, namespace: str) -> None:
         self._client = client
         self._namespace = namespace
         self._units: dict[ObjectKey, GPUUnit] = {}
-        self.most_unclaimed = 0
-        self.fewest_ready = 0
+        self.max_unclaimed = 0
+        self.min_ready = 0
 
-    def __call__(self, notice: Notice[GPUUnit]) -> None:
+    def __call__(self, notice: ChangeNotification[GPUUnit]) -> None:
         if notice.new is not None:
             self._units[key_of(notice.new)] = notice.new
         elif notice.old is not None:
             self._units.pop(key_of(notice.old), None)
         unclaimed = [unit for unit in self._units.values() if not is_claimed(unit)]
-        self.most_unclaimed = max(self.most_unclaimed, len(unclaimed))
-        self.fewest_ready = min(self.fewest_ready, self.ready)
+        self.max_unclaimed = max(self.max_unclaimed, len(unclaimed))
+        self.min_ready = min(self.min_ready, self.ready_count)
 
-    async def complete(self) -> None:
+    async def wait_caught_up(self) -> None:
         """Wait until everything was counted that has happened so far."""
 
         async def is_complete() -> bool:
             listed = (await self._client.list(GPU_UNITS, self._namespace, {})).items
-            return versions(listed) == versions(self._units.values())
+            return resource_versions(listed) == resource_versions(self._units.values())
 
         await eventually(is_complete)
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         """Forget the past: what is ready now is the fewest so far."""
-        self.fewest_ready = self.ready
+        self.min_ready = self.ready_count
 
     @property
-    def ready(self) -> int:
+    def ready_count(self) -> int:
         """How many unclaimed units are ready, as far as was heard."""
         units = self._units.values()
-        return sum(is_ready(unit) and not is_claimed(unit) for unit in units)
+        return sum(is_unit_ready(unit) and not is_claimed(unit) for unit in units)
 
 
-def versions(units: Iterable[GPUUnit]) -> set[str]:
+def resource_versions(units: Iterable[GPUUnit]) -> set[str]:
     return {unit.metadata.resource_version for unit in units}
 
 
 @asynccontextmanager
-async def counting(client: Client, namespace: str) -> AsyncIterator[Census]:
+async def record_unit_counts(client: Client, namespace: str) -> AsyncIterator[UnitCountRecorder]:
     """Count for the length of the block."""
     metrics = InformerMetrics(CollectorRegistry())
-    scope = Scope(GPU_UNITS, namespace)
+    scope = WatchScope(GPU_UNITS, namespace)
     informer = Informer(client, scope, metrics, SystemClock(), Random(7))
-    census = Census(client, namespace)
+    census = UnitCountRecorder(client, namespace)
     informer.subscribe(census)
-    async with following([informer]):
+    async with run_informers([informer]):
         yield census

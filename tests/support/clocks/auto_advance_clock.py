@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 
-class VirtualClock:
+class AutoAdvanceClock:
     """Sleeping moves it at once, up to `end`, where sleepers stay asleep."""
 
-    def __init__(self, end: float = float("inf")) -> None:
-        self._end = end
+    def __init__(self, end_seconds: float = float("inf")) -> None:
+        self._end = end_seconds
         self._seconds = 0.0
         self._ended = asyncio.Event()
 
@@ -30,9 +30,9 @@ class VirtualClock:
     def advance(self, seconds: float) -> None:
         self._seconds += seconds
 
-    async def run_to_end(self, work: Coroutine[Any, Any, None]) -> None:
+    async def run_to_end(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Run `work`, which never ends by itself, until this clock does."""
         async with asyncio.TaskGroup() as group:
-            task = group.create_task(work)
+            task = group.create_task(coroutine)
             await self._ended.wait()
             task.cancel()

@@ -6,10 +6,10 @@ from typing import Final
 
 from apiserver.clock import SystemClock
 
-FASTER: Final = 10.0
+SPEED_FACTOR: Final = 10.0
 
 
-class HurriedClock:
+class FastClock:
     """The machine's clock, run faster."""
 
     def __init__(self) -> None:
@@ -19,7 +19,7 @@ class HurriedClock:
         return self._clock.now()
 
     def monotonic(self) -> float:
-        return self._clock.monotonic() * FASTER
+        return self._clock.monotonic() * SPEED_FACTOR
 
     async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds / FASTER)
+        await asyncio.sleep(seconds / SPEED_FACTOR)

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from controller.runtime.clock import SystemClock
 
 
-class ClockAhead(SystemClock):
+class ShiftedClock(SystemClock):
     """Tells times that come only so many seconds later; waits as long as any other."""
 
     def __init__(self, seconds: float) -> None:

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from serverless.worker.clock import SystemClock
+from serverless.worker.clock import SystemRecordClock
 
 
 @dataclass(frozen=True)
-class SkewedClock:
+class ShiftedWorkerClock:
     """Ahead of everybody by so many seconds, or behind."""
 
     seconds: float
 
-    def now(self) -> int:
-        return SystemClock().now() + int(self.seconds * 1000)
+    def now_ms(self) -> int:
+        return SystemRecordClock().now_ms() + int(self.seconds * 1000)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 # How often everything that can run is given its turn before time moves on.
-TURNS = 20
+LOOP_TURNS = 20
 
 
 class VirtualTimer:
@@ -51,16 +51,16 @@ class VirtualClock:
     async def advance(self, seconds: float) -> None:
         """Let `seconds` pass; whoever wakes runs before time moves on."""
         end = self._seconds + seconds
-        await settle()
+        await run_ready_tasks()
         while self._timers and self._timers[0][0] <= end:
             when, _, timer = heapq.heappop(self._timers)
             self._seconds = max(self._seconds, when)
             timer.fire()
-            await settle()
+            await run_ready_tasks()
         self._seconds = end
-        await settle()
+        await run_ready_tasks()
 
-    def move(self, seconds: float) -> None:
+    def advance_timers(self, seconds: float) -> None:
         """Advance without a loop: only timers run, in order, before this returns."""
         end = self._seconds + seconds
         while self._timers and self._timers[0][0] <= end:
@@ -70,7 +70,7 @@ class VirtualClock:
         self._seconds = end
 
 
-async def settle() -> None:
+async def run_ready_tasks() -> None:
     """Let everything that can run now run."""
-    for _ in range(TURNS):
+    for _ in range(LOOP_TURNS):
         await asyncio.sleep(0)

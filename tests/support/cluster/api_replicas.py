@@ -3,17 +3,17 @@
 import asyncio
 from collections.abc import Callable
 
-from apiserver.wiring import UseCases
-from tests.support.faults.faulty_gateway import Killed
+from apiserver.wiring import KubeServices
+from tests.support.faults.faulty_gateway import ProcessKilled
 
 
-class Replicas:
+class ApiReplicas:
     """`alive` are those that can be asked; `make` starts a new process."""
 
-    def __init__(self, make: Callable[[], UseCases]) -> None:
-        self._make = make
+    def __init__(self, new_process: Callable[[], KubeServices]) -> None:
+        self._make = new_process
         self._is_closed = False
-        self.alive: list[UseCases] = []
+        self.alive: list[KubeServices] = []
 
     def close(self) -> None:
         """Start no more processes; call this before `keep_one` is cancelled.
@@ -23,17 +23,17 @@ class Replicas:
         """
         self._is_closed = True
 
-    async def keep_one(self) -> None:
+    async def run_replica(self) -> None:
         """Have one more process, until closed and cancelled."""
         while not self._is_closed:
             use_cases = self._make()
             try:
                 async with asyncio.TaskGroup() as process:
-                    process.create_task(use_cases.workshop.run())
+                    process.create_task(use_cases.operation_tasks.run())
                     process.create_task(use_cases.resumption.run())
                     await asyncio.sleep(0)
                     self.alive.append(use_cases)
-            except* Killed:
+            except* ProcessKilled:
                 pass
             finally:
                 if use_cases in self.alive:

@@ -11,7 +11,7 @@ from controller.runtime.process import manager
 
 
 @asynccontextmanager
-async def following(informers: Sequence[Informer[Any]]) -> AsyncIterator[None]:
+async def run_informers(informers: Sequence[Informer[Any]]) -> AsyncIterator[None]:
     """The informers run and have caught up for the length of the block."""
     async with manager.running(informers):
         for informer in informers:
@@ -20,10 +20,12 @@ async def following(informers: Sequence[Informer[Any]]) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def running(loop: ControlLoop, informers: Sequence[Informer[Any]]) -> AsyncIterator[None]:
+async def run_control_loop(
+    loop: ControlLoop, informers: Sequence[Informer[Any]]
+) -> AsyncIterator[None]:
     """The loop works on what the informers tell; at the end of the block it is stopped cleanly."""
     stop = asyncio.Event()
-    async with following(informers), asyncio.TaskGroup() as group:
+    async with run_informers(informers), asyncio.TaskGroup() as group:
         group.create_task(loop.run(stop))
         try:
             yield

@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
-from hack.cluster.binaries.find import find_all
+from hack.cluster.binaries.find import ensure_binaries
 from hack.cluster.control_plane import ControlPlane
-from hack.cluster.layout import PORTS, Layout
+from hack.cluster.layout import PORT_NAMES, ControlPlaneLayout
 from tests.runner.ports import new_port
 
 
-def new_control_plane(home: Path) -> ControlPlane:
+def new_control_plane(state_dir: Path) -> ControlPlane:
     """A control plane in `home` on free ports, not yet started."""
-    programs = {name: binary.path for name, binary in find_all().items()}
-    return ControlPlane(Layout(home, {name: new_port() for name in PORTS}, programs))
+    programs = {name: binary.path for name, binary in ensure_binaries().items()}
+    return ControlPlane(
+        ControlPlaneLayout(state_dir, {name: new_port() for name in PORT_NAMES}, programs)
+    )

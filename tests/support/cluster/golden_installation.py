@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from shared.v1alpha1.group import API_VERSION
-from tests.support.cluster.isolated_installation import Site
+from tests.support.cluster.isolated_installation import IsolatedInstallation
 from tests.unit.golden.data import Case
 from tests.unit.golden.recorded_api import RESOURCES
 
@@ -14,7 +14,7 @@ from tests.unit.golden.recorded_api import RESOURCES
 class GoldenSite:
     """Carries out the writes of one case, in the namespaces and with the uids of a site."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: IsolatedInstallation) -> None:
         self._site = site
         names = site.namespaces
         self._known = {

@@ -10,74 +10,82 @@ import msgspec
 from prometheus_client import CollectorRegistry
 
 from controller.runtime.client.client import Client
-from controller.runtime.client.connect import connected
+from controller.runtime.client.connect import open_client
 from controller.runtime.client.rest import RestClient
 from controller.runtime.clock import Clock, SystemClock
-from hack.cluster.nats_server import QueueServer
+from hack.cluster.nats_server import NATSServer
 from serverless.activator.config import (
     ActivatorElectionConfig,
     Config,
     NamespacesConfig,
     NATSConfig,
 )
-from serverless.activator.wiring import NAME, Assembly, keys
+from serverless.activator.wiring import PROGRAM_NAME, ManagerBuilder, load_auth_secrets
 from shared.config.address import Address
-from tests.support.cluster.isolated_installation import Site
-from tests.support.cluster.leases import UNHURRIED
-from tests.support.faults.crashing_nats import MortalAssembly
-from tests.support.faults.crashing_rest_client import Mortal
+from tests.support.cluster.isolated_installation import IsolatedInstallation
+from tests.support.cluster.leases import LONG_LEASE
+from tests.support.faults.crashing_nats import CrashingManagerBuilder
+from tests.support.faults.crashing_rest_client import CrashingRestClient
 from tests.support.wait.eventually import eventually
 
 
-def configuration(site: Site, queue: QueueServer, api_url: str, **changes: Any) -> Config:
+def activator_config(
+    installation: IsolatedInstallation, nats_server: NATSServer, api_url: str, **changes: Any
+) -> Config:
     """What an activator of the site is told."""
     anywhere = Address("127.0.0.1", 0)
     return msgspec.structs.replace(
         Config(
             probe_addr=anywhere,
             metrics_addr=anywhere,
-            kubeconfig=str(site.activator_kubeconfig),
-            namespaces=NamespacesConfig(instance=site.namespaces.instance),
-            leader_election=ActivatorElectionConfig(namespace=site.namespaces.system, **UNHURRIED),
+            kubeconfig=str(installation.activator_kubeconfig),
+            namespaces=NamespacesConfig(instance=installation.namespaces.instance),
+            leader_election=ActivatorElectionConfig(
+                namespace=installation.namespaces.system, **LONG_LEASE
+            ),
             runtime_api_url=api_url,
             nats=NATSConfig(
-                url=queue.url,
+                url=nats_server.url,
                 user="activator",
-                password_file=str(queue.password_file("activator")),
+                password_file=str(nats_server.password_file("activator")),
             ),
             callout_user="callout",
-            callout_password_file=str(queue.password_file("callout")),
-            callout_seed_file=str(queue.issuer_seed_file),
-            worker_key_file=str(queue.worker_key_file),
+            callout_password_file=str(nats_server.password_file("callout")),
+            callout_seed_file=str(nats_server.issuer_seed_file),
+            worker_key_file=str(nats_server.worker_key_file),
         ),
         **changes,
     )
 
 
 @asynccontextmanager
-async def activated(config: Config, clock: Clock | None = None) -> AsyncIterator[CollectorRegistry]:
+async def run_activator(
+    config: Config, clock: Clock | None = None
+) -> AsyncIterator[CollectorRegistry]:
     """A leading activator for the length of the block; its metrics."""
     registry, clock, stop = CollectorRegistry(), clock or SystemClock(), asyncio.Event()
     async with (
-        connected(config.kubeconfig, NAME, registry, clock) as client,
+        open_client(config.kubeconfig, PROGRAM_NAME, registry, clock) as client,
         aiohttp.ClientSession() as session,
         asyncio.TaskGroup() as group,
     ):
-        manager = Assembly(client, session, registry, clock).manager(config, keys(config))
+        manager = ManagerBuilder(client, session, registry, clock).build(
+            config, load_auth_secrets(config)
+        )
         group.create_task(manager.run(stop))
         try:
-            await eventually(lambda: leads(registry))
+            await eventually(lambda: is_leading(registry))
             yield registry
         finally:
             stop.set()
 
 
-class MortalSession:
+class CrashingSession:
     """Calls of the runtime API that count among the writes of a process, and die with it."""
 
-    def __init__(self, session: aiohttp.ClientSession, mortal: Mortal) -> None:
+    def __init__(self, session: aiohttp.ClientSession, crashing_client: CrashingRestClient) -> None:
         self._session = session
-        self._mortal = mortal
+        self._crashing_client = crashing_client
 
     @asynccontextmanager
     async def request(
@@ -90,34 +98,38 @@ class MortalSession:
                 await response.read()
                 return response
 
-        yield await self._mortal.write(f"{method} {url}", send)
+        yield await self._crashing_client.count_write(f"{method} {url}", send)
 
 
 @asynccontextmanager
-async def doomed_activator(
+async def run_crashing_activator(
     config: Config,
     *,
-    dies_at: int,
+    crash_at_write: int,
     after_sending: bool = True,
-    is_queue_mortal: bool = False,
+    count_nats_writes: bool = False,
     clock: Clock | None = None,
-) -> AsyncIterator[Mortal]:
+) -> AsyncIterator[CrashingRestClient]:
     """An activator without rivals that dies at that write to Kubernetes or to the API.
 
     Where its queue is mortal, what it writes there counts, too.
     """
     registry, clock = CollectorRegistry(), clock or SystemClock()
     async with (
-        connected(config.kubeconfig, NAME, registry, clock) as client,
+        open_client(config.kubeconfig, PROGRAM_NAME, registry, clock) as client,
         aiohttp.ClientSession() as session,
         asyncio.TaskGroup() as group,
     ):
-        mortal = Mortal(client.rest, dies_at=dies_at, after_sending=after_sending)
-        dying = Client(cast(RestClient, mortal), NAME)
-        calls = cast(aiohttp.ClientSession, MortalSession(session, mortal))
+        mortal = CrashingRestClient(
+            client.rest, crash_at_write=crash_at_write, after_sending=after_sending
+        )
+        dying = Client(cast(RestClient, mortal), PROGRAM_NAME)
+        calls = cast(aiohttp.ClientSession, CrashingSession(session, mortal))
         parts = (dying, calls, registry, clock)
-        made = MortalAssembly(mortal, *parts) if is_queue_mortal else Assembly(*parts)
-        manager = made.manager(alone(config), keys(config))
+        made = (
+            CrashingManagerBuilder(mortal, *parts) if count_nats_writes else ManagerBuilder(*parts)
+        )
+        manager = made.build(without_leader_election(config), load_auth_secrets(config))
         process = group.create_task(manager.run(asyncio.Event()))
         try:
             yield mortal
@@ -125,13 +137,13 @@ async def doomed_activator(
             process.cancel()
 
 
-def alone(config: Config) -> Config:
+def without_leader_election(config: Config) -> Config:
     """For an activator that has no rival."""
     election = msgspec.structs.replace(config.leader_election, enabled=False)
     return msgspec.structs.replace(config, leader_election=election)
 
 
-async def leads(registry: CollectorRegistry) -> bool:
+async def is_leading(registry: CollectorRegistry) -> bool:
     """Whether the process works."""
-    held = registry.get_sample_value("leader_election_master_status", {"name": NAME})
+    held = registry.get_sample_value("leader_election_master_status", {"name": PROGRAM_NAME})
     return held == 1.0

@@ -9,38 +9,40 @@ import msgspec
 from prometheus_client import CollectorRegistry
 
 from controller.config import Config, NamespacesConfig
-from controller.runtime.client.connect import connected
+from controller.runtime.client.connect import open_client
 from controller.runtime.clock import SystemClock
-from controller.wiring import Assembly
+from controller.wiring import ManagerBuilder
 from shared.config.address import Address
 from shared.config.leader_election import LeaderElectionConfig
-from tests.support.cluster.isolated_installation import Site
-from tests.support.cluster.leases import UNHURRIED
+from tests.support.cluster.isolated_installation import IsolatedInstallation
+from tests.support.cluster.leases import LONG_LEASE
 from tests.support.wait.eventually import eventually
 
 FIELD_MANAGER = "gpu-runtime-controller"
 
 
 @asynccontextmanager
-async def controlled(site: Site, **changes: Any) -> AsyncIterator[CollectorRegistry]:
+async def run_controller(
+    installation: IsolatedInstallation, **changes: Any
+) -> AsyncIterator[CollectorRegistry]:
     """A leading controller for the length of the block; its metrics."""
     registry, clock, stop = CollectorRegistry(), SystemClock(), asyncio.Event()
-    config = configuration(site, **changes)
+    config = controller_config(installation, **changes)
     async with (
-        connected(str(site.kubeconfig), FIELD_MANAGER, registry, clock) as client,
+        open_client(str(installation.kubeconfig), FIELD_MANAGER, registry, clock) as client,
         asyncio.TaskGroup() as group,
     ):
-        manager = Assembly(client, registry, clock).manager(config)
+        manager = ManagerBuilder(client, registry, clock).build(config)
         group.create_task(manager.run(stop))
         try:
-            await eventually(lambda: leads(registry))
+            await eventually(lambda: is_leading(registry))
             yield registry
         finally:
             stop.set()
 
 
-def configuration(site: Site, **changes: Any) -> Config:
-    names = site.namespaces
+def controller_config(installation: IsolatedInstallation, **changes: Any) -> Config:
+    names = installation.namespaces
     anywhere = Address("127.0.0.1", 0)
     return Config(
         probe_addr=anywhere,
@@ -48,18 +50,20 @@ def configuration(site: Site, **changes: Any) -> Config:
         namespaces=NamespacesConfig(
             stock=names.stock, instance=names.instance, system=names.system
         ),
-        leader_election=LeaderElectionConfig(namespace=names.system, **UNHURRIED),
+        leader_election=LeaderElectionConfig(namespace=names.system, **LONG_LEASE),
         **changes,
     )
 
 
-def alone(site: Site, **changes: Any) -> Config:
+def config_without_leader_election(installation: IsolatedInstallation, **changes: Any) -> Config:
     """For a controller that has no rival."""
-    election = LeaderElectionConfig(enabled=False, namespace=site.namespaces.system)
-    return msgspec.structs.replace(configuration(site, **changes), leader_election=election)
+    election = LeaderElectionConfig(enabled=False, namespace=installation.namespaces.system)
+    return msgspec.structs.replace(
+        controller_config(installation, **changes), leader_election=election
+    )
 
 
-async def leads(registry: CollectorRegistry) -> bool:
+async def is_leading(registry: CollectorRegistry) -> bool:
     held = registry.get_sample_value(
         "leader_election_master_status", {"name": "gpu-runtime-controller"}
     )

@@ -12,24 +12,24 @@ from typing import Any
 from apiserver.rbac import RULES as API_RULES
 from controller.namespaces import Namespaces
 from controller.rbac import RULES as CONTROLLER_RULES
-from hack.cluster.admin_client import Admin, RefusedError
+from hack.cluster.admin_client import AdminClient, ApiStatusError
 from hack.cluster.control_plane import ControlPlane
 from hack.generate import rbac
 from serverless.activator.rbac import RULES as ACTIVATOR_RULES
-from shared.k8s.rbac import Rule
+from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP, VERSION
 from tests.support.checks.access_review import is_allowed
 from tests.support.wait.eventually import eventually
 
 RBAC_API = "/apis/rbac.authorization.k8s.io/v1"
-OURS = f"/apis/{GROUP}/{VERSION}"
+PRODUCT_API_PATH = f"/apis/{GROUP}/{VERSION}"
 # The garbage collector of a new cluster learns of our kinds only every thirty seconds, and later
 # on a machine on which many other things run.
-COLLECTION_SECONDS = 120.0
+GARBAGE_COLLECTION_TIMEOUT_SECONDS = 120.0
 # A client of a server that was paused notices in 45 s, and waits 30 s before it watches again.
-LONGEST_WATCHLESS_SECONDS = 120.0
-SHIPPED = ("runtime-stock", "runtime-instance", "runtime-system")
-ACCOUNTS = {
+MAX_WATCH_GAP_SECONDS = 120.0
+SHIPPED_NAMESPACES = ("runtime-stock", "runtime-instance", "runtime-system")
+ACCOUNT_RULES = {
     "activator": ACTIVATOR_RULES,
     "controller": CONTROLLER_RULES,
     "runtime-api": API_RULES,
@@ -37,16 +37,16 @@ ACCOUNTS = {
 
 
 @dataclass(frozen=True)
-class Site:
+class IsolatedInstallation:
     """Its namespaces, and the administrator who looks at it from outside."""
 
-    admin: Admin
+    admin: AdminClient
     namespaces: Namespaces
     kubeconfig: Path
     api_kubeconfig: Path
     activator_kubeconfig: Path
 
-    def path(self, kind: str, name: str = "", *, namespace: str = "") -> str:
+    def path(self, resource: str, name: str = "", *, namespace: str = "") -> str:
         """Where `kind` is; without a namespace, where users' units are."""
         root = {
             "pods": "/api/v1",
@@ -60,62 +60,64 @@ class Site:
             "persistentvolumeclaims": "/api/v1",
             "jobs": "/apis/batch/v1",
             "events": "/apis/events.k8s.io/v1",
-        }.get(kind, OURS)
-        where = f"{root}/namespaces/{namespace or self.namespaces.instance}/{kind}"
+        }.get(resource, PRODUCT_API_PATH)
+        where = f"{root}/namespaces/{namespace or self.namespaces.instance}/{resource}"
         return f"{where}/{name}" if name else where
 
-    async def unit(self, name: str, *, namespace: str = "") -> dict[str, Any]:
+    async def get_unit(self, name: str, *, namespace: str = "") -> dict[str, Any]:
         found: dict[str, Any] = await self.admin.get(
             self.path("gpuunits", name, namespace=namespace)
         )
         return found
 
-    async def stock(self, name: str) -> dict[str, Any]:
-        return await self.unit(name, namespace=self.namespaces.stock)
+    async def get_stock(self, name: str) -> dict[str, Any]:
+        return await self.get_unit(name, namespace=self.namespaces.stock)
 
-    async def list(self, kind: str, *, namespace: str = "", **query: str) -> list[dict[str, Any]]:
-        listing = await self.admin.get(self.path(kind, namespace=namespace), **query)
+    async def list(
+        self, resource: str, *, namespace: str = "", **query: str
+    ) -> list[dict[str, Any]]:
+        listing = await self.admin.get(self.path(resource, namespace=namespace), **query)
         items: list[dict[str, Any]] = listing["items"]
         return items
 
-    async def create(self, kind: str, body: Mapping[str, Any], *, namespace: str = "") -> Any:
-        return await self.admin.create(self.path(kind, namespace=namespace), body)
+    async def create(self, resource: str, body: Mapping[str, Any], *, namespace: str = "") -> Any:
+        return await self.admin.create(self.path(resource, namespace=namespace), body)
 
-    async def gone(self, kind: str, name: str, *, namespace: str = "") -> None:
+    async def wait_gone(self, resource: str, name: str, *, namespace: str = "") -> None:
         """Wait until there is no such object."""
 
         async def is_gone() -> bool:
             try:
-                await self.admin.get(self.path(kind, name, namespace=namespace))
-            except RefusedError as error:
+                await self.admin.get(self.path(resource, name, namespace=namespace))
+            except ApiStatusError as error:
                 return error.status == 404
             return False
 
-        await eventually(is_gone, seconds=COLLECTION_SECONDS)
+        await eventually(is_gone, timeout_seconds=GARBAGE_COLLECTION_TIMEOUT_SECONDS)
 
-    async def unit_with(
+    async def wait_unit_reason(
         self,
         name: str,
         reason: str,
         *,
         namespace: str = "",
-        seconds: float = LONGEST_WATCHLESS_SECONDS,
+        timeout_seconds: float = MAX_WATCH_GAP_SECONDS,
     ) -> dict[str, Any]:
         """The unit once its Ready condition has that reason."""
         return await eventually(
-            lambda: self.unit(name, namespace=namespace),
-            lambda unit: ready_of(unit).get("reason") == reason,
-            seconds=seconds,
+            lambda: self.get_unit(name, namespace=namespace),
+            lambda unit: ready_condition(unit).get("reason") == reason,
+            timeout_seconds=timeout_seconds,
         )
 
 
-def ready_of(subject: Mapping[str, Any]) -> Mapping[str, Any]:
+def ready_condition(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     """The Ready condition, empty before there is one."""
-    conditions = subject.get("status", {}).get("conditions", [])
+    conditions = manifest.get("status", {}).get("conditions", [])
     return next((found for found in conditions if found["type"] == "Ready"), {})
 
 
-def a_unit(name: str, **spec: Any) -> dict[str, Any]:
+def unit_manifest(name: str, **spec: Any) -> dict[str, Any]:
     """A unit of one GPU; for users' units an image is added unless one is given."""
     given = {"specName": "g1.1", "memory": "1Gi", "gpu": 1, **spec}
     return {
@@ -127,24 +129,24 @@ def a_unit(name: str, **spec: Any) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def new_site(plane: ControlPlane) -> AsyncIterator[Site]:
+async def new_isolated_installation(plane: ControlPlane) -> AsyncIterator[IsolatedInstallation]:
     """Three namespaces with the roles of our accounts in them, for the length of the block."""
     suffix = secrets.token_hex(4)
     names = Namespaces(f"stock-{suffix}", f"instance-{suffix}", f"system-{suffix}")
     admin = plane.admin
-    async with admin.connected():
+    async with admin.keep_alive():
         for each in (names.stock, names.instance, names.system):
             await admin.create("/api/v1/namespaces", {"metadata": {"name": each}})
-        await grant(admin, names)
+        await grant_roles(admin, names)
         try:
             accounts = ("controller", "runtime-api", "activator")
-            yield Site(admin, names, *map(plane.layout.kubeconfig, accounts))
+            yield IsolatedInstallation(admin, names, *map(plane.layout.kubeconfig, accounts))
         finally:
             for each in names.units:
-                await end_workloads(admin, each)
+                await delete_workloads(admin, each)
 
 
-async def end_workloads(admin: Admin, namespace: str) -> None:
+async def delete_workloads(admin: AdminClient, namespace: str) -> None:
     """Delete what a cluster makes pods and volumes of, and the pods: they hold GPUs.
 
     All else stays until the cluster goes. To delete a namespace costs the cluster more requests
@@ -161,74 +163,80 @@ async def end_workloads(admin: Admin, namespace: str) -> None:
     # What is gone before the garbage collector comes to it costs one request instead of three.
     await delete_all(admin, f"{apps}/replicasets")
     await asyncio.gather(
-        delete_all(admin, f"{core}/pods", gracePeriodSeconds="0"), release(admin, jobs)
+        delete_all(admin, f"{core}/pods", gracePeriodSeconds="0"), remove_finalizers(admin, jobs)
     )
 
 
-async def delete_all(admin: Admin, kind: str, **query: str) -> None:
+async def delete_all(admin: AdminClient, collection_path: str, **query: str) -> None:
     """Delete every object of a kind, and in the background what belongs to it."""
     query = {"propagationPolicy": "Background", **query}
     # A server that was started again a moment ago answers 429 first.
     await eventually(
-        lambda: admin.request("DELETE", kind, query=query),
+        lambda: admin.request("DELETE", collection_path, query=query),
         lambda answer: True,
-        tolerate=RefusedError,
+        tolerate=ApiStatusError,
     )
 
 
-async def release(admin: Admin, kind: str) -> None:
+async def remove_finalizers(admin: AdminClient, collection_path: str) -> None:
     """Take the finalizers off all objects of a kind: nobody works here any more who would."""
-    found = await eventually(lambda: admin.get(kind), tolerate=RefusedError)
+    found = await eventually(lambda: admin.get(collection_path), tolerate=ApiStatusError)
     for each in found["items"]:
         if each["metadata"].get("finalizers"):
-            with suppress(RefusedError):  # it may have gone meanwhile
-                path = f"{kind}/{each['metadata']['name']}"
+            with suppress(ApiStatusError):  # it may have gone meanwhile
+                path = f"{collection_path}/{each['metadata']['name']}"
                 await admin.patch(path, {"metadata": {"finalizers": None}})
 
 
-async def grant(admin: Admin, names: Namespaces) -> None:
+async def grant_roles(admin: AdminClient, names: Namespaces) -> None:
     """Give our accounts the generated rules in these namespaces, and wait until they hold.
 
     The server learns of bindings in their order: with the last one all of them hold.
     """
-    where = dict(zip(SHIPPED, (names.stock, names.instance, names.system), strict=True))
-    last: tuple[str, Rule] | None = None
-    for account, rules in ACCOUNTS.items():
+    where = dict(zip(SHIPPED_NAMESPACES, (names.stock, names.instance, names.system), strict=True))
+    last: tuple[str, PolicyRule] | None = None
+    for account, rules in ACCOUNT_RULES.items():
         for shipped, namespace in where.items():
             if held := [rule for rule in rules if rule.namespace == shipped]:
-                await admin.create(*binding(account, shipped, namespace))
+                await admin.create(*role_binding(account, shipped, namespace))
                 last = (account, replace(held[0], namespace=namespace))
     for namespace in where.values():
-        await has_service_account(admin, namespace)
+        await wait_service_account(admin, namespace)
     assert last is not None
     await eventually(partial(is_allowed, admin, *last))
 
 
-def binding(account: str, shipped: str, namespace: str) -> tuple[str, dict[str, Any]]:
+def role_binding(
+    account: str, shipped_namespace: str, namespace: str
+) -> tuple[str, dict[str, Any]]:
     """Where and what: the account may do in `namespace` what it may do in the shipped one."""
-    bound = rbac.binding(account, namespace)
-    role = {**bound["roleRef"], "kind": "ClusterRole", "name": role_name(account, shipped)}
+    bound = rbac.role_binding(account, namespace)
+    role = {
+        **bound["roleRef"],
+        "kind": "ClusterRole",
+        "name": role_name(account, shipped_namespace),
+    }
     return f"{RBAC_API}/namespaces/{namespace}/rolebindings", {**bound, "roleRef": role}
 
 
-async def install_roles(admin: Admin) -> None:
+async def install_roles(admin: AdminClient) -> None:
     """Make the generated rules of each account and namespace known, for sites to bind them."""
-    for account, rules in ACCOUNTS.items():
-        for shipped in SHIPPED:
-            held = rbac.merged(rule for rule in rules if rule.namespace == shipped)
+    for account, rules in ACCOUNT_RULES.items():
+        for shipped in SHIPPED_NAMESPACES:
+            held = rbac.merge_rules(rule for rule in rules if rule.namespace == shipped)
             body = rbac.role(account, "", held)
             body["metadata"]["name"] = name = role_name(account, shipped)
             await admin.apply(f"{RBAC_API}/clusterroles/{name}", body)
 
 
-def role_name(account: str, shipped: str) -> str:
-    return f"site:{account}:{shipped}"
+def role_name(account: str, shipped_namespace: str) -> str:
+    return f"site:{account}:{shipped_namespace}"
 
 
-async def has_service_account(admin: Admin, namespace: str) -> None:
+async def wait_service_account(admin: AdminClient, namespace: str) -> None:
     """Wait until pods can be made in the namespace."""
     await eventually(
         partial(admin.get, f"/api/v1/namespaces/{namespace}/serviceaccounts/default"),
-        seconds=LONGEST_WATCHLESS_SECONDS,
-        tolerate=RefusedError,
+        timeout_seconds=MAX_WATCH_GAP_SECONDS,
+        tolerate=ApiStatusError,
     )

@@ -10,48 +10,50 @@ import aiohttp
 from prometheus_client import CollectorRegistry
 
 from apiserver.clock import SystemClock
-from apiserver.kube.access import Access
-from apiserver.kube.client import KubeGateway
+from apiserver.kube.access import RestConfig
+from apiserver.kube.client import RestKubeClient
 from apiserver.kube.credentials import Credentials
-from apiserver.kube.kubeconfig import from_kubeconfig
+from apiserver.kube.kubeconfig import load_kubeconfig
 from apiserver.kube.metrics import RestMetrics
-from apiserver.kube.request import Call
-from apiserver.kube.rest import RestClient, new_session
+from apiserver.kube.request import KubeRequest
+from apiserver.kube.rest import RestClient, create_session
 from tests.support.faults.tcp_proxy import TCPProxy
 
-OBSERVER_SECONDS: Final = 60.0
-OBSERVER_TIMEOUT: Final = aiohttp.ClientTimeout(total=OBSERVER_SECONDS)
+PATIENT_TIMEOUT_SECONDS: Final = 60.0
+PATIENT_TIMEOUT: Final = aiohttp.ClientTimeout(total=PATIENT_TIMEOUT_SECONDS)
 
 
-class ObserverClient(RestClient):
+class PatientRestClient(RestClient):
     """Gives each call a minute: a look at a busy cluster fails no test. Not for watches."""
 
-    async def send(self, call: Call, *, within: float = OBSERVER_SECONDS) -> bytes:
+    async def send(
+        self, request: KubeRequest, *, timeout_seconds: float = PATIENT_TIMEOUT_SECONDS
+    ) -> bytes:
         """The body of a success, or a ClusterError."""
-        return await super().send(call, within=within)
+        return await super().send(request, timeout_seconds=timeout_seconds)
 
-    async def _request(
-        self, access: Access, call: Call, _: aiohttp.ClientTimeout
+    async def _send_http(
+        self, config: RestConfig, request: KubeRequest, _: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
-        return await super()._request(access, call, OBSERVER_TIMEOUT)
+        return await super()._send_http(config, request, PATIENT_TIMEOUT)
 
 
 @asynccontextmanager
-async def gateway_of(
+async def open_gateway(
     kubeconfig: Path,
     *,
-    through: TCPProxy | None = None,
+    proxy: TCPProxy | None = None,
     registry: CollectorRegistry | None = None,
-    client: type[RestClient] = RestClient,
-) -> AsyncIterator[KubeGateway]:
+    client_class: type[RestClient] = RestClient,
+) -> AsyncIterator[RestKubeClient]:
     """A gateway with the access of `kubeconfig`, for the length of the block."""
     clock = SystemClock()
 
-    async def load() -> Access:
-        access = await from_kubeconfig(kubeconfig)
-        return replace(access, server=f"https://127.0.0.1:{through.port}") if through else access
+    async def load() -> RestConfig:
+        access = await load_kubeconfig(kubeconfig)
+        return replace(access, server=f"https://127.0.0.1:{proxy.port}") if proxy else access
 
     credentials = Credentials(load, await load(), clock)
     metrics = RestMetrics(registry or CollectorRegistry())
-    async with new_session("test") as session:
-        yield KubeGateway(client(session, credentials, metrics, clock))
+    async with create_session("test") as session:
+        yield RestKubeClient(client_class(session, credentials, metrics, clock))

@@ -11,26 +11,26 @@ from pathlib import Path
 import psutil
 import yaml
 
-from hack.cluster.ports import VARIABLE
-from hack.cluster.process import NAME, mark, marked
+from hack.cluster.ports import PORT_RANGE_VARIABLE
+from hack.cluster.process import PROCESS_NAME_VARIABLE, marked_processes, read_mark
 from hack.local import product_processes
 from hack.local.settings import PREFERRED_PORTS
 from hack.local.state_dir import ROOT
 from tests.runner.ports import new_ports
-from tests.support.cluster.product_processes import Running, running
+from tests.support.cluster.product_processes import ProductProcess, run_product_process
 from tests.support.wait.eventually import eventually
 
 # Those of its servers, and of the pods that run there.
-PORTS = 100
+PORT_COUNT = 100
 
 
 class LocalSystem:
     """Runs the commands behind make up, down and status, and looks at what they leave."""
 
-    def __init__(self, home: Path, environment: Mapping[str, str] | None = None) -> None:
-        self.home = home
-        self.ports = new_ports(PORTS)
-        given = {"PYTHONPATH": str(ROOT), VARIABLE: f"{self.ports[0]}-{self.ports[-1]}"}
+    def __init__(self, state_dir: Path, environment: Mapping[str, str] | None = None) -> None:
+        self.state_dir = state_dir
+        self.ports = new_ports(PORT_COUNT)
+        given = {"PYTHONPATH": str(ROOT), PORT_RANGE_VARIABLE: f"{self.ports[0]}-{self.ports[-1]}"}
         self._environment = {**os.environ, **(environment or {}), **given}
         self._commands: list[asyncio.subprocess.Process] = []
 
@@ -38,11 +38,11 @@ class LocalSystem:
         """The port that a server gets if it is free."""
         return dict(zip(PREFERRED_PORTS, self.ports, strict=False))[name]
 
-    async def begin(self, *arguments: str) -> asyncio.subprocess.Process:
+    async def start_command(self, *arguments: str) -> asyncio.subprocess.Process:
         """Start a command and let it run, as a script's background job: with Ctrl-C ignored."""
         command = await asyncio.create_subprocess_exec(
             *("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh", sys.executable),
-            *("-m", "hack.local", "--home", str(self.home), *arguments),
+            *("-m", "hack.local", "--home", str(self.state_dir), *arguments),
             cwd=ROOT,
             env=self._environment,
             stdin=asyncio.subprocess.PIPE,
@@ -59,58 +59,60 @@ class LocalSystem:
                 command.kill()
                 await command.wait()
 
-    async def run(self, *arguments: str, answer: str = "") -> tuple[int, str]:
+    async def run_command(self, *arguments: str, stdin: str = "") -> tuple[int, str]:
         """Run a command to its end: its exit code and all that it printed."""
-        process = await self.begin(*arguments)
-        output, _ = await process.communicate(answer.encode())
+        process = await self.start_command(*arguments)
+        output, _ = await process.communicate(stdin.encode())
         return process.returncode or 0, output.decode()
 
     async def up(self, *arguments: str) -> str:
-        code, output = await self.run("up", *arguments)
+        code, output = await self.run_command("up", *arguments)
         assert code == 0, output
         return output
 
     async def down(self) -> str:
-        code, output = await self.run("down")
+        code, output = await self.run_command("down")
         assert code == 0, output
         return output
 
     async def kill(self, *names: str) -> None:
         """kill -9, and wait until they are gone: whoever was told to end lives on a while."""
         doomed = {
-            name: psutil.Process(pid) for name, pid in self.running().items() if name in names
+            name: psutil.Process(pid) for name, pid in self.running_pids().items() if name in names
         }
         assert doomed.keys() == set(names)
         for process in doomed.values():
             process.kill()
         await eventually(
-            lambda: asyncio.to_thread(lambda: set(self.running().values())),
+            lambda: asyncio.to_thread(lambda: set(self.running_pids().values())),
             lambda left: left.isdisjoint(process.pid for process in doomed.values()),
         )
 
-    def running(self) -> dict[str, int]:
+    def running_pids(self) -> dict[str, int]:
         """The pids of the processes that belong to this system, by name.
 
         A child has the marks of its parent until it becomes another: the oldest counts.
         """
-        youngest_first = reversed(marked(self.home))
-        found = [(mark(process, NAME), process.pid) for process in youngest_first]
+        youngest_first = reversed(marked_processes(self.state_dir))
+        found = [
+            (read_mark(process, PROCESS_NAME_VARIABLE), process.pid) for process in youngest_first
+        ]
         return {name: pid for name, pid in found if name is not None}
 
     def pid_files(self) -> dict[str, int]:
-        folder = self.home / "pids"
+        folder = self.state_dir / "pids"
         files = [path for path in folder.iterdir() if not path.name.startswith(".")]
         return {path.name: int(path.read_text()) for path in files}
 
     def environment(self) -> dict[str, str]:
         """What `.local/env` tells scripts."""
-        lines = (self.home / "env").read_text().splitlines()
+        lines = (self.state_dir / "env").read_text().splitlines()
         pairs = [line.split("=", 1) for line in lines if not line.startswith("export ")]
         return {name: shlex.split(value)[0] for name, value in pairs}
 
-    def another_api(self, home: Path) -> AbstractAsyncContextManager[Running]:
+    def run_another_api(self, state_dir: Path) -> AbstractAsyncContextManager[ProductProcess]:
         """One more replica of the API for the length of the block; `down` does not know it."""
-        path = product_processes.configuration_path(self.home, product_processes.RUNTIME_API)
+        path = product_processes.config_path(self.state_dir, product_processes.RUNTIME_API)
         settings = yaml.safe_load(path.read_text())
         del settings["httpAddr"]
-        return running(product_processes.RUNTIME_API, home, settings)
+        return run_product_process(product_processes.RUNTIME_API, state_dir, settings)

@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from hack.cluster.admin_client import Admin
-from tests.support.cluster.isolated_installation import ready_of
+from hack.cluster.admin_client import AdminClient
+from tests.support.cluster.isolated_installation import ready_condition
 from tests.support.wait.eventually import eventually
 
 
 @asynccontextmanager
-async def lost_node(admin: Admin, name: str) -> AsyncIterator[None]:
+async def make_node_not_ready(admin: AdminClient, name: str) -> AsyncIterator[None]:
     """The node is not ready in the block; after it, it is as before."""
     path = f"/api/v1/nodes/{name}"
     try:
@@ -18,11 +18,11 @@ async def lost_node(admin: Admin, name: str) -> AsyncIterator[None]:
         yield
     finally:
         await admin.patch(path, {"metadata": {"labels": {"sim.local/node": None}}})
-        await eventually(lambda: admin.get(path), is_usable)
+        await eventually(lambda: admin.get(path), is_schedulable)
 
 
 @asynccontextmanager
-async def cordoned_node(admin: Admin, name: str) -> AsyncIterator[None]:
+async def cordon_node(admin: AdminClient, name: str) -> AsyncIterator[None]:
     """The node keeps its pods and takes no more in the block."""
     path = f"/api/v1/nodes/{name}"
     try:
@@ -30,8 +30,8 @@ async def cordoned_node(admin: Admin, name: str) -> AsyncIterator[None]:
         yield
     finally:
         await admin.patch(path, {"spec": {"unschedulable": None}})
-        await eventually(lambda: admin.get(path), is_usable)
+        await eventually(lambda: admin.get(path), is_schedulable)
 
 
-def is_usable(node: Mapping[str, Any]) -> bool:
-    return ready_of(node)["status"] == "True" and "taints" not in node["spec"]
+def is_schedulable(node: Mapping[str, Any]) -> bool:
+    return ready_condition(node)["status"] == "True" and "taints" not in node["spec"]

@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from hack.local import product_processes
-from tests.support.cluster.isolated_installation import Site
-from tests.support.cluster.product_processes import Running, running
+from tests.support.cluster.isolated_installation import IsolatedInstallation
+from tests.support.cluster.product_processes import ProductProcess, run_product_process
 from tests.support.cluster.running_product import api_settings
 
 
 @asynccontextmanager
-async def serving(site: Site, home: Path, **changes: Any) -> AsyncIterator[Running]:
+async def run_api(
+    installation: IsolatedInstallation, state_dir: Path, **changes: Any
+) -> AsyncIterator[ProductProcess]:
     """A ready API for the length of the block; its log is in a file, so that it never blocks."""
-    async with running(
-        product_processes.RUNTIME_API, home, {**api_settings(site), **changes}
+    async with run_product_process(
+        product_processes.RUNTIME_API, state_dir, {**api_settings(installation), **changes}
     ) as product:
         yield product

@@ -6,23 +6,23 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from hack.local.postgres import NOT_READY, DatabaseServer, programs
+from hack.local.postgres import NOT_READY_ERRORS, PostgresServer, find_postgres_dir
 from tests.runner.ports import new_port
 
-__all__ = ["MISSING", "NOT_READY", "DatabaseServer", "new_postgres", "programs"]
+__all__ = ["NOT_READY_ERRORS", "SKIP_REASON", "PostgresServer", "find_postgres_dir", "new_postgres"]
 
-MISSING = "needs PostgreSQL: apt-get install postgresql, or put initdb and postgres on the PATH"
+SKIP_REASON = "needs PostgreSQL: apt-get install postgresql, or put initdb and postgres on the PATH"
 
 
 @asynccontextmanager
-async def new_postgres(binaries: Path) -> AsyncIterator[DatabaseServer]:
+async def new_postgres(postgres_dir: Path) -> AsyncIterator[PostgresServer]:
     """A server for the length of the block."""
     home = Path(tempfile.mkdtemp(prefix="postgres-"))
-    server = DatabaseServer(binaries, home, new_port())
+    server = PostgresServer(postgres_dir, home, new_port())
     try:
-        await server.prepare()
+        await server.init_data_dir()
         await server.start()
-        await server.ready()
+        await server.wait_ready()
         yield server
     finally:
         await server.process.stop()

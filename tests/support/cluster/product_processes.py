@@ -6,14 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hack.cluster.admin_client import Admin, RefusedError
+from hack.cluster.admin_client import AdminClient, ApiStatusError
 from hack.cluster.control_plane import ControlPlane
 from hack.cluster.ports import HOST
 from hack.cluster.process import Process
-from hack.cluster.readiness import answers, until
+from hack.cluster.readiness import responds_ok, wait_until
 from hack.generate.crd_resources import RESOURCES
 from hack.local import product_processes, up
-from hack.local.account_kubeconfigs import write_identity
+from hack.local.account_kubeconfigs import write_account_kubeconfig
 from hack.local.kubectl import Kubectl
 from shared.v1alpha1.group import GROUP, VERSION
 from tests.runner.ports import new_port
@@ -21,17 +21,17 @@ from tests.support.cluster.isolated_installation import install_roles
 from tests.support.wait.eventually import eventually
 
 
-async def install(plane: ControlPlane) -> None:
+async def install_product(plane: ControlPlane) -> None:
     """Apply the manifests that `make up` applies, and write the accounts' kubeconfigs."""
     kubectl = admin_kubectl(plane)
-    await up.install(kubectl)
-    await known_kinds(plane.admin)
+    await up.install_manifests(kubectl)
+    await wait_kinds_served(plane.admin)
     await install_roles(plane.admin)
-    for program in product_processes.PROGRAMS:
-        await write_identity(kubectl, program.name, plane.layout.home)
+    for program in product_processes.PRODUCT_PROGRAMS:
+        await write_account_kubeconfig(kubectl, program.name, plane.layout.state_dir)
 
 
-async def known_kinds(admin: Admin) -> None:
+async def wait_kinds_served(admin: AdminClient) -> None:
     """Wait until our kinds can be found, listed and watched: a definition is only the beginning."""
     plurals = {each.plural for each in RESOURCES}
     root = f"/apis/{GROUP}/{VERSION}"
@@ -39,16 +39,16 @@ async def known_kinds(admin: Admin) -> None:
     async def found() -> set[str]:
         return {each["name"] for each in (await admin.get(root))["resources"]}
 
-    await eventually(found, plurals.issubset, tolerate=RefusedError)
+    await eventually(found, plurals.issubset, tolerate=ApiStatusError)
     for plural in plurals:
-        await eventually(partial(admin.get, f"{root}/{plural}"), tolerate=RefusedError)
+        await eventually(partial(admin.get, f"{root}/{plural}"), tolerate=ApiStatusError)
 
 
 def admin_kubectl(plane: ControlPlane) -> Kubectl:
     return Kubectl(plane.layout.programs["kubectl"], plane.layout.admin_kubeconfig)
 
 
-class Running:
+class ProductProcess:
     """One of our processes and where it answers."""
 
     def __init__(self, process: Process, url: str) -> None:
@@ -57,22 +57,24 @@ class Running:
 
 
 @asynccontextmanager
-async def running(
-    program: product_processes.Program, home: Path, changes: Mapping[str, Any]
-) -> AsyncIterator[Running]:
+async def run_product_process(
+    program: product_processes.ProductProgram, state_dir: Path, overrides: Mapping[str, Any]
+) -> AsyncIterator[ProductProcess]:
     """`program` with `changes` to its local configuration, ready, for the length of the block."""
     port = new_port()
-    process = product_processes.process(home, program, {**addresses(program, port), **changes})
+    process = product_processes.product_process(
+        state_dir, program, {**listen_settings(program, port), **overrides}
+    )
     process.start()
     try:
-        product = Running(process, f"http://{HOST}:{port}")
-        await until(lambda: answers(f"{product.url}/readyz"), process)
+        product = ProductProcess(process, f"http://{HOST}:{port}")
+        await wait_until(lambda: responds_ok(f"{product.url}/readyz"), process)
         yield product
     finally:
         await process.stop()
 
 
-def addresses(program: product_processes.Program, port: int) -> dict[str, str]:
+def listen_settings(program: product_processes.ProductProgram, port: int) -> dict[str, str]:
     address = f"{HOST}:{port}"
     if program is product_processes.RUNTIME_API:
         return {"httpAddr": address}

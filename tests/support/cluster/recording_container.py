@@ -11,18 +11,18 @@ from pathlib import Path
 from aiohttp import web
 
 
-def note(text: str) -> None:
+def record_line(text: str) -> None:
     """Add a line to the notebook that all containers of a test share."""
     with Path(os.environ["NOTEBOOK"]).open("a") as notebook:
         notebook.write(f"{os.environ['NAME']} {text}\n")
 
 
-async def serve(address: str) -> None:
+async def serve_probes(address: str) -> None:
     """Answer every GET, and note those that are no probes."""
 
     async def answer(request: web.Request) -> web.Response:
         if request.path != "/readyz":
-            note(request.path)
+            record_line(request.path)
         return web.Response()
 
     app = web.Application()
@@ -38,11 +38,11 @@ async def main() -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     if "HTTP_ADDR" in os.environ:
-        await serve(os.environ["HTTP_ADDR"])
+        await serve_probes(os.environ["HTTP_ADDR"])
     files = ",".join(sorted(os.listdir(os.environ["FOLDER"])))
-    note(f"sees {files} as {os.getpid()}")
+    record_line(f"sees {files} as {os.getpid()}")
     await stop.wait()
-    note("stops")
+    record_line("stops")
 
 
 if __name__ == "__main__":

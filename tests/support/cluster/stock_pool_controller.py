@@ -11,22 +11,22 @@ from controller.caches import Caches
 from controller.namespaces import Namespaces
 from controller.runtime.cache.informer import Informer
 from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.cache.reflector import Source
+from controller.runtime.cache.reflector import ListerWatcher
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
 from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.loop.loop_factory import Loops
+from controller.runtime.loop.loop_factory import LoopFactory
 from controller.runtime.process.manager import running as background
 from controller.stockpool.reconciler import StockPoolReconciler
-from controller.stockpool.setup import control_loop
-from tests.support.cluster.control_loops import following, running
+from controller.stockpool.setup import create_control_loop
+from tests.support.cluster.control_loops import run_control_loop, run_informers
 
 
-class PoolKeeper:
+class InProcessStockPoolController:
     """A reconciler with caches of its own, which follow `source` or else the client."""
 
-    def __init__(self, client: Client, namespace: str, source: Source | None = None) -> None:
+    def __init__(self, client: Client, namespace: str, source: ListerWatcher | None = None) -> None:
         clock, randomness = SystemClock(), Random(7)
         metrics = InformerMetrics(CollectorRegistry())
         everywhere = Namespaces(stock=namespace, instance=namespace, system=namespace)
@@ -40,20 +40,20 @@ class PoolKeeper:
             self._recorder,
             clock,
         )
-        loops = Loops(CollectorRegistry(), clock, randomness)
-        self._loop = control_loop(self.reconciler, self.caches, everywhere, loops)
+        loops = LoopFactory(CollectorRegistry(), clock, randomness)
+        self._loop = create_control_loop(self.reconciler, self.caches, everywhere, loops)
 
     @property
     def informers(self) -> tuple[Informer[Any], ...]:
         """Those that it needs."""
         return (*self.caches.pools.informers, *self.caches.units.informers)
 
-    def looking(self) -> AbstractAsyncContextManager[None]:
+    def run_caches(self) -> AbstractAsyncContextManager[None]:
         """The caches follow the server for the length of the block, and nothing is done."""
-        return following(self.informers)
+        return run_informers(self.informers)
 
     @asynccontextmanager
-    async def keeping(self) -> AsyncIterator[None]:
+    async def run(self) -> AsyncIterator[None]:
         """The loop runs for the length of the block, with caches and events."""
-        async with background([self._recorder]), running(self._loop, self.informers):
+        async with background([self._recorder]), run_control_loop(self._loop, self.informers):
             yield

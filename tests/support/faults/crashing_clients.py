@@ -3,8 +3,8 @@
 from enum import StrEnum
 from typing import TypeVar
 
-from controller.runtime.client.client import Body, Client, Condition, Propagation
-from controller.runtime.client.decoding import Deleted
+from controller.runtime.client.client import Body, Client, Preconditions, Propagation
+from controller.runtime.client.decoding import DeleteResult
 from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import Object
 from controller.runtime.errors import UnreachableError
@@ -13,11 +13,11 @@ from controller.runtime.key import ObjectKey
 T = TypeVar("T", bound=Object)
 
 
-class CrashError(Exception):
+class SimulatedCrashError(Exception):
     """The process is gone: whatever it does after this is not done."""
 
 
-class Moment(StrEnum):
+class CrashPoint(StrEnum):
     """What is lost when a client dies: the write, or the answer to it."""
 
     BEFORE = "before"
@@ -32,69 +32,69 @@ class CountingClient(Client):
         self.writes = 0
 
     async def create(self, kind: Kind[T], body: Body) -> T:
-        number = self.begin()
+        number = self.begin_write()
         made = await super().create(kind, body)
-        self.end(number)
+        self.end_write(number)
         return made
 
     async def patch(self, kind: Kind[T], key: ObjectKey, body: Body, subresource: str = "") -> T:
-        number = self.begin()
+        number = self.begin_write()
         changed = await super().patch(kind, key, body, subresource)
-        self.end(number)
+        self.end_write(number)
         return changed
 
     async def delete(
         self,
         kind: Kind[T],
         key: ObjectKey,
-        condition: Condition | None = None,
+        preconditions: Preconditions | None = None,
         propagation: Propagation = "Background",
-    ) -> Deleted[T]:
-        number = self.begin()
-        deleted = await super().delete(kind, key, condition, propagation)
-        self.end(number)
+    ) -> DeleteResult[T]:
+        number = self.begin_write()
+        deleted = await super().delete(kind, key, preconditions, propagation)
+        self.end_write(number)
         return deleted
 
-    def begin(self) -> int:
+    def begin_write(self) -> int:
         """A write is about to be sent; its number, from 1."""
         self.writes += 1
         return self.writes
 
-    def end(self, number: int) -> None:
+    def end_write(self, number: int) -> None:
         """The write of that number was answered."""
 
 
-class MortalClient(CountingClient):
+class CrashingClient(CountingClient):
     """Dies at the write of number `fatal`: from then on nothing more is sent."""
 
-    def __init__(self, client: Client, fatal: int, moment: Moment) -> None:
+    def __init__(self, client: Client, crash_at_write: int, crash_point: CrashPoint) -> None:
         super().__init__(client)
-        self._fatal = fatal
-        self._moment = moment
+        self._crash_at_write = crash_at_write
+        self._crash_point = crash_point
         self.is_dead = False
 
-    def begin(self) -> int:
-        number = super().begin()
-        self.is_dead |= number == self._fatal and self._moment is Moment.BEFORE
+    def begin_write(self) -> int:
+        number = super().begin_write()
+        self.is_dead |= number == self._crash_at_write and self._crash_point is CrashPoint.BEFORE
         if self.is_dead:
-            raise CrashError
+            raise SimulatedCrashError
         return number
 
-    def end(self, number: int) -> None:
-        self.is_dead |= number == self._fatal
+    def end_write(self, number: int) -> None:
+        self.is_dead |= number == self._crash_at_write
         if self.is_dead:
-            raise CrashError
+            raise SimulatedCrashError
 
 
-class DeafClient(CountingClient):
+class LostAnswerClient(CountingClient):
     """Does not hear the answer to every nth write, which has taken effect."""
 
     def __init__(self, client: Client, every: int) -> None:
         super().__init__(client)
         self._every = every
-        self.lost = 0
+        self.lost_answers = 0
 
-    def end(self, number: int) -> None:
+    def end_write(self, number: int) -> None:
         if number % self._every == 0:
-            self.lost += 1
+            self.lost_answers += 1
             raise UnreachableError("the answer was lost")

@@ -7,52 +7,56 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from controller.runtime.leader.elector import LeaderElector
-from serverless.activator.leader_wiring import Leading, Surroundings
-from serverless.activator.wiring import Assembly
+from serverless.activator.leader_wiring import LeaderDependencies, LeaderWiring
+from serverless.activator.wiring import ManagerBuilder
 from serverless.nats.connection import QueueConnection
 from serverless.nats.errors import UnavailableError
-from tests.support.faults.crashing_rest_client import Mortal
+from tests.support.faults.crashing_rest_client import CrashingRestClient
 
-READS = ("$JS.API.STREAM.INFO.", "$JS.API.STREAM.MSG.GET.", "$JS.API.CONSUMER.LIST.")
+READ_SUBJECTS = ("$JS.API.STREAM.INFO.", "$JS.API.STREAM.MSG.GET.", "$JS.API.CONSUMER.LIST.")
 
 
-class MortalQueue:
+class CrashingNATSConnection:
     """Passes on what is asked of a connection until the process dies."""
 
-    def __init__(self, connection: QueueConnection, mortal: Mortal) -> None:
+    def __init__(self, connection: QueueConnection, crashing_client: CrashingRestClient) -> None:
         self._connection = connection
-        self._mortal = mortal
+        self._crashing_client = crashing_client
 
     @property
-    def client(self) -> "MortalQueue":
+    def client(self) -> "CrashingNATSConnection":
         """Itself: what it does not know the live client does."""
         return self
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._live, name)
+        return getattr(self._live_client, name)
 
     async def request(self, subject: str, data: bytes, **options: Any) -> Msg:
         """One request, or the last."""
-        if subject.startswith(READS):
-            return await self._live.request(subject, data, **options)
-        return await self._mortal.write(
-            subject, lambda: self._live.request(subject, data, **options)
+        if subject.startswith(READ_SUBJECTS):
+            return await self._live_client.request(subject, data, **options)
+        return await self._crashing_client.count_write(
+            subject, lambda: self._live_client.request(subject, data, **options)
         )
 
     @property
-    def _live(self) -> Client:
-        if self._mortal.died.is_set():
+    def _live_client(self) -> Client:
+        if self._crashing_client.crashed.is_set():
             raise UnavailableError("the process is dead")
         return self._connection.client
 
 
-class MortalAssembly(Assembly):
+class CrashingManagerBuilder(ManagerBuilder):
     """Puts an activator together whose leader dies at its writes to the queue, too."""
 
-    def __init__(self, mortal: Mortal, *parts: Any) -> None:
+    def __init__(self, crashing_client: CrashingRestClient, *parts: Any) -> None:
         super().__init__(*parts)
-        self._mortal = mortal
+        self._crashing_client = crashing_client
 
-    def _leading(self, around: Surroundings, elector: LeaderElector | None) -> Leading:
-        queue = cast(QueueConnection, MortalQueue(around.queue, self._mortal))
-        return super()._leading(replace(around, queue=queue), elector)
+    def _leader(
+        self, dependencies: LeaderDependencies, elector: LeaderElector | None
+    ) -> LeaderWiring:
+        queue = cast(
+            QueueConnection, CrashingNATSConnection(dependencies.connection, self._crashing_client)
+        )
+        return super()._leader(replace(dependencies, connection=queue), elector)

@@ -11,17 +11,17 @@ from enum import Enum, auto
 from functools import partial
 from typing import Any
 
-Work = Coroutine[Any, Any, Any]
+ProgramCoroutine = Coroutine[Any, Any, Any]
 
 
-class Moment(Enum):
+class AwaitSide(Enum):
     """Which side of a wait."""
 
-    ASLEEP = auto()  # it has just begun: what was written last need not have left
-    AWAKE = auto()  # it is over, and whoever waited does not know yet
+    SUSPENDED = auto()  # it has just begun: what was written last need not have left
+    RESUMED = auto()  # it is over, and whoever waited does not know yet
 
 
-class MortalProgram:
+class CrashingProgram:
     """Counts the waits of `counted` and of every task that it starts; wait number `at` is struck.
 
     The strike is death, unless another is given.
@@ -29,84 +29,84 @@ class MortalProgram:
 
     def __init__(
         self,
-        counted: Callable[..., Work],
-        at: int,
-        moment: Moment,
-        strike: Callable[[], None] | None = None,
+        counted: Callable[..., ProgramCoroutine],
+        fault_at_await: int,
+        side: AwaitSide,
+        inject: Callable[[], None] | None = None,
     ) -> None:
         self._counted = counted
-        self._at = at
-        self._moment = moment
-        self._strike = strike or self.die
-        self._waits = dict.fromkeys(Moment, 0)
+        self._fault_at_await = fault_at_await
+        self._side = side
+        self._inject = inject or self.crash
+        self._await_counts = dict.fromkeys(AwaitSide, 0)
         self._transports: list[asyncio.Transport] = []
-        self._graves: list[asyncio.Future[None]] = []
-        self._is_buried = False
-        self.is_dead = False
-        self.struck = asyncio.Event()
+        self._frozen_futures: list[asyncio.Future[None]] = []
+        self._is_cleaned_up = False
+        self.has_crashed = False
+        self.was_injected = asyncio.Event()
 
     @asynccontextmanager
-    async def running(self, work: Work) -> AsyncIterator["asyncio.Task[Any]"]:
+    async def run(self, work: ProgramCoroutine) -> AsyncIterator["asyncio.Task[Any]"]:
         """Work for the length of the block, or until death; what is left of it ends after."""
         async with asyncio.TaskGroup() as group:
-            before = _PROGRAM.set(self)
+            before = _CURRENT_PROGRAM.set(self)
             process = group.create_task(work)
-            _PROGRAM.reset(before)
+            _CURRENT_PROGRAM.reset(before)
             try:
                 yield process
             finally:
-                self._bury()
+                self._clean_up()
                 process.cancel()
 
-    def die(self) -> None:
+    def crash(self) -> None:
         """Go no further, and close what is open as the kernel does."""
-        self.is_dead = True
+        self.has_crashed = True
         for each in self._transports:
             each.abort()
 
-    def holds(self, transport: asyncio.Transport) -> None:
+    def register_transport(self, transport: asyncio.Transport) -> None:
         """It has opened a connection."""
         self._transports.append(transport)
 
-    def passes(self, moment: Moment) -> None:
+    def record_await(self, side: AwaitSide) -> None:
         """A task of it has come to one side of a wait."""
-        if self.is_dead or not _COUNTS.get():
+        if self.has_crashed or not _IS_COUNTED.get():
             return
-        self._waits[moment] += 1
-        if moment is self._moment and self._waits[moment] == self._at:
-            self.struck.set()
-            self._strike()
+        self._await_counts[side] += 1
+        if side is self._side and self._await_counts[side] == self._fault_at_await:
+            self.was_injected.set()
+            self._inject()
 
-    def begins(self, work: Work) -> None:
+    def begin_task(self, work: ProgramCoroutine) -> None:
         """A task of it takes its first step."""
         if getattr(work, "cr_code", None) is self._counted.__code__:
-            _COUNTS.set(True)
+            _IS_COUNTED.set(True)
 
     @property
-    def is_at_rest(self) -> bool:
+    def is_frozen(self) -> bool:
         """Whether its tasks must not go on."""
-        return self.is_dead and not self._is_buried
+        return self.has_crashed and not self._is_cleaned_up
 
-    def grave(self) -> Any:
+    def freeze(self) -> Any:
         """What a task waits for that has died."""
-        self._graves.append(asyncio.get_running_loop().create_future())
-        return next(self._graves[-1].__await__())
+        self._frozen_futures.append(asyncio.get_running_loop().create_future())
+        return next(self._frozen_futures[-1].__await__())
 
-    def _bury(self) -> None:
-        self._is_buried = True
-        for each in self._graves:
+    def _clean_up(self) -> None:
+        self._is_cleaned_up = True
+        for each in self._frozen_futures:
             if not each.done():
                 each.set_result(None)
 
 
-class Steps(Coroutine[Any, Any, Any]):
+class TaskSteps(Coroutine[Any, Any, Any]):
     """The steps of one task of a program, as long as that lives; then it hears nothing."""
 
-    def __init__(self, program: MortalProgram, work: Work) -> None:
+    def __init__(self, program: CrashingProgram, work: ProgramCoroutine) -> None:
         self._program = program
         self._work = work
-        self._has_begun = False
-        self._was_dead = False
+        self._has_started = False
+        self._was_frozen = False
 
     def send(self, value: Any) -> Any:
         """Go on with what has come."""
@@ -124,39 +124,39 @@ class Steps(Coroutine[Any, Any, Any]):
         return self._work.__await__()
 
     def _step(self, step: Callable[[], Any]) -> Any:
-        if self._has_begun:
-            self._program.passes(Moment.AWAKE)
+        if self._has_started:
+            self._program.record_await(AwaitSide.RESUMED)
         else:
-            self._program.begins(self._work)
-            self._has_begun = True
-        if self._program.is_at_rest:
-            self._was_dead = True
-            return self._program.grave()
-        if self._was_dead:
-            self._was_dead = False
+            self._program.begin_task(self._work)
+            self._has_started = True
+        if self._program.is_frozen:
+            self._was_frozen = True
+            return self._program.freeze()
+        if self._was_frozen:
+            self._was_frozen = False
             step = partial(self._work.throw, asyncio.CancelledError())
         awaited = step()
-        self._program.passes(Moment.ASLEEP)
+        self._program.record_await(AwaitSide.SUSPENDED)
         return awaited
 
 
-_PROGRAM: ContextVar[MortalProgram | None] = ContextVar("program", default=None)
-_COUNTS: ContextVar[bool] = ContextVar("counts", default=False)
+_CURRENT_PROGRAM: ContextVar[CrashingProgram | None] = ContextVar("program", default=None)
+_IS_COUNTED: ContextVar[bool] = ContextVar("counts", default=False)
 
 
 @contextmanager
-def mortality(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+def enable_crashes(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
     """Within the block tasks and connections of this loop belong to the program that made them."""
     make_transport = loop._make_socket_transport  # type: ignore[attr-defined]
 
     def made(*given: Any, **more: Any) -> asyncio.Transport:
         transport: asyncio.Transport = make_transport(*given, **more)
-        if program := _PROGRAM.get():
-            program.holds(transport)
+        if program := _CURRENT_PROGRAM.get():
+            program.register_transport(transport)
         return transport
 
     loop._make_socket_transport = made  # type: ignore[attr-defined]
-    loop.set_task_factory(_task)
+    loop.set_task_factory(_task_factory)
     try:
         yield
     finally:
@@ -164,6 +164,8 @@ def mortality(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
         loop._make_socket_transport = make_transport  # type: ignore[attr-defined]
 
 
-def _task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> "asyncio.Task[Any]":
-    program = _PROGRAM.get()
-    return asyncio.Task(Steps(program, work) if program else work, loop=loop, **options)
+def _task_factory(
+    loop: asyncio.AbstractEventLoop, work: Any, **options: Any
+) -> "asyncio.Task[Any]":
+    program = _CURRENT_PROGRAM.get()
+    return asyncio.Task(TaskSteps(program, work) if program else work, loop=loop, **options)

@@ -8,18 +8,21 @@ from typing import TypeVar, cast
 from prometheus_client import CollectorRegistry
 
 from controller.runtime.client.client import Client
-from controller.runtime.client.connect import connected
-from controller.runtime.client.rest import Call, RestClient, Stream
+from controller.runtime.client.connect import open_client
+from controller.runtime.client.rest import KubeRequest, LineStream, RestClient
 from controller.runtime.clock import SystemClock
 from controller.runtime.errors import UnreachableError
-from controller.wiring import Assembly
-from tests.support.cluster.in_process_controller import FIELD_MANAGER, alone
-from tests.support.cluster.isolated_installation import Site
+from controller.wiring import ManagerBuilder
+from tests.support.cluster.in_process_controller import (
+    FIELD_MANAGER,
+    config_without_leader_election,
+)
+from tests.support.cluster.isolated_installation import IsolatedInstallation
 
 T = TypeVar("T")
 
 
-class Mortal:
+class CrashingRestClient:
     """Passes on what a RestClient does until its hour has come; from then on nobody answers.
 
     Writes of Events do not count: they are told by the way, and in no certain order.
@@ -29,54 +32,58 @@ class Mortal:
         self,
         rest: RestClient,
         *,
-        dies_at: int,
+        crash_at_write: int,
         after_sending: bool,
-        counts: Callable[[str], bool] = bool,
+        is_counted: Callable[[str], bool] = bool,
     ) -> None:
         self._rest = rest
-        self._left = dies_at
+        self._writes_left = crash_at_write
         self._after_sending = after_sending
-        self._counts = counts
-        self.died = asyncio.Event()
-        self.last_call = ""
+        self._is_counted = is_counted
+        self.crashed = asyncio.Event()
+        self.fatal_call = ""
 
     @property
     def server(self) -> str:
         return self._rest.server
 
-    async def send(self, call: Call, **options: float) -> bytes:
+    async def send(self, request: KubeRequest, **options: float) -> bytes:
         """One request, or the last."""
-        if self.died.is_set():
+        if self.crashed.is_set():
             raise UnreachableError("the process is dead")
-        if call.method == "GET" or "/events" in call.path:
-            return await self._rest.send(call, **options)
-        return await self.write(
-            f"{call.method} {call.path}", lambda: self._rest.send(call, **options)
+        if request.method == "GET" or "/events" in request.path:
+            return await self._rest.send(request, **options)
+        return await self.count_write(
+            f"{request.method} {request.path}", lambda: self._rest.send(request, **options)
         )
 
-    async def write(self, what: str, send: Callable[[], Awaitable[T]]) -> T:
+    async def count_write(self, description: str, send: Callable[[], Awaitable[T]]) -> T:
         """One write of any kind, or the last."""
-        if self._counts(what):
-            self._left -= 1
-            if self._left == 0:
-                await self._die(what, send)
+        if self._is_counted(description):
+            self._writes_left -= 1
+            if self._writes_left == 0:
+                await self._crash(description, send)
         return await send()
 
-    async def stream(self, call: Call, *, silence: float) -> Stream:
-        return await self._rest.stream(call, silence=silence)
+    async def stream(self, request: KubeRequest, *, idle_timeout: float) -> LineStream:
+        return await self._rest.stream(request, idle_timeout=idle_timeout)
 
-    async def _die(self, what: str, send: Callable[[], Awaitable[object]]) -> None:
-        self.last_call = what
+    async def _crash(self, description: str, send: Callable[[], Awaitable[object]]) -> None:
+        self.fatal_call = description
         if self._after_sending:
             await send()
-        self.died.set()
+        self.crashed.set()
         await asyncio.Event().wait()  # the process goes no further than this
 
 
 @asynccontextmanager
-async def doomed(
-    site: Site, *, dies_at: int, after_sending: bool, counts: Callable[[str], bool] = bool
-) -> AsyncIterator[Mortal]:
+async def run_crashing_controller(
+    installation: IsolatedInstallation,
+    *,
+    crash_at_write: int,
+    after_sending: bool,
+    is_counted: Callable[[str], bool] = bool,
+) -> AsyncIterator[CrashingRestClient]:
     """A controller that will die at that write; whatever it still has in hand ends with the block.
 
     Of some writes only, where not all count. It leads without an election: its successor would
@@ -84,12 +91,19 @@ async def doomed(
     """
     registry, clock = CollectorRegistry(), SystemClock()
     async with (
-        connected(str(site.kubeconfig), FIELD_MANAGER, registry, clock) as client,
+        open_client(str(installation.kubeconfig), FIELD_MANAGER, registry, clock) as client,
         asyncio.TaskGroup() as group,
     ):
-        mortal = Mortal(client.rest, dies_at=dies_at, after_sending=after_sending, counts=counts)
+        mortal = CrashingRestClient(
+            client.rest,
+            crash_at_write=crash_at_write,
+            after_sending=after_sending,
+            is_counted=is_counted,
+        )
         dying = Client(cast(RestClient, mortal), FIELD_MANAGER)
-        manager = Assembly(dying, registry, clock).manager(alone(site))
+        manager = ManagerBuilder(dying, registry, clock).build(
+            config_without_leader_election(installation)
+        )
         process = group.create_task(manager.run(asyncio.Event()))
         try:
             yield mortal

@@ -5,83 +5,88 @@ from enum import Enum, auto
 from typing import TypeVar
 
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.port import Body, Cluster, Page, Selection
-from apiserver.kube.resources import Object, Resource
+from apiserver.kube.port import JsonObject, KubeClient, ListOptions, Page
+from apiserver.kube.resources import KubeObject, Resource
 from shared.k8s.node import Node
 from shared.k8s.server_version import ServerVersion
 from shared.k8s.storage_class import StorageClass
 
-T = TypeVar("T", bound=Object)
+T = TypeVar("T", bound=KubeObject)
 R = TypeVar("R")
 
 
-class Fault(Enum):
+class CallFault(Enum):
     """What can happen to one call."""
 
     NONE = auto()
-    LATE = auto()  # the process stands still before it is sent, and others go on
+    DELAYED = auto()  # the process stands still before it is sent, and others go on
     UNREACHABLE = auto()  # nothing was sent
     TIMEOUT = auto()  # it was sent, and nothing came of it
     LOST_ANSWER = auto()  # it took effect, and the answer never came
     BUSY = auto()
     CONFLICT = auto()  # a 409 that is not about our object; of a create, as quotas give
-    FULL = auto()  # a quota has no room for what would be made
+    QUOTA_EXCEEDED = auto()  # a quota has no room for what would be made
     SERVER_ERROR = auto()  # a 500 of a call that took effect
     KILLED_BEFORE = auto()
     KILLED_AFTER = auto()
 
 
-async def no_pause() -> None:
+async def do_not_pause() -> None:
     """Where nobody else is to go on meanwhile."""
 
 
-class Killed(BaseException):
+class ProcessKilled(BaseException):
     """The process is gone: nothing of it runs any more."""
 
 
-class Faulty:
+class FaultyGateway:
     """Implements the port `Cluster` on top of another; `fault` decides what becomes of a call."""
 
     def __init__(
         self,
-        behind: Cluster,
-        fault: Callable[[], Fault],
-        pause: Callable[[], Awaitable[None]] = no_pause,
+        gateway: KubeClient,
+        next_fault: Callable[[], CallFault],
+        pause: Callable[[], Awaitable[None]] = do_not_pause,
     ) -> None:
-        self._behind = behind
-        self._fault = fault
+        self._gateway = gateway
+        self._next_fault = next_fault
         self._pause = pause
         self.is_dead = False
 
     @property
     def server(self) -> str:
-        return self._behind.server
+        return self._gateway.server
 
-    async def version(self, *, within: float = 5.0) -> ServerVersion:
-        return await self._behind.version(within=within)
+    async def server_version(self, *, timeout_seconds: float = 5.0) -> ServerVersion:
+        return await self._gateway.server_version(timeout_seconds=timeout_seconds)
 
-    async def nodes(self, *, within: float = 5.0) -> tuple[Node, ...]:
-        return await self._behind.nodes(within=within)
+    async def list_nodes(self, *, timeout_seconds: float = 5.0) -> tuple[Node, ...]:
+        return await self._gateway.list_nodes(timeout_seconds=timeout_seconds)
 
-    async def storage_classes(self) -> tuple[StorageClass, ...]:
-        return await self._behind.storage_classes()
+    async def list_storage_classes(self) -> tuple[StorageClass, ...]:
+        return await self._gateway.list_storage_classes()
 
     async def get(self, resource: Resource[T], namespace: str, name: str) -> T:
-        return await self._call(lambda: self._behind.get(resource, namespace, name))
+        return await self._call(lambda: self._gateway.get(resource, namespace, name))
 
-    async def list(self, resource: Resource[T], namespace: str, selection: Selection) -> Page[T]:
-        return await self._call(lambda: self._behind.list(resource, namespace, selection))
+    async def list(self, resource: Resource[T], namespace: str, options: ListOptions) -> Page[T]:
+        return await self._call(lambda: self._gateway.list(resource, namespace, options))
 
-    async def create(self, resource: Resource[T], namespace: str, body: Body) -> T:
+    async def create(self, resource: Resource[T], namespace: str, body: JsonObject) -> T:
         return await self._call(
-            lambda: self._behind.create(resource, namespace, body), kube_errors.ClusterBusyError
+            lambda: self._gateway.create(resource, namespace, body), kube_errors.ThrottledError
         )
 
     async def patch(
-        self, resource: Resource[T], namespace: str, name: str, body: Body, subresource: str = ""
+        self,
+        resource: Resource[T],
+        namespace: str,
+        name: str,
+        body: JsonObject,
+        subresource: str = "",
     ) -> T:
         return await self._write(
-            lambda: self._behind.patch(resource, namespace, name, body, subresource)
+            lambda: self._gateway.patch(resource, namespace, name, body, subresource)
         )
 
     async def delete(
@@ -94,60 +99,60 @@ class Faulty:
         resource_version: str = "",
     ) -> None:
         await self._write(
-            lambda: self._behind.delete(
+            lambda: self._gateway.delete(
                 resource, namespace, name, uid=uid, resource_version=resource_version
             )
         )
 
     def watch(
-        self, resource: Resource[T], namespace: str, name: str, version: str
+        self, resource: Resource[T], namespace: str, name: str, resource_version: str
     ) -> AsyncGenerator[T | None, None]:
-        return self._behind.watch(resource, namespace, name, version)
+        return self._gateway.watch(resource, namespace, name, resource_version)
 
     async def _write(self, call: Callable[[], Awaitable[R]]) -> R:
-        return await self._call(call, kube_errors.StaleError)
+        return await self._call(call, kube_errors.ConflictError)
 
     async def _call(
         self,
         call: Callable[[], Awaitable[R]],
-        conflict: type[kube_errors.ClusterError] | None = None,
+        conflict: type[kube_errors.KubeError] | None = None,
     ) -> R:
         """`conflict` is what a 409 means to it."""
-        self._live(Fault.NONE)
-        fault = self._fault()
-        if fault is Fault.LATE:
+        self._check_alive(CallFault.NONE)
+        fault = self._next_fault()
+        if fault is CallFault.DELAYED:
             await self._pause()
-        self._before(fault, conflict)
+        self._fail_before(fault, conflict)
         try:
             return await call()
         finally:
-            self._after(fault)
+            self._fail_after(fault)
 
-    def _before(self, fault: Fault, conflict: type[kube_errors.ClusterError] | None) -> None:
+    def _fail_before(self, fault: CallFault, conflict: type[kube_errors.KubeError] | None) -> None:
         match fault:
-            case Fault.UNREACHABLE:
-                raise kube_errors.ClusterUnreachableError("nobody listens")
-            case Fault.TIMEOUT:
-                raise kube_errors.ClusterTimeoutError("nobody answers")
-            case Fault.BUSY:
-                raise kube_errors.ClusterBusyError("come back later", 1)
-            case Fault.CONFLICT if conflict is not None:
+            case CallFault.UNREACHABLE:
+                raise kube_errors.UnreachableError("nobody listens")
+            case CallFault.TIMEOUT:
+                raise kube_errors.RequestTimeoutError("nobody answers")
+            case CallFault.BUSY:
+                raise kube_errors.ThrottledError("come back later", 1)
+            case CallFault.CONFLICT if conflict is not None:
                 raise conflict("somebody else wrote something else")
-            case Fault.FULL if conflict is kube_errors.ClusterBusyError:
+            case CallFault.QUOTA_EXCEEDED if conflict is kube_errors.ThrottledError:
                 raise kube_errors.QuotaExceededError("403", "exceeded quota")
-            case Fault.KILLED_BEFORE:
-                self._live(fault)
+            case CallFault.KILLED_BEFORE:
+                self._check_alive(fault)
 
-    def _after(self, fault: Fault) -> None:
+    def _fail_after(self, fault: CallFault) -> None:
         match fault:
-            case Fault.LOST_ANSWER:
-                raise kube_errors.ClusterTimeoutError("the answer was lost")
-            case Fault.SERVER_ERROR:
-                raise kube_errors.ClusterAnswerError("500")
-        self._live(fault)
+            case CallFault.LOST_ANSWER:
+                raise kube_errors.RequestTimeoutError("the answer was lost")
+            case CallFault.SERVER_ERROR:
+                raise kube_errors.ServerError("500")
+        self._check_alive(fault)
 
-    def _live(self, fault: Fault) -> None:
+    def _check_alive(self, fault: CallFault) -> None:
         """Go on, unless the process has died, at this call or at another."""
-        self.is_dead |= fault in (Fault.KILLED_BEFORE, Fault.KILLED_AFTER)
+        self.is_dead |= fault in (CallFault.KILLED_BEFORE, CallFault.KILLED_AFTER)
         if self.is_dead:
-            raise Killed
+            raise ProcessKilled

@@ -4,47 +4,47 @@ from collections.abc import Callable, Mapping
 
 from nats.aio.msg import Msg
 
-from apiserver.circuit_breaker import Breaker
+from apiserver.circuit_breaker import CircuitBreaker
 from apiserver.clock import SystemClock
 from apiserver.nats.connection import QueueConnection
-from apiserver.nats.errors import QueueNotAskedError, QueueTimeoutError
-from apiserver.nats.requests import Caller
-from tests.support.faults.faulty_gateway import Fault, Killed
+from apiserver.nats.errors import QueueNotSentError, QueueTimeoutError
+from apiserver.nats.requests import JetStreamRequests
+from tests.support.faults.faulty_gateway import CallFault, ProcessKilled
 
-FAULTS = (
-    Fault.UNREACHABLE,
-    Fault.TIMEOUT,
-    Fault.LOST_ANSWER,
-    Fault.KILLED_BEFORE,
-    Fault.KILLED_AFTER,
+REQUEST_FAULTS = (
+    CallFault.UNREACHABLE,
+    CallFault.TIMEOUT,
+    CallFault.LOST_ANSWER,
+    CallFault.KILLED_BEFORE,
+    CallFault.KILLED_AFTER,
 )
 
 
-class FaultyCaller(Caller):
+class FaultyJetStreamRequests(JetStreamRequests):
     """Asks a real queue; `fault` decides what becomes of a call."""
 
-    def __init__(self, connection: QueueConnection, fault: Callable[[], Fault]) -> None:
-        super().__init__(connection, Breaker(SystemClock()))
-        self._fault = fault
+    def __init__(self, connection: QueueConnection, next_fault: Callable[[], CallFault]) -> None:
+        super().__init__(connection, CircuitBreaker(SystemClock()))
+        self._next_fault = next_fault
         self._is_dead = False
 
-    async def ask(
+    async def request(
         self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> Msg:
         """One call, as well as it goes."""
-        fault = Fault.KILLED_BEFORE if self._is_dead else self._fault()
-        self._is_dead |= fault in (Fault.KILLED_BEFORE, Fault.KILLED_AFTER)
+        fault = CallFault.KILLED_BEFORE if self._is_dead else self._next_fault()
+        self._is_dead |= fault in (CallFault.KILLED_BEFORE, CallFault.KILLED_AFTER)
         match fault:
-            case Fault.UNREACHABLE:
-                raise QueueNotAskedError("nobody listens")
-            case Fault.TIMEOUT:
+            case CallFault.UNREACHABLE:
+                raise QueueNotSentError("nobody listens")
+            case CallFault.TIMEOUT:
                 raise QueueTimeoutError("nobody answers")
-            case Fault.KILLED_BEFORE:
-                raise Killed
-        answer = await super().ask(subject, payload, headers)
+            case CallFault.KILLED_BEFORE:
+                raise ProcessKilled
+        answer = await super().request(subject, payload, headers)
         match fault:
-            case Fault.LOST_ANSWER:
+            case CallFault.LOST_ANSWER:
                 raise QueueTimeoutError("the answer was lost")
-            case Fault.KILLED_AFTER:
-                raise Killed
+            case CallFault.KILLED_AFTER:
+                raise ProcessKilled
         return answer

@@ -6,14 +6,14 @@ from typing import TypeVar
 
 from nats.aio.msg import Msg
 
-from serverless.worker.jetstream import Queue
+from serverless.worker.jetstream import WorkerJetStream
 from serverless.worker.jetstream_errors import QueueError
 from shared.invocation.queue_names import QueueNames
 
 R = TypeVar("R")
 
 
-class Fault(Enum):
+class QueueFault(Enum):
     """What can happen to one call."""
 
     NONE = auto()
@@ -23,65 +23,69 @@ class Fault(Enum):
     KILLED_AFTER = auto()
 
 
-FAULTS = tuple(fault for fault in Fault if fault is not Fault.NONE)
+QUEUE_FAULTS = tuple(fault for fault in QueueFault if fault is not QueueFault.NONE)
 
 
-class Killed(BaseException):
+class WorkerKilled(BaseException):
     """The process is gone: nothing of it runs any more."""
 
 
-class FaultyQueue(Queue):
+class FaultyWorkerJetStream(WorkerJetStream):
     """Strikes call number `at`; pulls and reports do not count, they come when they come."""
 
-    def __init__(self, names: QueueNames, at: int, fault: Fault) -> None:
+    def __init__(self, names: QueueNames, fault_at_call: int, fault: QueueFault) -> None:
         super().__init__(names)
-        self._at = at
+        self._fault_at_call = fault_at_call
         self._fault = fault
         self.calls = 0
         self.is_dead = False
-        self.has_come = False
+        self.was_injected = False
 
     def kill(self) -> None:
         """Die at the next call, whichever it is."""
         self.is_dead = True
 
-    async def answer(self, reply: str, data: bytes) -> None:
-        await self._struck(lambda: super(FaultyQueue, self).answer(reply, data))
+    async def acknowledge(self, reply: str, ack: bytes) -> None:
+        await self._with_fault(lambda: super(FaultyWorkerJetStream, self).acknowledge(reply, ack))
 
-    async def pull(self, request_id: str, inbox: str, batch: int, seconds: float) -> None:
-        self._live()
-        await super().pull(request_id, inbox, batch, seconds)
+    async def pull(
+        self, function_name: str, inbox: str, batch: int, expires_seconds: float
+    ) -> None:
+        self._check_alive()
+        await super().pull(function_name, inbox, batch, expires_seconds)
 
-    async def _ask(
+    async def _request(
         self, subject: str, data: bytes, headers: Mapping[str, str] | None = None
     ) -> Msg:
-        if subject.startswith(f"$KV.{self.names.worker_bucket}."):
-            self._live()
-            return await super()._ask(subject, data, headers)
-        return await self._struck(lambda: super(FaultyQueue, self)._ask(subject, data, headers))
+        if subject.startswith(f"$KV.{self.queue_names.worker_bucket}."):
+            self._check_alive()
+            return await super()._request(subject, data, headers)
+        return await self._with_fault(
+            lambda: super(FaultyWorkerJetStream, self)._request(subject, data, headers)
+        )
 
-    async def _struck(self, call: Callable[[], Awaitable[R]]) -> R:
-        self._live()
+    async def _with_fault(self, call: Callable[[], Awaitable[R]]) -> R:
+        self._check_alive()
         self.calls += 1
-        is_now = self.calls == self._at
-        self.has_come |= is_now
-        fault = self._fault if is_now else Fault.NONE
-        if fault is Fault.UNREACHABLE:
+        is_now = self.calls == self._fault_at_call
+        self.was_injected |= is_now
+        fault = self._fault if is_now else QueueFault.NONE
+        if fault is QueueFault.UNREACHABLE:
             raise QueueError("nobody listens")
-        if fault is Fault.KILLED_BEFORE:
+        if fault is QueueFault.KILLED_BEFORE:
             self._die()
         done = await call()
-        if fault is Fault.LOST_ANSWER:
+        if fault is QueueFault.LOST_ANSWER:
             raise QueueError("the answer was lost")
-        if fault is Fault.KILLED_AFTER:
+        if fault is QueueFault.KILLED_AFTER:
             self._die()
-        self._live()
+        self._check_alive()
         return done
 
     def _die(self) -> None:
         self.is_dead = True
-        self._live()
+        self._check_alive()
 
-    def _live(self) -> None:
+    def _check_alive(self) -> None:
         if self.is_dead:
-            raise Killed
+            raise WorkerKilled

@@ -8,14 +8,17 @@ from typing import Any, TypeVar, cast
 from prometheus_client import CollectorRegistry
 
 from controller.runtime.client.client import Client, Query
-from controller.runtime.client.connect import connected
+from controller.runtime.client.connect import open_client
 from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import Object
-from controller.runtime.client.rest import Stream
+from controller.runtime.client.rest import LineStream
 from controller.runtime.clock import SystemClock
-from controller.wiring import Assembly
-from tests.support.cluster.in_process_controller import FIELD_MANAGER, alone
-from tests.support.cluster.isolated_installation import Site
+from controller.wiring import ManagerBuilder
+from tests.support.cluster.in_process_controller import (
+    FIELD_MANAGER,
+    config_without_leader_election,
+)
+from tests.support.cluster.isolated_installation import IsolatedInstallation
 from tests.support.faults.lagging_watch import LaggingWatch
 
 T = TypeVar("T", bound=Object)
@@ -27,28 +30,34 @@ class LaggingClient(Client):
     def __init__(self, client: Client, kind: Kind[Any]) -> None:
         super().__init__(client.rest, FIELD_MANAGER)
         self._kind = kind
-        self._flowing = asyncio.Event()
+        self._may_deliver = asyncio.Event()
 
     def catch_up(self) -> None:
-        self._flowing.set()
+        self._may_deliver.set()
 
-    async def watch(self, kind: Kind[T], namespace: str, query: Query, *, silence: float) -> Stream:
-        events = await super().watch(kind, namespace, query, silence=silence)
+    async def watch(
+        self, kind: Kind[T], namespace: str, query: Query, *, idle_timeout: float
+    ) -> LineStream:
+        events = await super().watch(kind, namespace, query, idle_timeout=idle_timeout)
         if kind != self._kind:
             return events
-        return cast(Stream, LaggingWatch(events, self._flowing))
+        return cast(LineStream, LaggingWatch(events, self._may_deliver))
 
 
 @asynccontextmanager
-async def lagging(site: Site, kind: Kind[Any], **changes: Any) -> AsyncIterator[LaggingClient]:
+async def run_lagging_controller(
+    installation: IsolatedInstallation, kind: Kind[Any], **changes: Any
+) -> AsyncIterator[LaggingClient]:
     """A controller without rivals for the length of the block."""
     registry, clock, stop = CollectorRegistry(), SystemClock(), asyncio.Event()
     async with (
-        connected(str(site.kubeconfig), FIELD_MANAGER, registry, clock) as client,
+        open_client(str(installation.kubeconfig), FIELD_MANAGER, registry, clock) as client,
         asyncio.TaskGroup() as group,
     ):
         late = LaggingClient(client, kind)
-        manager = Assembly(late, registry, clock).manager(alone(site, **changes))
+        manager = ManagerBuilder(late, registry, clock).build(
+            config_without_leader_election(installation, **changes)
+        )
         group.create_task(manager.run(stop))
         try:
             yield late

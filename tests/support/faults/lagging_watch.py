@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, TypeVar
 
-from controller.runtime.cache.reflector import Events
+from controller.runtime.cache.reflector import WatchStream
 from controller.runtime.client.client import Client
-from controller.runtime.client.decoding import Decoder, Listing
+from controller.runtime.client.decoding import Decoder, ObjectList
 from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import Object
 
@@ -16,13 +16,13 @@ T = TypeVar("T", bound=Object)
 class LaggingWatch:
     """A watch whose news wait."""
 
-    def __init__(self, events: Events, flowing: asyncio.Event) -> None:
+    def __init__(self, events: WatchStream, may_deliver: asyncio.Event) -> None:
         self._events = events
-        self._flowing = flowing
+        self._may_deliver = may_deliver
 
     async def batches(self) -> AsyncIterator[list[bytes]]:
         async for lines in self._events.batches():
-            await self._flowing.wait()
+            await self._may_deliver.wait()
             yield lines
 
     def close(self) -> None:
@@ -35,19 +35,19 @@ class LaggingSource:
     def __init__(self, client: Client, kind: Kind[Any]) -> None:
         self._client = client
         self._kind = kind
-        self._flowing = asyncio.Event()
+        self._may_deliver = asyncio.Event()
 
     def catch_up(self) -> None:
-        self._flowing.set()
+        self._may_deliver.set()
 
-    async def list(self, kind: Kind[T], namespace: str, query: Mapping[str, str]) -> Listing[T]:
+    async def list(self, kind: Kind[T], namespace: str, query: Mapping[str, str]) -> ObjectList[T]:
         return await self._client.list(kind, namespace, query)
 
     async def watch(
-        self, kind: Kind[T], namespace: str, query: Mapping[str, str], *, silence: float
-    ) -> Events:
-        events = await self._client.watch(kind, namespace, query, silence=silence)
-        return LaggingWatch(events, self._flowing) if kind == self._kind else events
+        self, kind: Kind[T], namespace: str, query: Mapping[str, str], *, idle_timeout: float
+    ) -> WatchStream:
+        events = await self._client.watch(kind, namespace, query, idle_timeout=idle_timeout)
+        return LaggingWatch(events, self._may_deliver) if kind == self._kind else events
 
     def decoder(self, kind: Kind[T]) -> Decoder[T]:
         return self._client.decoder(kind)

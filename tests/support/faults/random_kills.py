@@ -10,13 +10,13 @@ from hack.cluster.process import Process
 from tests.support.cluster.local_system import LocalSystem
 from tests.support.wait.eventually import eventually
 
-SERVERS = ("activator", "runtime-api", "nats-server")
+SERVER_PROCESSES = ("activator", "runtime-api", "nats-server")
 CONTAINER = "a container"
-CONTAINERS = 3
-SECONDS = 120.0
+CONTAINER_KILLS = 3
+TIMEOUT_SECONDS = 120.0
 
 
-class Kills:
+class RandomKiller:
     """`replicas` are those of the API that `make up` does not know; pods are restarted for us."""
 
     def __init__(
@@ -26,9 +26,9 @@ class Kills:
         self._replicas = replicas
         self._randomness = randomness
 
-    def order(self) -> list[str]:
+    def random_victims(self) -> list[str]:
         """Every server and replica once, and some containers."""
-        names = [*SERVERS, *self._replicas, *[CONTAINER] * CONTAINERS]
+        names = [*SERVER_PROCESSES, *self._replicas, *[CONTAINER] * CONTAINER_KILLS]
         self._randomness.shuffle(names)
         return names
 
@@ -37,19 +37,19 @@ class Kills:
         if victim in self._replicas:
             await self._replicas[victim].kill()
         elif victim == CONTAINER:
-            containers = await eventually(self._containers, seconds=SECONDS)
+            containers = await eventually(self._container_pids, timeout_seconds=TIMEOUT_SECONDS)
             with suppress(psutil.NoSuchProcess):  # it may have had enough by itself
                 psutil.Process(self._randomness.choice(containers)).kill()
         else:
             await self._system.kill(victim)
 
-    async def bring_back(self, victim: str) -> None:
+    async def restart(self, victim: str) -> None:
         """What an operator does about it."""
         if victim in self._replicas:
             self._replicas[victim].start()
         elif victim != CONTAINER:
             await self._system.up()
 
-    async def _containers(self) -> list[int]:
-        running = self._system.running()
+    async def _container_pids(self) -> list[int]:
+        running = self._system.running_pids()
         return [running[name] for name in sorted(running) if "/" in name]

@@ -5,26 +5,26 @@ from random import Random
 
 from apiserver.clock import Clock
 from apiserver.commands import CreateUnit, SeedStock
-from apiserver.error_mapping import service_error
-from apiserver.errors import DeadlineError, ServiceError, ServiceUnavailableError
+from apiserver.error_mapping import service_error_from_kube
+from apiserver.errors import DeadlineExceededError, ServiceError, ServiceUnavailableError
 from apiserver.kube import errors as kube_errors
-from apiserver.operations.result import DeletedObject, Outcome
-from apiserver.operations.store import LostRecordError
-from apiserver.wiring import UseCases
+from apiserver.operations.result import DeletedObject, ResultKind
+from apiserver.operations.store import OperationLostError
+from apiserver.wiring import KubeServices
 from shared.v1alpha1.gpuunit import GPUUnit
-from tests.support.checks.operation_invariants import Answer
-from tests.support.cluster.api_replicas import Replicas
-from tests.support.faults.faulty_gateway import Killed
+from tests.support.checks.operation_invariants import CallerResult
+from tests.support.cluster.api_replicas import ApiReplicas
+from tests.support.faults.faulty_gateway import ProcessKilled
 
 
-class Callers:
+class RetryingCallers:
     """All of them; `answers` is what they were told."""
 
-    def __init__(self, replicas: Replicas, clock: Clock, randomness: Random) -> None:
+    def __init__(self, replicas: ApiReplicas, clock: Clock, randomness: Random) -> None:
         self._replicas = replicas
         self._clock = clock
         self._randomness = randomness
-        self.answers: list[Answer] = []
+        self.results: list[CallerResult] = []
 
     async def call(self, command: CreateUnit | SeedStock) -> None:
         """Repeat the request until it is answered; sent away, come back once or twice."""
@@ -33,53 +33,55 @@ class Callers:
             await self._clock.sleep(self._randomness.uniform(0.0, 0.5))
             if not self._replicas.alive:
                 continue
-            answer = await ask(self._randomness.choice(self._replicas.alive), command)
+            answer = await call_once(self._randomness.choice(self._replicas.alive), command)
             if answer is None:
                 continue
-            self.answers.append(answer)
-            if answer.code:
+            self.results.append(answer)
+            if answer.error_code:
                 tries -= 1
-            elif answer.uid or isinstance(command, SeedStock):
+            elif answer.unit_uid or isinstance(command, SeedStock):
                 return
 
 
-async def ask(replica: UseCases, command: CreateUnit | SeedStock) -> Answer | None:
+async def call_once(replica: KubeServices, command: CreateUnit | SeedStock) -> CallerResult | None:
     """One request; None if the caller cannot know what became of it."""
     try:
-        return await answered(replica, command)
-    except (LostRecordError, Killed):
+        return await call_replica(replica, command)
+    except (OperationLostError, ProcessKilled):
         return None
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
         return None  # the process that did the work is gone
-    except kube_errors.ClusterError as error:
-        return refused(command, service_error(error))
+    except kube_errors.KubeError as error:
+        return refusal_result(command, service_error_from_kube(error))
     except ServiceError as error:
-        return refused(command, error)
+        return refusal_result(command, error)
 
 
-def refused(command: CreateUnit | SeedStock, error: ServiceError) -> Answer | None:
+def refusal_result(command: CreateUnit | SeedStock, error: ServiceError) -> CallerResult | None:
     """What an error tells; None where it only says to come back."""
-    if isinstance(error, ServiceUnavailableError | DeadlineError):
+    if isinstance(error, ServiceUnavailableError | DeadlineExceededError):
         return None
-    return Answer(command.operation_id, is_new=False, code=error.code, asked=command)
+    return CallerResult(command.operation_id, is_new=False, error_code=error.code, command=command)
 
 
-async def answered(replica: UseCases, command: CreateUnit | SeedStock) -> Answer:
+async def call_replica(replica: KubeServices, command: CreateUnit | SeedStock) -> CallerResult:
     operation_id = command.operation_id
     if isinstance(command, SeedStock):
         begun = await replica.stock.seed(command)
-        is_new = begun.outcome is Outcome.NEW
-        return Answer(operation_id, is_new, record=begun.value.metadata.uid, asked=command)
+        is_new = begun.kind is ResultKind.NEW
+        return CallerResult(
+            operation_id, is_new, operation_uid=begun.value.metadata.uid, command=command
+        )
     made = await replica.units.create(command)
-    is_new = made.outcome is Outcome.NEW
+    is_new = made.kind is ResultKind.NEW
     match made.value:
         case GPUUnit(metadata=meta):
-            return Answer(operation_id, is_new, meta.uid, asked=command)
+            return CallerResult(operation_id, is_new, meta.uid, command=command)
         case DeletedObject(uid=uid):
-            return Answer(operation_id, is_new, uid, asked=command)
+            return CallerResult(operation_id, is_new, uid, command=command)
         case record:
             uid = record.metadata.uid
-            return Answer(operation_id, is_new=False, record=uid, asked=command)
+            return CallerResult(operation_id, is_new=False, operation_uid=uid, command=command)

@@ -6,23 +6,23 @@ from random import Random
 
 from apiserver.commands import CreateUnit, SeedStock
 from shared.v1alpha1.mount import StorageMount
-from tests.support.faults.faulty_gateway import Fault
+from tests.support.faults.faulty_gateway import CallFault
 
-FAILING = {
-    Fault.LATE: 3,
-    Fault.UNREACHABLE: 3,
-    Fault.TIMEOUT: 2,
-    Fault.LOST_ANSWER: 4,
-    Fault.BUSY: 2,
-    Fault.CONFLICT: 2,
-    Fault.SERVER_ERROR: 2,
+CALL_FAULTS = {
+    CallFault.DELAYED: 3,
+    CallFault.UNREACHABLE: 3,
+    CallFault.TIMEOUT: 2,
+    CallFault.LOST_ANSWER: 4,
+    CallFault.BUSY: 2,
+    CallFault.CONFLICT: 2,
+    CallFault.SERVER_ERROR: 2,
 }
-DYING = {**FAILING, Fault.KILLED_BEFORE: 2, Fault.KILLED_AFTER: 2}
-CALM: dict[Fault, int] = {}
+CALL_FAULTS_AND_CRASHES = {**CALL_FAULTS, CallFault.KILLED_BEFORE: 2, CallFault.KILLED_AFTER: 2}
+NO_FAULTS: dict[CallFault, int] = {}
 
 
 @dataclass(frozen=True)
-class Plan:
+class SchedulePlan:
     """What a run is made of; `faults` are how often each call goes wrong, in hundredths.
 
     `seeds` are the sizes of the seeding operations. With `rivals` operations want the same names
@@ -39,26 +39,26 @@ class Plan:
     seeds: tuple[int, ...] = ()
     discards: int = 0
     storages: int = 0
-    rivals: bool = False
-    faults: Mapping[Fault, int] = field(default_factory=dict)
+    has_conflicts: bool = False
+    faults: Mapping[CallFault, int] = field(default_factory=dict)
 
     @property
-    def mark(self) -> str:
+    def prefix(self) -> str:
         """What the names of this run begin with: several fit beside each other."""
         return f"s{self.seed}"
 
     def commands(self, caller: int = 0) -> list[CreateUnit | SeedStock]:
         """What one caller of each operation sends."""
         seeds = [
-            SeedStock(f"{self.mark}-seed-{number}", self.mark, replicas, memory="1Mi", gpu=0)
+            SeedStock(f"{self.prefix}-seed-{number}", self.prefix, replicas, memory="1Mi", gpu=0)
             for number, replicas in enumerate(self.seeds)
         ]
         creates = [
             CreateUnit(
-                f"{self.mark}-op-{number}",
-                self.unit(number),
-                self.mark,
-                "b:1" if self.rivals and (number + caller) % 5 == 4 else "a:1",
+                f"{self.prefix}-op-{number}",
+                self.unit_name(number),
+                self.prefix,
+                "b:1" if self.has_conflicts and (number + caller) % 5 == 4 else "a:1",
                 self.stock_name(number),
                 storage_mounts=self.mounts(number),
             )
@@ -66,16 +66,16 @@ class Plan:
         ]
         return [*seeds, *creates]
 
-    def unit(self, number: int) -> str:
+    def unit_name(self, number: int) -> str:
         """The name of a unit; of rivals two in three share one."""
-        is_shared = self.rivals and number % 3 == 1
-        return f"{self.mark}-unit-{number - 1 if is_shared else number}"
+        is_shared = self.has_conflicts and number % 3 == 1
+        return f"{self.prefix}-unit-{number - 1 if is_shared else number}"
 
     def stock_name(self, number: int) -> str | None:
         """The stock that an operation names; one in four of the rivals does."""
-        if not self.rivals or number % 4 != 2:
+        if not self.has_conflicts or number % 4 != 2:
             return None
-        return f"{self.mark}-stock-{number % max(1, self.stock)}"
+        return f"{self.prefix}-stock-{number % max(1, self.stock)}"
 
     def mounts(self, number: int) -> tuple[StorageMount, ...]:
         """Two neighbours of the storages; the odd operations want them the other way round."""
@@ -84,15 +84,15 @@ class Plan:
         wanted = sorted({(number + each) % self.storages for each in range(2)})
         ordered = wanted[::-1] if number % 2 else wanted
         return tuple(
-            StorageMount(name=self.storage(each), mount_path=f"/{each}") for each in ordered
+            StorageMount(name=self.storage_name(each), mount_path=f"/{each}") for each in ordered
         )
 
-    def storage(self, number: int) -> str:
+    def storage_name(self, number: int) -> str:
         """The name of a storage."""
-        return f"{self.mark}-data-{number}"
+        return f"{self.prefix}-data-{number}"
 
 
-def plan_of(seed: int) -> Plan:
+def random_plan(seed: int) -> SchedulePlan:
     """About as much stock as is asked for, one to three replicas, every second run with deaths.
 
     Every second run also seeds stock, and operators delete some. Every second has fewer storages
@@ -100,7 +100,7 @@ def plan_of(seed: int) -> Plan:
     """
     randomness = Random(seed)
     operations = randomness.randrange(1, 7)
-    return Plan(
+    return SchedulePlan(
         seed,
         stock=max(0, operations + randomness.choice([-2, -1, 0, 0, 0, 1, 2])),
         operations=operations,
@@ -108,25 +108,34 @@ def plan_of(seed: int) -> Plan:
         callers_each=randomness.randrange(1, 4),
         late_stock=randomness.randrange(3),
         deletions=randomness.randrange(3),
-        faults=randomness.choice([CALM, FAILING, FAILING, DYING, DYING, DYING]),
+        faults=randomness.choice(
+            [
+                NO_FAULTS,
+                CALL_FAULTS,
+                CALL_FAULTS,
+                CALL_FAULTS_AND_CRASHES,
+                CALL_FAULTS_AND_CRASHES,
+                CALL_FAULTS_AND_CRASHES,
+            ]
+        ),
         seeds=randomness.choice([(), (), (), (1,), (3,), (1, 2)]),
         discards=randomness.choice([0, 0, 1, 2]),
-        rivals=randomness.choice([False, False, True]),
+        has_conflicts=randomness.choice([False, False, True]),
         storages=Random(seed).choice([0, 0, 1, 3]),
     )
 
 
-def drawn(randomness: Random, chances: Mapping[Fault, int]) -> Fault:
+def draw_fault(randomness: Random, percentages: Mapping[CallFault, int]) -> CallFault:
     """One of the faults, or none; chances are in hundredths."""
     number = randomness.randrange(100)
-    for fault, hundredths in chances.items():
+    for fault, hundredths in percentages.items():
         if number < hundredths:
             return fault
         number -= hundredths
-    return Fault.NONE
+    return CallFault.NONE
 
 
-def has_enough_for_all(plan: Plan) -> bool:
+def has_stock_for_all(plan: SchedulePlan) -> bool:
     """Whether nobody may be sent away for good."""
     is_enough = plan.stock - plan.discards >= plan.operations
-    return is_enough and not plan.rivals and not plan.storages
+    return is_enough and not plan.has_conflicts and not plan.storages

@@ -12,7 +12,7 @@ RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
 @dataclass(eq=False)
-class Pipe:
+class ProxiedConnection:
     """One client's connection and ours to the server behind."""
 
     client: asyncio.StreamWriter
@@ -32,15 +32,15 @@ class TCPProxy:
 
     def __init__(self, host: str, port: int) -> None:
         self._target = (host, port)
-        self._pipes: set[Pipe] = set()
-        self._flowing = asyncio.Event()
-        self._flowing.set()
-        self._audible = asyncio.Event()
-        self._audible.set()
+        self._connections: set[ProxiedConnection] = set()
+        self._may_forward = asyncio.Event()
+        self._may_forward.set()
+        self._may_answer = asyncio.Event()
+        self._may_answer.set()
         self._delay = 0.0
         self._refusing = False
-        self._most_chunks: int | None = None
-        self.accepted = 0
+        self._max_chunks: int | None = None
+        self.accepted_count = 0
         self._server: asyncio.Server | None = None
         self._idle = asyncio.Event()
 
@@ -51,113 +51,116 @@ class TCPProxy:
         return port
 
     @property
-    def connections(self) -> int:
-        return len(self._pipes)
+    def connection_count(self) -> int:
+        return len(self._connections)
 
     def stall(self) -> None:
-        self._flowing.clear()
+        self._may_forward.clear()
 
-    def mute(self) -> None:
-        self._audible.clear()
+    def mute_server(self) -> None:
+        self._may_answer.clear()
 
     def delay(self, seconds: float) -> None:
         self._delay = seconds
 
     def cut_after(self, chunks: int) -> None:
-        self._most_chunks = chunks
-        for pipe in self._pipes:
+        self._max_chunks = chunks
+        for pipe in self._connections:
             pipe.chunks = 0
 
     def refuse(self) -> None:
         self._refusing = True
 
-    def heal(self) -> None:
+    def clear_faults(self) -> None:
         """No more faults for what comes; what was cut stays cut."""
-        self._flowing.set()
-        self._audible.set()
+        self._may_forward.set()
+        self._may_answer.set()
         self._delay = 0.0
         self._refusing = False
-        self._most_chunks = None
+        self._max_chunks = None
 
     def cut(self) -> None:
         """Reset every connection, both ways, as a crashed host would."""
-        for pipe in list(self._pipes):
-            reset(pipe.client)
-            reset(pipe.server)
+        for pipe in list(self._connections):
+            reset_connection(pipe.client)
+            reset_connection(pipe.server)
 
     def half_close(self) -> None:
         """Tell every client that the server will send no more, and go on taking what it sends."""
-        for pipe in self._pipes:
+        for pipe in self._connections:
             pipe.half_closed = True
             pipe.client.write_eof()
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator["TCPProxy"]:
+    async def serve(self) -> AsyncIterator["TCPProxy"]:
         """Accept connections for the length of the block."""
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         try:
             yield self
         finally:
             self._server.close()
-            self.heal()
+            self.clear_faults()
             self.refuse()  # also what is being accepted at this moment
             self.cut()
-            if self._pipes:
+            if self._connections:
                 await self._idle.wait()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             server_reader, server_writer = await asyncio.open_connection(*self._target)
         except OSError:
-            reset(writer)
+            reset_connection(writer)
             return
         if self._refusing:  # looked at last: whoever cuts cannot see this one yet
-            reset(writer)
-            reset(server_writer)
+            reset_connection(writer)
+            reset_connection(server_writer)
             return
-        self.accepted += 1
-        pipe = Pipe(writer, server_writer)
-        self._pipes.add(pipe)
+        self.accepted_count += 1
+        pipe = ProxiedConnection(writer, server_writer)
+        self._connections.add(pipe)
         self._idle.clear()
         try:
             async with asyncio.TaskGroup() as both:
                 both.create_task(self._forward(pipe, reader, pipe.server))
                 both.create_task(self._forward(pipe, server_reader, pipe.client))
         finally:
-            reset(pipe.client)
-            reset(pipe.server)
-            self._pipes.discard(pipe)
-            if not self._pipes:
+            reset_connection(pipe.client)
+            reset_connection(pipe.server)
+            self._connections.discard(pipe)
+            if not self._connections:
                 self._idle.set()
 
     async def _forward(
-        self, pipe: Pipe, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        connection: ProxiedConnection,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
     ) -> None:
         try:
             while chunk := await reader.read(CHUNK_BYTES):
                 await asyncio.sleep(self._delay)
-                await self._flowing.wait()
-                if writer is pipe.client:
-                    await self._audible.wait()
-                    if pipe.half_closed:
+                await self._may_forward.wait()
+                if writer is connection.client:
+                    await self._may_answer.wait()
+                    if connection.half_closed:
                         continue
                 writer.write(chunk)
                 await writer.drain()
-                if writer is pipe.client:
-                    self._count(pipe)
+                if writer is connection.client:
+                    self._count_chunk(connection)
             if not writer.is_closing():
                 writer.write_eof()
         except OSError:
             return
 
-    def _count(self, pipe: Pipe) -> None:
-        pipe.chunks += 1
-        if self._most_chunks is not None and pipe.chunks >= self._most_chunks:
-            reset(pipe.client)
-            reset(pipe.server)
+    def _count_chunk(self, connection: ProxiedConnection) -> None:
+        connection.chunks += 1
+        if self._max_chunks is not None and connection.chunks >= self._max_chunks:
+            reset_connection(connection.client)
+            reset_connection(connection.server)
 
 
-def reset(writer: asyncio.StreamWriter) -> None:
+def reset_connection(writer: asyncio.StreamWriter) -> None:
     """Close with RST instead of FIN, so that neither side waits for the other."""
     raw = writer.get_extra_info("socket")
     if raw is not None and raw.fileno() >= 0:

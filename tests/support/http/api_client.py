@@ -6,11 +6,11 @@ from typing import Any
 
 import aiohttp
 
-PATIENCE_SECONDS = 150.0
+DEFAULT_TIMEOUT_SECONDS = 150.0
 
 
 @dataclass(frozen=True)
-class Answer:
+class ApiResponse:
     """A response that was read to its end."""
 
     status: int
@@ -35,49 +35,53 @@ class Answer:
         return found
 
     @property
-    def refusal(self) -> tuple[int, str]:
+    def status_and_code(self) -> tuple[int, str]:
         return self.status, self.error["code"]
 
     @property
-    def details(self) -> dict[str, str]:
+    def field_errors(self) -> dict[str, str]:
         """The problems by field path."""
         return {each["field"]: each["message"] for each in self.error["details"]}
 
 
-class Caller:
+class ApiClient:
     """Sends requests to one replica, each on a connection of its own."""
 
-    def __init__(self, url: str, *, seconds: float = PATIENCE_SECONDS, token: str = "") -> None:
+    def __init__(
+        self, url: str, *, seconds: float = DEFAULT_TIMEOUT_SECONDS, token: str = ""
+    ) -> None:
         self.url = url
-        self._known = {"Authorization": f"Bearer {token}"} if token else {}
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._timeout = aiohttp.ClientTimeout(total=seconds)
 
     async def request(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
-    ) -> Answer:
+    ) -> ApiResponse:
         async with (
-            aiohttp.ClientSession(timeout=self._timeout, headers=self._known) as session,
+            aiohttp.ClientSession(timeout=self._timeout, headers=self._headers) as session,
             session.request(method, self.url + path, json=body, headers=headers) as response,
         ):
             decoded = await response.json() if response.status != 204 else await response.text()
-            return Answer(response.status, response.headers, decoded)
+            return ApiResponse(response.status, response.headers, decoded)
 
-    async def get(self, path: str) -> Answer:
+    async def get(self, path: str) -> ApiResponse:
         return await self.request("GET", path)
 
-    async def post(self, path: str, body: Any) -> Answer:
+    async def post(self, path: str, body: Any) -> ApiResponse:
         return await self.request("POST", path, body)
 
-    async def put(self, path: str, body: Any, headers: Mapping[str, str] | None = None) -> Answer:
+    async def put(
+        self, path: str, body: Any, headers: Mapping[str, str] | None = None
+    ) -> ApiResponse:
         return await self.request("PUT", path, body, headers)
 
-    async def delete(self, path: str) -> Answer:
+    async def delete(self, path: str) -> ApiResponse:
         return await self.request("DELETE", path)
 
     async def text(self, path: str) -> str:
         """What is answered in plain text."""
         async with (
-            aiohttp.ClientSession(timeout=self._timeout, headers=self._known) as session,
+            aiohttp.ClientSession(timeout=self._timeout, headers=self._headers) as session,
             session.get(self.url + path) as response,
         ):
             return await response.text()

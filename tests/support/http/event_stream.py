@@ -9,60 +9,62 @@ from typing import Any
 
 import aiohttp
 
-PATIENCE_SECONDS = 60.0
-FEED = "/ui/events"
+EVENT_TIMEOUT_SECONDS = 60.0
+EVENTS_PATH = "/ui/events"
 
 
 @dataclass(frozen=True)
-class Event:
+class ServerSentEvent:
     """One event, with its data decoded."""
 
     name: str
     data: Any
-    mark: str
+    event_id: str
 
 
-class Viewer:
+class EventStreamClient:
     """Reads one stream, event by event."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self.response = response
 
-    async def event(self) -> Event | None:
+    async def next_event(self) -> ServerSentEvent | None:
         """The next event; None when the server has ended the stream."""
         fields: dict[str, str] = {}
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(EVENT_TIMEOUT_SECONDS):
             async for line in self.response.content:
                 name, _, value = line.decode().strip().partition(": ")
                 if name:
                     fields[name] = value
                 elif "event" in fields:
                     data = json.loads(fields["data"])
-                    return Event(fields["event"], data, fields.get("id", ""))
+                    return ServerSentEvent(fields["event"], data, fields.get("id", ""))
         return None
 
-    async def view(self) -> Event:
+    async def next_view(self) -> ServerSentEvent:
         """The next whole view."""
-        while (event := await self.event()) is not None:
+        while (event := await self.next_event()) is not None:
             if event.name == "view":
                 return event
         raise AssertionError("the stream has ended")
 
-    async def beat(self) -> Any:
+    async def next_heartbeat(self) -> Any:
         """What the next sign of life says."""
-        while (event := await self.event()) is not None:
+        while (event := await self.next_event()) is not None:
             if event.name == "beat":
                 return event.data
         raise AssertionError("the stream has ended")
 
 
 @asynccontextmanager
-async def viewing(url: str, *, last: str = "") -> AsyncIterator[Viewer]:
+async def open_event_stream(
+    url: str, *, last_event_id: str = ""
+) -> AsyncIterator[EventStreamClient]:
     """A viewer, who has seen `last`, of the API at `url` for the length of the block."""
-    headers = {"Last-Event-ID": last} if last else {}
+    headers = {"Last-Event-ID": last_event_id} if last_event_id else {}
     # The default limit of the line is too short for a view.
     session = aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(total=None), read_bufsize=2**22, trust_env=False
     )
-    async with session, session.get(url + FEED, headers=headers) as response:
-        yield Viewer(response)
+    async with session, session.get(url + EVENTS_PATH, headers=headers) as response:
+        yield EventStreamClient(response)

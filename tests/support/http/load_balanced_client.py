@@ -13,12 +13,12 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from tests.support.http.get import get
 from tests.support.wait.eventually import eventually
 
-PATIENCE = aiohttp.ClientTimeout(total=60)
-PAUSE = 0.05
-NAME = "runtime-api"
+REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=60)
+RETRY_SECONDS = 0.05
+SERVICE_HOST = "runtime-api"
 
 
-class Rotation(AbstractResolver):
+class LoadBalancedClient(AbstractResolver):
     """A caller asks again only where the connection was refused; any other failure is his.
 
     Connections are kept and used again until a replica says that it closes one. `statuses` counts
@@ -27,14 +27,14 @@ class Rotation(AbstractResolver):
 
     def __init__(self, *urls: str) -> None:
         self._urls = list(urls)
-        self._turn = 0
+        self._next_index = 0
         self._connecting = 0
         self.statuses: Counter[int] = Counter()
 
     async def __aenter__(self) -> Self:
         connector = aiohttp.TCPConnector(resolver=self, use_dns_cache=False)
         self._session = aiohttp.ClientSession(
-            connector=connector, timeout=PATIENCE, trace_configs=[self._trace()]
+            connector=connector, timeout=REQUEST_TIMEOUT, trace_configs=[self._trace()]
         )
         self._session._retry_connection = False  # it would hide lost reads
         return self
@@ -47,34 +47,34 @@ class Rotation(AbstractResolver):
     ) -> None:
         await self._session.close()
 
-    async def ask(self, method: str, path: str, body: Any = None) -> Any:
+    async def request(self, method: str, path: str, body: Any = None) -> Any:
         """The body of the answer."""
         while True:
             try:
-                return await self._ask(method, path, body)
+                return await self._request_once(method, path, body)
             except aiohttp.ClientConnectorError as error:
                 if not isinstance(error.os_error, ConnectionRefusedError):
                     raise
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(RETRY_SECONDS)
 
-    async def take_out(self, url: str) -> None:
+    async def remove_replica(self, url: str) -> None:
         """Open no connection to it any more; returns when it has taken those on their way.
 
         What came before is taken before the request that asks here is answered.
         """
         self._urls.remove(url)
-        await eventually(self._count_connecting, lambda count: count == 0)
-        await get(f"{url}/readyz", seconds=60)
+        await eventually(self._pending_connections, lambda count: count == 0)
+        await get(f"{url}/readyz", timeout_seconds=60)
 
-    def put_back(self, url: str) -> None:
+    def add_replica(self, url: str) -> None:
         self._urls.append(url)
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
         """Where the next connection goes."""
-        self._turn += 1
-        chosen = urlsplit(self._urls[self._turn % len(self._urls)])
+        self._next_index += 1
+        chosen = urlsplit(self._urls[self._next_index % len(self._urls)])
         return [
             ResolveResult(
                 hostname=host,
@@ -89,12 +89,12 @@ class Rotation(AbstractResolver):
     async def close(self) -> None:
         """There is nothing to close."""
 
-    async def _count_connecting(self) -> int:
+    async def _pending_connections(self) -> int:
         return self._connecting
 
-    async def _ask(self, method: str, path: str, body: Any) -> Any:
+    async def _request_once(self, method: str, path: str, body: Any) -> Any:
         context = SimpleNamespace(is_connecting=False)
-        url = f"http://{NAME}{path}"
+        url = f"http://{SERVICE_HOST}{path}"
         try:
             async with self._session.request(
                 method, url, json=body, trace_request_ctx=context
@@ -102,7 +102,7 @@ class Rotation(AbstractResolver):
                 self.statuses[response.status] += 1
                 return await response.json()
         finally:
-            self._connected(context)
+            self._connection_ended(context)
 
     def _trace(self) -> aiohttp.TraceConfig:
         async def on_start(_: object, context: SimpleNamespace, __: object) -> None:
@@ -110,14 +110,14 @@ class Rotation(AbstractResolver):
             context.trace_request_ctx.is_connecting = True
 
         async def on_end(_: object, context: SimpleNamespace, __: object) -> None:
-            self._connected(context.trace_request_ctx)
+            self._connection_ended(context.trace_request_ctx)
 
         trace = aiohttp.TraceConfig()
         trace.on_connection_create_start.append(on_start)
         trace.on_connection_create_end.append(on_end)
         return trace
 
-    def _connected(self, context: SimpleNamespace) -> None:
+    def _connection_ended(self, context: SimpleNamespace) -> None:
         if context.is_connecting:
             context.is_connecting = False
             self._connecting -= 1

@@ -10,30 +10,30 @@ import aiohttp
 import msgspec
 
 from apiserver.http.paths import UNITS
-from tests.support.checks.operation_invariants import Answer
+from tests.support.checks.operation_invariants import CallerResult
 
-PAUSE = 0.1
-PATIENCE = aiohttp.ClientTimeout(total=30)
+RETRY_SECONDS = 0.1
+REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=30)
 
 
-class HttpCallers:
+class RetryingHttpCallers:
     """They go to the replicas in turn; `answers` is what they were told."""
 
     def __init__(self, urls: Sequence[str], spec: str) -> None:
         self._urls = itertools.cycle(urls)
         self._spec = spec
-        self.answers: list[Answer] = []
+        self.results: list[CallerResult] = []
 
     async def create(self, session: aiohttp.ClientSession, name: str) -> None:
         """Until it is certain what became of it."""
         while True:
-            answer = await self._asked(session, name)
+            answer = await self._try_create(session, name)
             if answer is not None:
-                self.answers.append(answer)
+                self.results.append(answer)
                 return
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(RETRY_SECONDS)
 
-    async def leave(self, name: str) -> None:
+    async def send_and_disconnect(self, name: str) -> None:
         """Send the request and go away before the answer."""
         where, body = urlsplit(next(self._urls)), msgspec.json.encode(self._body(name))
         head = (
@@ -45,18 +45,20 @@ class HttpCallers:
         writer.close()
         await writer.wait_closed()
 
-    async def _asked(self, session: aiohttp.ClientSession, name: str) -> Answer | None:
+    async def _try_create(self, session: aiohttp.ClientSession, name: str) -> CallerResult | None:
         """None if the caller cannot know, or has to come back."""
         url = next(self._urls) + UNITS
         try:
-            async with session.post(url, json=self._body(name), timeout=PATIENCE) as response:
+            async with session.post(
+                url, json=self._body(name), timeout=REQUEST_TIMEOUT
+            ) as response:
                 told = await response.json()
         except (aiohttp.ClientError, TimeoutError):
             return None
         if response.status in (200, 201):
-            return Answer(name, response.status == 201, told["data"]["uid"])
+            return CallerResult(name, response.status == 201, told["data"]["uid"])
         if response.status == 409:
-            return Answer(name, is_new=False, code=told["error"]["code"])
+            return CallerResult(name, is_new=False, error_code=told["error"]["code"])
         return None
 
     def _body(self, name: str) -> dict[str, Any]:

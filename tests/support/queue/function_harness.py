@@ -15,272 +15,296 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
-from hack.cluster.nats_server import QueueServer
-from serverless.nats.cancellation import heeding_cancellation
-from serverless.worker.clock import Clock, SystemClock
+from hack.cluster.nats_server import NATSServer
+from serverless.nats.cancellation import preserve_cancellation
+from serverless.worker.clock import RecordClock, SystemRecordClock
 from shared.invocation import message, transition, worker_report
 from shared.invocation import record as codec
-from shared.invocation.message import call_of
-from shared.invocation.queue_names import QueueNames, consumer_of, record_key, worker_key
-from shared.invocation.record import Body, Record, Request
-from shared.invocation.streams import StreamLimits, Wire, body_bucket, consumer, streams
+from shared.invocation.message import call_message
+from shared.invocation.queue_names import QueueNames, consumer_name, record_key, worker_report_key
+from shared.invocation.record import InvocationBody, InvocationRecord, InvocationRequest
+from shared.invocation.streams import (
+    JetStreamConfig,
+    StreamLimits,
+    body_bucket_config,
+    consumer_config,
+    stream_configs,
+)
 from shared.invocation.worker_report import WorkerReport
-from tests.support.checks.invocation_checks import Execution, Seen, Version, is_over, violations
+from tests.support.checks.invocation_checks import (
+    Execution,
+    InvocationSnapshot,
+    RecordVersion,
+    find_violations,
+    is_finished,
+)
 from tests.support.wait.eventually import eventually
 
-HISTORY = 64
+RECORD_HISTORY = 64
 ACK_WAIT_SECONDS = 2.0
 # Where attempts are counted: a slow machine is no reason for one.
-UNHURRIED_SECONDS = 20.0
+LONG_ACK_WAIT_SECONDS = 20.0
 # nats-py itself waits for five seconds, which is little where many functions are made at once.
-ANSWER_SECONDS = 30.0
+REQUEST_TIMEOUT_SECONDS = 30.0
 # Longer than any machine pauses between two looks at one consumer.
-INACTIVE_SECONDS = 60.0
+CONSUMER_INACTIVE_SECONDS = 60.0
 
 
-class FunctionWorld:
+class FunctionHarness:
     """What callers, and whoever looks on, do at the queue; keeps what was accepted."""
 
     def __init__(
         self,
         client: Client,
-        request_id: str,
-        clock: Clock | None = None,
-        history: int = HISTORY,
+        function_name: str,
+        clock: RecordClock | None = None,
+        history: int = RECORD_HISTORY,
     ) -> None:
         self.client = client
-        self._js = client.jetstream(timeout=ANSWER_SECONDS)
-        self.request_id = request_id
-        self.function_uid = f"uid-of-{request_id}"
+        self._js = client.jetstream(timeout=REQUEST_TIMEOUT_SECONDS)
+        self.function_name = function_name
+        self.function_uid = f"uid-of-{function_name}"
         self.names = QueueNames()
-        self.clock = clock or SystemClock()
+        self.clock = clock or SystemRecordClock()
         self._history = history
         self.accepted: list[str] = []
         self.executions: list[Execution] = []
 
-    async def install(self, ack_wait: float = ACK_WAIT_SECONDS) -> None:
+    async def create_streams(self, ack_wait: float = ACK_WAIT_SECONDS) -> None:
         """Streams, with every version of a record kept, and the consumer of the function."""
         limits = StreamLimits()
         for wire in (
-            *streams(self.names, limits),
-            body_bucket(self.names, limits, self.request_id),
+            *stream_configs(self.names, limits),
+            body_bucket_config(self.names, limits, self.function_name),
         ):
-            await self._api(f"STREAM.CREATE.{wire['name']}", self._remembering(wire))
-        config = consumer(self.names, self.request_id, 4) | {"ack_wait": int(ack_wait * 1e9)}
+            await self._jetstream_request(f"STREAM.CREATE.{wire['name']}", self._with_history(wire))
+        config = consumer_config(self.names, self.function_name, 4) | {
+            "ack_wait": int(ack_wait * 1e9)
+        }
         stream = self.names.invocations_stream
-        where = f"{stream}.{consumer_of(self.request_id)}.{config['filter_subject']}"
-        await self._api(f"CONSUMER.CREATE.{where}", {"stream_name": stream, "config": config})
+        where = f"{stream}.{consumer_name(self.function_name)}.{config['filter_subject']}"
+        await self._jetstream_request(
+            f"CONSUMER.CREATE.{where}", {"stream_name": stream, "config": config}
+        )
 
-    async def remember(self) -> None:
+    async def keep_record_history(self) -> None:
         """Keep every version of a record from now on, in the streams that others have made."""
-        for wire in map(self._remembering, streams(self.names, StreamLimits())):
-            await self._api(f"STREAM.UPDATE.{wire['name']}", wire)
+        for wire in map(self._with_history, stream_configs(self.names, StreamLimits())):
+            await self._jetstream_request(f"STREAM.UPDATE.{wire['name']}", wire)
 
-    def _remembering(self, wire: Wire) -> Wire:
+    def _with_history(self, wire: JetStreamConfig) -> JetStreamConfig:
         is_of_records = wire["name"] == f"KV_{self.names.record_bucket}"
         kept = {"max_msgs_per_subject": self._history, "discard": "old"}
         return wire | kept if is_of_records else wire
 
     async def submit(self, invocation_id: str, **request: Any) -> None:
         """Accept an invocation as the API does: the record, then the message."""
-        await self.queue(invocation_id, await self.accept(invocation_id, **request))
+        await self.publish_call(invocation_id, await self.create_record(invocation_id, **request))
 
-    async def accept(self, invocation_id: str, **request: Any) -> Record:
+    async def create_record(self, invocation_id: str, **request: Any) -> InvocationRecord:
         """Record an invocation, and leave it without a message."""
-        record = transition.accepted(
-            Request(**{"timeout_seconds": 60, **request}),
+        record = transition.new_record(
+            InvocationRequest(**{"timeout_seconds": 60, **request}),
             self.function_uid,
             "hash",
-            self.clock.now(),
+            self.clock.now_ms(),
         )
-        await self.write(invocation_id, record, 0)
-        self.accepted.append(record_key(self.request_id, invocation_id))
+        await self.write_record(invocation_id, record, 0)
+        self.accepted.append(record_key(self.function_name, invocation_id))
         return record
 
-    async def queue(self, invocation_id: str, record: Record) -> None:
+    async def publish_call(self, invocation_id: str, record: InvocationRecord) -> None:
         """Publish the message of a record's present run."""
-        call = call_of(self.request_id, invocation_id, record)
-        await self.publish(invocation_id, message.encode(call))
+        call = call_message(self.function_name, invocation_id, record)
+        await self.publish_raw(invocation_id, message.encode_message(call))
 
-    async def publish(self, invocation_id: str, data: bytes) -> None:
+    async def publish_raw(self, invocation_id: str, data: bytes) -> None:
         """Put anything on the subject of an invocation."""
-        subject = self.names.call_subject(self.request_id, invocation_id)
+        subject = self.names.call_subject(self.function_name, invocation_id)
         await self._js.publish(subject, data)
 
-    async def write(self, invocation_id: str, record: Record, revision: int) -> None:
+    async def write_record(
+        self, invocation_id: str, record: InvocationRecord, revision: int
+    ) -> None:
         """Compare and set a record."""
-        subject = self.names.record_subject(record_key(self.request_id, invocation_id))
+        subject = self.names.record_subject(record_key(self.function_name, invocation_id))
         headers = {"Nats-Expected-Last-Subject-Sequence": str(revision)}
-        await self._js.publish(subject, codec.encode(record), headers=headers)
+        await self._js.publish(subject, codec.encode_record(record), headers=headers)
 
-    async def read(self, invocation_id: str) -> tuple[Record, int]:
+    async def read_record(self, invocation_id: str) -> tuple[InvocationRecord, int]:
         """A record and its revision."""
-        key = record_key(self.request_id, invocation_id)
+        key = record_key(self.function_name, invocation_id)
         stream = f"KV_{self.names.record_bucket}"
         subject = self.names.record_subject(key)
         found = await self._js.get_last_msg(stream, subject, direct=True)
         assert found.seq is not None
-        return codec.decode(found.data or b""), found.seq
+        return codec.decode_record(found.data or b""), found.seq
 
-    async def cancel(self, invocation_id: str, *, is_nudged: bool = True) -> None:
+    async def cancel(self, invocation_id: str, *, notify_worker: bool = True) -> None:
         """As the API does for a running one: mark it, then nudge; too late if it is final."""
-        record, revision = await self.read(invocation_id)
+        record, revision = await self.read_record(invocation_id)
         if record.is_final:
             return
         try:
-            await self.write(invocation_id, transition.cancelling(record), revision)
+            await self.write_record(invocation_id, transition.cancelling(record), revision)
         except nats.js.errors.APIError:
-            await self.cancel(invocation_id, is_nudged=is_nudged)
+            await self.cancel(invocation_id, notify_worker=notify_worker)
             return
-        if is_nudged:
-            subject = self.names.nudge_subject(self.request_id)
+        if notify_worker:
+            subject = self.names.cancellation_subject(self.function_name)
             await self.client.publish(subject, invocation_id.encode())
 
     async def redrive(self, invocation_id: str) -> None:
         """A new run of one that is final; its message waits until the old one is gone."""
-        record, revision = await self.read(invocation_id)
-        again = transition.redriven(record, self.clock.now())
-        await self.write(invocation_id, again, revision)
+        record, revision = await self.read_record(invocation_id)
+        again = transition.redriven(record, self.clock.now_ms())
+        await self.write_record(invocation_id, again, revision)
         await eventually(
-            lambda: self._queued_again(invocation_id, again), tolerate=nats.js.errors.APIError
+            lambda: self._try_publish_call(invocation_id, again), tolerate=nats.js.errors.APIError
         )
 
-    async def _queued_again(self, invocation_id: str, record: Record) -> bool:
-        await self.queue(invocation_id, record)
+    async def _try_publish_call(self, invocation_id: str, record: InvocationRecord) -> bool:
+        await self.publish_call(invocation_id, record)
         return True
 
-    async def report(self, worker: str) -> WorkerReport | None:
+    async def worker_report(self, worker: str) -> WorkerReport | None:
         """What a worker has told of itself last."""
         bucket = self.names.worker_bucket
-        subject = f"$KV.{bucket}.{worker_key(self.request_id, worker)}"
+        subject = f"$KV.{bucket}.{worker_report_key(self.function_name, worker)}"
         try:
             found = await self._js.get_last_msg(f"KV_{bucket}", subject, direct=True)
         except nats.js.errors.NotFoundError:
             return None
-        return worker_report.decode(found.data or b"")
+        return worker_report.decode_report(found.data or b"")
 
-    async def nothing_is_queued(self) -> bool:
+    async def is_queue_empty(self) -> bool:
         """Whether every message has been dealt with."""
-        return not await self._queued()
+        return not await self._queued_keys()
 
-    async def deliveries(self) -> int:
+    async def delivery_count(self) -> int:
         """How often messages were handed to workers, the same one again included."""
         info = await self._js.consumer_info(
-            self.names.invocations_stream, consumer_of(self.request_id)
+            self.names.invocations_stream, consumer_name(self.function_name)
         )
         assert info.delivered is not None
         return int(info.delivered.consumer_seq)
 
-    async def large_body(self, name: str, data: bytes) -> Body:
+    async def put_body(self, name: str, data: bytes) -> InvocationBody:
         """An object as any client of object stores makes it."""
-        store = await self._js.object_store(self.names.bodies_of(self.request_id))
+        store = await self._js.object_store(self.names.body_bucket_name(self.function_name))
         await store.put(name, data)
-        return Body(object_name=name, size=len(data))
+        return InvocationBody(object_name=name, size=len(data))
 
-    async def garbled_body(self, name: str, info: bytes) -> Body:
+    async def put_malformed_body(self, name: str, info: bytes) -> InvocationBody:
         """An object of which something else is told than object stores tell."""
         place = base64.urlsafe_b64encode(name.encode()).decode()
-        bucket = self.names.bodies_of(self.request_id)
+        bucket = self.names.body_bucket_name(self.function_name)
         await self.client.jetstream().publish(f"$O.{bucket}.M.{place}", info)
-        return Body(object_name=name, size=1)
+        return InvocationBody(object_name=name, size=1)
 
-    async def body(self, body: Body) -> bytes:
+    async def read_body(self, body: InvocationBody) -> bytes:
         """The bytes of a result, wherever they are."""
         if not body.object_name:
             return body.inline
-        store = await self._js.object_store(self.names.bodies_of(self.request_id))
+        store = await self._js.object_store(self.names.body_bucket_name(self.function_name))
         return (await store.get(body.object_name)).data or b""
 
-    async def seen(self) -> Seen:
+    async def snapshot(self) -> InvocationSnapshot:
         """Everything of this function that there is now.
 
         A message goes last, so it is looked for first: what it has left is there then.
         """
-        queued = await self._queued()
-        versions: dict[str, list[Version]] = defaultdict(list)
+        queued = await self._queued_keys()
+        versions: dict[str, list[RecordVersion]] = defaultdict(list)
         own = f"$KV.{self.names.record_bucket}."
-        for msg in await self._all(f"KV_{self.names.record_bucket}", f"{own}{self.request_id}.>"):
+        for msg in await self._stream_messages(
+            f"KV_{self.names.record_bucket}", f"{own}{self.function_name}.>"
+        ):
             at = int(msg.metadata.timestamp.timestamp() * 1000)
-            versions[msg.subject.removeprefix(own)].append(Version(codec.decode(msg.data), at))
-        results = self.names.result_subject(self.request_id)
-        letters = self.names.dead_letter_subject(self.request_id)
-        return Seen(
+            versions[msg.subject.removeprefix(own)].append(
+                RecordVersion(codec.decode_record(msg.data), at)
+            )
+        results = self.names.result_subject(self.function_name)
+        letters = self.names.dead_letter_subject(self.function_name)
+        return InvocationSnapshot(
             accepted=tuple(self.accepted),
             versions=versions,
             outcomes=[
                 message.decode_outcome(each.data)
-                for each in await self._all(self.names.results_stream, results)
+                for each in await self._stream_messages(self.names.results_stream, results)
             ],
             dead_letters=[
                 message.decode_dead_letter(each.data)
-                for each in await self._all(self.names.dead_letter_stream, letters)
+                for each in await self._stream_messages(self.names.dead_letter_stream, letters)
             ],
             executions=tuple(self.executions),
-            queued=queued,
+            queued_keys=queued,
         )
 
-    async def over(self, *, seconds: float = 90.0) -> Seen:
+    async def wait_finished(self, *, timeout_seconds: float = 90.0) -> InvocationSnapshot:
         """Wait until everything has its outcome; then the promise must hold."""
-        seen = await eventually(self.seen, is_over, seconds=seconds)
-        if broken := violations(seen):
+        seen = await eventually(self.snapshot, is_finished, timeout_seconds=timeout_seconds)
+        if broken := find_violations(seen):
             raise AssertionError("\n".join(broken))
         return seen
 
-    async def _queued(self) -> list[str]:
-        stream, calls = self.names.invocations_stream, self.names.calls_of(self.request_id)
+    async def _queued_keys(self) -> list[str]:
+        stream, calls = self.names.invocations_stream, self.names.call_filter(self.function_name)
         asked = {"subjects_filter": calls}
-        info = await self._api(f"STREAM.INFO.{stream}", asked)
+        info = await self._jetstream_request(f"STREAM.INFO.{stream}", asked)
         prefix = calls.removesuffix("*")
         subjects: dict[str, int] = info["state"].get("subjects") or {}
-        return [f"{self.request_id}.{subject.removeprefix(prefix)}" for subject in subjects]
+        return [f"{self.function_name}.{subject.removeprefix(prefix)}" for subject in subjects]
 
-    async def _all(self, stream: str, subject: str) -> Sequence[Msg]:
+    async def _stream_messages(self, stream: str, subject: str) -> Sequence[Msg]:
         config = ConsumerConfig(
             deliver_policy=DeliverPolicy.ALL,
             ack_policy=AckPolicy.NONE,
-            inactive_threshold=INACTIVE_SECONDS,
+            inactive_threshold=CONSUMER_INACTIVE_SECONDS,
         )
         subscription = await self._js.pull_subscribe(subject, stream=stream, config=config)
         found: list[Msg] = []
         while (pending := (info := await subscription.consumer_info()).num_pending or 0) > 0:
-            found += await subscription.fetch(min(pending, 500), timeout=ANSWER_SECONDS)
+            found += await subscription.fetch(min(pending, 500), timeout=REQUEST_TIMEOUT_SECONDS)
         await subscription.unsubscribe()
         with suppress(nats.js.errors.NotFoundError):  # a server that was killed has forgotten it
             await self._js.delete_consumer(stream, info.name)
         return found
 
-    async def _api(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    async def _jetstream_request(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         asked = json.dumps(body).encode()
-        with heeding_cancellation():
-            answer = await self.client.request(f"$JS.API.{path}", asked, timeout=ANSWER_SECONDS)
+        with preserve_cancellation():
+            answer = await self.client.request(
+                f"$JS.API.{path}", asked, timeout=REQUEST_TIMEOUT_SECONDS
+            )
         decoded: dict[str, Any] = json.loads(answer.data)
         assert "error" not in decoded, decoded
         return decoded
 
 
 @asynccontextmanager
-async def new_world(
-    server: QueueServer,
-    clock: Clock | None = None,
-    history: int = HISTORY,
+async def new_function_harness(
+    server: NATSServer,
+    clock: RecordClock | None = None,
+    history: int = RECORD_HISTORY,
     ack_wait: float = ACK_WAIT_SECONDS,
-) -> AsyncIterator[FunctionWorld]:
+) -> AsyncIterator[FunctionHarness]:
     """A function of its own on a server that others may use too."""
     client = await nats.connect(
-        server.admin_url, max_reconnect_attempts=-1, reconnect_time_wait=0.1, error_cb=ignored
+        server.admin_url, max_reconnect_attempts=-1, reconnect_time_wait=0.1, error_cb=ignore_error
     )
     try:
-        world = FunctionWorld(client, f"fn-{random.randbytes(4).hex()}", clock, history)
-        await world.install(ack_wait)
+        world = FunctionHarness(client, f"fn-{random.randbytes(4).hex()}", clock, history)
+        await world.create_streams(ack_wait)
         yield world
     finally:
         await client.close()
 
 
-async def ignored(_: Exception) -> None:
+async def ignore_error(_: Exception) -> None:
     """Connections are broken on purpose."""
 
 
-def runs(count: int) -> Callable[[WorkerReport | None], bool]:
+def is_running(count: int) -> Callable[[WorkerReport | None], bool]:
     """Whether a report says that so many run."""
     return lambda report: report is not None and report.running == count

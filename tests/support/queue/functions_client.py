@@ -11,22 +11,22 @@ from msgspec.structs import replace
 from nats.aio.client import Client
 
 from controller.runtime.clock import SystemClock
-from hack.cluster.nats_server import QueueServer
+from hack.cluster.nats_server import NATSServer
 from serverless.activator import timestamps
 from shared.invocation import message, record, transition, worker_report
-from shared.invocation.queue_names import QueueNames, record_key, worker_key
-from shared.invocation.record import Record, Request
+from shared.invocation.queue_names import QueueNames, record_key, worker_report_key
+from shared.invocation.record import InvocationRecord, InvocationRequest
 from shared.invocation.worker_report import WorkerReport
 from shared.v1alpha1.group import GROUP, VERSION
-from tests.support.cluster.isolated_installation import Site
+from tests.support.cluster.isolated_installation import IsolatedInstallation
 from tests.support.wait.eventually import eventually
 
-NAMES = QueueNames()
-PATIENCE_SECONDS = 60.0
+QUEUE_NAMES = QueueNames()
+REQUEST_TIMEOUT_SECONDS = 60.0
 FETCH_SECONDS = 5.0
 
 
-def a_function(name: str, spec_name: str, **spec: Any) -> dict[str, Any]:
+def function_manifest(name: str, spec_name: str, **spec: Any) -> dict[str, Any]:
     """A function that scales down soon."""
     asked = {"specName": spec_name, "image": "example/fn:1", "idleTimeoutSeconds": 1, **spec}
     return {
@@ -37,44 +37,48 @@ def a_function(name: str, spec_name: str, **spec: Any) -> dict[str, Any]:
     }
 
 
-class Functions:
+class FunctionsClient:
     """One site's functions, and its queue with the rights of an administrator."""
 
-    def __init__(self, site: Site, client: Client) -> None:
-        self.site = site
+    def __init__(self, installation: IsolatedInstallation, client: Client) -> None:
+        self.installation = installation
         self.client = client
-        self.jetstream = client.jetstream(timeout=PATIENCE_SECONDS)
+        self.jetstream = client.jetstream(timeout=REQUEST_TIMEOUT_SECONDS)
 
     async def create(self, spec_name: str, **spec: Any) -> str:
         """Make a function; its name."""
         name = f"fn-{secrets.token_hex(3)}"
-        await self.site.create("functions", a_function(name, spec_name, **spec))
+        await self.installation.create("functions", function_manifest(name, spec_name, **spec))
         return name
 
     async def get(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = await self.site.admin.get(self.site.path("functions", name))
+        found: dict[str, Any] = await self.installation.admin.get(
+            self.installation.path("functions", name)
+        )
         return found
 
-    async def change(self, name: str, **spec: Any) -> None:
+    async def patch_spec(self, name: str, **spec: Any) -> None:
         """What `kubectl edit` would do to the spec."""
-        await self.site.admin.patch(self.site.path("functions", name), {"spec": spec})
+        await self.installation.admin.patch(
+            self.installation.path("functions", name), {"spec": spec}
+        )
 
     async def uid(self, name: str) -> str:
         return str((await self.get(name))["metadata"]["uid"])
 
-    async def says(
-        self, name: str, is_right: Callable[[dict[str, Any]], object], seconds: float = 150
+    async def wait_status(
+        self, name: str, predicate: Callable[[dict[str, Any]], object], timeout_seconds: float = 150
     ) -> dict[str, Any]:
         """The status of a function once it is right."""
 
         async def look() -> dict[str, Any]:
             return dict((await self.get(name)).get("status", {}))
 
-        return await eventually(look, is_right, seconds=seconds)
+        return await eventually(look, predicate, timeout_seconds=timeout_seconds)
 
-    async def workers(self, name: str) -> list[dict[str, Any]]:
+    async def worker_units(self, name: str) -> list[dict[str, Any]]:
         """The units that work for a function."""
-        units = await self.site.list("gpuunits")
+        units = await self.installation.list("gpuunits")
         return [
             unit
             for unit in units
@@ -82,81 +86,91 @@ class Functions:
         ]
 
     async def submit(
-        self, name: str, invocation_id: str, *, queued: bool = True, **changes: Any
-    ) -> Record:
+        self, name: str, invocation_id: str, *, publish: bool = True, **changes: Any
+    ) -> InvocationRecord:
         """Accept an invocation as the API does; `changes` are to its first record."""
-        request = Request(ttl_seconds=changes.pop("ttl_seconds", 3600))
+        request = InvocationRequest(ttl_seconds=changes.pop("ttl_seconds", 3600))
         uid = changes.pop("function_uid", "") or await self.uid(name)
-        made = transition.accepted(request, uid, "hash", changes.pop("accepted_at", now_ms()))
+        made = transition.new_record(request, uid, "hash", changes.pop("accepted_at", now_ms()))
         made = replace(made, **changes)
-        await self.write(name, invocation_id, made)
-        if queued:
-            await self.queue(name, invocation_id, made)
+        await self.write_record(name, invocation_id, made)
+        if publish:
+            await self.publish_call(name, invocation_id, made)
         return made
 
-    async def write(self, name: str, invocation_id: str, new: Record) -> None:
+    async def write_record(
+        self, name: str, invocation_id: str, invocation_record: InvocationRecord
+    ) -> None:
         """Put a record into the bucket, whatever is there."""
-        subject = NAMES.record_subject(record_key(name, invocation_id))
-        await self.jetstream.publish(subject, record.encode(new))
+        subject = QUEUE_NAMES.record_subject(record_key(name, invocation_id))
+        await self.jetstream.publish(subject, record.encode_record(invocation_record))
 
-    async def queue(self, name: str, invocation_id: str, of: Record) -> int:
+    async def publish_call(
+        self, name: str, invocation_id: str, invocation_record: InvocationRecord
+    ) -> int:
         """Publish the call of a record; its sequence."""
-        call = message.encode(message.call_of(name, invocation_id, of))
-        subject = NAMES.call_subject(name, invocation_id)
+        call = message.encode_message(message.call_message(name, invocation_id, invocation_record))
+        subject = QUEUE_NAMES.call_subject(name, invocation_id)
         return (await self.jetstream.publish(subject, call)).seq
 
-    async def read(self, name: str, invocation_id: str) -> Record:
+    async def read_record(self, name: str, invocation_id: str) -> InvocationRecord:
         """The record as it is now."""
-        stream = f"KV_{NAMES.record_bucket}"
-        subject = NAMES.record_subject(record_key(name, invocation_id))
+        stream = f"KV_{QUEUE_NAMES.record_bucket}"
+        subject = QUEUE_NAMES.record_subject(record_key(name, invocation_id))
         found = await self.jetstream.get_last_msg(stream, subject)
-        return record.decode(found.data or b"")
+        return record.decode_record(found.data or b"")
 
-    async def becomes(
-        self, name: str, invocation_id: str, is_right: Callable[[Record], object]
-    ) -> Record:
+    async def wait_record(
+        self, name: str, invocation_id: str, predicate: Callable[[InvocationRecord], object]
+    ) -> InvocationRecord:
         """The record once it is right."""
-        return await eventually(lambda: self.read(name, invocation_id), is_right, seconds=150)
+        return await eventually(
+            lambda: self.read_record(name, invocation_id), predicate, timeout_seconds=150
+        )
 
-    async def queued(self, name: str) -> dict[str, int]:
+    async def queued_counts(self, name: str) -> dict[str, int]:
         """The invocations that have a message."""
         info = await self.jetstream.stream_info(
-            NAMES.invocations_stream, subjects_filter=NAMES.calls_of(name)
+            QUEUE_NAMES.invocations_stream, subjects_filter=QUEUE_NAMES.call_filter(name)
         )
         subjects = info.state.subjects or {}
         return {subject.rpartition(".")[2]: count for subject, count in subjects.items()}
 
-    async def told(self, name: str) -> list[message.Outcome]:
+    async def published_outcomes(self, name: str) -> list[message.OutcomeMessage]:
         """The outcomes in the stream of results."""
         jetstream, found = self.jetstream, []
-        info = await jetstream.stream_info(NAMES.results_stream)
+        info = await jetstream.stream_info(QUEUE_NAMES.results_stream)
         for sequence in range(max(1, info.state.first_seq), info.state.last_seq + 1):
-            each = await jetstream.get_msg(NAMES.results_stream, sequence)
-            if each.subject == NAMES.result_subject(name):
+            each = await jetstream.get_msg(QUEUE_NAMES.results_stream, sequence)
+            if each.subject == QUEUE_NAMES.result_subject(name):
                 found.append(message.decode_outcome(each.data or b""))
         return found
 
-    async def make(self, wire: dict[str, Any]) -> None:
+    async def create_stream(self, config: dict[str, Any]) -> None:
         """Make a stream as it is written."""
-        body = msgspec.json.encode(wire)
+        body = msgspec.json.encode(config)
         await self.client.request(
-            f"$JS.API.STREAM.CREATE.{wire['name']}", body, timeout=PATIENCE_SECONDS
+            f"$JS.API.STREAM.CREATE.{config['name']}", body, timeout=REQUEST_TIMEOUT_SECONDS
         )
 
-    async def report(self, name: str, worker: str, running: int, last_active: int) -> None:
+    async def publish_worker_report(
+        self, name: str, worker: str, running: int, last_active: int
+    ) -> None:
         """What a worker tells of itself."""
         told = WorkerReport(running=running, last_active=last_active, version="1")
-        subject = f"$KV.{NAMES.worker_bucket}.{worker_key(name, worker)}"
-        await self.jetstream.publish(subject, worker_report.encode(told))
+        subject = f"$KV.{QUEUE_NAMES.worker_bucket}.{worker_report_key(name, worker)}"
+        await self.jetstream.publish(subject, worker_report.encode_report(told))
 
-    async def work_off(self, name: str) -> int:
+    async def ack_all(self, name: str) -> int:
         """Take and acknowledge all that is queued, as if it had been run; how many there were."""
-        pulled = await self.jetstream.pull_subscribe_bind(name, stream=NAMES.invocations_stream)
+        pulled = await self.jetstream.pull_subscribe_bind(
+            name, stream=QUEUE_NAMES.invocations_stream
+        )
         done = 0
-        while await self.queued(name):
+        while await self.queued_counts(name):
             with suppress(TimeoutError):  # what is not there yet comes with the next
                 (each,) = await pulled.fetch(1, timeout=FETCH_SECONDS)
-                await each.ack_sync(timeout=PATIENCE_SECONDS)
+                await each.ack_sync(timeout=REQUEST_TIMEOUT_SECONDS)
                 done += 1
         return done
 
@@ -167,10 +181,12 @@ def now_ms() -> int:
 
 
 @asynccontextmanager
-async def functions_of(site: Site, queue: QueueServer) -> AsyncIterator[Functions]:
+async def open_functions(
+    installation: IsolatedInstallation, nats_server: NATSServer
+) -> AsyncIterator[FunctionsClient]:
     """The functions of a site whose queue is `queue`."""
-    client = await nats.connect(queue.admin_url)
+    client = await nats.connect(nats_server.admin_url)
     try:
-        yield Functions(site, client)
+        yield FunctionsClient(installation, client)
     finally:
         await client.close()

@@ -8,53 +8,66 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from serverless.nats.credentials import Access
-from serverless.worker.clock import Clock, SystemClock
-from serverless.worker.consume.decision import Identity
-from serverless.worker.framework.client import FrameworkPlace, framework_at
-from serverless.worker.intervals import Pace
-from serverless.worker.jetstream import Queue
-from serverless.worker.worker import Surroundings, Worker
+from serverless.nats.credentials import NATSCredentials
+from serverless.worker.clock import RecordClock, SystemRecordClock
+from serverless.worker.consume.decision import WorkerIdentity
+from serverless.worker.framework.client import FrameworkEndpoint, open_framework_client
+from serverless.worker.intervals import Intervals
+from serverless.worker.jetstream import WorkerJetStream
+from serverless.worker.worker import Worker, WorkerDependencies
 from shared.invocation.queue_names import QueueNames
 
-QUICK: Final = Pace(heartbeat=0.5, report=1.0, retry=0.1, longest_retry=1.0, health=0.5, pull=5.0)
+FAST_INTERVALS: Final = Intervals(
+    heartbeat_seconds=0.5,
+    report_seconds=1.0,
+    retry_seconds=0.1,
+    max_retry_seconds=1.0,
+    health_check_seconds=0.5,
+    pull_seconds=5.0,
+)
 # Without heartbeats an invocation always makes the same calls.
-STEADY: Final = replace(QUICK, heartbeat=60.0)
+NO_HEARTBEAT_INTERVALS: Final = replace(FAST_INTERVALS, heartbeat_seconds=60.0)
 
 
 @dataclass(frozen=True)
-class Traits:
+class WorkerOptions:
     """What may be particular about a worker."""
 
     name: str = "worker-1"
-    queue: Queue | None = None
-    clock: Clock = field(default_factory=SystemClock)
-    pace: Pace = QUICK
+    queue: WorkerJetStream | None = None
+    clock: RecordClock = field(default_factory=SystemRecordClock)
+    intervals: Intervals = FAST_INTERVALS
 
 
-USUAL: Final = Traits()
+DEFAULT_OPTIONS: Final = WorkerOptions()
 
 
 @asynccontextmanager
-async def a_worker(
-    access: str | Access,
-    request_id: str,
+async def run_worker(
+    nats_credentials: str | NATSCredentials,
+    function_name: str,
     socket: Path,
     *,
     concurrency: int = 4,
-    traits: Traits = USUAL,
+    options: WorkerOptions = DEFAULT_OPTIONS,
 ) -> AsyncIterator[Worker]:
     """A worker of that function for the length of the block."""
-    async with framework_at(FrameworkPlace(str(socket))) as framework:
-        around = Surroundings(
-            traits.queue or Queue(QueueNames()),
-            lambda: access if isinstance(access, Access) else Access(access),
+    async with open_framework_client(FrameworkEndpoint(str(socket))) as framework:
+        around = WorkerDependencies(
+            options.queue or WorkerJetStream(QueueNames()),
+            lambda: (
+                nats_credentials
+                if isinstance(nats_credentials, NATSCredentials)
+                else NATSCredentials(nats_credentials)
+            ),
             framework,
             CollectorRegistry(),
-            traits.clock,
-            traits.pace,
+            options.clock,
+            options.intervals,
         )
-        identity = Identity(request_id, traits.name, around.source().function_uid)
+        identity = WorkerIdentity(
+            function_name, options.name, around.credentials_source().function_uid
+        )
         worker = Worker(around, identity, concurrency)
-        async with worker.working():
+        async with worker.running():
             yield worker

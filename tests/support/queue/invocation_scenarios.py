@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-STORIES: Final[dict[str, dict[str, Any]]] = {
+SCENARIOS: Final[dict[str, dict[str, Any]]] = {
     "it answers": {},
     "it is tried again": {"attributes": {"failAttempts": 1}},
     "it is given up": {"attributes": {"failAttempts": 9}, "max_attempts": 1},

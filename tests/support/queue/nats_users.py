@@ -7,84 +7,93 @@ from typing import Any, Final
 
 from nats.aio.client import Client
 
-from apiserver.circuit_breaker import Breaker
+from apiserver.circuit_breaker import CircuitBreaker
 from apiserver.clock import SystemClock as ApiClock
 from apiserver.config import NATSConfig
 from apiserver.nats.batches import BatchReader
 from apiserver.nats.connection import QueueConnection as ApiConnection
-from apiserver.nats.requests import Caller
+from apiserver.nats.requests import JetStreamRequests
 from controller.runtime.clock import SystemClock
 from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection
-from serverless.nats.credentials import Access
-from serverless.nats.requests import JetStream
-from serverless.worker.connection import Connection
-from serverless.worker.intervals import Pace
-from serverless.worker.jetstream import Queue
+from serverless.nats.credentials import NATSCredentials
+from serverless.nats.requests import JetStreamClient
+from serverless.worker.connection import WorkerConnection
+from serverless.worker.intervals import Intervals
+from serverless.worker.jetstream import WorkerJetStream
 from shared.invocation.queue_names import QueueNames
 from tests.support.wait.eventually import eventually
 
-Step = Callable[[], Coroutine[Any, Any, object]]
+AsyncCall = Callable[[], Coroutine[Any, Any, object]]
 
-RECORDS: Final = f"KV_{QueueNames().record_bucket}"
+RECORDS_STREAM: Final = f"KV_{QueueNames().record_bucket}"
 
 
-class Desk:
+class NATSUser:
     """One program's way to the queue: what keeps its connection, and what asks on it."""
 
-    def __init__(self, connect: Step, client: Callable[[], Client | None], **asking: Step) -> None:
-        self.connect = connect
-        self.client = client
-        self.asking = asking
+    def __init__(
+        self,
+        run_connection: AsyncCall,
+        current_client: Callable[[], Client | None],
+        **calls: AsyncCall,
+    ) -> None:
+        self.run_connection = run_connection
+        self.current_client = current_client
+        self.calls = calls
 
     def is_connected(self) -> bool:
         """Whether anything can be asked now."""
-        client = self.client()
+        client = self.current_client()
         return client is not None and client.is_connected
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator["asyncio.Task[object]"]:
         """What keeps it connected, for the length of the block."""
         async with asyncio.TaskGroup() as group:
-            keeping = group.create_task(self.connect())
+            keeping = group.create_task(self.run_connection())
             await eventually(lambda: asyncio.sleep(0, self.is_connected()))
             yield keeping
             keeping.cancel()
 
 
-def of_the_api(url: str) -> Desk:
+def api_nats_user(url: str) -> NATSUser:
     """The way of the API."""
     connection = ApiConnection(NATSConfig(url=url), ApiClock())
-    caller = Caller(connection, Breaker(ApiClock()))
-    return Desk(
+    caller = JetStreamRequests(connection, CircuitBreaker(ApiClock()))
+    return NATSUser(
         connection.run,
         lambda: connection.client,
-        ask=lambda: caller.ask(f"$JS.API.STREAM.INFO.{RECORDS}"),
-        read=lambda: BatchReader(caller).read(RECORDS, ">", 1, 1),
+        ask=lambda: caller.request(f"$JS.API.STREAM.INFO.{RECORDS_STREAM}"),
+        read=lambda: BatchReader(caller).read(RECORDS_STREAM, ">", 1, 1),
     )
 
 
-def of_the_activator(url: str) -> Desk:
+def activator_nats_user(url: str) -> NATSUser:
     """The way of the activator."""
     connection = QueueConnection(QueueConfig(url=url), "tests", SystemClock())
-    jetstream = JetStream(connection)
-    return Desk(
+    jetstream = JetStreamClient(connection)
+    return NATSUser(
         connection.run,
         lambda: connection._client,
-        ask=lambda: jetstream.ask(f"STREAM.INFO.{RECORDS}"),
-        read=lambda: jetstream.page(RECORDS, ">", 1, 1, 1024),
+        ask=lambda: jetstream.call_api(f"STREAM.INFO.{RECORDS_STREAM}"),
+        read=lambda: jetstream.read_page(RECORDS_STREAM, ">", 1, 1, 1024),
     )
 
 
-def of_a_worker(url: str) -> Desk:
+def worker_nats_user(url: str) -> NATSUser:
     """The way of a worker."""
-    queue = Queue(QueueNames())
-    connection = Connection(queue, lambda: Access(url), Pace())
-    return Desk(
+    queue = WorkerJetStream(QueueNames())
+    connection = WorkerConnection(queue, lambda: NATSCredentials(url), Intervals())
+    return NATSUser(
         lambda: connection.run({}, lambda: None),
         lambda: queue._client,
-        ask=lambda: queue.read_next(RECORDS, ">", 1),
+        ask=lambda: queue.get_next_direct(RECORDS_STREAM, ">", 1),
     )
 
 
-DESKS: Final = {"api": of_the_api, "activator": of_the_activator, "worker": of_a_worker}
+NATS_USERS: Final = {
+    "api": api_nats_user,
+    "activator": activator_nats_user,
+    "worker": worker_nats_user,
+}

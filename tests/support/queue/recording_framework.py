@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from serverless.framework import Invocation, Response, Retryable
-from serverless.framework.server import application, serving
-from serverless.worker.clock import SystemClock
+from serverless.framework.server import create_app, serving
+from serverless.worker.clock import SystemRecordClock
 from tests.support.checks.invocation_checks import Execution
 
 
@@ -22,43 +22,45 @@ class RecordingFramework:
 
     def __init__(self, executions: list[Execution]) -> None:
         self.executions = executions
-        self.running: dict[str, int] = defaultdict(int)
-        self.received: dict[str, int] = {}
-        self.most_running = 0
-        self.let_go = asyncio.Event()
+        self.running_by_invocation: dict[str, int] = defaultdict(int)
+        self.received_bytes: dict[str, int] = {}
+        self.max_running = 0
+        self.release = asyncio.Event()
 
-    async def handle(self, given: Invocation) -> Response:
+    async def handle(self, invocation: Invocation) -> Response:
         """The handler to serve."""
-        now = SystemClock().now()
-        self.executions.append(Execution(given.id, given.run, given.attempt, now))
-        self.received[given.id] = len(given.body)
-        self.running[given.id] += 1
-        self.most_running = max(self.most_running, sum(self.running.values()))
+        now = SystemRecordClock().now_ms()
+        self.executions.append(Execution(invocation.id, invocation.run, invocation.attempt, now))
+        self.received_bytes[invocation.id] = len(invocation.body)
+        self.running_by_invocation[invocation.id] += 1
+        self.max_running = max(self.max_running, sum(self.running_by_invocation.values()))
         try:
-            return await self._answer(given)
+            return await self._answer(invocation)
         finally:
-            self.running[given.id] -= 1
+            self.running_by_invocation[invocation.id] -= 1
 
-    async def _answer(self, given: Invocation) -> Response:
-        told = given.attributes
+    async def _answer(self, invocation: Invocation) -> Response:
+        told = invocation.attributes
         await asyncio.sleep(told.get("sleepSeconds", 0))
         if told.get("wait"):
-            await self.let_go.wait()
-        if given.attempt <= told.get("failAttempts", 0):
+            await self.release.wait()
+        if invocation.attempt <= told.get("failAttempts", 0):
             raise Retryable("told to")
         if "fail" in told:
             raise ValueError(told["fail"])
         if "answerBytes" in told:
             return Response(b"x" * told["answerBytes"])
-        return Response(f"{given.id}/{given.run}/{given.attempt}".encode())
+        return Response(f"{invocation.id}/{invocation.run}/{invocation.attempt}".encode())
 
 
 @asynccontextmanager
-async def recording(executions: list[Execution]) -> AsyncIterator[tuple[RecordingFramework, Path]]:
+async def serve_recording_framework(
+    executions: list[Execution],
+) -> AsyncIterator[tuple[RecordingFramework, Path]]:
     """A framework on a socket for the length of the block."""
     framework = RecordingFramework(executions)
     with tempfile.TemporaryDirectory(prefix="framework-") as folder:
         path = Path(folder) / "framework.sock"
-        async with serving(application(framework.handle, {}), path):
+        async with serving(create_app(framework.handle, {}), path):
             yield framework, path
-            framework.let_go.set()
+            framework.release.set()

@@ -11,29 +11,31 @@ from pathlib import Path
 from typing import Final
 
 from serverless.framework import Invocation, serve
-from serverless.worker.clock import SystemClock
+from serverless.worker.clock import SystemRecordClock
 from tests.support.checks.invocation_checks import Execution
-from tests.support.wait.eventually import SHORTEST_PAUSE_SECONDS
+from tests.support.wait.eventually import MIN_PAUSE_SECONDS
 
-NOTEBOOK: Final = "NOTEBOOK"
+CALLS_FILE_VARIABLE: Final = "NOTEBOOK"
 
 
-async def note(given: Invocation) -> str:
+async def record_call(invocation: Invocation) -> str:
     """Answer with which attempt this is."""
-    line = json.dumps([given.id, given.run, given.attempt, SystemClock().now()])
-    with Path(os.environ[NOTEBOOK]).open("a") as notebook:  # noqa: ASYNC230 - one short line
+    line = json.dumps(
+        [invocation.id, invocation.run, invocation.attempt, SystemRecordClock().now_ms()]
+    )
+    with Path(os.environ[CALLS_FILE_VARIABLE]).open("a") as notebook:  # noqa: ASYNC230 - one short line
         notebook.write(f"{line}\n")
-    gate = Path(given.attributes.get("until", "/"))
+    gate = Path(invocation.attributes.get("until", "/"))
     while not gate.exists():  # noqa: ASYNC110, ASYNC240 - another process makes it
-        await asyncio.sleep(SHORTEST_PAUSE_SECONDS)
-    await asyncio.sleep(float(given.attributes.get("sleepSeconds", 0)))
-    return f"{given.id}/{given.run}/{given.attempt}"
+        await asyncio.sleep(MIN_PAUSE_SECONDS)
+    await asyncio.sleep(float(invocation.attributes.get("sleepSeconds", 0)))
+    return f"{invocation.id}/{invocation.run}/{invocation.attempt}"
 
 
-def executions(notebook: Path) -> list[Execution]:
+def read_executions(calls_file: Path) -> list[Execution]:
     """All calls that were noted."""
-    return [Execution(*json.loads(line)) for line in notebook.read_text().splitlines()]
+    return [Execution(*json.loads(line)) for line in calls_file.read_text().splitlines()]
 
 
 if __name__ == "__main__":
-    serve(note)
+    serve(record_call)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from hack.cluster.nats_server import QueueServer
+from hack.cluster.nats_server import NATSServer
 from hack.cluster.ports import HOST
 from hack.cluster.process import Command, Process
 from tests.runner.ports import new_port
@@ -17,10 +17,12 @@ from tests.support.wait.eventually import eventually
 class WorkerProcess:
     """`python -m serverless.worker` beside a framework, in a folder of their own."""
 
-    def __init__(self, home: Path, request_id: str, server: QueueServer, concurrency: int) -> None:
-        self._home = home
-        self.executions_file = home / "executions"
-        secret = home / "queue"
+    def __init__(
+        self, state_dir: Path, function_name: str, server: NATSServer, concurrency: int
+    ) -> None:
+        self._state_dir = state_dir
+        self.executions_file = state_dir / "executions"
+        secret = state_dir / "queue"
         secret.mkdir(parents=True)
         access = {
             "url": server.url,
@@ -33,11 +35,11 @@ class WorkerProcess:
         self.url = f"http://{HOST}:{(port := new_port())}"
         self._environment = {
             "EXECUTIONS": str(self.executions_file),
-            "GPU_RUNTIME_REQUEST_ID": request_id,
-            "GPU_RUNTIME_WORKER": f"{request_id}-1",
+            "GPU_RUNTIME_REQUEST_ID": function_name,
+            "GPU_RUNTIME_WORKER": f"{function_name}-1",
             "GPU_RUNTIME_CONCURRENCY": str(concurrency),
             "GPU_RUNTIME_TIMEOUT_SECONDS": "60",
-            "GPU_RUNTIME_SOCKET": str(home / "f.sock"),
+            "GPU_RUNTIME_SOCKET": str(state_dir / "f.sock"),
             "GPU_RUNTIME_QUEUE_SECRET": str(secret),
             "GPU_RUNTIME_HTTP_ADDR": f"{HOST}:{port}",
         }
@@ -46,7 +48,7 @@ class WorkerProcess:
 
     def _process(self, module: str) -> Process:
         command = Command(module, (sys.executable, "-m", module), self._environment)
-        return Process(command, self._home)
+        return Process(command, self._state_dir)
 
     def executions(self) -> list[Execution]:
         """What the framework has written down."""
@@ -58,7 +60,7 @@ class WorkerProcess:
             for name, run, attempt, at in map(str.split, lines)
         ]
 
-    async def ready(self) -> None:
+    async def wait_ready(self) -> None:
         """Wait until queue and framework answer."""
         await eventually(self._readiness, lambda answer: answer[0] == 200, tolerate=OSError)
 
@@ -67,11 +69,11 @@ class WorkerProcess:
 
 
 @asynccontextmanager
-async def worker_process(
-    home: Path, request_id: str, server: QueueServer, concurrency: int = 4
+async def run_worker_process(
+    state_dir: Path, function_name: str, server: NATSServer, concurrency: int = 4
 ) -> AsyncIterator[WorkerProcess]:
     """Both processes, running for the length of the block unless the test ends them."""
-    both = WorkerProcess(home, request_id, server, concurrency)
+    both = WorkerProcess(state_dir, function_name, server, concurrency)
     both.framework.start()
     both.worker.start()
     try:

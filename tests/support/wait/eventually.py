@@ -6,52 +6,61 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-DEADLINE_SECONDS = 120.0
+DEFAULT_TIMEOUT_SECONDS = 120.0
 # A long wait looks less often: each look costs the server, and on a busy machine many tests wait.
-SHORTEST_PAUSE_SECONDS = 0.05
-LONGEST_PAUSE_SECONDS = 0.5
+MIN_PAUSE_SECONDS = 0.05
+MAX_PAUSE_SECONDS = 0.5
 PAUSE_SHARE = 0.1
-LONGEST_SHOWN = 2000
+MAX_SHOWN_CHARACTERS = 2000
 
 
 async def eventually(
-    look: Callable[[], Awaitable[T]],
-    is_right: Callable[[T], object] = bool,
+    read: Callable[[], Awaitable[T]],
+    predicate: Callable[[T], object] = bool,
     *,
-    seconds: float = DEADLINE_SECONDS,
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     tolerate: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> T:
     """What `look` gives once `is_right` holds for it; fails with the last value at the deadline."""
     last: object = "nothing was seen"
-    loop, deadline = asyncio.get_running_loop(), asyncio.timeout(seconds)
+    loop, deadline = asyncio.get_running_loop(), asyncio.timeout(timeout_seconds)
     began = loop.time()
     try:
         async with deadline:
             while True:
                 try:
-                    value = await look()
+                    value = await read()
                 except tolerate as error:
                     last = repr(error)
                 else:
-                    if is_right(value):
+                    if predicate(value):
                         return value
                     last = value
-                await asyncio.sleep(pause_after(loop.time() - began))
+                await asyncio.sleep(next_pause(loop.time() - began))
     except TimeoutError:
         if not deadline.expired():
             raise  # what was looked at has its own patience
         raise AssertionError(
-            f"not within {seconds:g} s; last seen: {str(told(last))[:LONGEST_SHOWN]}"
+            f"not within {timeout_seconds:g} s; last seen: "
+            f"{str(without_managed_fields(last))[:MAX_SHOWN_CHARACTERS]}"
         ) from None
 
 
-def pause_after(seconds: float) -> float:
+def next_pause(waited_seconds: float) -> float:
     """How long to wait for the next look, after so long a wait."""
-    return min(max(PAUSE_SHARE * seconds, SHORTEST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
+    return min(max(PAUSE_SHARE * waited_seconds, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)
 
 
-def told(seen: object) -> object:
+def without_managed_fields(observed: object) -> object:
     """What is worth telling of an object: not who wrote which field."""
-    if isinstance(seen, dict):
-        return {key: told(value) for key, value in seen.items() if key != "managedFields"}
-    return [told(each) for each in seen] if isinstance(seen, list) else seen
+    if isinstance(observed, dict):
+        return {
+            key: without_managed_fields(value)
+            for key, value in observed.items()
+            if key != "managedFields"
+        }
+    return (
+        [without_managed_fields(each) for each in observed]
+        if isinstance(observed, list)
+        else observed
+    )

@@ -5,10 +5,10 @@ from collections.abc import Coroutine
 from typing import Any
 
 
-async def first_of(*endings: Coroutine[Any, Any, Any]) -> None:
+async def wait_for_first(*conditions: Coroutine[Any, Any, Any]) -> None:
     """Wait until one of them has come."""
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(each) for each in endings]
+        tasks = [group.create_task(each) for each in conditions]
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
             task.cancel()

@@ -17,7 +17,7 @@ from apiserver.commands import (
 from apiserver.errors import NotFoundError, PreconditionFailedError
 from apiserver.kube.port import Page
 from apiserver.kube.revision import Revision, revision_of
-from apiserver.operations.result import Accepted, DeletedObject
+from apiserver.operations.result import DeletedObject, OperationResult
 from apiserver.specs.port import SpecSummary
 from apiserver.stock_units.port import StockPage
 from shared.v1alpha1.gpustorage import GPUStorage
@@ -28,12 +28,12 @@ from shared.v1alpha1.stockpool import StockPool
 
 
 @dataclass
-class MemoryStock:
-    accepted: Accepted[Operation] | None = None
+class FakeStockService:
+    accepted: OperationResult[Operation] | None = None
     page: StockPage = field(default_factory=lambda: StockPage(Page(())))
     calls: list[Any] = field(default_factory=list)
 
-    async def seed(self, command: SeedStock) -> Accepted[Operation]:
+    async def seed(self, command: SeedStock) -> OperationResult[Operation]:
         self.calls.append(command)
         assert self.accepted
         return self.accepted
@@ -47,18 +47,20 @@ class MemoryStock:
 
 
 @dataclass
-class MemoryPools:
+class FakePoolService:
     pools: dict[str, StockPool] = field(default_factory=dict)
-    accepted: Accepted[StockPool | DeletedObject | Operation] | None = None
+    accepted: OperationResult[StockPool | DeletedObject | Operation] | None = None
     calls: list[Any] = field(default_factory=list)
 
-    async def create(self, command: CreatePool) -> Accepted[StockPool | DeletedObject | Operation]:
+    async def create(
+        self, command: CreatePool
+    ) -> OperationResult[StockPool | DeletedObject | Operation]:
         self.calls.append(command)
         assert self.accepted
         return self.accepted
 
-    async def list(self, limit: int, token: str) -> Page[StockPool]:
-        self.calls.append((limit, token))
+    async def list(self, limit: int, continue_token: str) -> Page[StockPool]:
+        self.calls.append((limit, continue_token))
         return Page(tuple(self.pools.values()))
 
     async def get(self, name: str) -> StockPool:
@@ -78,7 +80,7 @@ class MemoryPools:
 
 
 @dataclass
-class MemorySpecs:
+class FakeSpecService:
     specs: tuple[SpecSummary, ...] = ()
 
     async def list(self) -> tuple[SpecSummary, ...]:
@@ -86,14 +88,18 @@ class MemorySpecs:
 
 
 @dataclass
-class MemoryJobs:
+class FakeJobService:
     jobs: dict[str, Operation] = field(default_factory=dict)
     calls: list[Any] = field(default_factory=list)
 
     async def list(
-        self, type: OperationType | None, phase: OperationPhase | None, limit: int, token: str
+        self,
+        operation_type: OperationType | None,
+        phase: OperationPhase | None,
+        limit: int,
+        continue_token: str,
     ) -> Page[Operation]:
-        self.calls.append((type, phase, limit, token))
+        self.calls.append((operation_type, phase, limit, continue_token))
         return Page(tuple(self.jobs.values()), "next", 3)
 
     async def get(self, operation_id: str) -> Operation:
@@ -103,12 +109,14 @@ class MemoryJobs:
 
 
 @dataclass
-class MemoryUnits:
+class FakeUnitService:
     units: dict[str, GPUUnit] = field(default_factory=dict)
-    accepted: Accepted[GPUUnit | DeletedObject | Operation] | None = None
+    accepted: OperationResult[GPUUnit | DeletedObject | Operation] | None = None
     calls: list[Any] = field(default_factory=list)
 
-    async def create(self, command: CreateUnit) -> Accepted[GPUUnit | DeletedObject | Operation]:
+    async def create(
+        self, command: CreateUnit
+    ) -> OperationResult[GPUUnit | DeletedObject | Operation]:
         self.calls.append(command)
         assert self.accepted
         return self.accepted
@@ -122,19 +130,19 @@ class MemoryUnits:
             raise NotFoundError(f"there is no unit {name}")
         return self.units[name]
 
-    async def wait_ready(self, name: str, seconds: float) -> GPUUnit:
-        self.calls.append((name, seconds))
+    async def wait_ready(self, name: str, timeout_seconds: float) -> GPUUnit:
+        self.calls.append((name, timeout_seconds))
         return await self.get(name)
 
     async def change(self, command: ChangeUnit) -> GPUUnit:
         self.calls.append(command)
-        return await self._seen(command.name, command.if_match)
+        return await self._get_matching(command.name, command.if_match)
 
     async def delete(self, name: str, if_match: tuple[Revision, ...] | None = None) -> None:
-        await self._seen(name, if_match)
+        await self._get_matching(name, if_match)
         del self.units[name]
 
-    async def _seen(self, name: str, if_match: tuple[Revision, ...] | None) -> GPUUnit:
+    async def _get_matching(self, name: str, if_match: tuple[Revision, ...] | None) -> GPUUnit:
         unit = await self.get(name)
         if if_match is not None and revision_of(unit.metadata) not in if_match:
             raise PreconditionFailedError("the unit was changed since")
@@ -142,14 +150,14 @@ class MemoryUnits:
 
 
 @dataclass
-class MemoryStorages:
+class FakeStorageService:
     storages: dict[str, GPUStorage] = field(default_factory=dict)
-    accepted: Accepted[GPUStorage | DeletedObject | Operation] | None = None
+    accepted: OperationResult[GPUStorage | DeletedObject | Operation] | None = None
     calls: list[Any] = field(default_factory=list)
 
     async def create(
         self, command: CreateStorage
-    ) -> Accepted[GPUStorage | DeletedObject | Operation]:
+    ) -> OperationResult[GPUStorage | DeletedObject | Operation]:
         self.calls.append(command)
         assert self.accepted
         return self.accepted

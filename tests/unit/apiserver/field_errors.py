@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from marshmallow import ValidationError
 
-from apiserver.schemas.request import RequestSchema, details_of
+from apiserver.schemas.request import RequestSchema, error_details
 
 
-def problems(schema: RequestSchema[Any], body: object) -> dict[str, str]:
+def field_errors(schema: RequestSchema[Any], body: object) -> dict[str, str]:
     """Every problem by field; one a field."""
     with pytest.raises(ValidationError) as caught:
-        schema.read(body)
-    found = details_of(caught.value)
+        schema.parse(body)
+    found = error_details(caught.value)
     assert len({each.field for each in found}) == len(found)
     return {each.field: each.message for each in found}

@@ -12,22 +12,22 @@ from aiohttp import StreamReader, web
 from aiohttp.test_utils import make_mocked_request
 from prometheus_client import CollectorRegistry
 
-from apiserver.app import Parts, create_app
-from apiserver.health.cluster_state import OFF
+from apiserver.app import AppComponents, create_app
+from apiserver.health.cluster_state import KUBERNETES_OFF
 from apiserver.health.readiness import Readiness
-from apiserver.health.service import Health
-from apiserver.http.access_log import AccessRecorder
-from apiserver.http.deadline import Allowance
-from apiserver.kube.port import Link
-from apiserver.limits import Limits
-from tests.support.clocks.auto_advance_clock import VirtualClock
+from apiserver.health.service import HealthService
+from apiserver.http.access_log import AccessLog
+from apiserver.http.deadline import RequestTimeLimits
+from apiserver.kube.port import ConnectionStatus
+from apiserver.limits import RequestLimits
+from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 
 JSON = "application/json"
-ALLOWANCE = Allowance(60.0, 60.0)
+TIME_LIMITS = RequestTimeLimits(60.0, 60.0)
 
 
 @dataclass(frozen=True)
-class Answer:
+class ApiResponse:
     """A response that was read to its end."""
 
     status: int
@@ -35,37 +35,41 @@ class Answer:
     json: Any
 
     @property
-    def error(self) -> str:
+    def error_code(self) -> str:
         code = self.json["error"]["code"]
         assert isinstance(code, str)
         return code
 
 
 @dataclass(frozen=True)
-class API:
+class InProcessApi:
     """Calls handlers through the router and the middlewares, as a server does."""
 
     app: web.Application
 
-    async def get(self, path: str, **headers: str) -> Answer:
-        return await self.call("GET", path, b"", **headers)
+    async def get(self, path: str, **headers: str) -> ApiResponse:
+        return await self.request("GET", path, b"", **headers)
 
-    async def delete(self, path: str, **headers: str) -> Answer:
-        return await self.call("DELETE", path, b"", **headers)
+    async def delete(self, path: str, **headers: str) -> ApiResponse:
+        return await self.request("DELETE", path, b"", **headers)
 
-    async def post(self, path: str, body: object, **headers: str) -> Answer:
-        return await self.call("POST", path, json.dumps(body).encode(), **headers)
+    async def post(self, path: str, body: object, **headers: str) -> ApiResponse:
+        return await self.request("POST", path, json.dumps(body).encode(), **headers)
 
-    async def put(self, path: str, body: object, **headers: str) -> Answer:
-        return await self.call("PUT", path, json.dumps(body).encode(), **headers)
+    async def put(self, path: str, body: object, **headers: str) -> ApiResponse:
+        return await self.request("PUT", path, json.dumps(body).encode(), **headers)
 
-    async def call(self, method: str, path: str, body: bytes = b"", **headers: str) -> Answer:
-        payload = payload_of()
+    async def request(
+        self, method: str, path: str, body: bytes = b"", **headers: str
+    ) -> ApiResponse:
+        payload = new_payload()
         payload.feed_data(body)
         payload.feed_eof()
-        return await self.send(method, path, payload, **headers)
+        return await self.request_with_payload(method, path, payload, **headers)
 
-    async def send(self, method: str, path: str, payload: StreamReader, **headers: str) -> Answer:
+    async def request_with_payload(
+        self, method: str, path: str, payload: StreamReader, **headers: str
+    ) -> ApiResponse:
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         request = make_mocked_request(
             method,
@@ -77,38 +81,42 @@ class API:
         )
         response = await self.app._handle(request)
         assert isinstance(response, web.Response)
-        return Answer(response.status, response.headers, json.loads(response.text or "null"))
+        return ApiResponse(response.status, response.headers, json.loads(response.text or "null"))
 
 
-def payload_of() -> StreamReader:
+def new_payload() -> StreamReader:
     """A body that is still to come."""
     return StreamReader(mock.Mock(), 2**16, loop=asyncio.get_running_loop())
 
 
 @asynccontextmanager
-async def running(allowance: Allowance = ALLOWANCE, **services: Any) -> AsyncIterator[API]:
+async def run_app(
+    allowance: RequestTimeLimits = TIME_LIMITS, **services: Any
+) -> AsyncIterator[InProcessApi]:
     """An application with these services for the length of the block."""
-    app = application(allowance, **services)
+    app = new_app(allowance, **services)
     runner = web.AppRunner(app)
     await runner.setup()
-    yield API(app)
+    yield InProcessApi(app)
     await runner.cleanup()
 
 
-def application(allowance: Allowance, **services: Any) -> web.Application:
+def new_app(allowance: RequestTimeLimits, **services: Any) -> web.Application:
     """An application that knows of no cluster but has these services."""
-    clock, registry = VirtualClock(), CollectorRegistry()
+    clock, registry = AutoAdvanceClock(), CollectorRegistry()
     return create_app(
-        Parts(
+        AppComponents(
             version="0.1.0",
-            health=Health("0.1.0", clock, lambda: OFF, lambda: Link(connected=False)),
-            readiness=Readiness(lambda: OFF),
+            health=HealthService(
+                "0.1.0", clock, lambda: KUBERNETES_OFF, lambda: ConnectionStatus(connected=False)
+            ),
+            readiness=Readiness(lambda: KUBERNETES_OFF),
             registry=registry,
-            recorder=AccessRecorder(registry),
+            access_log=AccessLog(registry),
             make_id=lambda: "id",
             clock=clock,
-            limits=Limits(),
-            allowance=allowance,
+            request_limits=RequestLimits(),
+            time_limits=allowance,
             **services,
         )
     )

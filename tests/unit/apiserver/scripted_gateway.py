@@ -7,11 +7,11 @@ from shared.k8s.node import Node, NodeCondition, NodeStatus
 from shared.k8s.server_version import ServerVersion
 
 V1_34 = ServerVersion(major="1", minor="34", git_version="v1.34.1")
-UNITS = UnitCounts({"Ready": 2}, {})
-DOWN = kube_errors.ClusterUnreachableError("https://k8s cannot be reached")
+UNIT_COUNTS = UnitCounts({"Ready": 2}, {})
+UNREACHABLE = kube_errors.UnreachableError("https://k8s cannot be reached")
 
 
-def a_node(
+def new_node(
     name: str = "n1", *, gpus: str = "8", product: str = "A100", ready: str = "True"
 ) -> Node:
     return Node(
@@ -29,26 +29,26 @@ class ScriptedGateway:
 
     server = "https://k8s"
 
-    def __init__(self, *script: kube_errors.ClusterError | ServerVersion) -> None:
+    def __init__(self, *script: kube_errors.KubeError | ServerVersion) -> None:
         self.script = list(script)
-        self.answer: kube_errors.ClusterError | ServerVersion = V1_34
-        self.listing: kube_errors.ClusterError | tuple[Node, ...] = (a_node(),)
-        self.probes = 0
-        self.lists = 0
+        self.version_result: kube_errors.KubeError | ServerVersion = V1_34
+        self.nodes_result: kube_errors.KubeError | tuple[Node, ...] = (new_node(),)
+        self.probe_count = 0
+        self.list_count = 0
 
-    async def version(self, *, within: float = 5.0) -> ServerVersion:
-        self.probes += 1
+    async def server_version(self, *, timeout_seconds: float = 5.0) -> ServerVersion:
+        self.probe_count += 1
         if self.script:
-            self.answer = self.script.pop(0)
-        if isinstance(self.answer, kube_errors.ClusterError):
-            raise self.answer
-        return self.answer
+            self.version_result = self.script.pop(0)
+        if isinstance(self.version_result, kube_errors.KubeError):
+            raise self.version_result
+        return self.version_result
 
-    async def nodes(self, *, within: float = 5.0) -> tuple[Node, ...]:
-        self.lists += 1
-        if isinstance(self.listing, kube_errors.ClusterError):
-            raise self.listing
-        return self.listing
+    async def list_nodes(self, *, timeout_seconds: float = 5.0) -> tuple[Node, ...]:
+        self.list_count += 1
+        if isinstance(self.nodes_result, kube_errors.KubeError):
+            raise self.nodes_result
+        return self.nodes_result
 
     async def count(self) -> UnitCounts:
-        return UNITS
+        return UNIT_COUNTS

@@ -2,132 +2,136 @@
 
 import pytest
 
-from apiserver.circuit_breaker import MOST_FAILURES, OPEN_SECONDS, Breaker, Entry, Outcome
-from tests.support.clocks.auto_advance_clock import VirtualClock
+from apiserver.circuit_breaker import MAX_FAILURES, OPEN_SECONDS, CallResult, CircuitBreaker, Permit
+from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 
 
 @pytest.fixture
-def clock() -> VirtualClock:
-    return VirtualClock()
+def clock() -> AutoAdvanceClock:
+    return AutoAdvanceClock()
 
 
 @pytest.fixture
-def breaker(clock: VirtualClock) -> Breaker:
-    return Breaker(clock)
+def breaker(clock: AutoAdvanceClock) -> CircuitBreaker:
+    return CircuitBreaker(clock)
 
 
-def call(breaker: Breaker, outcome: Outcome) -> Entry | None:
+def call(breaker: CircuitBreaker, outcome: CallResult) -> Permit | None:
     """One call that ends at once."""
-    entry = breaker.enter()
+    entry = breaker.acquire()
     if entry is not None:
-        breaker.leave(entry, outcome)
+        breaker.release(entry, outcome)
     return entry
 
 
-def open_up(breaker: Breaker) -> None:
-    for _ in range(MOST_FAILURES):
-        assert call(breaker, Outcome.FAILED) is Entry.CALL
+def open_up(breaker: CircuitBreaker) -> None:
+    for _ in range(MAX_FAILURES):
+        assert call(breaker, CallResult.FAILED) is Permit.NORMAL
 
 
-def test_it_opens_after_five_failures_in_a_row(breaker: Breaker) -> None:
+def test_it_opens_after_five_failures_in_a_row(breaker: CircuitBreaker) -> None:
     open_up(breaker)
     assert breaker.is_open
-    assert breaker.enter() is None
+    assert breaker.acquire() is None
 
 
-def test_an_answer_in_between_starts_the_count_again(breaker: Breaker) -> None:
+def test_an_answer_in_between_starts_the_count_again(breaker: CircuitBreaker) -> None:
     for _ in range(3):
-        for _ in range(MOST_FAILURES - 1):
-            call(breaker, Outcome.FAILED)
-        call(breaker, Outcome.ANSWERED)
+        for _ in range(MAX_FAILURES - 1):
+            call(breaker, CallResult.FAILED)
+        call(breaker, CallResult.ANSWERED)
     assert not breaker.is_open
 
 
-def test_a_call_that_was_given_up_says_nothing(breaker: Breaker) -> None:
-    for _ in range(MOST_FAILURES - 1):
-        call(breaker, Outcome.FAILED)
-    call(breaker, Outcome.UNKNOWN)
+def test_a_call_that_was_given_up_says_nothing(breaker: CircuitBreaker) -> None:
+    for _ in range(MAX_FAILURES - 1):
+        call(breaker, CallResult.FAILED)
+    call(breaker, CallResult.UNKNOWN)
     assert not breaker.is_open
-    call(breaker, Outcome.FAILED)
+    call(breaker, CallResult.FAILED)
     assert breaker.is_open
 
 
-def test_it_is_open_for_five_seconds(breaker: Breaker, clock: VirtualClock) -> None:
+def test_it_is_open_for_five_seconds(breaker: CircuitBreaker, clock: AutoAdvanceClock) -> None:
     open_up(breaker)
     assert breaker.retry_after == 5
     clock.advance(OPEN_SECONDS - 0.1)
-    assert breaker.enter() is None
+    assert breaker.acquire() is None
     assert breaker.retry_after == 1
     clock.advance(0.1)
-    assert breaker.enter() is Entry.TRIAL
+    assert breaker.acquire() is Permit.PROBE
 
 
-def test_one_trial_is_in_flight_at_a_time(breaker: Breaker, clock: VirtualClock) -> None:
+def test_one_trial_is_in_flight_at_a_time(breaker: CircuitBreaker, clock: AutoAdvanceClock) -> None:
     open_up(breaker)
     clock.advance(OPEN_SECONDS)
-    assert breaker.enter() is Entry.TRIAL
+    assert breaker.acquire() is Permit.PROBE
     clock.advance(100.0)
-    assert breaker.enter() is None
+    assert breaker.acquire() is None
 
 
-def test_a_trial_that_is_answered_closes_it(breaker: Breaker, clock: VirtualClock) -> None:
+def test_a_trial_that_is_answered_closes_it(
+    breaker: CircuitBreaker, clock: AutoAdvanceClock
+) -> None:
     open_up(breaker)
     clock.advance(OPEN_SECONDS)
-    assert call(breaker, Outcome.ANSWERED) is Entry.TRIAL
+    assert call(breaker, CallResult.ANSWERED) is Permit.PROBE
     assert not breaker.is_open
     open_up(breaker)  # and all five failures are needed again
 
 
-def test_a_trial_that_fails_keeps_it_open(breaker: Breaker, clock: VirtualClock) -> None:
+def test_a_trial_that_fails_keeps_it_open(breaker: CircuitBreaker, clock: AutoAdvanceClock) -> None:
     open_up(breaker)
     clock.advance(OPEN_SECONDS)
-    assert call(breaker, Outcome.FAILED) is Entry.TRIAL
-    assert breaker.enter() is None
+    assert call(breaker, CallResult.FAILED) is Permit.PROBE
+    assert breaker.acquire() is None
     clock.advance(OPEN_SECONDS)
-    assert breaker.enter() is Entry.TRIAL
+    assert breaker.acquire() is Permit.PROBE
 
 
 def test_a_trial_that_was_given_up_makes_room_for_another(
-    breaker: Breaker, clock: VirtualClock
+    breaker: CircuitBreaker, clock: AutoAdvanceClock
 ) -> None:
     open_up(breaker)
     clock.advance(OPEN_SECONDS)
-    assert call(breaker, Outcome.UNKNOWN) is Entry.TRIAL
-    assert breaker.enter() is Entry.TRIAL
+    assert call(breaker, CallResult.UNKNOWN) is Permit.PROBE
+    assert breaker.acquire() is Permit.PROBE
 
 
-def test_calls_that_fail_late_do_not_keep_it_open(breaker: Breaker, clock: VirtualClock) -> None:
-    late = breaker.enter()
-    assert late is Entry.CALL
+def test_calls_that_fail_late_do_not_keep_it_open(
+    breaker: CircuitBreaker, clock: AutoAdvanceClock
+) -> None:
+    late = breaker.acquire()
+    assert late is Permit.NORMAL
     open_up(breaker)
     clock.advance(OPEN_SECONDS - 1)
-    breaker.leave(late, Outcome.FAILED)
+    breaker.release(late, CallResult.FAILED)
     clock.advance(1.0)
-    assert breaker.enter() is Entry.TRIAL
+    assert breaker.acquire() is Permit.PROBE
 
 
 def test_a_call_that_fails_late_does_not_end_the_trial(
-    breaker: Breaker, clock: VirtualClock
+    breaker: CircuitBreaker, clock: AutoAdvanceClock
 ) -> None:
-    late = breaker.enter()
-    assert late is Entry.CALL
+    late = breaker.acquire()
+    assert late is Permit.NORMAL
     open_up(breaker)
     clock.advance(OPEN_SECONDS)
-    assert breaker.enter() is Entry.TRIAL
-    breaker.leave(late, Outcome.FAILED)
-    assert breaker.enter() is None
+    assert breaker.acquire() is Permit.PROBE
+    breaker.release(late, CallResult.FAILED)
+    assert breaker.acquire() is None
 
 
-def test_a_late_answer_closes_it(breaker: Breaker) -> None:
-    late = breaker.enter()
-    assert late is Entry.CALL
+def test_a_late_answer_closes_it(breaker: CircuitBreaker) -> None:
+    late = breaker.acquire()
+    assert late is Permit.NORMAL
     open_up(breaker)
-    breaker.leave(late, Outcome.ANSWERED)
-    assert breaker.enter() is Entry.CALL
+    breaker.release(late, CallResult.ANSWERED)
+    assert breaker.acquire() is Permit.NORMAL
 
 
-def test_a_sign_of_life_brings_the_trial_forward(breaker: Breaker) -> None:
+def test_a_sign_of_life_brings_the_trial_forward(breaker: CircuitBreaker) -> None:
     open_up(breaker)
-    breaker.try_now()
-    assert breaker.enter() is Entry.TRIAL
-    assert breaker.enter() is None
+    breaker.allow_probe_now()
+    assert breaker.acquire() is Permit.PROBE
+    assert breaker.acquire() is None

@@ -5,11 +5,11 @@ from pathlib import Path
 from apiserver.config import Config, NamespacesConfig, NATSConfig
 from shared.config.address import Address
 from shared.config.duration import Duration
-from shared.config.loader import keys, load
+from shared.config.loader import config_keys, load_config
 
 
 def test_every_key_has_the_default_of_the_contract() -> None:
-    assert {key.name: key.default for key in keys(Config)} == {
+    assert {key.name: key.default for key in config_keys(Config)} == {
         "httpAddr": "127.0.0.1:8080",
         "kubeMode": "required",
         "kubeconfig": '""',
@@ -45,7 +45,7 @@ def test_every_key_has_the_default_of_the_contract() -> None:
 
 
 def test_every_key_is_described() -> None:
-    assert [key.name for key in keys(Config) if not key.description.endswith(".")] == []
+    assert [key.name for key in config_keys(Config) if not key.description.endswith(".")] == []
 
 
 def test_a_whole_file_is_read(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         namespaces: {stock: a, instance: b, system: c}
         nats: {url: "nats://q:4222", user: api, passwordFile: /run/password}
     """)
-    assert load(Config, path, {}) == Config(
+    assert load_config(Config, path, {}) == Config(
         http_addr=Address("", 9090),
         kube_mode="off",
         kubeconfig="/etc/kubeconfig",

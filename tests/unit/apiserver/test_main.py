@@ -4,7 +4,7 @@ import pytest
 
 from apiserver.clock import SystemClock
 from apiserver.config import AuthConfig, Config
-from apiserver.main import tokens_of
+from apiserver.main import open_token_file
 from shared.config.address import Address
 from shared.config.loader import ConfigurationError
 
@@ -12,14 +12,14 @@ EVERYWHERE = Address("", 8080)
 
 
 def test_nobody_is_asked_for_a_token_on_loopback() -> None:
-    assert tokens_of(Config(), SystemClock()) is None
+    assert open_token_file(Config(), SystemClock()) is None
 
 
 def test_where_other_machines_can_call_tokens_are_needed() -> None:
     with pytest.raises(ConfigurationError, match=r"httpAddr: .* :8080, .* auth.tokensFile"):
-        tokens_of(Config(http_addr=EVERYWHERE), SystemClock())
+        open_token_file(Config(http_addr=EVERYWHERE), SystemClock())
 
 
 def test_they_are_not_needed_where_the_configuration_says_so() -> None:
     config = Config(http_addr=EVERYWHERE, auth=AuthConfig(allow_anonymous=True))
-    assert tokens_of(config, SystemClock()) is None
+    assert open_token_file(config, SystemClock()) is None

@@ -5,16 +5,21 @@ import pytest
 from apiserver.commands import CreatePool, ListUnits, PoolSettings, SeedStock
 from apiserver.kube.port import Page
 from apiserver.kube.revision import Revision
-from apiserver.operations.result import Accepted, DeletedObject, Outcome
+from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
 from apiserver.specs.port import SpecSummary
 from apiserver.stock_units.port import StockCount, StockPage
-from shared.etag import etag
+from shared.etag import make_etag
 from shared.v1alpha1.operation import OperationType
 from shared.v1alpha1.phases import OperationPhase
-from shared.v1alpha1.unit_resources import Envelope
-from tests.unit.apiserver.fake_services import MemoryJobs, MemoryPools, MemorySpecs, MemoryStock
-from tests.unit.apiserver.in_process_api import running
-from tests.unit.apiserver.objects import a_job, a_pool, a_unit
+from shared.v1alpha1.unit_resources import UnitResources
+from tests.unit.apiserver.fake_services import (
+    FakeJobService,
+    FakePoolService,
+    FakeSpecService,
+    FakeStockService,
+)
+from tests.unit.apiserver.in_process_api import run_app
+from tests.unit.apiserver.objects import new_job, new_pool, new_unit
 
 STOCK = "/api/v1/operator/stock-units"
 POOLS = "/api/v1/operator/stock-pools"
@@ -23,10 +28,10 @@ SEED = {"operationID": "s 1", "specName": "g1.1", "replicas": 2}
 POOL = {"operationID": "p-1", "name": "g1", "specName": "g1.1", "replicas": 3}
 
 
-@pytest.mark.parametrize(("outcome", "status"), [(Outcome.NEW, 202), (Outcome.REPLAY, 200)])
-async def test_seeding_is_answered_with_its_job(outcome: Outcome, status: int) -> None:
-    stock = MemoryStock(Accepted(a_job("s 1"), outcome))
-    async with running(stock=stock) as api:
+@pytest.mark.parametrize(("outcome", "status"), [(ResultKind.NEW, 202), (ResultKind.REPLAY, 200)])
+async def test_seeding_is_answered_with_its_job(outcome: ResultKind, status: int) -> None:
+    stock = FakeStockService(OperationResult(new_job("s 1"), outcome))
+    async with run_app(stock=stock) as api:
         answer = await api.post(STOCK, SEED)
     assert (answer.status, answer.headers["Location"]) == (status, f"{JOBS}/s%201")
     assert answer.json["data"]["type"] == "seed_stock_units"
@@ -34,9 +39,9 @@ async def test_seeding_is_answered_with_its_job(outcome: Outcome, status: int) -
 
 
 async def test_stock_is_listed_with_its_counts() -> None:
-    page = Page((a_unit("s", "runtime-stock"),), "next", 1)
-    stock = MemoryStock(page=StockPage(page, (StockCount("g1.1", "Ready", 2),)))
-    async with running(stock=stock) as api:
+    page = Page((new_unit("s", "runtime-stock"),), "next", 1)
+    stock = FakeStockService(page=StockPage(page, (StockCount("g1.1", "Ready", 2),)))
+    async with run_app(stock=stock) as api:
         answer = await api.get(f"{STOCK}?phase=Ready")
     assert answer.json["data"][0]["lifecycle"] == "stock"
     assert answer.json["meta"] == {
@@ -48,15 +53,15 @@ async def test_stock_is_listed_with_its_counts() -> None:
 
 
 async def test_stock_is_deleted() -> None:
-    stock = MemoryStock()
-    async with running(stock=stock) as api:
+    stock = FakeStockService()
+    async with run_app(stock=stock) as api:
         assert (await api.delete(f"{STOCK}/stock-1")).status == 204
     assert stock.calls == ["stock-1"]
 
 
 async def test_a_new_pool_is_answered_with_its_place() -> None:
-    pools = MemoryPools(accepted=Accepted(a_pool(), Outcome.NEW))
-    async with running(pools=pools) as api:
+    pools = FakePoolService(accepted=OperationResult(new_pool(), ResultKind.NEW))
+    async with run_app(pools=pools) as api:
         answer = await api.post(POOLS, POOL)
     assert (answer.status, answer.headers["Location"]) == (201, f"{POOLS}/g1")
     assert pools.calls == [CreatePool("p-1", "g1", "g1.1", PoolSettings(replicas=3))]
@@ -64,14 +69,16 @@ async def test_a_new_pool_is_answered_with_its_place() -> None:
 
 async def test_a_pool_that_is_gone_is_told_of() -> None:
     gone = DeletedObject("g1", "runtime-stock", "u", "p-1")
-    async with running(pools=MemoryPools(accepted=Accepted(gone, Outcome.REPLAY))) as api:
+    async with run_app(
+        pools=FakePoolService(accepted=OperationResult(gone, ResultKind.REPLAY))
+    ) as api:
         answer = await api.post(POOLS, POOL)
     assert (answer.status, answer.json["data"]["deleted"]) == (200, True)
 
 
 async def test_pools_are_listed_shown_and_deleted() -> None:
-    pools = MemoryPools({"g1": a_pool()})
-    async with running(pools=pools) as api:
+    pools = FakePoolService({"g1": new_pool()})
+    async with run_app(pools=pools) as api:
         assert (await api.get(f"{POOLS}?limit=7")).json["data"][0]["name"] == "g1"
         assert (await api.get(f"{POOLS}/g1")).headers["ETag"] == '"uid-g1.2"'
         assert (await api.delete(f"{POOLS}/g1")).status == 204
@@ -80,23 +87,25 @@ async def test_pools_are_listed_shown_and_deleted() -> None:
 
 
 async def test_a_pool_gets_other_settings() -> None:
-    pools = MemoryPools({"g1": a_pool()})
-    async with running(pools=pools) as api:
+    pools = FakePoolService({"g1": new_pool()})
+    async with run_app(pools=pools) as api:
         answer = await api.put(f"{POOLS}/g1", {"replicas": 0}, If_Match='"uid-g1.2"')
     assert answer.status == 200
     assert pools.calls == [("g1", PoolSettings(replicas=0), (Revision("uid-g1", 2),))]
 
 
 async def test_specs_are_listed() -> None:
-    specs = MemorySpecs((SpecSummary(envelope=Envelope(spec_name="g1.1", gpu=1), capacity=4),))
-    async with running(specs=specs) as api:
+    specs = FakeSpecService(
+        (SpecSummary(resources=UnitResources(spec_name="g1.1", gpu=1), capacity=4),)
+    )
+    async with run_app(specs=specs) as api:
         answer = await api.get("/api/v1/operator/specs")
     assert answer.json["data"][0]["capacity"] == 4
 
 
 async def test_jobs_are_listed() -> None:
-    jobs = MemoryJobs({"a": a_job("a")})
-    async with running(jobs=jobs) as api:
+    jobs = FakeJobService({"a": new_job("a")})
+    async with run_app(jobs=jobs) as api:
         answer = await api.get(f"{JOBS}?type=seed_stock_units&status=running")
     assert answer.json["meta"] == {"continue": "next", "remaining": 3}
     assert jobs.calls == [
@@ -106,9 +115,11 @@ async def test_jobs_are_listed() -> None:
 
 @pytest.mark.parametrize("operation_id", ["order-4711", "fn/uid/3", "a b?#%", "{x}", "é", "100%25"])
 async def test_a_job_is_found_at_the_place_that_was_answered(operation_id: str) -> None:
-    stock = MemoryStock(Accepted(a_job(operation_id), Outcome.NEW))
-    async with running(stock=stock, jobs=MemoryJobs({operation_id: a_job(operation_id)})) as api:
+    stock = FakeStockService(OperationResult(new_job(operation_id), ResultKind.NEW))
+    async with run_app(
+        stock=stock, jobs=FakeJobService({operation_id: new_job(operation_id)})
+    ) as api:
         place = (await api.post(STOCK, SEED)).headers["Location"]
         answer = await api.get(place)
     assert (answer.status, answer.json["data"]["operationID"]) == (200, operation_id)
-    assert answer.headers["ETag"] == etag(a_job(operation_id).metadata)
+    assert answer.headers["ETag"] == make_etag(new_job(operation_id).metadata)

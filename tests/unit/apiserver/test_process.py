@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from apiserver.health.cluster_state import OFF
+from apiserver.health.cluster_state import KUBERNETES_OFF
 from apiserver.health.readiness import Readiness
 from apiserver.health.startup import ClusterNotReadyError
 from apiserver.process import Process
@@ -31,7 +31,7 @@ async def test_work_begins_after_listening_and_ends_after_draining() -> None:
         finally:
             happened.append("work ended")
 
-    process = Process(Readiness(lambda: OFF), {"work": work})
+    process = Process(Readiness(lambda: KUBERNETES_OFF), {"work": work})
     assert await process.run(server(happened)) is ExitCode.CLEAN
     assert happened == ["listening", "working", "drained", "work ended"]
 
@@ -42,25 +42,25 @@ async def test_a_cluster_that_never_came_ends_the_process_with_1_and_the_reason(
     async def work() -> None:
         raise ClusterNotReadyError("gave up after 30 s")
 
-    process = Process(Readiness(lambda: OFF), {"work": work})
+    process = Process(Readiness(lambda: KUBERNETES_OFF), {"work": work})
     assert await process.run(server([])) is ExitCode.FAILURE
     (line,) = [record for record in caplog.records if record.levelname == "ERROR"]
     assert (line.message, vars(line)["error"]) == ("cluster_not_ready", "gave up after 30 s")
 
 
 async def test_the_first_reason_to_stop_wins() -> None:
-    process = Process(Readiness(lambda: OFF), {})
+    process = Process(Readiness(lambda: KUBERNETES_OFF), {})
     process.stop(ExitCode.FAILURE)
     process.stop(ExitCode.CLEAN)
     assert await process.run(server([])) is ExitCode.FAILURE
 
 
 async def test_a_stopping_process_is_not_ready() -> None:
-    readiness = Readiness(lambda: OFF)
+    readiness = Readiness(lambda: KUBERNETES_OFF)
     process = Process(readiness, {})
     process.stop()
     await process.run(server([]))
-    assert readiness.reasons() == ("the process is stopping",)
+    assert readiness.not_ready_reasons() == ("the process is stopping",)
 
 
 async def test_a_bug_in_the_background_is_not_hidden() -> None:
@@ -68,4 +68,4 @@ async def test_a_bug_in_the_background_is_not_hidden() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ExceptionGroup):
-        await Process(Readiness(lambda: OFF), {"work": work}).run(server([]))
+        await Process(Readiness(lambda: KUBERNETES_OFF), {"work": work}).run(server([]))

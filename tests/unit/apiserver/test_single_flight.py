@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from apiserver.single_flight import SingleFlight
-from tests.support.clocks.auto_advance_clock import VirtualClock
+from apiserver.single_flight import SingleFlightCache
+from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 
 
 class Source:
@@ -26,8 +26,8 @@ class Source:
 
 
 async def test_who_asks_meanwhile_gets_the_same_value_and_later_a_new_one() -> None:
-    clock, source = VirtualClock(), Source()
-    values = SingleFlight[int](clock, 5.0)
+    clock, source = AutoAdvanceClock(), Source()
+    values = SingleFlightCache[int](clock, 5.0)
     async with asyncio.TaskGroup() as group:
         asking = [group.create_task(values.get("a", source.fetch)) for _ in range(3)]
         await asyncio.sleep(0)
@@ -42,7 +42,7 @@ async def test_who_asks_meanwhile_gets_the_same_value_and_later_a_new_one() -> N
 async def test_a_failure_is_for_all_who_waited_and_is_not_kept() -> None:
     source = Source()
     source.error = ValueError("no")
-    values = SingleFlight[int](VirtualClock(), 5.0)
+    values = SingleFlightCache[int](AutoAdvanceClock(), 5.0)
 
     async def let() -> str:
         source.open.set()
@@ -58,7 +58,7 @@ async def test_a_failure_is_for_all_who_waited_and_is_not_kept() -> None:
 
 async def test_one_who_is_cancelled_while_fetching_leaves_it_to_the_next() -> None:
     source = Source()
-    values = SingleFlight[int](VirtualClock(), 5.0)
+    values = SingleFlightCache[int](AutoAdvanceClock(), 5.0)
     async with asyncio.TaskGroup() as group:
         first = group.create_task(values.get("a", source.fetch))
         await asyncio.sleep(0)

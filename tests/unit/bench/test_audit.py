@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.bench.controller.audit_log import counted, policy
+from tests.bench.controller.audit_log import audit_policy, count_writes
 
 LINES = (
     '{"verb":"patch","objectRef":{"resource":"deployments"},"responseStatus":{"code":201}}',
@@ -16,7 +16,7 @@ LINES = (
 def test_writes_are_counted_by_what_they_were_about_and_events_are_left_out(tmp_path: Path) -> None:
     log = tmp_path / "audit.log"
     log.write_text("".join(f"{line}\n" for line in LINES))
-    assert counted(log) == {
+    assert count_writes(log) == {
         "patch deployments": 2,
         "patch gpuunits/status": 1,
         "patch gpuunits 409": 1,
@@ -24,7 +24,7 @@ def test_writes_are_counted_by_what_they_were_about_and_events_are_left_out(tmp_
 
 
 def test_only_the_account_is_written_down() -> None:
-    rules = policy("somebody")["rules"]
+    rules = audit_policy("somebody")["rules"]
     assert isinstance(rules, list)
     assert [rule.get("users") for rule in rules] == [["somebody"], None]
     assert rules[-1] == {"level": "None"}

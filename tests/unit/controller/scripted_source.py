@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, TypeVar
 
-from controller.runtime.client.decoding import Change, Decoder, Listing, Unreadable
+from controller.runtime.client.decoding import Change, Decoder, ObjectList, UndecodableObject
 from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import Object
 from controller.runtime.clock import Clock
@@ -15,7 +15,7 @@ from tests.support.builders.note_resource import Note
 T = TypeVar("T", bound=Object)
 
 # What every watch asks for; a test of its own looks at it.
-ALWAYS = ("allowWatchBookmarks", "timeoutSeconds")
+COMMON_QUERY_KEYS = ("allowWatchBookmarks", "timeoutSeconds")
 
 
 class ScriptedWatch:
@@ -24,21 +24,21 @@ class ScriptedWatch:
     def __init__(self, *lines: bytes, opens_after: float = 0.0) -> None:
         self._steps: asyncio.Queue[list[bytes] | Exception | None] = asyncio.Queue()
         self.opens_after = opens_after
-        self.closed = 0
+        self.close_count = 0
         if lines:
-            self.say(*lines)
+            self.add_lines(*lines)
 
-    def say(self, *lines: bytes) -> "ScriptedWatch":
+    def add_lines(self, *lines: bytes) -> "ScriptedWatch":
         """These lines arrive together."""
         self._steps.put_nowait(list(lines))
         return self
 
-    def end(self) -> "ScriptedWatch":
+    def end_stream(self) -> "ScriptedWatch":
         """The server closes the stream as it does when its time is over."""
         self._steps.put_nowait(None)
         return self
 
-    def break_off(self) -> "ScriptedWatch":
+    def break_connection(self) -> "ScriptedWatch":
         """The connection is lost."""
         self._steps.put_nowait(UnreachableError("connection reset"))
         return self
@@ -50,7 +50,7 @@ class ScriptedWatch:
             yield step
 
     def close(self) -> None:
-        self.closed += 1
+        self.close_count += 1
 
 
 class ScriptedSource:
@@ -58,51 +58,51 @@ class ScriptedSource:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._lists: deque[Listing[Any] | Exception] = deque()
+        self._lists: deque[ObjectList[Any] | Exception] = deque()
         self._watches: deque[ScriptedWatch | Exception] = deque()
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self.queries: list[dict[str, str]] = []
         self.silences: list[float] = []
-        self.opened: list[ScriptedWatch] = []
+        self.opened_watches: list[ScriptedWatch] = []
 
-    def lists(self, *answers: Listing[Note] | Exception) -> "ScriptedSource":
+    def add_lists(self, *answers: ObjectList[Note] | Exception) -> "ScriptedSource":
         self._lists.extend(answers)
         return self
 
-    def watches(self, *answers: ScriptedWatch | Exception) -> "ScriptedSource":
+    def add_watches(self, *answers: ScriptedWatch | Exception) -> "ScriptedSource":
         self._watches.extend(answers)
         return self
 
-    async def list(self, kind: Kind[T], namespace: str, query: Mapping[str, str]) -> Listing[T]:
-        self._note("list", query)
-        answer = self._lists.popleft() if self._lists else await hang()
+    async def list(self, kind: Kind[T], namespace: str, query: Mapping[str, str]) -> ObjectList[T]:
+        self._record_request("list", query)
+        answer = self._lists.popleft() if self._lists else await wait_forever()
         if isinstance(answer, Exception):
             raise answer
         return answer
 
     async def watch(
-        self, kind: Kind[T], namespace: str, query: Mapping[str, str], *, silence: float
+        self, kind: Kind[T], namespace: str, query: Mapping[str, str], *, idle_timeout: float
     ) -> ScriptedWatch:
-        self._note("watch", query)
-        self.silences.append(silence)
-        answer = self._watches.popleft() if self._watches else await hang()
+        self._record_request("watch", query)
+        self.silences.append(idle_timeout)
+        answer = self._watches.popleft() if self._watches else await wait_forever()
         if isinstance(answer, Exception):
             raise answer
         if answer.opens_after:
             await self._clock.sleep(answer.opens_after)
-        self.opened.append(answer)
+        self.opened_watches.append(answer)
         return answer
 
     def decoder(self, kind: Kind[T]) -> Decoder[T]:
         return Decoder(kind)
 
-    def _note(self, verb: str, query: Mapping[str, str]) -> None:
-        told = [f"{name}={value}" for name, value in query.items() if name not in ALWAYS]
-        self.asked.append(" ".join([verb, *told]))
+    def _record_request(self, verb: str, query: Mapping[str, str]) -> None:
+        told = [f"{name}={value}" for name, value in query.items() if name not in COMMON_QUERY_KEYS]
+        self.requests.append(" ".join([verb, *told]))
         self.queries.append(dict(query))
 
 
-async def hang() -> Any:
+async def wait_forever() -> Any:
     await asyncio.Event().wait()
 
 
@@ -110,20 +110,22 @@ class RecordingSink:
     """Everything that a reflector told, in words."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.log: list[str] = []
 
-    def replace(self, listing: Listing[Note]) -> None:
-        known = [named(note) for note in listing.items]
-        lost = [f"unreadable {found.key.name}" for found in listing.unreadable]
-        self.told.append(" ".join([f"everything at {listing.resource_version}:", *known, *lost]))
+    def replace(self, object_list: ObjectList[Note]) -> None:
+        known = [note_and_version(note) for note in object_list.items]
+        lost = [f"unreadable {found.key.name}" for found in object_list.undecodable]
+        self.log.append(" ".join([f"everything at {object_list.resource_version}:", *known, *lost]))
 
-    def change(self, change: Change[Note]) -> None:
-        self.told.append(f"{'gone' if change.gone else 'put'} {named(change.object)}")
+    def handle_change(self, change: Change[Note]) -> None:
+        self.log.append(
+            f"{'gone' if change.is_deleted else 'put'} {note_and_version(change.object)}"
+        )
 
-    def unreadable(self, found: Unreadable) -> None:
-        what = "unreadable and gone" if found.gone else "unreadable"
-        self.told.append(f"{what} {found.key.name}@{found.resource_version}")
+    def handle_undecodable(self, undecodable: UndecodableObject) -> None:
+        what = "unreadable and gone" if undecodable.is_deleted else "unreadable"
+        self.log.append(f"{what} {undecodable.key.name}@{undecodable.resource_version}")
 
 
-def named(note: Note) -> str:
+def note_and_version(note: Note) -> str:
     return f"{note.metadata.name}@{note.metadata.resource_version}"

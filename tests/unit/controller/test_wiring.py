@@ -2,15 +2,19 @@
 
 import pytest
 
-from controller.runtime.leader.factory import settings
+from controller.runtime.leader.factory import election_settings
 from controller.runtime.leader.rules import ElectionSettingsError
 from shared.config.duration import Duration
 from shared.config.leader_election import LeaderElectionConfig
 
 
 def test_the_defaults_are_those_of_client_go() -> None:
-    made = settings(LeaderElectionConfig())
-    assert (made.lease_seconds, made.renew_seconds, made.retry_seconds) == (15, 10, 2)
+    made = election_settings(LeaderElectionConfig())
+    assert (
+        made.lease_duration_seconds,
+        made.renew_deadline_seconds,
+        made.retry_period_seconds,
+    ) == (15, 10, 2)
 
 
 @pytest.mark.parametrize(
@@ -30,4 +34,4 @@ def test_durations_that_let_two_lead_are_refused_with_the_reason(
         retry_period=Duration(retry),
     )
     with pytest.raises(ElectionSettingsError, match=f"leaderElection.*{message}"):
-        settings(config)
+        election_settings(config)

@@ -12,9 +12,9 @@ import msgspec
 from nats.aio.msg import Msg
 from prometheus_client import CollectorRegistry
 
-from apiserver.circuit_breaker import Breaker
+from apiserver.circuit_breaker import CircuitBreaker
 from apiserver.config import Config
-from apiserver.kube.port import Body
+from apiserver.kube.port import JsonObject
 from apiserver.kube.resources import (
     FUNCTIONS,
     GPU_STORAGES,
@@ -23,20 +23,20 @@ from apiserver.kube.resources import (
     STOCK_POOLS,
     Resource,
 )
-from apiserver.main import surroundings
+from apiserver.main import service_settings
 from apiserver.nats.connection import QueueConnection
-from apiserver.nats.jetstream import queue_on
-from apiserver.nats.object_store import BodyBuckets
-from apiserver.nats.port import Wakes
-from apiserver.nats.requests import Caller
-from apiserver.serverless_use_cases import ServerlessUseCases, World
-from apiserver.wiring import UseCases
+from apiserver.nats.jetstream import create_ports
+from apiserver.nats.object_store import JetStreamBodyStore
+from apiserver.nats.port import RecordChanges
+from apiserver.nats.requests import JetStreamRequests
+from apiserver.serverless_use_cases import ServerlessDependencies, ServerlessServices
+from apiserver.wiring import KubeServices
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits
-from tests.model.gateway import ModelClient
-from tests.model.scheduler import Turnstile, settle
+from tests.model.gateway import ModelGateway
+from tests.model.scheduler import DeterministicScheduler, run_ready_tasks
 from tests.model.server import Document, ModelServer
-from tests.unit.apiserver.in_process_api import API, running
+from tests.unit.apiserver.in_process_api import InProcessApi, run_app
 from tests.unit.golden.recorded_queue import RecordedQueue
 
 RESOURCES: Final[dict[str, Resource[Any]]] = {
@@ -84,12 +84,12 @@ class RecordedServer(ModelServer):
             case _:
                 self.delete(resource, namespace, name, write["body"]["uid"], "")
 
-    def create(self, resource: Resource[Any], namespace: str, body: Body) -> Document:
+    def create(self, resource: Resource[Any], namespace: str, body: JsonObject) -> Document:
         self._note("create", f"{resource.plural} {namespace}/{body['metadata']['name']}", body)
         return super().create(resource, namespace, body)
 
     def patch(
-        self, resource: Resource[Any], namespace: str, name: str, body: Body, subresource: str
+        self, resource: Resource[Any], namespace: str, name: str, body: JsonObject, subresource: str
     ) -> Document:
         place = f"{resource.plural} {namespace}/{name} {subresource}".strip()
         self._note("patch", place, body)
@@ -101,15 +101,15 @@ class RecordedServer(ModelServer):
         self._note("delete", f"{resource.plural} {namespace}/{name}", {"uid": uid})
         super().delete(resource, namespace, name, uid, version)
 
-    def _note(self, verb: str, place: str, body: Body) -> None:
+    def _note(self, verb: str, place: str, body: JsonObject) -> None:
         written = msgspec.json.decode(msgspec.json.encode(body))
         self.writes.append({"verb": verb, "at": place, "body": written})
 
 
-class StillClock(Turnstile):
+class StillClock(DeterministicScheduler):
     """A clock that stands still, and lets everybody pass at once."""
 
-    async def passed(self) -> None:
+    async def wait_turn(self) -> None:
         """Do not wait."""
 
     async def sleep(self, seconds: float) -> None:
@@ -117,19 +117,19 @@ class StillClock(Turnstile):
         await asyncio.sleep(0)
 
 
-class RecordedCaller(Caller):
+class RecordedCaller(JetStreamRequests):
     """Asks the recorded queue."""
 
     def __init__(self, queue: RecordedQueue, clock: StillClock) -> None:
-        super().__init__(cast(QueueConnection, None), Breaker(clock))
+        super().__init__(cast(QueueConnection, None), CircuitBreaker(clock))
         self._queue = queue
 
-    async def ask(
+    async def request(
         self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> Msg:
         return await self._queue.request(subject, payload, headers=headers)
 
-    async def say(self, subject: str, payload: bytes, reply: str = "") -> None:
+    async def publish(self, subject: str, payload: bytes, reply: str = "") -> None:
         await self._queue.publish(subject, payload, reply)
 
 
@@ -144,40 +144,40 @@ class RecordedWorld:
         self.server = RecordedServer(given)
         self.queue = RecordedQueue(given.get("kept", {}))
         clock, numbers = StillClock(Random(0)), itertools.count(len(given.get("writes", ())))
-        client, registry = ModelClient(self.server, clock), CollectorRegistry()
-        where = surroundings(msgspec.convert(CONFIGURATION, Config))
+        client, registry = ModelGateway(self.server, clock), CollectorRegistry()
+        where = service_settings(msgspec.convert(CONFIGURATION, Config))
 
         def make_id() -> str:
             return f"id-{next(numbers)}"
 
         caller, names = RecordedCaller(self.queue, clock), QueueNames()
-        bodies = BodyBuckets(caller, names, StreamLimits(), make_id, clock.now)
-        queue = queue_on(caller, names, bodies, cast(Wakes, None))
-        self.use_cases = UseCases(client, where, registry, clock, Random(0), make_id)
-        world = World(registry, clock, make_id)
+        bodies = JetStreamBodyStore(caller, names, StreamLimits(), make_id, clock.now)
+        queue = create_ports(caller, names, bodies, cast(RecordChanges, None))
+        self.use_cases = KubeServices(client, where, registry, clock, Random(0), make_id)
+        world = ServerlessDependencies(registry, clock, make_id)
         creation = self.use_cases.function_creation
-        self.serverless = ServerlessUseCases(client, queue, where, creation, world)
+        self.serverless = ServerlessServices(client, queue, where, creation, world)
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[API]:
+    async def serving(self) -> AsyncIterator[InProcessApi]:
         """Answer requests for the length of the block."""
         known, serverless = self.use_cases, self.serverless
         async with (
             asyncio.TaskGroup() as group,
-            running(
+            run_app(
                 stock=known.stock,
                 pools=known.pools,
                 units=known.units,
                 storages=known.storages,
                 functions=serverless.functions,
                 invocations=serverless.invocations,
-                invocation_index=serverless.index,
+                invocation_lists=serverless.invocation_lists,
             ) as api,
         ):
-            shop = group.create_task(known.workshop.run())
-            await settle()
+            shop = group.create_task(known.operation_tasks.run())
+            await run_ready_tasks()
             yield api
-            await settle()
+            await run_ready_tasks()
             shop.cancel()
 
     async def ask(self, given: Mapping[str, Any]) -> int:
@@ -185,7 +185,7 @@ class RecordedWorld:
         body = json.dumps(given["body"]) if "body" in given else given.get("text", "")
         method, _, path = given["request"].partition(" ")
         async with self.serving() as api:
-            answer = await api.call(
+            answer = await api.request(
                 method, path, (body * given.get("times", 1)).encode(), **given.get("headers", {})
             )
         return answer.status
@@ -193,8 +193,8 @@ class RecordedWorld:
     async def resume(self) -> None:
         """Finish the unfinished records, as a replica does that has seen them twice."""
         async with self.serving():
-            known = await self.use_cases.resumption.resume(set())
-            await self.use_cases.resumption.resume(known)
+            known = await self.use_cases.resumption.resume_unfinished(set())
+            await self.use_cases.resumption.resume_unfinished(known)
 
 
 async def asked(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,13 +10,13 @@ import msgspec
 from controller import kinds
 from controller.runtime.cache.informer import Informer
 from controller.runtime.client.client import Client
-from controller.runtime.client.decoding import Listing
+from controller.runtime.client.decoding import ObjectList
 from controller.runtime.client.kind import Kind
-from controller.runtime.client.rest import Call, RestClient
+from controller.runtime.client.rest import KubeRequest, RestClient
 from controller.runtime.errors import NotFoundError
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from tests.model.server import merged
+from tests.model.server import apply_merge_patch
 from tests.support.clocks.virtual_clock import VirtualClock
 
 Document = dict[str, Any]
@@ -37,7 +37,7 @@ class RecordedCluster:
         self.client = Client(cast(RestClient, self), manager)
         self.recorder = EventRecorder(self.client, self.clock, Random(7), manager, "instance")
 
-    async def send(self, call: Call, *, within: float = 30.0) -> bytes:
+    async def send(self, call: KubeRequest, *, within: float = 30.0) -> bytes:
         """Do what the server would."""
         if call.method == "GET":
             return msgspec.json.encode(self._read(call))
@@ -56,14 +56,16 @@ class RecordedCluster:
         for informer in informers:
             decoder = self.client.decoder(informer.kind)
             known = [
-                decoder.object(msgspec.json.encode(each))
+                decoder.decode_object(msgspec.json.encode(each))
                 for each in self._objects.values()
                 if each["kind"] == informer.kind.name
-                and informer.covers(informer.kind, each["metadata"].get("namespace", ""))
+                and informer.is_responsible_for(
+                    informer.kind, each["metadata"].get("namespace", "")
+                )
             ]
-            informer.replace(Listing(known, "1"))
+            informer.replace(ObjectList(known, "1"))
 
-    def _read(self, call: Call) -> Document:
+    def _read(self, call: KubeRequest) -> Document:
         if (found := self._objects.get(call.path)) is not None:
             return found
         items = list(self._listed(call))
@@ -71,14 +73,14 @@ class RecordedCluster:
             raise NotFoundError(str(call), status=404)
         return {"metadata": {"resourceVersion": "1"}, "items": items}
 
-    def _listed(self, call: Call) -> Iterator[Document]:
+    def _listed(self, call: KubeRequest) -> Iterator[Document]:
         name, _, value = call.query.get("labelSelector", "").partition("=")
         for path, each in self._objects.items():
             is_there = path.rpartition("/")[0] == call.path
             if is_there and (not name or each["metadata"].get("labels", {}).get(name) == value):
                 yield each
 
-    def _write(self, call: Call, body: Document) -> Document:
+    def _write(self, call: KubeRequest, body: Document) -> Document:
         self._version += 1
         version = {"resourceVersion": str(self._version)}
         if call.method == "DELETE":
@@ -90,7 +92,7 @@ class RecordedCluster:
                 self._objects[f"{call.path}/{made['metadata']['name']}"] = made
             return made
         path = call.path.removesuffix("/status")
-        new = identified(merged(self._objects.get(path, {}), body))
+        new = identified(apply_merge_patch(self._objects.get(path, {}), body))
         new["metadata"] |= version
         self._objects[path] = new
         return new
@@ -98,7 +100,7 @@ class RecordedCluster:
 
 def path_of(document: Document) -> str:
     meta = document["metadata"]
-    return KINDS[document["kind"]].path(ObjectKey(meta.get("namespace", ""), meta["name"]))
+    return KINDS[document["kind"]].object_path(ObjectKey(meta.get("namespace", ""), meta["name"]))
 
 
 def identified(document: Mapping[str, Any]) -> Document:

@@ -19,20 +19,20 @@ from prometheus_client import CollectorRegistry
 from controller.runtime.cache.cache import Cache
 from controller.runtime.cache.informer import Informer
 from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.cache.reflector import Scope
+from controller.runtime.cache.reflector import WatchScope
 from controller.runtime.key import ObjectKey
-from controller.runtime.loop.loop_factory import Loops
+from controller.runtime.loop.loop_factory import LoopFactory
 from serverless.activator import leader_wiring
-from serverless.activator.auth.worker_credentials import user_named
+from serverless.activator.auth.worker_credentials import parse_worker_user
 from serverless.activator.config import Config
 from serverless.activator.kinds import FUNCTIONS, GPU_UNITS
-from serverless.activator.leader_wiring import Leading, request_ids
-from serverless.activator.metrics import Measures
+from serverless.activator.leader_wiring import LeaderWiring, function_names
+from serverless.activator.metrics import FunctionMetrics
 from serverless.activator.reconciler import FunctionReconciler
-from serverless.activator.scaling.snapshot import BY_REQUEST, Sights
-from serverless.activator.wiring import NAME
-from serverless.activator.worker_reports import Reports
-from serverless.credentials.secret import missing
+from serverless.activator.scaling.snapshot import FUNCTION_INDEX, SnapshotReader
+from serverless.activator.wiring import PROGRAM_NAME
+from serverless.activator.worker_reports import WorkerReports
+from serverless.credentials.secret import missing_values
 from serverless.nats.connection import QueueConnection
 from shared.invocation.queue_names import QueueNames
 from tests.unit.golden.data import Case, cases, plain
@@ -78,45 +78,45 @@ class RecordedActivator:
     """A leading activator on what it is given."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        self.cluster = RecordedCluster(given["found"], NAME)
+        self.cluster = RecordedCluster(given["found"], PROGRAM_NAME)
         self.queue = RecordedQueue(given.get("kept", {}), given.get("consumers", ()))
         self.session = RecordedSession(given.get("status", 201))
         client, clock = self.cluster.client, self.cluster.clock
         registry, randomness = CollectorRegistry(), Random(7)
         metrics = InformerMetrics(registry)
-        scopes = Scope(FUNCTIONS, WHERE), Scope(GPU_UNITS, WHERE)
+        scopes = WatchScope(FUNCTIONS, WHERE), WatchScope(GPU_UNITS, WHERE)
         functions = Informer(client, scopes[0], metrics, clock, randomness)
-        by_request = {BY_REQUEST: request_ids}
+        by_request = {FUNCTION_INDEX: function_names}
         units = Informer(client, scopes[1], metrics, clock, randomness, by_request)
         self.cluster.fill([functions, units])
         connection = cast(QueueConnection, Connected(self.queue))
-        around = leader_wiring.Surroundings(
+        around = leader_wiring.LeaderDependencies(
             config=msgspec.convert({"runtimeApiURL": "http://api"}, Config),
             client=client,
             session=cast(aiohttp.ClientSession, self.session),
             recorder=self.cluster.recorder,
             functions=Cache({WHERE: functions}),
             units=Cache({WHERE: units}),
-            queue=connection,
-            reports=Reports(connection, QueueNames(), clock),
+            connection=connection,
+            worker_reports=WorkerReports(connection, QueueNames(), clock),
             worker_key=KEY,
             fence=lambda: None,
             clock=clock,
         )
-        measures = Measures(registry)
-        self.leader = Leading(around, Loops(registry, clock, randomness), measures)
-        sights = Sights(around.units, around.reports, clock)
-        hands = self.leader._hands()
+        measures = FunctionMetrics(registry)
+        self.leader = LeaderWiring(around, LoopFactory(registry, clock, randomness), measures)
+        sights = SnapshotReader(around.units, around.worker_reports, clock)
+        hands = self.leader._reconciler_dependencies()
         self.reconciler = FunctionReconciler(around.functions, sights, hands, measures, clock)
 
 
 async def done(given: Mapping[str, Any]) -> dict[str, Any]:
     """What is written, sent and asked for by sweeps and by turns over the function."""
     made = RecordedActivator(given)
-    await made.leader.depths.look()
+    await made.leader.queue_depths.refresh()
     for each in given["does"]:
         if each == "sweep":
-            await made.leader.sweep.round()
+            await made.leader.sweep.run_round()
         else:
             await made.reconciler.reconcile(ObjectKey(WHERE, "echo"))
     await made.cluster.flush_events()
@@ -130,15 +130,15 @@ async def done(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def let_in(given: Mapping[str, str]) -> list[object]:
     """Whom a name and a password prove somebody to be."""
-    user = user_named(given["user"])
+    user = parse_worker_user(given["user"])
     assert user is not None
-    proof = user.is_proven_by(given["password"], KEY)
-    return [user.request_id, user.function_uid, user.inbox_prefix, proof]
+    proof = user.is_valid_password(given["password"], KEY)
+    return [user.function_name, user.function_uid, user.inbox_prefix, proof]
 
 
 def users(known: dict[str, str]) -> dict[str, str]:
     """What is added to the Secret of all who use the queue, where the dice fall like this."""
-    return missing(known, lambda count: bytes(range(count)))
+    return missing_values(known, lambda count: bytes(range(count)))
 
 
 @pytest.mark.parametrize("case", cases("activator_writes", "work"))

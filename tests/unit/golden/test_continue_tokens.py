@@ -8,21 +8,21 @@ from dataclasses import astuple
 import pytest
 
 from apiserver.invocations import archive_reader, lists
-from apiserver.invocations.archive import ArchivePlace
+from apiserver.invocations.archive import ArchiveCursor
 from tests.unit.golden.data import Case, cases
 
 
 @pytest.mark.parametrize("case", cases("continue_tokens", "queue"))
 def test_a_token_of_the_queue_names_its_place(case: Case) -> None:
-    assert lists.token_of(case.given) == case.made
-    assert lists.place_of(case.made) == case.given
-    assert not archive_reader.is_of_archive(case.made)
+    assert lists.encode_token(case.given) == case.made
+    assert lists.decode_token(case.made) == case.given
+    assert not archive_reader.is_archive_token(case.made)
 
 
 @pytest.mark.parametrize("case", cases("continue_tokens", "archive"))
 def test_a_token_of_the_archive_names_its_place(case: Case) -> None:
-    place = ArchivePlace(*case.given)
+    place = ArchiveCursor(*case.given)
 
-    assert archive_reader.token_of(place) == case.made
-    assert astuple(archive_reader.place_of(case.made)) == astuple(place)
-    assert archive_reader.is_of_archive(case.made)
+    assert archive_reader.encode_token(place) == case.made
+    assert astuple(archive_reader.decode_token(case.made)) == astuple(place)
+    assert archive_reader.is_archive_token(case.made)

@@ -16,15 +16,15 @@ from prometheus_client import CollectorRegistry
 from controller.caches import Caches
 from controller.gpustorage import setup as storages
 from controller.gpuunit import setup as units
-from controller.object_reader import Lookup
+from controller.object_reader import ObjectReader
 from controller.operation.reconciler import OperationReconciler
 from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.cache.writer import Writer
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.reconcile import ReconcileError, Result
 from controller.stockpool.reconciler import StockPoolReconciler
-from controller.wiring import NAME
-from tests.support.builders.gpu_units import settings
+from controller.wiring import CONTROLLER_NAME
+from tests.support.builders.gpu_units import unit_settings
 from tests.unit.controller.gpustorage.storage_objects import SETTINGS
 from tests.unit.golden.data import Case, cases
 from tests.unit.golden.recorded_cluster import RecordedCluster
@@ -37,14 +37,14 @@ Turn = Callable[[ObjectKey], Awaitable[Result]]
 def turns(cluster: RecordedCluster) -> dict[str, Turn]:
     """A turn over an object of each kind."""
     client, clock, recorder = cluster.client, cluster.clock, cluster.recorder
-    metrics, where = InformerMetrics(CollectorRegistry()), settings().namespaces
+    metrics, where = InformerMetrics(CollectorRegistry()), unit_settings().namespaces
     caches = Caches(client, where, metrics, clock, Random(7))
     cluster.fill(caches.informers)
-    writer, lookup = Writer(client, caches.informers), Lookup(caches, client, where)
+    writer, lookup = Writer(client, caches.informers), ObjectReader(caches, client, where)
     common = (caches, client, writer, recorder)
     return {
-        "GPUUnit": units.reconciler(*common, settings(), clock).reconcile,
-        "GPUStorage": storages.reconciler(*common, SETTINGS, clock).reconcile,
+        "GPUUnit": units.create_reconciler(*common, unit_settings(), clock).reconcile,
+        "GPUStorage": storages.create_reconciler(*common, SETTINGS, clock).reconcile,
         "StockPool": StockPoolReconciler(*common, clock).reconcile,
         "Operation": OperationReconciler(caches, lookup, writer, clock, DAY).reconcile,
     }
@@ -52,7 +52,7 @@ def turns(cluster: RecordedCluster) -> dict[str, Turn]:
 
 async def written(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What is written in the turns that are taken; only `about` some things where that is given."""
-    cluster = RecordedCluster(given["found"], NAME)
+    cluster = RecordedCluster(given["found"], CONTROLLER_NAME)
     turn_of = turns(cluster)
     for each in given["turns"]:
         kind, namespace, name = each.split(" ")

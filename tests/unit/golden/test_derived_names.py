@@ -19,24 +19,24 @@ from apiserver.errors import (
     ServiceError,
 )
 from apiserver.operations.failure_text import failure_text, recorded_failure
-from serverless.activator.sweep.finalizer import Intent
-from shared.invocation.state import FailureClass, State
+from serverless.activator.sweep.finalizer import DeletePolicy
+from shared.invocation.state import FailureClass, InvocationState
 from shared.v1alpha1 import names, phases, reasons, wellknown
 from shared.v1alpha1.operation import Operation, OperationType
 from tests.unit.golden.data import Case, cases
 
 NAMING: Final[dict[str, Callable[[str], str]]] = {
-    "unit": names.unit_child,
-    "egress": names.egress,
-    "prepare": names.prepare_job,
-    "accessor": names.accessor,
-    "volume": names.storage_volume,
-    "secret": names.queue_secret,
-    "operation": names.operation,
+    "unit": names.unit_child_name,
+    "egress": names.egress_policy_name,
+    "prepare": names.prepare_job_name,
+    "accessor": names.accessor_name,
+    "volume": names.storage_volume_name,
+    "secret": names.queue_secret_name,
+    "operation": names.operation_name,
     "label": names.label_hash,
-    "worker": lambda text: names.worker(text, 12),
-    "pool": lambda text: names.pool_unit(text, 12),
-    "stock": lambda text: names.stock_unit(text, 12),
+    "worker": lambda text: names.worker_name(text, 12),
+    "pool": lambda text: names.pool_unit_name(text, 12),
+    "stock": lambda text: names.stock_unit_name(text, 12),
 }
 WORDS: Final[dict[str, type[StrEnum]]] = {
     "phase of a unit": phases.UnitPhase,
@@ -55,9 +55,9 @@ WORDS: Final[dict[str, type[StrEnum]]] = {
     "reason of a function": reasons.FunctionReason,
     "reason of an event": reasons.EventReason,
     "type of an operation": OperationType,
-    "state of an invocation": State,
+    "state of an invocation": InvocationState,
     "class of a failure": FailureClass,
-    "end of a function": Intent,
+    "end of a function": DeletePolicy,
 }
 FAILURES: Final[tuple[type[ServiceError], ...]] = (
     AlreadyExistsError,

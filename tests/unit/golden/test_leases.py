@@ -12,7 +12,7 @@ import pytest
 
 from controller.runtime.key import ObjectKey
 from controller.runtime.leader import rules
-from controller.runtime.leader.lease import LeaseLock, LeaseSpec, record_of
+from controller.runtime.leader.lease import LeaseLock, LeaseSpec, record_from_spec
 from serverless.activator.config import Config as ActivatorConfig
 from shared.config.leader_election import LeaderElectionConfig
 from tests.unit.golden.data import Case, cases
@@ -24,12 +24,12 @@ async def held(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     cluster = RecordedCluster([], "manager")
     config = LeaderElectionConfig() if given["who"] == "controller" else activator()
     lock = LeaseLock(cluster.client, ObjectKey(config.namespace, config.name), "me_uuid")
-    wanted = rules.claim(lock.identity, 15, cluster.clock.now())
+    wanted = rules.new_lease_record(lock.identity, 15, cluster.clock.now())
     await lock.create(wanted)
-    await lock.update(rules.renewal(wanted, wanted))
-    await lock.update(rules.released(wanted, cluster.clock.now()))
-    other = record_of(msgspec.convert(given["other"], LeaseSpec))
-    await lock.update(rules.succession(wanted, other))
+    await lock.update(rules.renewed_record(wanted, wanted))
+    await lock.update(rules.released_record(wanted, cluster.clock.now()))
+    other = record_from_spec(msgspec.convert(given["other"], LeaseSpec))
+    await lock.update(rules.successor_record(wanted, other))
     return cluster.writes
 
 

@@ -13,7 +13,12 @@ from apiserver.nats import object_store as api_bodies
 from serverless.resultstore import consumer as resultstore_consumer
 from shared.invocation import queue_names
 from shared.invocation.queue_names import QueueNames
-from shared.invocation.streams import StreamLimits, body_bucket, consumer, streams
+from shared.invocation.streams import (
+    StreamLimits,
+    body_bucket_config,
+    consumer_config,
+    stream_configs,
+)
 from tests.unit.golden.data import Case, cases, plain
 
 
@@ -24,11 +29,11 @@ def layout(given: dict[str, Any]) -> Any:
     return plain(
         {
             "names": names,
-            "streams": streams(names, limits),
-            "bodies": body_bucket(names, limits, "echo"),
-            "consumer of one worker": consumer(names, "echo", 1),
-            "consumer of many workers": consumer(names, "echo", 1000),
-            "consumer of the result store": resultstore_consumer.consumer(names),
+            "streams": stream_configs(names, limits),
+            "bodies": body_bucket_config(names, limits, "echo"),
+            "consumer of one worker": consumer_config(names, "echo", 1),
+            "consumer of many workers": consumer_config(names, "echo", 1000),
+            "consumer of the result store": resultstore_consumer.consumer_config(names),
         }
     )
 
@@ -36,21 +41,21 @@ def layout(given: dict[str, Any]) -> Any:
 def places(given: dict[str, Any]) -> dict[str, str]:
     """Every subject, key and object of one invocation."""
     names, ids = msgspec.convert(given["names"], QueueNames), given["ids"]
-    bucket = names.bodies_of(ids[0])
+    bucket = names.body_bucket_name(ids[0])
     return {
         "call": names.call_subject(*ids),
-        "calls": names.calls_of(ids[0]),
+        "calls": names.call_filter(ids[0]),
         "result": names.result_subject(ids[0]),
         "dead letter": names.dead_letter_subject(ids[0]),
-        "nudge": names.nudge_subject(ids[0]),
+        "nudge": names.cancellation_subject(ids[0]),
         "bodies": bucket,
         "chunk of a body": api_bodies.chunk_subject(bucket, "id"),
         "name of a body": api_bodies.info_subject(bucket, "uid.order-1.request"),
         "record": names.record_subject(queue_names.record_key(*ids)),
-        "worker": queue_names.worker_key(ids[0], "echo-1"),
-        "consumer": queue_names.consumer_of(ids[0]),
-        "request object": queue_names.request_object("uid", ids[1]),
-        "result object": queue_names.result_object("uid", ids[1], 2, 3),
+        "worker": queue_names.worker_report_key(ids[0], "echo-1"),
+        "consumer": queue_names.consumer_name(ids[0]),
+        "request object": queue_names.request_object_name("uid", ids[1]),
+        "result object": queue_names.result_object_name("uid", ids[1], 2, 3),
     }
 
 

@@ -10,33 +10,33 @@ import pytest
 
 from apiserver.postgres import archive
 from serverless.resultstore import table
-from serverless.resultstore.row import row
+from serverless.resultstore.row import outcome_row_of
 from shared.invocation import message, record
 from tests.unit.golden.data import Case, cases
 
 
 def stored(text: str) -> list[Any]:
     """The values of the row of an outcome, in the order of the columns."""
-    made = row(message.decode_outcome(text.encode()))
+    made = outcome_row_of(message.decode_outcome(text.encode()))
     return [str(each) if hasattr(each, "tzinfo") else each for each in made]
 
 
 def read(columns: list[str], text: str) -> str:
     """The record that is read from the row of an outcome, by the names of the columns."""
-    values = row(message.decode_outcome(text.encode()))
-    found = archive.archived(dict(zip(columns, values, strict=True)))
-    return record.encode(found.record).decode()
+    values = outcome_row_of(message.decode_outcome(text.encode()))
+    found = archive.outcome_from_row(dict(zip(columns, values, strict=True)))
+    return record.encode_record(found.record).decode()
 
 
 def statements() -> dict[str, str]:
     """The SQL that makes, writes and reads the table, whatever its white space."""
     given = {
-        "lock": table.LOCK,
-        "make": table.MIGRATION,
-        "write": table.UPSERT,
-        "prune": table.PRUNE,
-        "find": archive.FIND,
-        "list": archive.LIST,
+        "lock": table.LOCK_SQL,
+        "make": table.MIGRATION_SQL,
+        "write": table.UPSERT_SQL,
+        "prune": table.PRUNE_SQL,
+        "find": archive.FIND_SQL,
+        "list": archive.LIST_SQL,
     }
     return {name: " ".join(sql.split()) for name, sql in given.items()}
 

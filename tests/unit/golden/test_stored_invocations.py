@@ -8,7 +8,7 @@ are told the same, so that a second copy is dropped.
 import pytest
 
 from shared.invocation import message, record, worker_report
-from shared.invocation.final_messages import announcements
+from shared.invocation.final_messages import final_messages
 from shared.invocation.queue_names import QueueNames
 from tests.unit.golden.data import Case, cases
 from tests.unit.golden.recorded_api import asked
@@ -19,20 +19,20 @@ def read_and_written(kind: str, text: str) -> str:
     data = text.encode()
     match kind:
         case "record":
-            return record.encode(record.decode(data)).decode()
+            return record.encode_record(record.decode_record(data)).decode()
         case "call":
-            return message.encode(message.decode_call(data)).decode()
+            return message.encode_message(message.decode_call(data)).decode()
         case "outcome":
-            return message.encode(message.decode_outcome(data)).decode()
+            return message.encode_message(message.decode_outcome(data)).decode()
         case "letter":
-            return message.encode(message.decode_dead_letter(data)).decode()
+            return message.encode_message(message.decode_dead_letter(data)).decode()
         case _:
-            return worker_report.encode(worker_report.decode(data)).decode()
+            return worker_report.encode_report(worker_report.decode_report(data)).decode()
 
 
 def told_of(text: str) -> list[dict[str, str]]:
     """What the streams are told of a final record."""
-    told = announcements(QueueNames(), "echo.order-1", record.decode(text.encode()))
+    told = final_messages(QueueNames(), "echo.order-1", record.decode_record(text.encode()))
     return [
         {"subject": each.subject, "id": each.message_id, "data": each.data.decode()}
         for each in told

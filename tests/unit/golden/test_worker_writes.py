@@ -11,21 +11,21 @@ import pytest
 from nats.aio.client import Client
 from prometheus_client import CollectorRegistry
 
-from serverless.worker.consume.decision import Identity
-from serverless.worker.consume.dispatcher import Reception
+from serverless.worker.consume.decision import WorkerIdentity
+from serverless.worker.consume.dispatcher import Dispatcher
 from serverless.worker.consume.slots import Slots
 from serverless.worker.delivery import Delivery
-from serverless.worker.framework.health import FrameworkWatch
-from serverless.worker.framework.result import Answer, Gone, Heard
-from serverless.worker.intervals import Pace
-from serverless.worker.jetstream import Queue
-from serverless.worker.memory_budget import Memories
+from serverless.worker.framework.health import MonitoredFramework
+from serverless.worker.framework.result import FrameworkResponse, FrameworkResult, NoResponse
+from serverless.worker.intervals import Intervals
+from serverless.worker.jetstream import WorkerJetStream
+from serverless.worker.memory_budget import MemoryBudgets
 from serverless.worker.metrics import WorkerMetrics
-from serverless.worker.reporter import Reporter
-from serverless.worker.run.attempt import Workplace
-from serverless.worker.run.body_store import Bodies
-from serverless.worker.run.finish import Outlet
-from serverless.worker.run.record_store import Records
+from serverless.worker.reporter import WorkerReporter
+from serverless.worker.run.attempt import AttemptContext
+from serverless.worker.run.body_store import BodyStore
+from serverless.worker.run.finish import RunFinisher
+from serverless.worker.run.record_store import RecordStore
 from shared.invocation.queue_names import QueueNames
 from tests.unit.golden.data import Case, cases
 from tests.unit.golden.recorded_queue import RecordedQueue
@@ -34,10 +34,10 @@ NOW: Final = 1_767_225_601_000
 REPLY: Final = "$JS.ACK.RUNTIME_INVOCATIONS.echo.1.2.1.1767225600000000000.0"
 
 
-class StillClock:
+class StillRecordClock:
     """It is always the same moment."""
 
-    def now(self) -> int:
+    def now_ms(self) -> int:
         return NOW
 
 
@@ -48,47 +48,49 @@ class RecordedFramework:
         self._said = said
         self.calls: list[dict[str, Any]] = []
 
-    async def invoke(self, headers: Mapping[str, str], body: bytes | bytearray, _: object) -> Heard:
+    async def invoke(
+        self, headers: Mapping[str, str], body: bytes | bytearray, _: object
+    ) -> FrameworkResult:
         self.calls.append({"headers": dict(headers), "body": bytes(body).decode()})
         if self._said is None:
-            return Gone("it went away")
+            return NoResponse("it went away")
         text = self._said["body"] * self._said.get("times", 1)
-        return Answer(
+        return FrameworkResponse(
             status=self._said["status"],
             content_type=self._said["type"],
             headers=self._said["headers"],
             body=text.encode(),
-            retryable=self._said.get("again", False),
+            is_retryable=self._said.get("again", False),
         )
 
 
-def queue_of(given: Mapping[str, Any]) -> tuple[RecordedQueue, Queue]:
+def queue_of(given: Mapping[str, Any]) -> tuple[RecordedQueue, WorkerJetStream]:
     """A queue that keeps what is given, as the worker uses it."""
-    recorded, queue = RecordedQueue(given.get("kept", {})), Queue(QueueNames())
-    queue.use(cast(Client, recorded))
+    recorded, queue = RecordedQueue(given.get("kept", {})), WorkerJetStream(QueueNames())
+    queue.set_client(cast(Client, recorded))
     return recorded, queue
 
 
 async def dealt_with(given: Mapping[str, Any]) -> dict[str, Any]:
     """What is sent for one message, and what the user's code is asked."""
     recorded, queue = queue_of(given)
-    framework, pace = RecordedFramework(given.get("says")), Pace()
-    metrics, records = WorkerMetrics(CollectorRegistry(), "echo"), Records(queue, pace)
-    place = Workplace(
+    framework, pace = RecordedFramework(given.get("says")), Intervals()
+    metrics, records = WorkerMetrics(CollectorRegistry(), "echo"), RecordStore(queue, pace)
+    place = AttemptContext(
         queue,
         records,
-        Bodies(queue, "echo", lambda: "id"),
-        cast(FrameworkWatch, framework),
-        Memories(),
-        Outlet(queue, records, metrics, pace),
-        StillClock(),
+        BodyStore(queue, "echo", lambda: "id"),
+        cast(MonitoredFramework, framework),
+        MemoryBudgets(),
+        RunFinisher(queue, records, metrics, pace),
+        StillRecordClock(),
         pace,
     )
-    me = Identity("echo", "echo-1", "uid-of-echo")
+    me = WorkerIdentity("echo", "echo-1", "uid-of-echo")
     sent_at = given.get("sent at", NOW)
     data, subject = given["message"].encode(), "runtime.serverless.invoke.echo.order-1"
     message = Delivery(subject, REPLY, data, {"Nats-Msg-Id": "1"}, 2, sent_at)
-    await Reception(place, me, metrics).receive(message)
+    await Dispatcher(place, me, metrics).dispatch(message)
     told = {"sent": recorded.sent, "calls": framework.calls}
     return {name: each for name, each in told.items() if each}
 
@@ -96,12 +98,14 @@ async def dealt_with(given: Mapping[str, Any]) -> dict[str, Any]:
 async def reported(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What a worker with so many runs tells of itself."""
     recorded, queue = queue_of(given)
-    slots = Slots(4, StillClock())
+    slots = Slots(4, StillRecordClock())
     for _ in range(given["runs"]):
-        slots.take()
-    reporter = Reporter(queue, Identity("echo", "echo-1", "uid-of-echo"), slots, Pace())
+        slots.acquire()
+    reporter = WorkerReporter(
+        queue, WorkerIdentity("echo", "echo-1", "uid-of-echo"), slots, Intervals()
+    )
     reporter.is_draining = given["drains"]
-    await reporter._is_told(reporter._report("0.1.0"))
+    await reporter._publish_report(reporter._build_report("0.1.0"))
     return recorded.sent
 
 

@@ -6,8 +6,14 @@ from typing import Any
 
 import pytest
 
-from hack.backup import UNKNOWN, claims_of, owned, restorable, status_of
-from hack.restore import Restore
+from hack.backup import (
+    UNFINISHED_PREPARE_MESSAGE,
+    bound_pvcs,
+    owned_pvc,
+    restorable_objects,
+    restored_status,
+)
+from hack.restore import Restorer
 from shared.v1alpha1 import wellknown
 
 
@@ -23,7 +29,7 @@ def an_object(kind: str, name: str, **metadata: Any) -> dict[str, Any]:
 
 
 def test_what_a_server_had_added_is_left_out() -> None:
-    (unit,) = restorable([an_object("GPUUnit", "mine", labels={"a": "b"})])
+    (unit,) = restorable_objects([an_object("GPUUnit", "mine", labels={"a": "b"})])
     assert unit["metadata"] == {
         "name": "mine",
         "namespace": "runtime-instance",
@@ -35,26 +41,30 @@ def test_what_a_server_had_added_is_left_out() -> None:
 
 def test_owners_make_what_they_own_anew() -> None:
     of_a_pool = an_object("GPUUnit", "warm-0", ownerReferences=[{"kind": "StockPool"}])
-    assert restorable([of_a_pool, an_object("Operation", "o")]) == []
+    assert restorable_objects([of_a_pool, an_object("Operation", "o")]) == []
 
 
 def test_those_that_others_refer_to_come_first() -> None:
     kinds = ["GPUUnit", "Function", "GPUStorage", "StockPool"]
-    made = restorable([an_object(kind, "one") for kind in kinds])
+    made = restorable_objects([an_object(kind, "one") for kind in kinds])
     assert [each["kind"] for each in made] == ["StockPool", "GPUStorage", "Function", "GPUUnit"]
 
 
 def test_locks_and_requests_are_forgotten_and_the_mark_of_admission_is_not() -> None:
-    notes = {wellknown.MOUNTED_BY: "{}", wellknown.RECOVER: "r1", wellknown.ADMITTED: "node"}
-    (made,) = restorable([an_object("GPUStorage", "data", annotations=notes)])
-    assert made["metadata"]["annotations"] == {wellknown.ADMITTED: "node"}
+    notes = {
+        wellknown.MOUNTED_BY_ANNOTATION: "{}",
+        wellknown.RECOVER_ANNOTATION: "r1",
+        wellknown.ADMITTED_ANNOTATION: "node",
+    }
+    (made,) = restorable_objects([an_object("GPUStorage", "data", annotations=notes)])
+    assert made["metadata"]["annotations"] == {wellknown.ADMITTED_ANNOTATION: "node"}
 
 
 def test_a_claim_becomes_that_of_the_storage_as_it_is_now() -> None:
     claim = an_object("PersistentVolumeClaim", "data", ownerReferences=[{"kind": "GPUStorage"}])
     claim["spec"] = {"volumeName": "v", "accessModes": ["ReadWriteOnce"], "dataSource": None}
     storage = an_object("GPUStorage", "data", uid="new")
-    made = owned(claims_of([claim])["data"], storage)
+    made = owned_pvc(bound_pvcs([claim])["data"], storage)
 
     assert made["spec"] == {"volumeName": "v", "accessModes": ["ReadWriteOnce"]}
     (owner,) = made["metadata"]["ownerReferences"]
@@ -67,7 +77,7 @@ def test_a_claim_is_to_be_bound_anew() -> None:
         "pv.kubernetes.io/bound-by-controller": "yes",
     }
     claim = an_object("PersistentVolumeClaim", "data", annotations={**notes, "mine": "too"})
-    made = owned(claim, an_object("GPUStorage", "data"))
+    made = owned_pvc(claim, an_object("GPUStorage", "data"))
     assert made["metadata"]["annotations"] == {"mine": "too"}
 
 
@@ -75,30 +85,30 @@ def test_claims_of_strangers_and_claims_without_a_volume_are_left_alone() -> Non
     strange = an_object("PersistentVolumeClaim", "theirs")
     strange["spec"] = {"volumeName": "v"}
     unbound = an_object("PersistentVolumeClaim", "data", ownerReferences=[{"kind": "GPUStorage"}])
-    assert claims_of([strange, unbound]) == {}
+    assert bound_pvcs([strange, unbound]) == {}
 
 
 @pytest.mark.parametrize("ended", ["Succeeded", "Failed"])
 def test_a_filling_that_had_ended_is_known_again(ended: str) -> None:
     before = a_filled_storage(ended, message="why")
-    known = status_of([before], {**before, "status": {}})
+    known = restored_status([before], {**before, "status": {}})
     assert known == {"claimName": "data", "prepare": {"phase": ended, "message": "why"}}
 
 
 @pytest.mark.parametrize("phase", ["", "Pending", "Running"])
 def test_a_filling_that_had_not_ended_is_not_begun_again_over_what_may_be_there(phase: str) -> None:
     before = a_filled_storage(phase)
-    known = status_of([before], {**before, "status": {}})
-    assert known["prepare"] == {"phase": "Failed", "message": UNKNOWN}
+    known = restored_status([before], {**before, "status": {}})
+    assert known["prepare"] == {"phase": "Failed", "message": UNFINISHED_PREPARE_MESSAGE}
 
 
 def test_what_a_living_storage_knows_of_its_filling_stands() -> None:
     before, now = a_filled_storage("Running"), a_filled_storage("Succeeded")
-    assert status_of([before], now) == {"claimName": "data"}
+    assert restored_status([before], now) == {"claimName": "data"}
 
 
 def test_a_storage_that_nothing_fills_has_no_filling() -> None:
-    assert status_of([], an_object("GPUStorage", "data")) == {"claimName": "data"}
+    assert restored_status([], an_object("GPUStorage", "data")) == {"claimName": "data"}
 
 
 def a_filled_storage(phase: str, **more: str) -> dict[str, Any]:
@@ -168,7 +178,7 @@ class Cluster:
 
 def test_a_storage_gets_its_old_volume_and_keeps_it_from_others_meanwhile() -> None:
     cluster = Cluster(a_volume())
-    Restore(BACKUP, cluster).run()
+    Restorer(BACKUP, cluster).run()
     claim = cluster.find("PersistentVolumeClaim", "data")
     assert claim["spec"]["volumeName"] == "v"
     assert cluster.find("PersistentVolume", "v")["spec"]["claimRef"] == {
@@ -186,9 +196,9 @@ def test_a_storage_gets_its_old_volume_and_keeps_it_from_others_meanwhile() -> N
 
 def test_a_second_run_writes_nothing() -> None:
     cluster = Cluster(a_volume())
-    Restore(BACKUP, cluster).run()
+    Restorer(BACKUP, cluster).run()
     cluster.writes.clear()
-    Restore(BACKUP, cluster).run()
+    Restorer(BACKUP, cluster).run()
     assert cluster.writes == []
 
 
@@ -202,9 +212,9 @@ def test_a_run_that_ended_after_any_write_is_finished_by_the_next(writes: int) -
 
     cluster.after_a_write = break_down
     with pytest.raises(BrokenPipeError):
-        Restore(BACKUP, cluster).run()
+        Restorer(BACKUP, cluster).run()
     cluster.after_a_write = lambda: None
-    Restore(BACKUP, cluster).run()
+    Restorer(BACKUP, cluster).run()
     assert cluster.find("PersistentVolumeClaim", "data")
     assert cluster.find("GPUStorage", "data")["status"]["prepare"] == {"phase": "Succeeded"}
     assert cluster.find("GPUUnit", "mine")
@@ -212,14 +222,14 @@ def test_a_run_that_ended_after_any_write_is_finished_by_the_next(writes: int) -
 
 def test_a_storage_that_was_not_lost_is_left_alone() -> None:
     cluster = Cluster(a_filled_storage("Running"), a_claim(), a_volume())
-    Restore(BACKUP, cluster).run()
+    Restorer(BACKUP, cluster).run()
     assert [verb for verb, *_ in cluster.writes] == ["create"]
     assert cluster.find("GPUUnit", "mine")
 
 
 def test_a_volume_that_somebody_else_has_now_stays_theirs() -> None:
     cluster = Cluster(a_volume("another"))
-    Restore(BACKUP, cluster).run()
+    Restorer(BACKUP, cluster).run()
     assert cluster.find("PersistentVolume", "v")["spec"]["claimRef"]["name"] == "another"
     with pytest.raises(KeyError):
         cluster.find("PersistentVolumeClaim", "data")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runner.failure_logs import KEPT_RUNS, LogRecorder, folder_name, new_log_folder
+from tests.runner.failure_logs import MAX_KEPT_RUNS, LogRecorder, log_dir_name, new_log_dir
 
 NODEID = "tests/kube/test_a.py::test_b[it is/tried]"
 
@@ -20,12 +20,12 @@ def test_only_what_was_written_since_the_test_began_is_saved(tmp_path: Path) -> 
     (logs / "etcd.log").write_text("before\n")
     (logs / "kwok.log").write_text("before\n")
     recorder = LogRecorder((tmp_path / "gw0", tmp_path / "t"), tmp_path / "saved")
-    recorder.begin()
+    recorder.start_test()
     with (logs / "etcd.log").open("a") as log:
         log.write("meanwhile\n")
     (logs / "new.log").write_text("new\n")
 
-    folder = recorder.save(failed())
+    folder = recorder.save_failure(failed())
 
     texts = {path.name: path.read_text() for path in folder.iterdir()}
     report = texts.pop("call.txt")
@@ -34,12 +34,12 @@ def test_only_what_was_written_since_the_test_began_is_saved(tmp_path: Path) -> 
 
 
 def test_the_name_of_a_test_makes_a_folder_whatever_it_holds() -> None:
-    assert folder_name(NODEID) == "kube-test_a.py-test_b-it-is-tried"
-    assert folder_name(f"tests/a.py::test[{'../' * 100}]") == "a.py-test-.." + "-.." * 36
+    assert log_dir_name(NODEID) == "kube-test_a.py-test_b-it-is-tried"
+    assert log_dir_name(f"tests/a.py::test[{'../' * 100}]") == "a.py-test-.." + "-.." * 36
 
 
 def test_old_runs_give_way(tmp_path: Path) -> None:
     for number in range(9):
-        (new_log_folder(tmp_path, f"run-{number}")).mkdir(parents=True)
+        (new_log_dir(tmp_path, f"run-{number}")).mkdir(parents=True)
     kept = sorted(path.name for path in (tmp_path / ".test-logs").iterdir())
-    assert kept == [f"run-{number}" for number in range(9 - KEPT_RUNS, 9)]
+    assert kept == [f"run-{number}" for number in range(9 - MAX_KEPT_RUNS, 9)]

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from tests.runner.file_order import order_of_start
+from tests.runner.file_order import sort_by_start
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Item:
 
 
 def ordered(*items: Item) -> list[str]:
-    found = order_of_start([cast(pytest.Item, item) for item in items])
+    found = sort_by_start([cast(pytest.Item, item) for item in items])
     return [item.nodeid for item in found]
 
 

@@ -15,7 +15,7 @@ When = Literal["setup", "call", "teardown"]
 @pytest.fixture
 def progress() -> Progress:
     made = Progress()
-    made.expect([FIRST, SECOND, OTHER])
+    made.expect_tests([FIRST, SECOND, OTHER])
     return made
 
 
@@ -34,20 +34,20 @@ def report(nodeid: str, outcome: Outcome = "passed", when: When = "call") -> pyt
 def test_a_file_has_its_line_with_its_last_test(progress: Progress) -> None:
     for nodeid in (FIRST, SECOND):
         for when in get_args(When):
-            progress.report(report(nodeid, when=when))
-    assert progress.finish(SECOND) is None
-    assert progress.finish(FIRST) == "[ 66%] tests/kube/test_a.py  2 passed  9.0 s"
+            progress.record_report(report(nodeid, when=when))
+    assert progress.finish_test(SECOND) is None
+    assert progress.finish_test(FIRST) == "[ 66%] tests/kube/test_a.py  2 passed  9.0 s"
 
 
 def test_failures_errors_and_skips_are_told_apart(progress: Progress) -> None:
-    progress.report(report(FIRST, "failed"))
-    progress.report(report(FIRST, "failed", "teardown"))
-    progress.report(report(SECOND, "skipped", "setup"))
-    progress.finish(FIRST)
-    line = progress.finish(SECOND)
+    progress.record_report(report(FIRST, "failed"))
+    progress.record_report(report(FIRST, "failed", "teardown"))
+    progress.record_report(report(SECOND, "skipped", "setup"))
+    progress.finish_test(FIRST)
+    line = progress.finish_test(SECOND)
     assert line == "[ 66%] tests/kube/test_a.py  1 failed, 1 error, 1 skipped  4.5 s"
 
 
 def test_the_last_file_ends_at_a_hundred(progress: Progress) -> None:
-    lines = [progress.finish(nodeid) for nodeid in (FIRST, SECOND, OTHER)]
+    lines = [progress.finish_test(nodeid) for nodeid in (FIRST, SECOND, OTHER)]
     assert str(lines[-1]).startswith("[100%] tests/unit/test_b.py")

@@ -7,58 +7,64 @@ import pytest
 from msgspec.structs import replace as changed
 
 from shared.invocation import transition
-from shared.invocation.message import DeadLetter, call_of, outcome_of
-from shared.invocation.record import Record, Request, Result
-from shared.invocation.state import FailureClass, State
-from tests.support.checks.invocation_checks import Execution, Seen, Version, is_over, violations
+from shared.invocation.message import DeadLetterMessage, call_message, outcome_message
+from shared.invocation.record import InvocationRecord, InvocationRequest, InvocationResult
+from shared.invocation.state import FailureClass, InvocationState
+from tests.support.checks.invocation_checks import (
+    Execution,
+    InvocationSnapshot,
+    RecordVersion,
+    find_violations,
+    is_finished,
+)
 
 KEY = "fn.i"
 
 
-def history(*records: Record) -> tuple[Version, ...]:
-    return tuple(Version(record, 1000 * number) for number, record in enumerate(records, 1))
+def history(*records: InvocationRecord) -> tuple[RecordVersion, ...]:
+    return tuple(RecordVersion(record, 1000 * number) for number, record in enumerate(records, 1))
 
 
-QUEUED = transition.accepted(Request(max_attempts=2), "uid", "h", 0)
-RUNNING = transition.begun(QUEUED, "w", 7, 1)
-DONE = transition.finished(RUNNING, State.SUCCEEDED, Result(status_code=200), 2)
+QUEUED = transition.new_record(InvocationRequest(max_attempts=2), "uid", "h", 0)
+RUNNING = transition.attempt_started(QUEUED, "w", 7, 1)
+DONE = transition.finished(RUNNING, InvocationState.SUCCEEDED, InvocationResult(status_code=200), 2)
 TOLD = transition.published(DONE)
-GOOD = Seen(
+GOOD = InvocationSnapshot(
     accepted=(KEY,),
     versions={KEY: history(QUEUED, RUNNING, DONE, TOLD)},
-    outcomes=(outcome_of("fn", "i", DONE),),
+    outcomes=(outcome_message("fn", "i", DONE),),
     dead_letters=(),
     executions=(Execution("i", 1, 1, 2500),),
 )
 
 
-def with_history(*records: Record) -> Seen:
+def with_history(*records: InvocationRecord) -> InvocationSnapshot:
     return replace(GOOD, versions={KEY: history(*records)})
 
 
 def test_an_invocation_that_went_well_breaks_nothing() -> None:
-    assert violations(GOOD) == []
-    assert is_over(GOOD)
+    assert find_violations(GOOD) == []
+    assert is_finished(GOOD)
 
 
 def test_a_second_run_breaks_nothing() -> None:
     again = transition.redriven(TOLD, 3)
     late = transition.dead_lettered(again, "why", FailureClass.ATTEMPTS_EXHAUSTED, 4)
-    letter = DeadLetter(
-        reason="why", failure_class="attempts_exhausted", call=call_of("fn", "i", late)
+    letter = DeadLetterMessage(
+        reason="why", failure_class="attempts_exhausted", call=call_message("fn", "i", late)
     )
     seen = replace(
         with_history(QUEUED, RUNNING, DONE, TOLD, again, late, transition.published(late)),
-        outcomes=(*GOOD.outcomes, outcome_of("fn", "i", late)),
+        outcomes=(*GOOD.outcomes, outcome_message("fn", "i", late)),
         dead_letters=(letter,),
     )
-    assert violations(seen) == []
+    assert find_violations(seen) == []
 
 
-BREAKS: dict[str, Callable[[], Seen]] = {
+BREAKS: dict[str, Callable[[], InvocationSnapshot]] = {
     "a record is lost": lambda: replace(GOOD, versions={}),
     "it never ends": lambda: with_history(QUEUED, RUNNING),
-    "a message is left": lambda: replace(GOOD, queued=(KEY,)),
+    "a message is left": lambda: replace(GOOD, queued_keys=(KEY,)),
     "it ends twice": lambda: with_history(QUEUED, RUNNING, DONE, changed(DONE, state="failed")),
     "it runs on after its end": lambda: with_history(QUEUED, RUNNING, DONE, RUNNING, TOLD),
     "it has too many attempts": lambda: with_history(
@@ -75,7 +81,10 @@ BREAKS: dict[str, Callable[[], Seen]] = {
         GOOD, outcomes=(changed(GOOD.outcomes[0], worker="x"),)
     ),
     "it is buried alive": lambda: replace(
-        GOOD, dead_letters=(DeadLetter(reason="", failure_class="", call=call_of("fn", "i", DONE)),)
+        GOOD,
+        dead_letters=(
+            DeadLetterMessage(reason="", failure_class="", call=call_message("fn", "i", DONE)),
+        ),
     ),
     "an attempt is executed twice": lambda: replace(
         GOOD, executions=(*GOOD.executions, *GOOD.executions)
@@ -89,4 +98,4 @@ BREAKS: dict[str, Callable[[], Seen]] = {
 
 @pytest.mark.parametrize("how", BREAKS)
 def test_every_way_of_breaking_the_promise_is_seen(how: str) -> None:
-    assert violations(BREAKS[how]()) != []
+    assert find_violations(BREAKS[how]()) != []

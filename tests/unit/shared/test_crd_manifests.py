@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 import yaml
 
-from hack.generate.crd import definition, manifest
-from hack.generate.crd_resources import FUNCTION, GPU_UNIT, RESOURCES, STOCK_POOL, Resource
+from hack.generate.crd import crd_definition, crd_manifest
+from hack.generate.crd_resources import FUNCTION, GPU_UNIT, RESOURCES, STOCK_POOL, CustomResource
 
 
-def schema_of(resource: Resource) -> dict[str, Any]:
-    [version] = definition(resource)["spec"]["versions"]
+def schema_of(resource: CustomResource) -> dict[str, Any]:
+    [version] = crd_definition(resource)["spec"]["versions"]
     schema: dict[str, Any] = version["schema"]["openAPIV3Schema"]
     return schema
 
@@ -24,19 +24,21 @@ def fields(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[s
         yield from fields(schema["items"], f"{path}[]")
 
 
-def field(resource: Resource, path: str) -> dict[str, Any]:
+def field(resource: CustomResource, path: str) -> dict[str, Any]:
     return dict(fields(schema_of(resource)))[path]
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.plural)
-def test_every_field_has_a_description(resource: Resource) -> None:
+def test_every_field_has_a_description(resource: CustomResource) -> None:
     found = fields(schema_of(resource))
     silent = [path for path, schema in found if not schema.get("description")]
     assert silent == [".metadata"]  # the API server brings its own
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.plural)
-def test_only_counts_that_are_columns_have_a_default_in_the_status(resource: Resource) -> None:
+def test_only_counts_that_are_columns_have_a_default_in_the_status(
+    resource: CustomResource,
+) -> None:
     found = fields(schema_of(resource))
     defaults = {p: s["default"] for p, s in found if p.startswith(".status") and "default" in s}
     assert set(defaults) <= {column.path for column in resource.columns}
@@ -44,9 +46,9 @@ def test_only_counts_that_are_columns_have_a_default_in_the_status(resource: Res
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.plural)
-def test_a_manifest_is_plain_yaml_without_references(resource: Resource) -> None:
-    text = manifest(resource)
-    assert yaml.safe_load(text) == definition(resource)
+def test_a_manifest_is_plain_yaml_without_references(resource: CustomResource) -> None:
+    text = crd_manifest(resource)
+    assert yaml.safe_load(text) == crd_definition(resource)
     assert "&id" not in text
 
 
@@ -78,11 +80,11 @@ def test_bounds_and_defaults_reach_the_schema() -> None:
 
 
 def test_wide_columns_are_hidden_by_default() -> None:
-    columns = definition(GPU_UNIT)["spec"]["versions"][0]["additionalPrinterColumns"]
+    columns = crd_definition(GPU_UNIT)["spec"]["versions"][0]["additionalPrinterColumns"]
     wide = [column["name"] for column in columns if column.get("priority")]
     assert wide == ["GPU", "Memory", "Node", "Source"]
 
 
 def test_a_pool_can_be_scaled_by_an_autoscaler() -> None:
-    scale = definition(STOCK_POOL)["spec"]["versions"][0]["subresources"]["scale"]
+    scale = crd_definition(STOCK_POOL)["spec"]["versions"][0]["subresources"]["scale"]
     assert scale["labelSelectorPath"] == ".status.selector"

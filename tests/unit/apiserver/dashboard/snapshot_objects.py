@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from apiserver.dashboard.snapshot import SightedSpec, SightedStatus, SightedUnit
+from apiserver.dashboard.snapshot import DashboardUnit, DashboardUnitSpec, DashboardUnitStatus
 from shared.k8s.meta import Condition, ObjectMeta
 from shared.k8s.node import Node, NodeCondition, NodeSpec, NodeStatus
 from shared.v1alpha1.function import Function, FunctionSpec, FunctionStatus
@@ -11,11 +11,11 @@ from shared.v1alpha1.stockpool import StockPool, StockPoolSpec, StockPoolStatus
 from shared.v1alpha1.wellknown import CLAIMED_LABEL
 
 
-def at(minute: int) -> str:
+def timestamp_at(minute: int) -> str:
     return f"2026-11-16T10:{minute:02}:00Z"
 
 
-def a_unit(
+def new_unit(
     name: str = "u",
     phase: str = "Ready",
     *,
@@ -23,15 +23,15 @@ def a_unit(
     gpu: int = 1,
     node: str = "",
     minute: int = 0,
-) -> SightedUnit:
-    return SightedUnit(
-        metadata=ObjectMeta(name=name, creation_timestamp=at(minute)),
-        spec=SightedSpec(spec_name=spec, gpu=gpu),
-        status=SightedStatus(phase=phase, node_name=node),
+) -> DashboardUnit:
+    return DashboardUnit(
+        metadata=ObjectMeta(name=name, creation_timestamp=timestamp_at(minute)),
+        spec=DashboardUnitSpec(spec_name=spec, gpu=gpu),
+        status=DashboardUnitStatus(phase=phase, node_name=node),
     )
 
 
-def because(unit: SightedUnit, reason: str, message: str) -> SightedUnit:
+def with_reason(unit: DashboardUnit, reason: str, message: str) -> DashboardUnit:
     """The unit with a word on why it is not ready."""
     ready = Condition(
         type="Ready", status="False", last_transition_time="", reason=reason, message=message
@@ -39,16 +39,16 @@ def because(unit: SightedUnit, reason: str, message: str) -> SightedUnit:
     return replace(unit, status=replace(unit.status, conditions=(ready,)))
 
 
-def a_claimed_unit(name: str, *, deleted: bool = False) -> SightedUnit:
+def new_claimed_unit(name: str, *, deleted: bool = False) -> DashboardUnit:
     meta = ObjectMeta(
         name=name,
         labels={CLAIMED_LABEL: "true"},
-        deletion_timestamp=at(1) if deleted else None,
+        deletion_timestamp=timestamp_at(1) if deleted else None,
     )
-    return SightedUnit(metadata=meta, spec=SightedSpec(spec_name="g1.1", gpu=1))
+    return DashboardUnit(metadata=meta, spec=DashboardUnitSpec(spec_name="g1.1", gpu=1))
 
 
-def a_node(
+def new_node(
     name: str, gpus: int = 8, *, usable: int = 8, ready: str = "True", cordoned: bool = False
 ) -> Node:
     return Node(
@@ -62,7 +62,9 @@ def a_node(
     )
 
 
-def a_pool(name: str, phase: str = "Ready", *, spec: str = "g1.1", replicas: int = 1) -> StockPool:
+def new_pool(
+    name: str, phase: str = "Ready", *, spec: str = "g1.1", replicas: int = 1
+) -> StockPool:
     return StockPool(
         metadata=ObjectMeta(name=name),
         spec=StockPoolSpec(spec_name=spec, memory="1Gi", gpu=1, replicas=replicas),
@@ -70,9 +72,9 @@ def a_pool(name: str, phase: str = "Ready", *, spec: str = "g1.1", replicas: int
     )
 
 
-def an_operation(name: str, phase: str = "Pending", *, minute: int = 0) -> Operation:
+def new_operation(name: str, phase: str = "Pending", *, minute: int = 0) -> Operation:
     return Operation(
-        metadata=ObjectMeta(name=name, creation_timestamp=at(minute)),
+        metadata=ObjectMeta(name=name, creation_timestamp=timestamp_at(minute)),
         spec=OperationSpec(
             operation_id=name,
             type="SeedStockUnits",
@@ -83,7 +85,7 @@ def an_operation(name: str, phase: str = "Pending", *, minute: int = 0) -> Opera
     )
 
 
-def a_function(name: str, phase: str = "", *, queued: int = 0, ready: int = 0) -> Function:
+def new_function(name: str, phase: str = "", *, queued: int = 0, ready: int = 0) -> Function:
     return Function(
         metadata=ObjectMeta(name=name),
         spec=FunctionSpec(spec_name="g1.1", image="example/app:1", max_workers=4),

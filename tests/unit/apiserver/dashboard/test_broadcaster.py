@@ -6,31 +6,31 @@ from contextlib import ExitStack, asynccontextmanager
 
 import pytest
 
-from apiserver.dashboard.broadcaster import Feed, Seat, pause
-from apiserver.dashboard.frame import Beat, Edition
-from apiserver.dashboard.snapshot import Sighting
+from apiserver.dashboard.broadcaster import DashboardBroadcaster, Subscriber, refresh_seconds
+from apiserver.dashboard.frame import DashboardFrame, Heartbeat
+from apiserver.dashboard.snapshot import ClusterSnapshot
 from apiserver.errors import ServiceUnavailableError
 from apiserver.kube import errors as kube_errors
-from tests.support.clocks.virtual_clock import VirtualClock, settle
-from tests.unit.apiserver.dashboard.snapshot_objects import a_unit
+from tests.support.clocks.virtual_clock import VirtualClock, run_ready_tasks
+from tests.unit.apiserver.dashboard.snapshot_objects import new_unit
 
-DOWN = kube_errors.ClusterUnreachableError("nobody is there")
+DOWN = kube_errors.UnreachableError("nobody is there")
 
 
-class ScriptedLookout:
+class ScriptedSnapshotSource:
     """Sees what the test says; a look takes `seconds`."""
 
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
         self.looks = 0
         self.seconds = 0.0
-        self.answer: Sighting | kube_errors.ClusterUnreachableError = Sighting()
+        self.answer: ClusterSnapshot | kube_errors.UnreachableError = ClusterSnapshot()
 
-    async def look(self) -> Sighting:
+    async def collect(self) -> ClusterSnapshot:
         self.looks += 1
         if self.seconds:
             await self._clock.sleep(self.seconds)
-        if isinstance(self.answer, kube_errors.ClusterUnreachableError):
+        if isinstance(self.answer, kube_errors.UnreachableError):
             raise self.answer
         return self.answer
 
@@ -40,8 +40,8 @@ class Played:
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
-        self.lookout = ScriptedLookout(self.clock)
-        self.feed = Feed(self.lookout, self.clock, most=2)
+        self.lookout = ScriptedSnapshotSource(self.clock)
+        self.feed = DashboardBroadcaster(self.lookout, self.clock, max_viewers=2)
 
 
 @asynccontextmanager
@@ -49,21 +49,21 @@ async def playing() -> AsyncIterator[Played]:
     played = Played()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(played.feed.run())
-        await settle()
+        await run_ready_tasks()
         yield played
         running.cancel()
 
 
-async def told(seat: Seat) -> tuple[Edition, Beat]:
+async def told(seat: Subscriber) -> tuple[DashboardFrame, Heartbeat]:
     """The news that there are; fails where there are none."""
     async with asyncio.timeout(60):
-        return await seat.news()
+        return await seat.receive()
 
 
-async def is_told_nothing(seat: Seat) -> bool:
+async def is_told_nothing(seat: Subscriber) -> bool:
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(seat.news())
-        await settle()
+        task = group.create_task(seat.receive())
+        await run_ready_tasks()
         silent = not task.done()
         task.cancel()
     return silent
@@ -77,7 +77,7 @@ async def test_without_viewers_nobody_looks() -> None:
 
 async def test_a_viewer_is_told_at_once_and_the_cluster_is_looked_at_every_second() -> None:
     async with playing() as played:
-        with played.feed.seat() as seat:
+        with played.feed.subscribe() as seat:
             edition, beat = await told(seat)
             assert (edition.body[:1], beat.age_seconds, beat.trouble) == (b"{", 0.0, "")
             await played.clock.advance(10)
@@ -88,7 +88,7 @@ async def test_a_viewer_is_told_at_once_and_the_cluster_is_looked_at_every_secon
 
 async def test_two_viewers_cost_as_much_as_one() -> None:
     async with playing() as played:
-        with played.feed.seat() as one, played.feed.seat() as other:
+        with played.feed.subscribe() as one, played.feed.subscribe() as other:
             assert (await told(one))[0] == (await told(other))[0]
             await played.clock.advance(3)
         assert played.lookout.looks == 4
@@ -96,40 +96,40 @@ async def test_two_viewers_cost_as_much_as_one() -> None:
 
 async def test_the_first_viewer_is_not_told_what_the_last_one_saw() -> None:
     async with playing() as played:
-        with played.feed.seat() as seat:
+        with played.feed.subscribe() as seat:
             old, _ = await told(seat)
         await played.clock.advance(3600)
-        played.lookout.answer = Sighting(units=(a_unit(),))
-        with played.feed.seat() as seat:
-            assert (await told(seat))[0].mark != old.mark
+        played.lookout.answer = ClusterSnapshot(units=(new_unit(),))
+        with played.feed.subscribe() as seat:
+            assert (await told(seat))[0].digest != old.digest
 
 
 async def test_a_second_viewer_does_not_wait_for_a_look() -> None:
     async with playing() as played:
-        with played.feed.seat() as first:
+        with played.feed.subscribe() as first:
             seen, _ = await told(first)
-            with played.feed.seat() as second:
+            with played.feed.subscribe() as second:
                 assert (await told(second))[0] == seen
         assert played.lookout.looks == 1
 
 
 async def test_the_mark_changes_with_what_is_seen_and_with_nothing_else() -> None:
     async with playing() as played:
-        with played.feed.seat() as seat:
+        with played.feed.subscribe() as seat:
             first, _ = await told(seat)
             await played.clock.advance(1)
             same, _ = await told(seat)
-            played.lookout.answer = Sighting(units=(a_unit(),))
+            played.lookout.answer = ClusterSnapshot(units=(new_unit(),))
             await played.clock.advance(1)
             changed, _ = await told(seat)
-    assert first.mark == same.mark != changed.mark
+    assert first.digest == same.digest != changed.digest
 
 
 async def test_a_viewer_who_was_away_is_told_the_newest_once() -> None:
     async with playing() as played:
-        with played.feed.seat() as seat:
+        with played.feed.subscribe() as seat:
             await played.clock.advance(3)
-            played.lookout.answer = Sighting(units=(a_unit(),))
+            played.lookout.answer = ClusterSnapshot(units=(new_unit(),))
             await played.clock.advance(1)
             edition, _ = await told(seat)
             assert b'"name":"u"' in edition.body
@@ -138,22 +138,22 @@ async def test_a_viewer_who_was_away_is_told_the_newest_once() -> None:
 
 async def test_while_kubernetes_is_down_what_was_seen_stays_and_grows_old() -> None:
     async with playing() as played:
-        with played.feed.seat() as seat:
+        with played.feed.subscribe() as seat:
             seen, _ = await told(seat)
             played.lookout.answer = DOWN
             await played.clock.advance(4)
             edition, beat = await told(seat)
-            assert (edition.body, edition.mark) == (seen.body, seen.mark)
+            assert (edition.body, edition.digest) == (seen.body, seen.digest)
             assert (beat.age_seconds, beat.trouble) == (4.0, "nobody is there")
-            played.lookout.answer = Sighting()
+            played.lookout.answer = ClusterSnapshot()
             await played.clock.advance(1)
-            assert (await told(seat))[1] == Beat(now="2026-11-16T00:00:05Z", age_seconds=0.0)
+            assert (await told(seat))[1] == Heartbeat(now="2026-11-16T00:00:05Z", age_seconds=0.0)
 
 
 async def test_a_viewer_who_comes_while_kubernetes_is_down_is_told_so() -> None:
     async with playing() as played:
         played.lookout.answer = DOWN
-        with played.feed.seat() as seat:
+        with played.feed.subscribe() as seat:
             edition, beat = await told(seat)
     assert edition.body == b""
     assert (beat.age_seconds, beat.trouble) == (None, "nobody is there")
@@ -161,7 +161,7 @@ async def test_a_viewer_who_comes_while_kubernetes_is_down_is_told_so() -> None:
 
 async def test_a_look_that_hangs_does_not_stop_the_signs_of_life() -> None:
     async with playing() as played:
-        with played.feed.seat() as seat:
+        with played.feed.subscribe() as seat:
             await told(seat)
             played.lookout.seconds = 1000.0
             await played.clock.advance(1)
@@ -172,24 +172,26 @@ async def test_a_look_that_hangs_does_not_stop_the_signs_of_life() -> None:
 
 async def test_there_are_only_so_many_seats_and_a_free_one_is_given_again() -> None:
     feed = Played().feed
-    with ExitStack() as first, feed.seat():
-        first.enter_context(feed.seat())
-        with pytest.raises(ServiceUnavailableError, match="2 viewers") as refused, feed.seat():
+    with ExitStack() as first, feed.subscribe():
+        first.enter_context(feed.subscribe())
+        with pytest.raises(ServiceUnavailableError, match="2 viewers") as refused, feed.subscribe():
             pass
         assert refused.value.retry_after
         first.close()
-        with feed.seat():
+        with feed.subscribe():
             pass
 
 
 async def test_a_large_cluster_is_looked_at_less_often() -> None:
     async with playing() as played:
-        played.lookout.answer = Sighting(units=(a_unit(),) * 3000, stock=(a_unit(),) * 2000)
-        with played.feed.seat():
+        played.lookout.answer = ClusterSnapshot(
+            units=(new_unit(),) * 3000, stock=(new_unit(),) * 2000
+        )
+        with played.feed.subscribe():
             await played.clock.advance(10)
     assert played.lookout.looks == 3
 
 
 @pytest.mark.parametrize(("size", "seconds"), [(0, 1.0), (1000, 1.0), (4500, 4.5), (10**6, 10.0)])
 def test_the_more_there_is_the_longer_the_rest(size: int, seconds: float) -> None:
-    assert pause(size) == seconds
+    assert refresh_seconds(size) == seconds

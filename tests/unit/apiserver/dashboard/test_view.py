@@ -5,20 +5,20 @@ import msgspec
 from apiserver.dashboard.functions import functions_view
 from apiserver.dashboard.nodes import NodeRow, nodes_view
 from apiserver.dashboard.operations import OperationRow, operations_view
-from apiserver.dashboard.snapshot import Sighting
+from apiserver.dashboard.snapshot import ClusterSnapshot
 from apiserver.dashboard.stock import PoolRow, SpecRow, pool_rows, spec_rows
-from apiserver.dashboard.top_rows import LONGEST, LONGEST_MESSAGE, bounded
+from apiserver.dashboard.top_rows import MAX_MESSAGE_LENGTH, MAX_ROWS, truncate_message
 from apiserver.dashboard.units import UnitRow, units_view
-from apiserver.dashboard.view import overview
+from apiserver.dashboard.view import dashboard_view
 from tests.unit.apiserver.dashboard.snapshot_objects import (
-    a_claimed_unit,
-    a_function,
-    a_node,
-    a_pool,
-    a_unit,
-    an_operation,
-    at,
-    because,
+    new_claimed_unit,
+    new_function,
+    new_node,
+    new_operation,
+    new_pool,
+    new_unit,
+    timestamp_at,
+    with_reason,
 )
 
 QUARTER_MEGABYTE = 2**18
@@ -26,10 +26,10 @@ QUARTER_MEGABYTE = 2**18
 
 def test_units_are_counted_and_the_failed_and_newest_come_first() -> None:
     units = [
-        a_unit("old", minute=1),
-        a_unit("new", minute=9),
-        a_unit("unseen", "", minute=3),
-        a_unit("bad", "Failed", minute=2),
+        new_unit("old", minute=1),
+        new_unit("new", minute=9),
+        new_unit("unseen", "", minute=3),
+        new_unit("bad", "Failed", minute=2),
     ]
     view = units_view(units)
     assert view.states == {"Failed": 1, "Progressing": 1, "Ready": 2}
@@ -37,8 +37,8 @@ def test_units_are_counted_and_the_failed_and_newest_come_first() -> None:
 
 
 def test_a_unit_says_where_it_is_and_why_it_is_not_ready() -> None:
-    unit = a_unit("u", "Failed", gpu=4, node="n1", minute=5)
-    view = units_view([because(unit, "PodUnschedulable", "no node has 4 free GPUs")])
+    unit = new_unit("u", "Failed", gpu=4, node="n1", minute=5)
+    view = units_view([with_reason(unit, "PodUnschedulable", "no node has 4 free GPUs")])
     assert view.listed.rows == (
         UnitRow(
             name="u",
@@ -48,42 +48,44 @@ def test_a_unit_says_where_it_is_and_why_it_is_not_ready() -> None:
             reason="PodUnschedulable",
             message="no node has 4 free GPUs",
             node="n1",
-            created_at=at(5),
+            created_at=timestamp_at(5),
         ),
     )
 
 
 def test_of_many_units_those_are_listed_that_need_somebody() -> None:
-    many = [a_unit(f"u{number}") for number in range(LONGEST + 5)]
-    view = units_view([*many, a_unit("bad", "Failed")])
-    assert (len(view.listed.rows), view.listed.more) == (LONGEST, 6)
+    many = [new_unit(f"u{number}") for number in range(MAX_ROWS + 5)]
+    view = units_view([*many, new_unit("bad", "Failed")])
+    assert (len(view.listed.rows), view.listed.more) == (MAX_ROWS, 6)
     assert view.listed.rows[0].name == "bad"
 
 
 def test_a_large_cluster_makes_a_small_page() -> None:
     units = tuple(
-        because(a_unit(f"unit-{number}", "Failed", node="n"), "PodStartupFailed", "x" * 5000)
+        with_reason(new_unit(f"unit-{number}", "Failed", node="n"), "PodStartupFailed", "x" * 5000)
         for number in range(5000)
     )
-    nodes = tuple(a_node(f"node-{number}") for number in range(1000))
-    body = msgspec.json.encode(overview(Sighting(units=units, stock=units, nodes=nodes)))
+    nodes = tuple(new_node(f"node-{number}") for number in range(1000))
+    body = msgspec.json.encode(
+        dashboard_view(ClusterSnapshot(units=units, stock=units, nodes=nodes))
+    )
     assert len(body) < QUARTER_MEGABYTE
 
 
 def test_a_long_message_is_cut_and_shows_it() -> None:
-    assert bounded("x" * LONGEST_MESSAGE) == "x" * LONGEST_MESSAGE
-    assert bounded("x" * (LONGEST_MESSAGE + 1)) == "x" * (LONGEST_MESSAGE - 1) + "…"
+    assert truncate_message("x" * MAX_MESSAGE_LENGTH) == "x" * MAX_MESSAGE_LENGTH
+    assert truncate_message("x" * (MAX_MESSAGE_LENGTH + 1)) == "x" * (MAX_MESSAGE_LENGTH - 1) + "…"
 
 
 def test_stock_is_counted_by_spec_and_state_also_where_a_pool_has_none_yet() -> None:
     stock = [
-        a_unit("a"),
-        a_unit("b", ""),
-        a_claimed_unit("c"),
-        a_claimed_unit("d", deleted=True),
-        a_unit("e", "Failed", spec="g2.1", gpu=2),
+        new_unit("a"),
+        new_unit("b", ""),
+        new_claimed_unit("c"),
+        new_claimed_unit("d", deleted=True),
+        new_unit("e", "Failed", spec="g2.1", gpu=2),
     ]
-    assert spec_rows(stock, [a_pool("p", spec="g9.1")]) == (
+    assert spec_rows(stock, [new_pool("p", spec="g9.1")]) == (
         SpecRow(spec_name="g1.1", gpu=1, states={"Claimed": 2, "Progressing": 1, "Ready": 1}),
         SpecRow(spec_name="g2.1", gpu=2, states={"Failed": 1}),
         SpecRow(spec_name="g9.1", gpu=1, states={}),
@@ -91,7 +93,12 @@ def test_stock_is_counted_by_spec_and_state_also_where_a_pool_has_none_yet() -> 
 
 
 def test_pools_that_lack_something_come_first() -> None:
-    pools = [a_pool("b"), a_pool("a", "ScaledToZero"), a_pool("d", ""), a_pool("c", "Degraded")]
+    pools = [
+        new_pool("b"),
+        new_pool("a", "ScaledToZero"),
+        new_pool("d", ""),
+        new_pool("c", "Degraded"),
+    ]
     listed = pool_rows(pools)
     assert [(row.name, row.state) for row in listed.rows] == [
         ("c", "Degraded"),
@@ -106,9 +113,9 @@ def test_pools_that_lack_something_come_first() -> None:
 
 def test_operations_under_way_come_before_failed_ones_and_successes_are_a_number() -> None:
     operations = [
-        an_operation("failed", "Failed", minute=9),
-        an_operation("first", minute=1),
-        an_operation("second", "Running", minute=2),
+        new_operation("failed", "Failed", minute=9),
+        new_operation("first", minute=1),
+        new_operation("second", "Running", minute=2),
     ]
     view = operations_view(operations, succeeded=12)
     assert view.states == {"Failed": 1, "Pending": 1, "Running": 1, "Succeeded": 12}
@@ -118,25 +125,25 @@ def test_operations_under_way_come_before_failed_ones_and_successes_are_a_number
         type="SeedStockUnits",
         state="Pending",
         requested=3,
-        created_at=at(1),
+        created_at=timestamp_at(1),
     )
 
 
 def test_the_gpus_of_a_node_are_shared_out() -> None:
-    nodes = [a_node("a", usable=7), a_node("bare", 0, usable=0)]
-    view = nodes_view(nodes, [a_unit(node="a", gpu=2)], [a_unit(node="a", gpu=4)])
+    nodes = [new_node("a", usable=7), new_node("bare", 0, usable=0)]
+    view = nodes_view(nodes, [new_unit(node="a", gpu=2)], [new_unit(node="a", gpu=4)])
     assert view.listed.rows == (NodeRow(name="a", state="Ready", active=4, stock=2, free=1, out=1),)
     assert (view.nodes, view.active, view.stock, view.free, view.out) == (2, 4, 2, 1, 1)
 
 
 def test_while_a_unit_takes_the_place_of_its_stock_a_gpu_is_counted_once() -> None:
-    view = nodes_view([a_node("a")], [a_unit(node="a", gpu=8)], [a_unit(node="a", gpu=8)])
+    view = nodes_view([new_node("a")], [new_unit(node="a", gpu=8)], [new_unit(node="a", gpu=8)])
     assert (view.active, view.stock, view.free) == (8, 0, 0)
 
 
 def test_nodes_that_take_nobody_come_first_and_have_nothing_free() -> None:
-    nodes = [a_node("a"), a_node("c", cordoned=True), a_node("b", ready="Unknown")]
-    view = nodes_view(nodes, [], [a_unit(node="c")])
+    nodes = [new_node("a"), new_node("c", cordoned=True), new_node("b", ready="Unknown")]
+    view = nodes_view(nodes, [], [new_unit(node="c")])
     assert [(row.name, row.state, row.free, row.out) for row in view.listed.rows] == [
         ("b", "NotReady", 0, 8),
         ("c", "Cordoned", 0, 7),
@@ -146,9 +153,9 @@ def test_nodes_that_take_nobody_come_first_and_have_nothing_free() -> None:
 
 def test_functions_in_trouble_come_first_and_work_is_added_up() -> None:
     functions = [
-        a_function("idle"),
-        a_function("busy", "Ready", queued=3, ready=2),
-        a_function("bad", "Degraded", queued=4),
+        new_function("idle"),
+        new_function("busy", "Ready", queued=3, ready=2),
+        new_function("bad", "Degraded", queued=4),
     ]
     view = functions_view(functions)
     assert [(row.name, row.state) for row in view.listed.rows] == [
@@ -161,7 +168,7 @@ def test_functions_in_trouble_come_first_and_work_is_added_up() -> None:
 
 
 def test_the_order_of_a_list_changes_nothing() -> None:
-    units = (a_unit("a"), a_unit("b", node="n"), a_unit("c", "Failed"))
-    nodes = (a_node("n"), a_node("m"))
-    one = overview(Sighting(units=units, nodes=nodes))
-    assert one == overview(Sighting(units=units[::-1], nodes=nodes[::-1]))
+    units = (new_unit("a"), new_unit("b", node="n"), new_unit("c", "Failed"))
+    nodes = (new_node("n"), new_node("m"))
+    one = dashboard_view(ClusterSnapshot(units=units, nodes=nodes))
+    assert one == dashboard_view(ClusterSnapshot(units=units[::-1], nodes=nodes[::-1]))

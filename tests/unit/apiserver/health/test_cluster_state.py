@@ -4,35 +4,35 @@ import pytest
 
 from apiserver.health.cluster_state import (
     ClusterState,
-    Inventory,
-    answered,
-    count_is_due,
-    counted,
+    NodeInventory,
+    count_failed,
+    count_succeeded,
     inventory_of,
-    lost,
-    not_counted,
-    require_supported,
+    is_count_due,
+    probe_failed,
+    probe_succeeded,
+    require_supported_version,
 )
 from apiserver.kube import errors as kube_errors
 from shared.k8s.meta import ObjectMeta
 from shared.k8s.node import Node
 from shared.k8s.server_version import ServerVersion
-from tests.unit.apiserver.scripted_gateway import DOWN, UNITS, V1_34, a_node
+from tests.unit.apiserver.scripted_gateway import UNIT_COUNTS, UNREACHABLE, V1_34, new_node
 
-EMPTY = Inventory(nodes=0, ready=0, gpu_capacity=0, gpu_allocatable=0, products=())
+EMPTY = NodeInventory(nodes=0, ready_nodes=0, gpu_capacity=0, gpu_allocatable=0, gpu_products=())
 
 
 def test_nodes_are_added_up() -> None:
-    nodes = [a_node("a"), a_node("b", product="H100"), a_node("c", gpus="4", ready="Unknown")]
-    assert inventory_of(nodes) == Inventory(
-        nodes=3, ready=2, gpu_capacity=20, gpu_allocatable=20, products=("A100", "H100")
+    nodes = [new_node("a"), new_node("b", product="H100"), new_node("c", gpus="4", ready="Unknown")]
+    assert inventory_of(nodes) == NodeInventory(
+        nodes=3, ready_nodes=2, gpu_capacity=20, gpu_allocatable=20, gpu_products=("A100", "H100")
     )
 
 
 def test_a_node_without_gpus_counts_as_a_node() -> None:
     bare = Node(metadata=ObjectMeta(name="n"))
-    assert inventory_of([bare]) == Inventory(
-        nodes=1, ready=0, gpu_capacity=0, gpu_allocatable=0, products=()
+    assert inventory_of([bare]) == NodeInventory(
+        nodes=1, ready_nodes=0, gpu_capacity=0, gpu_allocatable=0, gpu_products=()
     )
 
 
@@ -40,52 +40,55 @@ def test_a_node_without_gpus_counts_as_a_node() -> None:
     ("quantity", "gpus"), [("0", 0), ("8", 8), ("1k", 1000), ("1Ki", 1024), ("500m", 0), ("", 0)]
 )
 def test_a_count_of_gpus_is_a_quantity(quantity: str, gpus: int) -> None:
-    assert inventory_of([a_node(gpus=quantity)]).gpu_capacity == gpus
+    assert inventory_of([new_node(gpus=quantity)]).gpu_capacity == gpus
 
 
 @pytest.mark.parametrize(("major", "minor"), [("1", "33"), ("1", "36+"), ("2", "0")])
 def test_a_server_of_1_33_or_newer_is_supported(major: str, minor: str) -> None:
-    require_supported(ServerVersion(major=major, minor=minor, git_version="v"), "https://k8s")
+    require_supported_version(
+        ServerVersion(major=major, minor=minor, git_version="v"), "https://k8s"
+    )
 
 
 @pytest.mark.parametrize(("major", "minor"), [("1", "32"), ("0", "99"), ("", "")])
 def test_an_older_server_is_refused_with_what_to_do(major: str, minor: str) -> None:
     version = ServerVersion(major=major, minor=minor, git_version="v1.32.9")
     with pytest.raises(
-        kube_errors.ClusterTooOldError, match=r"runs Kubernetes v1\.32\.9, and 1\.33 is the old"
+        kube_errors.UnsupportedVersionError,
+        match=r"runs Kubernetes v1\.32\.9, and 1\.33 is the old",
     ):
-        require_supported(version, "https://k8s")
+        require_supported_version(version, "https://k8s")
 
 
 def test_an_answer_connects_and_clears_the_error() -> None:
-    state = answered(lost(ClusterState(), DOWN, 1.0), V1_34, 3.0)
-    assert (state.connected, state.error, state.version) == (True, None, "v1.34.1")
+    state = probe_succeeded(probe_failed(ClusterState(), UNREACHABLE, 1.0), V1_34, 3.0)
+    assert (state.is_connected, state.error, state.version) == (True, None, "v1.34.1")
 
 
 def test_a_lost_cluster_keeps_what_was_counted() -> None:
-    state = counted(answered(ClusterState(), V1_34, 1.0), EMPTY, UNITS, 1.0)
-    after = lost(state, DOWN, 3.0)
-    assert (after.connected, after.error) == (False, str(DOWN))
+    state = count_succeeded(probe_succeeded(ClusterState(), V1_34, 1.0), EMPTY, UNIT_COUNTS, 1.0)
+    after = probe_failed(state, UNREACHABLE, 3.0)
+    assert (after.is_connected, after.error) == (False, str(UNREACHABLE))
     assert (after.inventory, after.counted_at) == (EMPTY, 1.0)
 
 
 def test_nodes_are_counted_every_ten_seconds_while_connected() -> None:
-    state = counted(answered(ClusterState(), V1_34, 0.0), EMPTY, UNITS, 0.0)
-    assert not count_is_due(state, 9.9)
-    assert count_is_due(state, 10.0)
+    state = count_succeeded(probe_succeeded(ClusterState(), V1_34, 0.0), EMPTY, UNIT_COUNTS, 0.0)
+    assert not is_count_due(state, 9.9)
+    assert is_count_due(state, 10.0)
 
 
 def test_nodes_are_counted_at_once_after_a_reconnect() -> None:
-    state = counted(answered(ClusterState(), V1_34, 0.0), EMPTY, UNITS, 0.0)
-    back = answered(lost(state, DOWN, 2.0), V1_34, 4.0)
-    assert count_is_due(back, 4.0)
+    state = count_succeeded(probe_succeeded(ClusterState(), V1_34, 0.0), EMPTY, UNIT_COUNTS, 0.0)
+    back = probe_succeeded(probe_failed(state, UNREACHABLE, 2.0), V1_34, 4.0)
+    assert is_count_due(back, 4.0)
 
 
 def test_nodes_are_not_counted_while_the_cluster_is_away() -> None:
-    assert not count_is_due(ClusterState(), 100.0)
+    assert not is_count_due(ClusterState(), 100.0)
 
 
 def test_a_refused_list_is_not_tried_at_every_probe() -> None:
-    state = not_counted(answered(ClusterState(), V1_34, 0.0), DOWN, 0.0)
-    assert not count_is_due(state, 2.0)
-    assert state.inventory_error == str(DOWN)
+    state = count_failed(probe_succeeded(ClusterState(), V1_34, 0.0), UNREACHABLE, 0.0)
+    assert not is_count_due(state, 2.0)
+    assert state.inventory_error == str(UNREACHABLE)

@@ -3,44 +3,44 @@
 from apiserver.health.monitor import ClusterMonitor
 from apiserver.kube import errors as kube_errors
 from shared.k8s.server_version import ServerVersion
-from tests.support.clocks.auto_advance_clock import VirtualClock
-from tests.unit.apiserver.scripted_gateway import DOWN, V1_34, ScriptedGateway
+from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
+from tests.unit.apiserver.scripted_gateway import UNREACHABLE, V1_34, ScriptedGateway
 
 
 async def test_the_server_is_probed_every_two_seconds_and_nodes_listed_every_ten() -> None:
-    gateway, clock = ScriptedGateway(), VirtualClock(end=20)
+    gateway, clock = ScriptedGateway(), AutoAdvanceClock(end_seconds=20)
     await clock.run_to_end(ClusterMonitor(gateway, gateway, clock).run())
-    assert (gateway.probes, gateway.lists) == (11, 3)
+    assert (gateway.probe_count, gateway.list_count) == (11, 3)
 
 
 async def test_an_outage_is_known_at_the_next_probe() -> None:
-    gateway, clock = ScriptedGateway(V1_34, DOWN), VirtualClock(end=2)
+    gateway, clock = ScriptedGateway(V1_34, UNREACHABLE), AutoAdvanceClock(end_seconds=2)
     monitor = ClusterMonitor(gateway, gateway, clock)
     await clock.run_to_end(monitor.run())
-    assert (monitor.state.connected, monitor.state.error) == (False, str(DOWN))
+    assert (monitor.state.is_connected, monitor.state.error) == (False, str(UNREACHABLE))
 
 
 async def test_a_return_is_known_at_the_next_probe_and_nodes_are_listed_at_once() -> None:
-    gateway, clock = ScriptedGateway(V1_34, DOWN, V1_34), VirtualClock(end=4)
+    gateway, clock = ScriptedGateway(V1_34, UNREACHABLE, V1_34), AutoAdvanceClock(end_seconds=4)
     monitor = ClusterMonitor(gateway, gateway, clock)
     await clock.run_to_end(monitor.run())
-    assert monitor.state.connected
-    assert gateway.lists == 2
+    assert monitor.state.is_connected
+    assert gateway.list_count == 2
 
 
 async def test_a_cluster_that_refuses_the_list_is_connected_and_says_so() -> None:
-    gateway, clock = ScriptedGateway(), VirtualClock(end=2)
-    gateway.listing = kube_errors.ClusterRefusedError("nodes is forbidden")
+    gateway, clock = ScriptedGateway(), AutoAdvanceClock(end_seconds=2)
+    gateway.nodes_result = kube_errors.ForbiddenError("nodes is forbidden")
     monitor = ClusterMonitor(gateway, gateway, clock)
     await clock.run_to_end(monitor.run())
-    assert monitor.state.connected
+    assert monitor.state.is_connected
     assert monitor.state.inventory_error == "nodes is forbidden"
 
 
 async def test_a_server_that_is_too_old_does_not_count_as_connected() -> None:
     old = ServerVersion(major="1", minor="30", git_version="v1.30.0")
     gateway = ScriptedGateway(old)
-    monitor = ClusterMonitor(gateway, gateway, VirtualClock())
+    monitor = ClusterMonitor(gateway, gateway, AutoAdvanceClock())
     await monitor.probe()
-    assert not monitor.state.connected
+    assert not monitor.state.is_connected
     assert "v1.30.0" in (monitor.state.error or "")

@@ -1,53 +1,53 @@
 """Readiness says why not."""
 
 from apiserver.health.cluster_state import (
-    OFF,
+    KUBERNETES_OFF,
     ClusterState,
-    answered,
-    counted,
+    count_failed,
+    count_succeeded,
     inventory_of,
-    lost,
-    not_counted,
+    probe_failed,
+    probe_succeeded,
 )
-from apiserver.health.readiness import Readiness, reasons
-from tests.unit.apiserver.scripted_gateway import DOWN, UNITS, V1_34
+from apiserver.health.readiness import Readiness, not_ready_reasons
+from tests.unit.apiserver.scripted_gateway import UNIT_COUNTS, UNREACHABLE, V1_34
 
-CONNECTED = answered(ClusterState(), V1_34, 1.0)
-COUNTED = counted(CONNECTED, inventory_of([]), UNITS, 1.5)
+CONNECTED = probe_succeeded(ClusterState(), V1_34, 1.0)
+COUNTED = count_succeeded(CONNECTED, inventory_of([]), UNIT_COUNTS, 1.5)
 
 
 def test_a_process_that_has_counted_is_ready() -> None:
-    assert reasons(COUNTED, draining=False) == ()
+    assert not_ready_reasons(COUNTED, is_draining=False) == ()
 
 
 def test_a_connected_process_waits_for_its_first_count() -> None:
-    (reason,) = reasons(CONNECTED, draining=False)
+    (reason,) = not_ready_reasons(CONNECTED, is_draining=False)
     assert "not been counted yet" in reason
 
 
 def test_a_refused_count_does_not_keep_a_process_from_being_ready() -> None:
-    assert reasons(not_counted(CONNECTED, DOWN, 1.5), draining=False) == ()
+    assert not_ready_reasons(count_failed(CONNECTED, UNREACHABLE, 1.5), is_draining=False) == ()
 
 
 def test_a_process_is_ready_again_as_soon_as_the_cluster_is_back() -> None:
-    back = answered(lost(COUNTED, DOWN, 2.0), V1_34, 3.0)
-    assert reasons(back, draining=False) == ()
+    back = probe_succeeded(probe_failed(COUNTED, UNREACHABLE, 2.0), V1_34, 3.0)
+    assert not_ready_reasons(back, is_draining=False) == ()
 
 
 def test_a_process_that_wants_no_cluster_is_ready() -> None:
-    assert reasons(OFF, draining=False) == ()
+    assert not_ready_reasons(KUBERNETES_OFF, is_draining=False) == ()
 
 
 def test_a_lost_cluster_is_a_reason() -> None:
-    (reason,) = reasons(lost(COUNTED, DOWN, 2.0), draining=False)
-    assert reason == f"Kubernetes is not connected: {DOWN}"
+    (reason,) = not_ready_reasons(probe_failed(COUNTED, UNREACHABLE, 2.0), is_draining=False)
+    assert reason == f"Kubernetes is not connected: {UNREACHABLE}"
 
 
 def test_a_cluster_not_asked_yet_is_a_reason() -> None:
-    assert len(reasons(ClusterState(), draining=False)) == 1
+    assert len(not_ready_reasons(ClusterState(), is_draining=False)) == 1
 
 
 def test_a_stopping_process_is_not_ready() -> None:
     readiness = Readiness(lambda: COUNTED)
     readiness.drain()
-    assert readiness.reasons() == ("the process is stopping",)
+    assert readiness.not_ready_reasons() == ("the process is stopping",)

@@ -1,19 +1,28 @@
 """Health says what is known, and leaves out what is not."""
 
-from apiserver.health.cluster_state import OFF, ClusterState, answered, counted, inventory_of, lost
+from apiserver.health.cluster_state import (
+    KUBERNETES_OFF,
+    ClusterState,
+    count_succeeded,
+    inventory_of,
+    probe_failed,
+    probe_succeeded,
+)
 from apiserver.health.schemas import HealthSchema
-from apiserver.health.service import Health
-from apiserver.kube.port import Link
-from tests.support.clocks.auto_advance_clock import VirtualClock
-from tests.unit.apiserver.scripted_gateway import DOWN, UNITS, V1_34, a_node
+from apiserver.health.service import HealthService
+from apiserver.kube.port import ConnectionStatus
+from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
+from tests.unit.apiserver.scripted_gateway import UNIT_COUNTS, UNREACHABLE, V1_34, new_node
 
-CONNECTED = Link(connected=True)
-SEEN = counted(answered(ClusterState(), V1_34, 10.0), inventory_of([a_node()]), UNITS, 9.0)
+CONNECTED = ConnectionStatus(connected=True)
+SEEN = count_succeeded(
+    probe_succeeded(ClusterState(), V1_34, 10.0), inventory_of([new_node()]), UNIT_COUNTS, 9.0
+)
 
 
-def answer(cluster: ClusterState, queue: Link = CONNECTED) -> object:
-    clock = VirtualClock()
-    health = Health("0.1.0", clock, lambda: cluster, lambda: queue)
+def answer(cluster: ClusterState, queue: ConnectionStatus = CONNECTED) -> object:
+    clock = AutoAdvanceClock()
+    health = HealthService("0.1.0", clock, lambda: cluster, lambda: queue)
     clock.advance(12.25)
     return HealthSchema().dump(health.report())
 
@@ -38,7 +47,7 @@ async def test_a_connected_cluster_is_described_in_full() -> None:
 
 
 async def test_what_was_never_seen_is_absent_and_not_zero() -> None:
-    assert answer(OFF, Link(connected=False, error="no queue")) == {
+    assert answer(KUBERNETES_OFF, ConnectionStatus(connected=False, error="no queue")) == {
         "startedAt": "2026-11-16T00:00:00Z",
         "uptimeSeconds": 12,
         "version": "0.1.0",
@@ -50,13 +59,17 @@ async def test_what_was_never_seen_is_absent_and_not_zero() -> None:
 
 
 async def test_a_lost_cluster_is_said_with_its_reason_and_the_age_of_the_figures() -> None:
-    report = answer(lost(SEEN, DOWN, 12.0))
+    report = answer(probe_failed(SEEN, UNREACHABLE, 12.0))
     assert isinstance(report, dict)
-    assert (report["kubernetesConnected"], report["kubeError"]) == (False, str(DOWN))
+    assert (report["kubernetesConnected"], report["kubeError"]) == (False, str(UNREACHABLE))
     assert (report["nodeCount"], report["ageSeconds"]) == (1, 3.2)
 
 
 async def test_a_cluster_without_nodes_has_zero_of_them() -> None:
-    report = answer(counted(answered(ClusterState(), V1_34, 10.0), inventory_of([]), UNITS, 10.0))
+    report = answer(
+        count_succeeded(
+            probe_succeeded(ClusterState(), V1_34, 10.0), inventory_of([]), UNIT_COUNTS, 10.0
+        )
+    )
     assert isinstance(report, dict)
     assert (report["nodeCount"], report["totalGPUCapacity"], report["gpuProducts"]) == (0, 0, [])

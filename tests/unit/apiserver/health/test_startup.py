@@ -7,30 +7,30 @@ import pytest
 from apiserver.health.monitor import ClusterMonitor
 from apiserver.health.startup import ClusterNotReadyError, wait_for_cluster
 from shared.k8s.server_version import ServerVersion
-from tests.support.clocks.auto_advance_clock import VirtualClock
-from tests.unit.apiserver.scripted_gateway import DOWN, V1_34, ScriptedGateway
+from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
+from tests.unit.apiserver.scripted_gateway import UNREACHABLE, V1_34, ScriptedGateway
 
 
-async def wait(gateway: ScriptedGateway, clock: VirtualClock) -> None:
-    await wait_for_cluster(ClusterMonitor(gateway, gateway, clock), clock, patience=30.0)
+async def wait(gateway: ScriptedGateway, clock: AutoAdvanceClock) -> None:
+    await wait_for_cluster(ClusterMonitor(gateway, gateway, clock), clock, timeout_seconds=30.0)
 
 
 async def test_a_cluster_that_is_there_is_not_waited_for() -> None:
-    clock = VirtualClock()
+    clock = AutoAdvanceClock()
     await wait(ScriptedGateway(), clock)
     assert clock.monotonic() == 0
 
 
 async def test_a_cluster_that_comes_late_is_waited_for() -> None:
-    clock = VirtualClock()
-    await wait(ScriptedGateway(*[DOWN] * 7, V1_34), clock)
+    clock = AutoAdvanceClock()
+    await wait(ScriptedGateway(*[UNREACHABLE] * 7, V1_34), clock)
     assert clock.monotonic() == 7
 
 
 async def test_a_cluster_that_never_comes_is_given_up_with_the_reason() -> None:
-    clock = VirtualClock()
+    clock = AutoAdvanceClock()
     with pytest.raises(ClusterNotReadyError, match=r"gave up after 30 s: https://k8s cannot be"):
-        await wait(ScriptedGateway(DOWN), clock)
+        await wait(ScriptedGateway(UNREACHABLE), clock)
     assert clock.monotonic() == 30
 
 
@@ -38,12 +38,12 @@ async def test_a_line_is_logged_every_five_seconds_of_waiting(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.WARNING), pytest.raises(ClusterNotReadyError):
-        await wait(ScriptedGateway(DOWN), VirtualClock())
+        await wait(ScriptedGateway(UNREACHABLE), AutoAdvanceClock())
     assert [record.message for record in caplog.records] == ["waiting_for_cluster"] * 6
 
 
 async def test_a_cluster_that_is_too_old_is_not_waited_for() -> None:
-    clock = VirtualClock()
+    clock = AutoAdvanceClock()
     old = ServerVersion(major="1", minor="32", git_version="v1.32.0")
     with pytest.raises(ClusterNotReadyError, match=r"1\.33 is the oldest that works"):
         await wait(ScriptedGateway(old), clock)

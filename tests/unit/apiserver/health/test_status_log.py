@@ -4,19 +4,21 @@ import logging
 
 import pytest
 
-from apiserver.health.cluster_state import OFF
+from apiserver.health.cluster_state import KUBERNETES_OFF
 from apiserver.health.schemas import HealthSchema
-from apiserver.health.service import Health
+from apiserver.health.service import HealthService
 from apiserver.health.status_log import StatusReporter
-from apiserver.kube.port import Link
-from tests.support.clocks.auto_advance_clock import VirtualClock
+from apiserver.kube.port import ConnectionStatus
+from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 
 
 async def test_health_is_logged_at_start_and_at_each_interval(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    clock = VirtualClock(end=120)
-    health = Health("0.1.0", clock, lambda: OFF, lambda: Link(connected=True))
+    clock = AutoAdvanceClock(end_seconds=120)
+    health = HealthService(
+        "0.1.0", clock, lambda: KUBERNETES_OFF, lambda: ConnectionStatus(connected=True)
+    )
     with caplog.at_level(logging.INFO):
         await clock.run_to_end(StatusReporter(health, HealthSchema().dump, clock, 60.0).run())
     assert [record.message for record in caplog.records] == ["runtime_status"] * 3

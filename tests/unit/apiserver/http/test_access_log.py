@@ -9,21 +9,28 @@ from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 from prometheus_client import CollectorRegistry
 
-from apiserver.http.access_log import RECORDING, AccessRecorder, Exchange, access_records
-from tests.support.clocks.auto_advance_clock import VirtualClock
+from apiserver.http.access_log import (
+    ACCESS_LOG_TIMER,
+    AccessLog,
+    AccessLogEntry,
+    access_log_middleware,
+)
+from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 
 SECONDS = "gpuruntime_http_request_duration_seconds"
 IN_FLIGHT = "gpuruntime_http_in_flight"
 
 
-def record(exchange: Exchange) -> CollectorRegistry:
+def record(exchange: AccessLogEntry) -> CollectorRegistry:
     registry = CollectorRegistry()
-    AccessRecorder(registry).record(exchange)
+    AccessLog(registry).log_request(exchange)
     return registry
 
 
-def an_exchange(method: str = "GET", route: str = "/api/v1/health", path: str = "/") -> Exchange:
-    return Exchange(method, route, path, 200, 0.25, "127.0.0.1")
+def an_exchange(
+    method: str = "GET", route: str = "/api/v1/health", path: str = "/"
+) -> AccessLogEntry:
+    return AccessLogEntry(method, route, path, 200, 0.25, "127.0.0.1")
 
 
 def test_a_request_is_counted_and_timed_by_route_method_and_status() -> None:
@@ -55,17 +62,17 @@ def test_probes_are_logged_at_debug_level(caplog: pytest.LogCaptureFixture, rout
 
 
 async def test_a_stream_is_answered_when_it_begins_and_is_not_in_flight_after_that() -> None:
-    registry, clock = CollectorRegistry(), VirtualClock()
+    registry, clock = CollectorRegistry(), AutoAdvanceClock()
 
     async def stream(request: web.Request) -> web.StreamResponse:
         clock.advance(0.5)
         assert registry.get_sample_value(IN_FLIGHT) == 1
-        request[RECORDING].answered(200)
+        request[ACCESS_LOG_TIMER].log_answered(200)
         assert registry.get_sample_value(IN_FLIGHT) == 0
         clock.advance(3600)
         return web.Response()
 
-    middleware = access_records(AccessRecorder(registry), clock)
+    middleware = access_log_middleware(AccessLog(registry), clock)
     await middleware(make_mocked_request("GET", "/"), stream)
     samples = [sample for metric in registry.collect() for sample in metric.samples]
     assert [each.value for each in samples if each.name == f"{SECONDS}_sum"] == [0.5]
@@ -79,7 +86,7 @@ async def test_a_request_that_is_cut_off_is_no_longer_in_flight() -> None:
     async def cut_off(_: web.Request) -> web.StreamResponse:
         raise ConnectionResetError
 
-    middleware = access_records(AccessRecorder(registry), VirtualClock())
+    middleware = access_log_middleware(AccessLog(registry), AutoAdvanceClock())
     with pytest.raises(ConnectionResetError):
         await middleware(make_mocked_request("GET", "/"), cut_off)
     assert registry.get_sample_value(IN_FLIGHT) == 0
@@ -89,7 +96,7 @@ async def test_an_answered_request_goes_without_the_collector() -> None:
     async def answer(_: web.Request) -> web.StreamResponse:
         return web.Response()
 
-    middleware = access_records(AccessRecorder(CollectorRegistry()), VirtualClock())
+    middleware = access_log_middleware(AccessLog(CollectorRegistry()), AutoAdvanceClock())
     request = make_mocked_request("GET", "/")
     gone = weakref.ref(request)
     gc.disable()

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 import pytest
 from prometheus_client import CollectorRegistry
 
-from apiserver.http.roles import OPEN, Role, role_for
-from apiserver.http.tokens import Tokens
-from apiserver.routes import routes
-from tests.unit.apiserver.in_process_api import API, running
+from apiserver.http.roles import OPEN_ROUTES, Role, required_role
+from apiserver.http.tokens import TokenSet
+from apiserver.routes import create_routes
+from tests.unit.apiserver.in_process_api import InProcessApi, run_app
 
 OPERATORS, TENANTS, UNKNOWN = "operators-own-token", "tenants-own-token", "nobodys-own-token"
 STOCK, UNITS = "/api/v1/operator/stock-units", "/api/v1/gpu-units"
@@ -17,9 +17,9 @@ LET_THROUGH = 503  # there is nothing behind the routes here
 
 
 @pytest.fixture(name="api")
-async def _api() -> AsyncIterator[API]:
-    tokens = Tokens.parse(f"operator {OPERATORS}\ntenant-control-plane {TENANTS}")
-    async with running(tokens=lambda: tokens) as api:
+async def _api() -> AsyncIterator[InProcessApi]:
+    tokens = TokenSet.parse(f"operator {OPERATORS}\ntenant-control-plane {TENANTS}")
+    async with run_app(tokens=lambda: tokens) as api:
         yield api
 
 
@@ -50,28 +50,32 @@ def password(token: str, user: str = "me") -> str:
     ],
 )
 async def test_a_token_opens_the_routes_of_its_role(
-    api: API, path: str, given: str, status: int
+    api: InProcessApi, path: str, given: str, status: int
 ) -> None:
     assert (await api.get(path, Authorization=given)).status == status
 
 
 @pytest.mark.parametrize(("path", "scheme"), [(UNITS, "Bearer"), ("/ui", "Basic")])
-async def test_who_is_unknown_is_told_what_to_send(api: API, path: str, scheme: str) -> None:
+async def test_who_is_unknown_is_told_what_to_send(
+    api: InProcessApi, path: str, scheme: str
+) -> None:
     answer = await api.get(path)
-    assert (answer.status, answer.error) == (401, "unauthorized")
+    assert (answer.status, answer.error_code) == (401, "unauthorized")
     assert answer.headers["WWW-Authenticate"].startswith(f"{scheme} realm=")
 
 
-async def test_who_has_another_role_is_told_which_is_needed(api: API) -> None:
+async def test_who_has_another_role_is_told_which_is_needed(api: InProcessApi) -> None:
     answer = await api.post(STOCK, {}, Authorization=f"Bearer {TENANTS}")
-    assert answer.error == "forbidden"
+    assert answer.error_code == "forbidden"
     assert answer.json["error"]["message"] == "this needs a token of the role operator"
 
 
 def test_each_route_is_for_one_role_or_for_everybody() -> None:
-    paths = {route.path for route in routes(CollectorRegistry())}
-    by_role = {role: {each for each in paths if role_for(each) is role} for role in (*Role, None)}
-    assert {each for each in by_role[None] if not each.startswith("/swagger")} == OPEN
+    paths = {route.path for route in create_routes(CollectorRegistry())}
+    by_role = {
+        role: {each for each in paths if required_role(each) is role} for role in (*Role, None)
+    }
+    assert {each for each in by_role[None] if not each.startswith("/swagger")} == OPEN_ROUTES
     operators = ("/api/v1/operator/", "/ui")
     assert by_role[Role.OPERATOR] == {each for each in paths if each.startswith(operators)}
     tenants = ("/api/v1/gpu-", "/api/v1/serverless/")

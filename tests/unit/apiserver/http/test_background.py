@@ -5,14 +5,14 @@ import asyncio
 import pytest
 
 from apiserver.errors import ConflictError
-from apiserver.http.background import Detached, detached_work
+from apiserver.http.background import BackgroundTasks, run_background_tasks
 
 
 async def value_of(result: asyncio.Future[str]) -> str:
     return await result
 
 
-async def abandoned(work: Detached, result: asyncio.Future[str]) -> None:
+async def abandoned(work: BackgroundTasks, result: asyncio.Future[str]) -> None:
     """Start work, and go away once it has begun."""
     async with asyncio.TaskGroup() as group:
         request = group.create_task(work.finish(value_of(result)))
@@ -25,7 +25,7 @@ async def test_the_result_is_handed_on() -> None:
     async def one() -> int:
         return 1
 
-    async with detached_work() as work:
+    async with run_background_tasks() as work:
         assert await work.finish(one()) == 1
 
 
@@ -34,7 +34,7 @@ async def test_a_failure_is_the_requests_and_ends_no_other_work() -> None:
         raise ConflictError("claimed")
 
     result: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    async with detached_work() as work:
+    async with run_background_tasks() as work:
         await abandoned(work, result)
         with pytest.raises(ConflictError):
             await work.finish(broken())
@@ -50,7 +50,7 @@ async def test_a_stop_waits_for_work_whose_request_is_gone() -> None:
         done.append(True)
 
     result: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    async with detached_work() as work, asyncio.TaskGroup() as group:
+    async with run_background_tasks() as work, asyncio.TaskGroup() as group:
         request = group.create_task(work.finish(slow()))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -61,7 +61,7 @@ async def test_a_stop_waits_for_work_whose_request_is_gone() -> None:
 
 async def test_a_stop_does_not_wait_for_ever(caplog: pytest.LogCaptureFixture) -> None:
     result: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    async with detached_work(grace=0.0) as work:
+    async with run_background_tasks(grace_seconds=0.0) as work:
         await abandoned(work, result)
     assert result.cancelled()
     assert [record.message for record in caplog.records] == ["detached_work_cut_off"]
@@ -71,7 +71,7 @@ async def test_a_bug_in_work_that_nobody_waits_for_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     result: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    async with detached_work() as work:
+    async with run_background_tasks() as work:
         await abandoned(work, result)
         result.set_exception(RuntimeError("a bug"))
     assert [record.message for record in caplog.records] == ["detached_work_failed"]
@@ -79,7 +79,7 @@ async def test_a_bug_in_work_that_nobody_waits_for_is_logged(
 
 async def test_a_refusal_that_nobody_waits_for_is_no_bug(caplog: pytest.LogCaptureFixture) -> None:
     result: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    async with detached_work() as work:
+    async with run_background_tasks() as work:
         await abandoned(work, result)
         result.set_exception(ConflictError("claimed"))
     assert caplog.records == []

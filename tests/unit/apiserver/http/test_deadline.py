@@ -6,15 +6,15 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
-from apiserver.errors import DeadlineError
-from apiserver.http.deadline import DEADLINE, Allowance, Deadline, deadlines
+from apiserver.errors import DeadlineExceededError
+from apiserver.http.deadline import DEADLINE, Deadline, RequestTimeLimits, deadline_middleware
 
 
 async def test_the_time_of_the_body_is_not_the_time_of_the_answer() -> None:
     clock = asyncio.get_running_loop()
     async with asyncio.timeout(0.0) as scope:
-        deadline = Deadline(Allowance(10.0, 5.0), scope)
-        async with deadline.receiving():
+        deadline = Deadline(RequestTimeLimits(10.0, 5.0), scope)
+        async with deadline.body_time_limit():
             assert scope.when() is None
             received = clock.time()
         due = scope.when()
@@ -25,7 +25,7 @@ async def test_the_time_of_the_body_is_not_the_time_of_the_answer() -> None:
 async def test_a_body_has_its_own_time() -> None:
     async with asyncio.timeout(None) as scope:
         with pytest.raises(TimeoutError):
-            async with Deadline(Allowance(10.0, 0.0), scope).receiving():
+            async with Deadline(RequestTimeLimits(10.0, 0.0), scope).body_time_limit():
                 await asyncio.get_running_loop().create_future()
 
 
@@ -33,7 +33,7 @@ async def test_more_time_is_counted_from_now() -> None:
     clock = asyncio.get_running_loop()
     async with asyncio.timeout(None) as scope:
         before = clock.time()
-        Deadline(Allowance(10.0), scope).allow(60.0)
+        Deadline(RequestTimeLimits(10.0), scope).restart(60.0)
         await asyncio.sleep(0)
         due = scope.when()
     assert due is not None
@@ -42,7 +42,7 @@ async def test_more_time_is_counted_from_now() -> None:
 
 async def test_a_stream_has_all_the_time_that_it_wants() -> None:
     async with asyncio.timeout(10.0) as scope:
-        Deadline(Allowance(10.0), scope).lift()
+        Deadline(RequestTimeLimits(10.0), scope).disable()
         await asyncio.sleep(0)
         assert scope.when() is None
 
@@ -52,14 +52,14 @@ async def test_a_request_that_takes_too_long_is_answered() -> None:
         await asyncio.get_running_loop().create_future()
         return web.Response()
 
-    with pytest.raises(DeadlineError):
-        await deadlines(Allowance(0.0))(make_mocked_request("GET", "/"), hangs)
+    with pytest.raises(DeadlineExceededError):
+        await deadline_middleware(RequestTimeLimits(0.0))(make_mocked_request("GET", "/"), hangs)
 
 
 async def test_a_timeout_of_a_handlers_own_is_not_the_requests() -> None:
     async def fails(request: web.Request) -> web.StreamResponse:
-        assert request[DEADLINE].allowance == Allowance(5.0)
+        assert request[DEADLINE].limits == RequestTimeLimits(5.0)
         raise TimeoutError("of its own")
 
     with pytest.raises(TimeoutError, match="of its own"):
-        await deadlines(Allowance(5.0))(make_mocked_request("GET", "/"), fails)
+        await deadline_middleware(RequestTimeLimits(5.0))(make_mocked_request("GET", "/"), fails)

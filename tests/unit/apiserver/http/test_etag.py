@@ -5,19 +5,19 @@ from aiohttp.test_utils import make_mocked_request
 from multidict import CIMultiDict
 
 from apiserver.errors import InvalidRequestError
-from apiserver.http.etag import if_match
+from apiserver.http.etag import parse_if_match
 from apiserver.kube.revision import Revision
-from shared.etag import etag
+from shared.etag import make_etag
 from shared.k8s.meta import ObjectMeta
 
 
 def given(*headers: str) -> tuple[Revision, ...] | None:
     pairs = CIMultiDict(("If-Match", header) for header in headers)
-    return if_match(make_mocked_request("PUT", "/", headers=pairs))
+    return parse_if_match(make_mocked_request("PUT", "/", headers=pairs))
 
 
 def test_a_tag_is_made_of_uid_and_generation() -> None:
-    assert etag(ObjectMeta(uid="u-1", generation=3, resource_version="77")) == '"u-1.3"'
+    assert make_etag(ObjectMeta(uid="u-1", generation=3, resource_version="77")) == '"u-1.3"'
 
 
 @pytest.mark.parametrize(
@@ -50,4 +50,4 @@ def test_if_match_that_cannot_be_read_is_refused(header: str) -> None:
 
 def test_a_tag_comes_back_as_the_revision_it_was_made_of() -> None:
     metadata = ObjectMeta(uid="0b6f0a52-61a5-4a8e-9f0c-2f3c5f0f7a10", generation=12)
-    assert given(etag(metadata)) == (Revision(metadata.uid, 12),)
+    assert given(make_etag(metadata)) == (Revision(metadata.uid, 12),)

@@ -3,8 +3,8 @@
 import pytest
 
 from apiserver.errors import InvalidRequestError
-from apiserver.http.json_body import decoded
-from apiserver.schemas.strict_json import DEEPEST
+from apiserver.http.json_body import decode_json_object
+from apiserver.schemas.strict_json import MAX_DEPTH
 
 MALFORMED = "the body is not JSON that can be read: "
 
@@ -27,7 +27,7 @@ def nested(depth: int) -> bytes:
     ],
 )
 def test_json_is_read(body: bytes, value: object) -> None:
-    assert decoded(body) == value
+    assert decode_json_object(body) == value
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_json_is_read(body: bytes, value: object) -> None:
         (b'{"a": 1e400}', "the number 1e400 is beyond 64 bits"),
         (b'{"a": -1e19}', "the number -1e19 is beyond 64 bits"),
         (b'{"a": ' + b"9" * 100_000 + b"}", f"the number {'9' * 77}... is beyond 64 bits"),
-        (nested(DEEPEST + 1), "it is nested deeper than 64"),
+        (nested(MAX_DEPTH + 1), "it is nested deeper than 64"),
         (b"[" * 100_000, "it is nested deeper than 64"),
         (b'{"a": "\xff"}', "byte 7 is not UTF-8"),
         (b'{"a": "\xed\xa0\x80"}', "byte 7 is not UTF-8"),
@@ -59,7 +59,7 @@ def test_json_is_read(body: bytes, value: object) -> None:
 )
 def test_what_is_not_json_is_refused_with_its_place(body: bytes, reason: str) -> None:
     with pytest.raises(InvalidRequestError) as caught:
-        decoded(body)
+        decode_json_object(body)
     said = caught.value.message.removeprefix(MALFORMED)
     # What Python calls a trailing comma differs between its versions.
     assert said == reason or ("trailing comma" in reason and said.startswith("Expecting property"))
@@ -68,8 +68,8 @@ def test_what_is_not_json_is_refused_with_its_place(body: bytes, reason: str) ->
 @pytest.mark.parametrize("body", [b"[]", b"1", b'"text"', b"null", b"true"])
 def test_only_an_object_is_a_request(body: bytes) -> None:
     with pytest.raises(InvalidRequestError, match="the body must be a JSON object"):
-        decoded(body)
+        decode_json_object(body)
 
 
 def test_the_deepest_nesting_that_is_allowed_is_read() -> None:
-    assert decoded(nested(DEEPEST))
+    assert decode_json_object(nested(MAX_DEPTH))

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from apiserver.http.long_poll import Waits
+from apiserver.http.long_poll import LongPolls
 
 
 async def for_ever() -> int:
@@ -21,23 +21,23 @@ async def of_its_own() -> int:
 
 
 async def test_what_happens_is_handed_on() -> None:
-    assert await Waits().until_stop(at_once()) == 1
+    assert await LongPolls().run_until_stop(at_once()) == 1
 
 
 async def test_a_stop_ends_every_wait() -> None:
-    waits = Waits()
+    waits = LongPolls()
     async with asyncio.TaskGroup() as group:
-        waiting = [group.create_task(waits.until_stop(for_ever())) for _ in range(3)]
+        waiting = [group.create_task(waits.run_until_stop(for_ever())) for _ in range(3)]
         asyncio.get_running_loop().call_soon(waits.stop)
     assert [task.result() for task in waiting] == [None, None, None]
 
 
 async def test_nothing_is_waited_for_after_a_stop() -> None:
-    waits = Waits()
+    waits = LongPolls()
     waits.stop()
-    assert await waits.until_stop(for_ever()) is None
+    assert await waits.run_until_stop(for_ever()) is None
 
 
 async def test_a_timeout_of_the_work_is_no_stop() -> None:
     with pytest.raises(TimeoutError, match="of its own"):
-        await Waits().until_stop(of_its_own())
+        await LongPolls().run_until_stop(of_its_own())

@@ -10,10 +10,10 @@ from openapi_spec_validator import validate
 from prometheus_client import CollectorRegistry
 
 from apiserver.functions.schemas import ChangeFunctionSchema, CreateFunctionSchema
-from apiserver.http.openapi import document
-from apiserver.http.roles import role_for
+from apiserver.http.openapi import build_openapi
+from apiserver.http.roles import required_role
 from apiserver.invocations.schemas import InvokeSchema
-from apiserver.routes import routes
+from apiserver.routes import create_routes
 from apiserver.schemas.request import RequestSchema
 from apiserver.stock_pools.schemas import CreatePoolSchema, PoolSettingsSchema
 from apiserver.stock_units.schemas import SeedStockSchema
@@ -30,7 +30,7 @@ WITHOUT_A_BODY = {
 
 @pytest.fixture(name="made")
 def _made() -> dict[str, object]:
-    return dict(document(routes(CollectorRegistry()), "0.1.0"))
+    return dict(build_openapi(create_routes(CollectorRegistry()), "0.1.0"))
 
 
 def test_it_is_a_valid_document(made: dict[str, Any]) -> None:
@@ -87,7 +87,7 @@ def test_no_parameter_has_what_only_a_schema_may_have(made: dict[str, Any]) -> N
 
 
 def test_making_it_again_gives_the_same(made: dict[str, object]) -> None:
-    again = document(routes(CollectorRegistry()), "0.1.0")
+    again = build_openapi(create_routes(CollectorRegistry()), "0.1.0")
     assert json.dumps(again, sort_keys=True) == json.dumps(made, sort_keys=True)
 
 
@@ -105,7 +105,7 @@ def test_every_documented_answer_has_an_example(made: dict[str, object]) -> None
 
 
 def test_only_the_pages_for_people_are_not_in_it(made: dict[str, Any]) -> None:
-    every = {route.path.replace(":[^/]+", "") for route in routes(CollectorRegistry())}
+    every = {route.path.replace(":[^/]+", "") for route in create_routes(CollectorRegistry())}
     left_out = every - made["paths"].keys()
     assert {path for path in left_out if path.startswith(("/swagger", "/ui"))} == left_out
 
@@ -133,7 +133,7 @@ def test_every_body_has_an_example_that_can_be_sent_as_it_is(made: dict[str, Any
     bodies = [each["schema"]["$ref"] for each in parameters if each["in"] == "body"]
     assert {ref.removeprefix("#/definitions/") for ref in bodies} == readers.keys()
     for name, schema in readers.items():
-        assert schema.read(made["definitions"][name]["example"])
+        assert schema.parse(made["definitions"][name]["example"])
 
 
 def test_every_part_of_a_path_has_an_example(made: dict[str, Any]) -> None:
@@ -203,7 +203,7 @@ def test_every_route_behind_kubernetes_says_how_it_fails(made: dict[str, object]
 def test_every_route_that_asks_for_a_token_says_so(made: dict[str, Any]) -> None:
     for path, methods in made["paths"].items():
         for operation in methods.values():
-            is_guarded = role_for(path) is not None
+            is_guarded = required_role(path) is not None
             assert operation.get("security") == ([{"token": []}] if is_guarded else None)
             assert ({"401", "403"} <= operation["responses"].keys()) is is_guarded
     assert made["securityDefinitions"]["token"]["name"] == "Authorization"

@@ -18,4 +18,4 @@ from apiserver.http import paths
     ],
 )
 def test_an_operation_id_is_one_segment_of_a_path(operation_id: str, place: str) -> None:
-    assert paths.job(operation_id) == f"/api/v1/operator/jobs/{place}"
+    assert paths.job_path(operation_id) == f"/api/v1/operator/jobs/{place}"

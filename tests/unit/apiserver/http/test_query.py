@@ -7,8 +7,8 @@ import pytest
 from aiohttp.test_utils import make_mocked_request
 
 from apiserver.commands import ListUnits
-from apiserver.errors import Detail, InvalidRequestError
-from apiserver.http.query import read_query, require_known
+from apiserver.errors import ErrorDetail, InvalidRequestError
+from apiserver.http.query import read_query, require_no_query
 from apiserver.invocations.commands import Invoke
 from apiserver.invocations.invocation_queries import InvokeQuerySchema
 from apiserver.schemas.queries import (
@@ -17,9 +17,9 @@ from apiserver.schemas.queries import (
     PageQuery,
     PageQuerySchema,
     QuerySchema,
-    StockQuerySchema,
+    StockUnitsQuerySchema,
     UnitsQuerySchema,
-    WaitQuerySchema,
+    WaitReadyQuerySchema,
 )
 from shared.v1alpha1.operation import OperationType
 from shared.v1alpha1.phases import OperationPhase
@@ -44,7 +44,7 @@ def details(schema: QuerySchema[Any], query: str) -> list[tuple[str, str]]:
     [
         (PageQuerySchema(), "", PageQuery(100, "")),
         (PageQuerySchema(), "limit=500&continue=abc%3D", PageQuery(500, "abc=")),
-        (StockQuerySchema(), "phase=Ready&specName=g1.1", ListUnits("g1.1", "Ready")),
+        (StockUnitsQuerySchema(), "phase=Ready&specName=g1.1", ListUnits("g1.1", "Ready")),
         (UnitsQuerySchema(), "label=a%3Db,!c&limit=1", ListUnits(label="a=b,!c", limit=1)),
         (JobsQuerySchema(), "", JobsQuery(100, "")),
         (
@@ -52,20 +52,20 @@ def details(schema: QuerySchema[Any], query: str) -> list[tuple[str, str]]:
             "type=create_gpu_unit&status=failed",
             JobsQuery(100, "", OperationType.CREATE_GPU_UNIT, OperationPhase.FAILED),
         ),
-        (WaitQuerySchema(), "", None),
-        (WaitQuerySchema(), "timeoutSeconds=5", None),
-        (WaitQuerySchema(), "wait=Ready", 60),
-        (WaitQuerySchema(), "wait=Ready&timeoutSeconds=300", 300),
-        (InvokeQuerySchema(), "attributes={}", Invoke(request_id="")),
+        (WaitReadyQuerySchema(), "", None),
+        (WaitReadyQuerySchema(), "timeoutSeconds=5", None),
+        (WaitReadyQuerySchema(), "wait=Ready", 60),
+        (WaitReadyQuerySchema(), "wait=Ready&timeoutSeconds=300", 300),
+        (InvokeQuerySchema(), "attributes={}", Invoke(function_name="")),
         (
             InvokeQuerySchema(),
             "attributes=%7B%22a%22:%20[1,%20null,%20%22%C3%A9+%26%22]%7D&mode=sync",
-            Invoke(request_id="", attributes={"a": [1, None, "é &"]}, wait_seconds=30),
+            Invoke(function_name="", attributes={"a": [1, None, "é &"]}, wait_seconds=30),
         ),
         (
             InvokeQuerySchema(),
             "headers=%7B%22X-Tenant%22:%20%22blue%22%7D",
-            Invoke(request_id="", headers={"x-tenant": "blue"}),
+            Invoke(function_name="", headers={"x-tenant": "blue"}),
         ),
     ],
 )
@@ -85,10 +85,10 @@ def test_parameters_are_read(schema: QuerySchema[Any], query: str, value: object
         (PageQuerySchema(), "limit=%D9%A3", [("query.limit", "is not a whole number")]),
         (PageQuerySchema(), "limit=1&limit=2", [("query.limit", "is given twice")]),
         (PageQuerySchema(), "phase=Ready", [("query.phase", "there is no such parameter")]),
-        (StockQuerySchema(), "label=a", [("query.label", "there is no such parameter")]),
-        (StockQuerySchema(), "phase=ready", [("query.phase", PHASES)]),
+        (StockUnitsQuerySchema(), "label=a", [("query.label", "there is no such parameter")]),
+        (StockUnitsQuerySchema(), "phase=ready", [("query.phase", PHASES)]),
         (
-            StockQuerySchema(),
+            StockUnitsQuerySchema(),
             "specName=",
             [
                 (
@@ -109,9 +109,9 @@ def test_parameters_are_read(schema: QuerySchema[Any], query: str, value: object
                 ),
             ],
         ),
-        (WaitQuerySchema(), "wait=Failed", [("query.wait", "must be Ready")]),
+        (WaitReadyQuerySchema(), "wait=Failed", [("query.wait", "must be Ready")]),
         (
-            WaitQuerySchema(),
+            WaitReadyQuerySchema(),
             "wait=Ready&timeoutSeconds=301",
             [("query.timeoutSeconds", "must be from 1 to 300")],
         ),
@@ -160,5 +160,5 @@ def test_every_problem_is_named(
 
 def test_a_route_without_parameters_takes_none() -> None:
     with pytest.raises(InvalidRequestError) as caught:
-        require_known(make_mocked_request("GET", "/?verbose=1"))
-    assert caught.value.details == (Detail("query.verbose", "there is no such parameter"),)
+        require_no_query(make_mocked_request("GET", "/?verbose=1"))
+    assert caught.value.details == (ErrorDetail("query.verbose", "there is no such parameter"),)

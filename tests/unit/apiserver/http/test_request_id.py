@@ -2,7 +2,7 @@
 
 import pytest
 
-from apiserver.http.request_id import chosen
+from apiserver.http.request_id import choose_request_id
 
 
 def made() -> str:
@@ -11,9 +11,9 @@ def made() -> str:
 
 @pytest.mark.parametrize("given", ["a", "x" * 128, "A-z_0.9"])
 def test_a_fit_id_is_the_callers(given: str) -> None:
-    assert chosen(given, made) == given
+    assert choose_request_id(given, made) == given
 
 
 @pytest.mark.parametrize("given", [None, "", "x" * 129, "a b", "a\n", "a=b", "caf\u00e9", "a/b"])
 def test_any_other_is_replaced(given: str | None) -> None:
-    assert chosen(given, made) == "made"
+    assert choose_request_id(given, made) == "made"

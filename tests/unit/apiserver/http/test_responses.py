@@ -7,8 +7,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
-from apiserver.errors import Detail, InvalidRequestError, ServiceUnavailableError
-from apiserver.http.responses import errors_as_json, failure, http_failure
+from apiserver.errors import ErrorDetail, InvalidRequestError, ServiceUnavailableError
+from apiserver.http.responses import error_responses_middleware, failure, http_exception_failure
 from apiserver.kube import errors as kube_errors
 
 
@@ -27,7 +27,9 @@ def test_a_failure_has_a_code_and_a_message() -> None:
 
 
 def test_problems_are_listed_by_field() -> None:
-    response = failure(InvalidRequestError("bad", details=(Detail("spec.name", "is missing"),)))
+    response = failure(
+        InvalidRequestError("bad", details=(ErrorDetail("spec.name", "is missing"),))
+    )
     assert body(response) == {
         "error": {
             "code": "invalid_request",
@@ -52,7 +54,7 @@ def test_problems_are_listed_by_field() -> None:
 def test_what_aiohttp_raises_is_put_into_the_envelope(
     error: web.HTTPException, status: int, code: str
 ) -> None:
-    response = http_failure(error)
+    response = http_exception_failure(error)
     answered = body(response)
     assert isinstance(answered, dict)
     assert (response.status, answered["error"]["code"]) == (status, code)
@@ -60,7 +62,7 @@ def test_what_aiohttp_raises_is_put_into_the_envelope(
 
 def test_a_wrong_method_is_answered_with_the_right_ones() -> None:
     assert (
-        http_failure(web.HTTPMethodNotAllowed("PUT", ["GET", "HEAD"])).headers["Allow"]
+        http_exception_failure(web.HTTPMethodNotAllowed("PUT", ["GET", "HEAD"])).headers["Allow"]
         == "GET,HEAD"
     )
 
@@ -71,7 +73,7 @@ async def test_a_bug_is_answered_without_internals_and_logged_with_them(
     async def broken(_: web.Request) -> web.StreamResponse:
         raise RuntimeError("the secret is 42")
 
-    response = await errors_as_json(make_mocked_request("GET", "/"), broken)
+    response = await error_responses_middleware(make_mocked_request("GET", "/"), broken)
     assert isinstance(response, web.Response)
     assert response.status == 500
     assert "42" not in (response.text or "")
@@ -84,9 +86,9 @@ async def test_a_failure_of_kubernetes_is_told_in_the_callers_words_and_logged_i
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def down(_: web.Request) -> web.StreamResponse:
-        raise kube_errors.ClusterUnreachableError("https://10.0.0.1 cannot be reached")
+        raise kube_errors.UnreachableError("https://10.0.0.1 cannot be reached")
 
-    response = await errors_as_json(make_mocked_request("GET", "/"), down)
+    response = await error_responses_middleware(make_mocked_request("GET", "/"), down)
     assert isinstance(response, web.Response)
     assert (response.status, response.headers["Retry-After"]) == (503, "1")
     assert "10.0.0.1" not in (response.text or "")
@@ -97,9 +99,9 @@ async def test_what_a_caller_got_wrong_is_no_warning_in_our_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def rejected(_: web.Request) -> web.StreamResponse:
-        raise kube_errors.RejectedError("answered 400", "invalid continue token")
+        raise kube_errors.InvalidError("answered 400", "invalid continue token")
 
-    response = await errors_as_json(make_mocked_request("GET", "/"), rejected)
+    response = await error_responses_middleware(make_mocked_request("GET", "/"), rejected)
     assert isinstance(response, web.Response)
     assert response.status == 400
     assert caplog.records == []
@@ -110,4 +112,4 @@ async def test_a_cancelled_request_stays_cancelled() -> None:
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await errors_as_json(make_mocked_request("GET", "/"), cancelled)
+        await error_responses_middleware(make_mocked_request("GET", "/"), cancelled)

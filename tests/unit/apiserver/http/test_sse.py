@@ -1,15 +1,15 @@
 """Events as browsers read them."""
 
-from apiserver.http.sse import event, retry
+from apiserver.http.sse import encode_event, encode_retry
 
 
 def test_an_event_has_its_mark_its_name_and_its_data() -> None:
-    assert event("view", b'{"a":1}', "m1") == b'id: m1\nevent: view\ndata: {"a":1}\n\n'
+    assert encode_event("view", b'{"a":1}', "m1") == b'id: m1\nevent: view\ndata: {"a":1}\n\n'
 
 
 def test_an_event_without_a_mark_leaves_the_last_one_standing() -> None:
-    assert event("beat", b"{}") == b"event: beat\ndata: {}\n\n"
+    assert encode_event("beat", b"{}") == b"event: beat\ndata: {}\n\n"
 
 
 def test_a_client_is_told_when_to_come_back() -> None:
-    assert retry(2000) == b"retry: 2000\n\n"
+    assert encode_retry(2000) == b"retry: 2000\n\n"

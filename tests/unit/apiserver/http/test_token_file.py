@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from apiserver.http.roles import Role
-from apiserver.http.token_file import LOOK_SECONDS, TokenFile
+from apiserver.http.token_file import POLL_SECONDS, TokenFile
 from shared.config.loader import ConfigurationError
-from tests.support.clocks.auto_advance_clock import VirtualClock
+from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 
 OLD, NEW = "the-old-operator-token", "the-new-operator-token"
 
@@ -26,16 +26,16 @@ def hold(path: Path, content: bytes | None) -> None:
         path.write_bytes(content)
 
 
-def after(looks: int) -> VirtualClock:
-    return VirtualClock(end=looks * LOOK_SECONDS)
+def after(looks: int) -> AutoAdvanceClock:
+    return AutoAdvanceClock(end_seconds=looks * POLL_SECONDS)
 
 
 async def test_a_token_that_is_replaced_is_good_no_longer(path: Path) -> None:
     file = TokenFile(str(path), clock := after(1))
     hold(path, f"operator {NEW}\n".encode())
     await clock.run_to_end(file.run())
-    assert file.tokens.roles(NEW) == {Role.OPERATOR}
-    assert not file.tokens.roles(OLD)
+    assert file.tokens.roles_of(NEW) == {Role.OPERATOR}
+    assert not file.tokens.roles_of(OLD)
 
 
 @pytest.mark.parametrize("held", [None, b"", b"operator short", b"\xff"])
@@ -45,7 +45,7 @@ async def test_a_file_that_cannot_be_used_changes_nothing_and_is_told_of_once(
     file = TokenFile(str(path), clock := after(3))
     hold(path, held)
     await clock.run_to_end(file.run())
-    assert file.tokens.roles(OLD) == {Role.OPERATOR}
+    assert file.tokens.roles_of(OLD) == {Role.OPERATOR}
     assert [each.message for each in caplog.records] == ["tokens_not_read"]
 
 
@@ -56,4 +56,4 @@ async def test_a_file_that_cannot_be_used_changes_nothing_and_is_told_of_once(
 def test_at_the_start_it_must_be_good(path: Path, held: bytes | None, said: str) -> None:
     hold(path, held)
     with pytest.raises(ConfigurationError, match=rf"auth.tokensFile: '.*': {said}"):
-        TokenFile(str(path), VirtualClock())
+        TokenFile(str(path), AutoAdvanceClock())

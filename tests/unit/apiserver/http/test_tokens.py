@@ -3,7 +3,7 @@
 import pytest
 
 from apiserver.http.roles import Role
-from apiserver.http.tokens import Tokens, UnfitTokensError
+from apiserver.http.tokens import InvalidTokensError, TokenSet
 
 OPERATORS, TENANTS, BOTHS = "operators-own-token", "tenants.own_token~1==", "a-token-for-both"
 TEXT = f"""
@@ -25,11 +25,11 @@ tenant-control-plane {BOTHS}
     ],
 )
 def test_a_token_is_good_for_the_roles_of_its_lines(given: str, roles: set[Role]) -> None:
-    assert Tokens.parse(TEXT).roles(given) == roles
+    assert TokenSet.parse(TEXT).roles_of(given) == roles
 
 
 def test_tokens_themselves_are_not_kept() -> None:
-    assert OPERATORS not in repr(Tokens.parse(TEXT))
+    assert OPERATORS not in repr(TokenSet.parse(TEXT))
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,6 @@ def test_tokens_themselves_are_not_kept() -> None:
     ],
 )
 def test_a_text_that_cannot_be_used_is_refused_by_line(text: str, said: str) -> None:
-    with pytest.raises(UnfitTokensError, match=said) as refused:
-        Tokens.parse(text)
+    with pytest.raises(InvalidTokensError, match=said) as refused:
+        TokenSet.parse(text)
     assert OPERATORS not in str(refused.value)

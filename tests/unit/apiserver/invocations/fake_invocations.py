@@ -6,34 +6,36 @@ from dataclasses import dataclass, field
 
 from apiserver.invocations.commands import Invocation, Invoke
 from apiserver.invocations.payload_upload import Payload
-from apiserver.invocations.submission import Acceptance, Submission, first_record, invocation_of
+from apiserver.invocations.submission import Acceptance, Submission, invocation_of, new_record
 from shared.invocation import transition
-from shared.invocation.record import Body, Result
-from shared.invocation.state import State
+from shared.invocation.record import InvocationBody, InvocationResult
+from shared.invocation.state import InvocationState
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.function import Function, FunctionSpec
 
 
 @dataclass
-class MemoryInvocations:
+class FakeInvocations:
     """`waiting` counts those who wait for an end, which comes with `over`."""
 
-    over: asyncio.Event = field(default_factory=asyncio.Event)
-    waiting: int = 0
+    finish: asyncio.Event = field(default_factory=asyncio.Event)
+    waiting_count: int = 0
 
-    async def receive(self, command: Invoke, chunks: AsyncIterator[bytes]) -> Submission:
+    async def receive_payload(self, command: Invoke, chunks: AsyncIterator[bytes]) -> Submission:
         sent = b"".join([chunk async for chunk in chunks])
         function = Function(
-            metadata=ObjectMeta(name=command.request_id, uid="u"),
+            metadata=ObjectMeta(name=command.function_name, uid="u"),
             spec=FunctionSpec(spec_name="g1.1", image="example/echo:1"),
         )
-        return Submission(function, "i", command, Payload(Body(inline=sent), "digest"))
+        return Submission(function, "i", command, Payload(InvocationBody(inline=sent), "digest"))
 
     async def accept(self, submission: Submission) -> Acceptance:
-        return Acceptance(invocation_of(submission, first_record(submission, 1)), is_new=True)
+        return Acceptance(invocation_of(submission, new_record(submission, 1)), is_new=True)
 
-    async def wait_final(self, invocation: Invocation, seconds: float) -> Invocation:
-        self.waiting += 1
-        await self.over.wait()
-        ended = transition.finished(invocation.record, State.SUCCEEDED, Result(), 2)
-        return Invocation(invocation.request_id, invocation.invocation_id, ended)
+    async def wait_final(self, invocation: Invocation, timeout_seconds: float) -> Invocation:
+        self.waiting_count += 1
+        await self.finish.wait()
+        ended = transition.finished(
+            invocation.record, InvocationState.SUCCEEDED, InvocationResult(), 2
+        )
+        return Invocation(invocation.function_name, invocation.invocation_id, ended)

@@ -2,8 +2,13 @@
 
 import pytest
 
-from apiserver.invocations.backpressure import GROWTH_BYTES, Room, inline_bytes, is_left
-from shared.invocation.limits import INLINE_BYTES, LEAST_INLINE_BYTES
+from apiserver.invocations.backpressure import (
+    RECORD_GROWTH_BYTES,
+    RecordCapacity,
+    has_space,
+    max_inline_bytes,
+)
+from shared.invocation.limits import DEFAULT_INLINE_BYTES, MIN_INLINE_BYTES
 
 GIB = 1024**3
 
@@ -19,8 +24,10 @@ def test_all_that_were_accepted_can_end_with_as_much_as_each_may_have(
     most: int, fullness: float
 ) -> None:
     taken, promised, opened = int(most * fullness), 0.0, 0
-    while is_left(room := Room(taken, most, opened)):
-        promised += GROWTH_BYTES + encoded(inline_bytes(room)) - encoded(LEAST_INLINE_BYTES)
+    while has_space(room := RecordCapacity(taken, most, opened)):
+        promised += (
+            RECORD_GROWTH_BYTES + encoded(max_inline_bytes(room)) - encoded(MIN_INLINE_BYTES)
+        )
         opened += 1
 
     assert opened
@@ -28,15 +35,15 @@ def test_all_that_were_accepted_can_end_with_as_much_as_each_may_have(
 
 
 def test_a_result_is_kept_in_its_record_while_few_are_open() -> None:
-    assert inline_bytes(Room(GIB // 2, GIB, 20)) == INLINE_BYTES
-    assert inline_bytes(Room(GIB // 2, GIB, 20_000)) == LEAST_INLINE_BYTES
+    assert max_inline_bytes(RecordCapacity(GIB // 2, GIB, 20)) == DEFAULT_INLINE_BYTES
+    assert max_inline_bytes(RecordCapacity(GIB // 2, GIB, 20_000)) == MIN_INLINE_BYTES
 
 
 def test_a_bucket_without_a_limit_is_never_full() -> None:
-    room = Room(GIB, 0, 1_000_000)
-    assert (is_left(room), inline_bytes(room)) == (True, INLINE_BYTES)
+    room = RecordCapacity(GIB, 0, 1_000_000)
+    assert (has_space(room), max_inline_bytes(room)) == (True, DEFAULT_INLINE_BYTES)
 
 
 def test_what_is_open_counts_with_what_it_will_take() -> None:
-    assert is_left(Room(GIB // 2, GIB, 1000))
-    assert not is_left(Room(GIB // 2, GIB, 50_000))
+    assert has_space(RecordCapacity(GIB // 2, GIB, 1000))
+    assert not has_space(RecordCapacity(GIB // 2, GIB, 50_000))

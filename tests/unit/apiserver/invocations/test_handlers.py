@@ -3,27 +3,29 @@
 import asyncio
 
 from apiserver.http.paths import FUNCTIONS
-from apiserver.limits import Limits
+from apiserver.limits import RequestLimits
 from shared.invocation.limits import MAX_PAYLOAD_BYTES
 from tests.support.wait.eventually import eventually
-from tests.unit.apiserver.in_process_api import running
-from tests.unit.apiserver.invocations.fake_invocations import MemoryInvocations
+from tests.unit.apiserver.in_process_api import run_app
+from tests.unit.apiserver.invocations.fake_invocations import FakeInvocations
 
 INVOKE = f"{FUNCTIONS}/echo/invoke"
-AT_ONCE = Limits().max_in_flight_bytes // MAX_PAYLOAD_BYTES
+AT_ONCE = RequestLimits().max_in_flight_bytes // MAX_PAYLOAD_BYTES
 
 
 async def test_who_waits_for_an_outcome_takes_no_room_from_those_who_send() -> None:
-    invocations = MemoryInvocations()
+    invocations = FakeInvocations()
 
     async def waiting() -> int:
-        return invocations.waiting
+        return invocations.waiting_count
 
-    async with running(invocations=invocations) as api, asyncio.TaskGroup() as group:
-        calls = [api.call("POST", f"{INVOKE}?mode=sync", b"of any length") for _ in range(AT_ONCE)]
+    async with run_app(invocations=invocations) as api, asyncio.TaskGroup() as group:
+        calls = [
+            api.request("POST", f"{INVOKE}?mode=sync", b"of any length") for _ in range(AT_ONCE)
+        ]
         waiters = [group.create_task(call) for call in calls]
         await eventually(waiting, lambda count: count == AT_ONCE)
-        answer = await api.call("POST", INVOKE, b"of any length")
-        invocations.over.set()
+        answer = await api.request("POST", INVOKE, b"of any length")
+        invocations.finish.set()
     assert answer.status == 202, answer.json
     assert {each.result().status for each in waiters} == {200}

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.invocations.payload_upload import Intake, cut
-from shared.invocation.limits import INLINE_BYTES
+from apiserver.invocations.payload_upload import PayloadUploader, resize_chunks
+from shared.invocation.limits import DEFAULT_INLINE_BYTES
 
 
 class Bodies:
@@ -16,17 +16,17 @@ class Bodies:
     def __init__(self) -> None:
         self.kept: dict[str, list[bytes]] = {}
 
-    async def put(self, request_id: str, name: str, chunks: AsyncIterator[bytes]) -> int:
+    async def put(self, function_name: str, name: str, chunks: AsyncIterator[bytes]) -> int:
         self.kept[name] = [chunk async for chunk in chunks]
         return sum(map(len, self.kept[name]))
 
-    def get(self, request_id: str, name: str) -> AsyncIterator[bytes]:
+    def get(self, function_name: str, name: str) -> AsyncIterator[bytes]:
         raise NotImplementedError
 
-    async def has(self, request_id: str, name: str) -> bool:
+    async def exists(self, function_name: str, name: str) -> bool:
         raise NotImplementedError
 
-    async def delete(self, request_id: str, name: str) -> None:
+    async def delete(self, function_name: str, name: str) -> None:
         raise NotImplementedError
 
 
@@ -41,7 +41,7 @@ async def there() -> None:
 
 @given(st.lists(st.binary(max_size=40), max_size=20), st.integers(1, 30))
 async def test_cutting_keeps_every_byte_in_its_order(pieces: list[bytes], size: int) -> None:
-    made = [piece async for piece in cut(given_as(pieces), size)]
+    made = [piece async for piece in resize_chunks(given_as(pieces), size)]
     assert b"".join(made) == b"".join(pieces)
     assert all(len(piece) == size for piece in made[:-1])
     assert all(0 < len(piece) <= size for piece in made[-1:])
@@ -49,9 +49,9 @@ async def test_cutting_keeps_every_byte_in_its_order(pieces: list[bytes], size: 
 
 async def test_a_payload_at_the_limit_is_at_hand_and_one_above_is_not() -> None:
     bodies = Bodies()
-    intake = Intake(bodies, lambda: "mark")
+    intake = PayloadUploader(bodies, lambda: "mark")
     small = await intake.receive("fn", "name", given_as([b"x" * 1000] * 262 + [b"x" * 144]), there)
-    assert (len(small.body.inline), small.body.object_name) == (INLINE_BYTES, "")
+    assert (len(small.body.inline), small.body.object_name) == (DEFAULT_INLINE_BYTES, "")
     assert not bodies.kept
     large = await intake.receive("fn", "name", given_as([b"x" * 1000] * 263), there)
     assert (large.body.object_name, large.body.size) == ("name.mark", 263_000)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from marshmallow import ValidationError
 
-from apiserver.invocations.plain_invocation import plain_invocation
-from apiserver.invocations.schemas import InvokeSchema, request_of
+from apiserver.invocations.plain_invocation import parse_plain_invocation
+from apiserver.invocations.schemas import InvokeSchema, invoke_request
 from apiserver.schemas.request import RequestSchema
 
 ANYTHING = st.one_of(st.none(), st.booleans(), st.integers(-2, 400), st.floats(0, 2), st.text())
@@ -28,16 +28,16 @@ BODIES: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 @given(BODIES)
 def test_what_is_read_quickly_is_what_the_schema_reads(body: dict[str, Any]) -> None:
-    plain = plain_invocation(body)
+    plain = parse_plain_invocation(body)
     try:
-        slow = RequestSchema.read(InvokeSchema(), dict(body))
+        slow = RequestSchema.parse(InvokeSchema(), dict(body))
     except ValidationError:
         assert plain is None
     else:
-        assert plain is None or request_of(plain) == slow
+        assert plain is None or invoke_request(plain) == slow
 
 
 @pytest.mark.parametrize("wait", [{}, {"waitSeconds": 5}])
 def test_the_usual_request_is_read_quickly(wait: dict[str, int]) -> None:
     body = {"serverlessRequestID": "echo", "mode": "sync", "payload": {"a": 1}, **wait}
-    assert plain_invocation(body) is not None
+    assert parse_plain_invocation(body) is not None

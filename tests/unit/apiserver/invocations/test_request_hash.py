@@ -9,10 +9,10 @@ from apiserver.invocations.commands import Invoke
 from apiserver.invocations.payload_upload import Payload
 from apiserver.invocations.request_hash import invocation_hash
 from apiserver.invocations.schemas import InvokeSchema
-from shared.invocation.record import Body
+from shared.invocation.record import InvocationBody
 
-PAYLOAD = Payload(Body(inline=b"x", size=1), "digest")
-COMMAND = Invoke(request_id="echo", headers={"b": "1", "a": "2"}, attributes={"y": 1, "x": [2]})
+PAYLOAD = Payload(InvocationBody(inline=b"x", size=1), "digest")
+COMMAND = Invoke(function_name="echo", headers={"b": "1", "a": "2"}, attributes={"y": 1, "x": [2]})
 
 
 def test_neither_order_nor_waiting_nor_the_place_of_the_payload_matters() -> None:
@@ -23,7 +23,7 @@ def test_neither_order_nor_waiting_nor_the_place_of_the_payload_matters() -> Non
         wait_seconds=5,
         invocation_id="named",
     )
-    elsewhere = Payload(Body(object_name="o", size=1), "digest")
+    elsewhere = Payload(InvocationBody(object_name="o", size=1), "digest")
     assert invocation_hash(again, elsewhere) == invocation_hash(COMMAND, PAYLOAD)
 
 
@@ -41,20 +41,20 @@ def test_everything_that_the_function_sees_matters(change: dict[str, Any]) -> No
 
 
 def test_another_payload_is_another_request() -> None:
-    other = Payload(Body(inline=b"y", size=1), "other")
+    other = Payload(InvocationBody(inline=b"y", size=1), "other")
     assert invocation_hash(COMMAND, other) != invocation_hash(COMMAND, PAYLOAD)
 
 
 def test_a_json_payload_is_the_same_whatever_the_order_of_its_keys() -> None:
     schema = InvokeSchema()
-    first = schema.read({"serverlessRequestID": "f", "payload": {"a": 1, "b": {"d": 2, "c": 3}}})
-    again = schema.read({"serverlessRequestID": "f", "payload": {"b": {"c": 3, "d": 2}, "a": 1}})
+    first = schema.parse({"serverlessRequestID": "f", "payload": {"a": 1, "b": {"d": 2, "c": 3}}})
+    again = schema.parse({"serverlessRequestID": "f", "payload": {"b": {"c": 3, "d": 2}, "a": 1}})
     assert first.payload == again.payload == b'{"a":1,"b":{"c":3,"d":2}}'
     assert first.command.content_type == "application/json"
 
 
 def test_no_payload_is_empty_and_null_is_null() -> None:
     schema = InvokeSchema()
-    assert schema.read({"serverlessRequestID": "f"}).payload == b""
-    assert schema.read({"serverlessRequestID": "f", "payload": None}).payload == b"null"
-    assert schema.read({"serverlessRequestID": "f", "payloadBase64": "/w=="}).payload == b"\xff"
+    assert schema.parse({"serverlessRequestID": "f"}).payload == b""
+    assert schema.parse({"serverlessRequestID": "f", "payload": None}).payload == b"null"
+    assert schema.parse({"serverlessRequestID": "f", "payloadBase64": "/w=="}).payload == b"\xff"

@@ -5,22 +5,29 @@ from msgspec.structs import replace
 
 from apiserver.invocations.commands import Invocation
 from apiserver.invocations.views import body_view, dead_letter_view, invocation_view
-from apiserver.nats.port import Letter
+from apiserver.nats.port import ListedDeadLetter
 from shared.invocation import transition
-from shared.invocation.message import DeadLetter
-from shared.invocation.record import Body, Record, Request, Result
-from shared.invocation.state import State
-from shared.time import LATEST
+from shared.invocation.message import DeadLetterMessage
+from shared.invocation.record import (
+    InvocationBody,
+    InvocationRecord,
+    InvocationRequest,
+    InvocationResult,
+)
+from shared.invocation.state import InvocationState
+from shared.time import MAX_MILLISECONDS
 
-QUEUED = Record(function_uid="u", hash="h", accepted_at=1_000_000_000_123, request=Request())
+QUEUED = InvocationRecord(
+    function_uid="u", hash="h", accepted_at=1_000_000_000_123, request=InvocationRequest()
+)
 
 
-def view(record: Record) -> dict[str, object]:
+def view(record: InvocationRecord) -> dict[str, object]:
     return invocation_view(Invocation("echo", "a", record))
 
 
 def test_every_moment_that_is_read_can_be_shown() -> None:
-    last = replace(QUEUED, accepted_at=LATEST)
+    last = replace(QUEUED, accepted_at=MAX_MILLISECONDS)
     assert str(view(last)["acceptedAt"]).startswith("9999-12-31T23:59:59.")
 
 
@@ -36,8 +43,10 @@ def test_a_queued_one_has_no_more_than_its_acceptance() -> None:
 
 
 def test_clocks_that_disagree_make_no_time_negative() -> None:
-    running = transition.begun(QUEUED, "w", 1, QUEUED.accepted_at - 60_000)
-    ended = transition.finished(running, State.FAILED, Result(error="e"), running.started_at - 1)
+    running = transition.attempt_started(QUEUED, "w", 1, QUEUED.accepted_at - 60_000)
+    ended = transition.finished(
+        running, InvocationState.FAILED, InvocationResult(error="e"), running.started_at - 1
+    )
     shown = view(ended)
     assert (shown["queueMilliseconds"], shown["runMilliseconds"]) == (0, 0)
     assert shown["result"] == {"error": "e"}
@@ -52,22 +61,22 @@ def test_one_that_never_ran_has_no_times_of_running() -> None:
 @pytest.mark.parametrize(
     ("body", "shown"),
     [
-        (Body(), {}),
-        (Body(inline=b"text", size=4), {"body": "text", "bodyBytes": 4}),
-        (Body(inline="é".encode()), {"body": "é", "bodyBytes": 2}),
-        (Body(inline=b"\xff", size=1), {"bodyBase64": "/w==", "bodyBytes": 1}),
-        (Body(object_name="o", size=300_000), {"bodyBytes": 300_000}),
+        (InvocationBody(), {}),
+        (InvocationBody(inline=b"text", size=4), {"body": "text", "bodyBytes": 4}),
+        (InvocationBody(inline="é".encode()), {"body": "é", "bodyBytes": 2}),
+        (InvocationBody(inline=b"\xff", size=1), {"bodyBase64": "/w==", "bodyBytes": 1}),
+        (InvocationBody(object_name="o", size=300_000), {"bodyBytes": 300_000}),
     ],
 )
 def test_a_body_is_shown_as_text_as_base64_or_by_its_size(
-    body: Body, shown: dict[str, object]
+    body: InvocationBody, shown: dict[str, object]
 ) -> None:
     assert body_view(body) == shown
 
 
 def test_a_dead_letter_without_a_readable_call_is_shown_as_it_was() -> None:
-    letter = DeadLetter(reason="garbage", failure_class="unreadable", original=b"\x00", at=1)
-    assert dead_letter_view(Letter("echo", letter, 3)) == {
+    letter = DeadLetterMessage(reason="garbage", failure_class="unreadable", original=b"\x00", at=1)
+    assert dead_letter_view(ListedDeadLetter("echo", letter, 3)) == {
         "requestID": "echo",
         "attempts": 0,
         "reason": "garbage",

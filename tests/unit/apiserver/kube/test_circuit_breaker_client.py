@@ -6,33 +6,33 @@ from collections.abc import Awaitable, Callable
 import msgspec
 import pytest
 
-from apiserver.circuit_breaker import MOST_FAILURES, OPEN_SECONDS, Breaker
+from apiserver.circuit_breaker import MAX_FAILURES, OPEN_SECONDS, CircuitBreaker
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.circuit_breaker_client import GuardedGateway
-from apiserver.kube.no_cluster import AbsentGateway
+from apiserver.kube.circuit_breaker_client import CircuitBreakerClient
+from apiserver.kube.no_cluster import NoClusterClient
 from apiserver.kube.port import T
-from apiserver.kube.request import NoSuchNameError
+from apiserver.kube.request import InvalidNameError
 from apiserver.kube.resources import GPU_UNITS, Resource
 from shared.k8s.meta import ObjectMeta
 from shared.k8s.server_version import ServerVersion
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
-from tests.support.clocks.auto_advance_clock import VirtualClock
+from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 from tests.unit.apiserver.scripted_gateway import V1_34
 
-DOWN = kube_errors.ClusterUnreachableError("https://k8s cannot be reached: Connection refused.")
+DOWN = kube_errors.UnreachableError("https://k8s cannot be reached: Connection refused.")
 UNIT = GPUUnit(metadata=ObjectMeta(name="one"), spec=GPUUnitSpec(spec_name="s", memory="1Gi"))
 
 
-class MoodyGateway(AbsentGateway):
+class MoodyGateway(NoClusterClient):
     """Reads and tells its version as its mood is; counts what reaches it."""
 
     def __init__(self) -> None:
         super().__init__("never")
-        self.mood: kube_errors.ClusterError | None = None
+        self.mood: kube_errors.KubeError | None = None
         self.reads = 0
         self.hold: Callable[[], Awaitable[None]] | None = None
 
-    async def version(self, *, within: float = 0.0) -> ServerVersion:
+    async def server_version(self, *, timeout_seconds: float = 0.0) -> ServerVersion:
         if self.mood:
             raise self.mood
         return V1_34
@@ -46,133 +46,141 @@ class MoodyGateway(AbsentGateway):
         return msgspec.convert(msgspec.to_builtins(UNIT), resource.model)
 
 
-class Scene:
+class GuardedGatewayFixture:
     """A moody gateway, the guard before it, and time."""
 
     def __init__(self) -> None:
-        self.clock = VirtualClock()
+        self.clock = AutoAdvanceClock()
         self.behind = MoodyGateway()
-        self.guarded = GuardedGateway(self.behind, Breaker(self.clock))
+        self.guarded = CircuitBreakerClient(self.behind, CircuitBreaker(self.clock))
 
     async def read(self) -> GPUUnit:
         return await self.guarded.get(GPU_UNITS, "here", "one")
 
-    async def fail(self, times: int, error: kube_errors.ClusterError) -> None:
+    async def fail(self, times: int, error: kube_errors.KubeError) -> None:
         self.behind.mood = error
         for _ in range(times):
             with pytest.raises(type(error)):
                 await self.read()
 
     async def lose(self) -> None:
-        await self.fail(MOST_FAILURES, DOWN)
+        await self.fail(MAX_FAILURES, DOWN)
 
 
 @pytest.fixture
-async def scene() -> Scene:
-    return Scene()
+async def guarded() -> GuardedGatewayFixture:
+    return GuardedGatewayFixture()
 
 
-async def test_a_silent_server_is_no_longer_asked(scene: Scene) -> None:
-    await scene.lose()
-    with pytest.raises(kube_errors.ClusterNotAskedError) as failure:
-        await scene.read()
-    assert scene.behind.reads == MOST_FAILURES
+async def test_a_silent_server_is_no_longer_asked(guarded: GuardedGatewayFixture) -> None:
+    await guarded.lose()
+    with pytest.raises(kube_errors.NotSentError) as failure:
+        await guarded.read()
+    assert guarded.behind.reads == MAX_FAILURES
     assert str(failure.value) == f"{DOWN} Not asked again for 5 s."
     assert failure.value.retry_after == 5
 
 
-async def test_timeouts_count_too(scene: Scene) -> None:
-    await scene.fail(MOST_FAILURES, kube_errors.ClusterTimeoutError("slow."))
-    with pytest.raises(kube_errors.ClusterNotAskedError, match=r"^slow\. Not asked"):
-        await scene.read()
+async def test_timeouts_count_too(guarded: GuardedGatewayFixture) -> None:
+    await guarded.fail(MAX_FAILURES, kube_errors.RequestTimeoutError("slow."))
+    with pytest.raises(kube_errors.NotSentError, match=r"^slow\. Not asked"):
+        await guarded.read()
 
 
 @pytest.mark.parametrize(
-    "error", [kube_errors.AbsentError("gone"), kube_errors.ClusterBusyError("busy")]
+    "error", [kube_errors.NotFoundError("gone"), kube_errors.ThrottledError("busy")]
 )
 async def test_a_server_that_refuses_is_there(
-    scene: Scene, error: kube_errors.ClusterError
+    guarded: GuardedGatewayFixture, error: kube_errors.KubeError
 ) -> None:
-    await scene.fail(MOST_FAILURES - 1, DOWN)
-    await scene.fail(10, error)
-    assert scene.behind.reads == MOST_FAILURES - 1 + 10
-    await scene.fail(MOST_FAILURES - 1, DOWN)
+    await guarded.fail(MAX_FAILURES - 1, DOWN)
+    await guarded.fail(10, error)
+    assert guarded.behind.reads == MAX_FAILURES - 1 + 10
+    await guarded.fail(MAX_FAILURES - 1, DOWN)
 
 
-async def test_one_trial_ends_the_outage(scene: Scene) -> None:
-    await scene.lose()
-    scene.behind.mood = None
-    scene.clock.advance(OPEN_SECONDS)
-    assert await scene.read() == UNIT
-    assert await scene.read() == UNIT
+async def test_one_trial_ends_the_outage(guarded: GuardedGatewayFixture) -> None:
+    await guarded.lose()
+    guarded.behind.mood = None
+    guarded.clock.advance(OPEN_SECONDS)
+    assert await guarded.read() == UNIT
+    assert await guarded.read() == UNIT
 
 
-async def test_others_fail_at_once_while_the_trial_is_in_flight(scene: Scene) -> None:
-    await scene.lose()
-    scene.behind.mood = None
-    scene.clock.advance(OPEN_SECONDS)
+async def test_others_fail_at_once_while_the_trial_is_in_flight(
+    guarded: GuardedGatewayFixture,
+) -> None:
+    await guarded.lose()
+    guarded.behind.mood = None
+    guarded.clock.advance(OPEN_SECONDS)
     answer = asyncio.Event()
 
     async def wait() -> None:
         await answer.wait()
 
-    scene.behind.hold = wait
+    guarded.behind.hold = wait
     async with asyncio.TaskGroup() as group:
-        trial = group.create_task(scene.read())
+        trial = group.create_task(guarded.read())
         await asyncio.sleep(0)
         for _ in range(3):
-            with pytest.raises(kube_errors.ClusterNotAskedError):
-                await scene.read()
+            with pytest.raises(kube_errors.NotSentError):
+                await guarded.read()
         answer.set()
     assert trial.result() == UNIT
-    assert scene.behind.reads == MOST_FAILURES + 1
+    assert guarded.behind.reads == MAX_FAILURES + 1
 
 
-async def test_a_trial_that_is_cancelled_leaves_room_for_the_next(scene: Scene) -> None:
-    await scene.lose()
-    scene.clock.advance(OPEN_SECONDS)
+async def test_a_trial_that_is_cancelled_leaves_room_for_the_next(
+    guarded: GuardedGatewayFixture,
+) -> None:
+    await guarded.lose()
+    guarded.clock.advance(OPEN_SECONDS)
 
     async def give_up() -> None:
         raise asyncio.CancelledError
 
-    scene.behind.hold = give_up
+    guarded.behind.hold = give_up
     with pytest.raises(asyncio.CancelledError):
-        await scene.read()
-    scene.behind.hold, scene.behind.mood = None, None
-    assert await scene.read() == UNIT
+        await guarded.read()
+    guarded.behind.hold, guarded.behind.mood = None, None
+    assert await guarded.read() == UNIT
 
 
-async def test_a_name_that_is_none_says_nothing_of_the_server(scene: Scene) -> None:
-    await scene.lose()
-    scene.clock.advance(OPEN_SECONDS)
-    await scene.fail(1, NoSuchNameError("no"))
-    await scene.fail(1, DOWN)
-    with pytest.raises(kube_errors.ClusterNotAskedError):
-        await scene.read()
+async def test_a_name_that_is_none_says_nothing_of_the_server(
+    guarded: GuardedGatewayFixture,
+) -> None:
+    await guarded.lose()
+    guarded.clock.advance(OPEN_SECONDS)
+    await guarded.fail(1, InvalidNameError("no"))
+    await guarded.fail(1, DOWN)
+    with pytest.raises(kube_errors.NotSentError):
+        await guarded.read()
 
 
-async def test_the_version_is_asked_in_any_case_and_brings_the_trial_forward(scene: Scene) -> None:
-    await scene.lose()
-    with pytest.raises(kube_errors.ClusterUnreachableError, match=r"refused\.$"):
-        await scene.guarded.version()
-    scene.behind.mood = None
-    with pytest.raises(kube_errors.ClusterNotAskedError):
-        await scene.read()
-    assert await scene.guarded.version() == V1_34
-    assert await scene.read() == UNIT
+async def test_the_version_is_asked_in_any_case_and_brings_the_trial_forward(
+    guarded: GuardedGatewayFixture,
+) -> None:
+    await guarded.lose()
+    with pytest.raises(kube_errors.UnreachableError, match=r"refused\.$"):
+        await guarded.guarded.server_version()
+    guarded.behind.mood = None
+    with pytest.raises(kube_errors.NotSentError):
+        await guarded.read()
+    assert await guarded.guarded.server_version() == V1_34
+    assert await guarded.read() == UNIT
 
 
-async def test_a_version_alone_does_not_end_the_outage(scene: Scene) -> None:
+async def test_a_version_alone_does_not_end_the_outage(guarded: GuardedGatewayFixture) -> None:
     """A server without its storage tells its version and nothing else."""
-    await scene.lose()
-    scene.behind.mood = None
-    await scene.guarded.version()
-    await scene.fail(1, DOWN)
-    with pytest.raises(kube_errors.ClusterNotAskedError):
-        await scene.read()
+    await guarded.lose()
+    guarded.behind.mood = None
+    await guarded.guarded.server_version()
+    await guarded.fail(1, DOWN)
+    with pytest.raises(kube_errors.NotSentError):
+        await guarded.read()
 
 
-async def test_a_watch_is_not_begun_during_an_outage(scene: Scene) -> None:
-    await scene.lose()
-    with pytest.raises(kube_errors.ClusterNotAskedError):
-        scene.guarded.watch(GPU_UNITS, "here", "one", "")
+async def test_a_watch_is_not_begun_during_an_outage(guarded: GuardedGatewayFixture) -> None:
+    await guarded.lose()
+    with pytest.raises(kube_errors.NotSentError):
+        guarded.guarded.watch(GPU_UNITS, "here", "one", "")

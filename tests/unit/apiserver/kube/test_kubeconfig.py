@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.kube.kubeconfig import from_kubeconfig, source
+from apiserver.kube.kubeconfig import config_loader, load_kubeconfig
 from shared.config.loader import ConfigurationError
 
 
@@ -25,16 +25,16 @@ def write(directory: Path, user: dict[str, Any], **cluster: Any) -> Path:
 
 
 async def test_a_token_is_sent_as_a_bearer(tmp_path: Path) -> None:
-    access = await from_kubeconfig(write(tmp_path, {"token": "secret"}))
+    access = await load_kubeconfig(write(tmp_path, {"token": "secret"}))
     assert (access.server, access.authorization) == ("http://127.0.0.1:1", "Bearer secret")
 
 
 async def test_a_token_file_is_read_each_time_and_its_newline_dropped(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("first\n")
     path = write(tmp_path, {"tokenFile": "token"})  # relative to the kubeconfig
-    first = await from_kubeconfig(path)
+    first = await load_kubeconfig(path)
     (tmp_path / "token").write_text("second\n")
-    second = await from_kubeconfig(path)
+    second = await load_kubeconfig(path)
     assert (first.authorization, second.authorization) == ("Bearer first", "Bearer second")
 
 
@@ -42,17 +42,17 @@ async def test_an_exec_plugin_is_asked_for_the_token(tmp_path: Path) -> None:
     version = "client.authentication.k8s.io/v1"
     credential = {"apiVersion": version, "kind": "ExecCredential", "status": {"token": "plugged"}}
     command = {"command": sys.executable, "args": ["-c", f"print('{json.dumps(credential)}')"]}
-    access = await from_kubeconfig(write(tmp_path, {"exec": {"apiVersion": version, **command}}))
+    access = await load_kubeconfig(write(tmp_path, {"exec": {"apiVersion": version, **command}}))
     assert access.authorization == "Bearer plugged"
 
 
 async def test_a_user_without_a_token_sends_none(tmp_path: Path) -> None:
-    access = await from_kubeconfig(write(tmp_path, {}))
+    access = await load_kubeconfig(write(tmp_path, {}))
     assert access.authorization is None
 
 
 async def test_a_token_is_not_shown_when_an_access_is_printed(tmp_path: Path) -> None:
-    assert "secret" not in repr(await from_kubeconfig(write(tmp_path, {"token": "secret"})))
+    assert "secret" not in repr(await load_kubeconfig(write(tmp_path, {"token": "secret"})))
 
 
 MALFORMED = (
@@ -68,43 +68,45 @@ async def test_a_malformed_file_is_bad_configuration(tmp_path: Path, text: str) 
     path = tmp_path / "kubeconfig"
     path.write_text(text)
     with pytest.raises(ConfigurationError, match=f"kubeconfig: {path}: cannot be used: "):
-        await from_kubeconfig(path)
+        await load_kubeconfig(path)
 
 
 async def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"kubeconfig: .*absent: there is no such file"):
-        await from_kubeconfig(tmp_path / "absent")
+        await load_kubeconfig(tmp_path / "absent")
 
 
 async def test_a_missing_token_file_is_named(tmp_path: Path) -> None:
     path = write(tmp_path, {"tokenFile": "absent"})
     with pytest.raises(ConfigurationError, match="absent: there is no such file"):
-        await from_kubeconfig(path)
+        await load_kubeconfig(path)
 
 
 async def test_a_certificate_authority_that_is_none_is_bad_configuration(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text("not a certificate")
     https = {"server": "https://127.0.0.1:1", "certificate-authority": "ca.crt"}
     with pytest.raises(ConfigurationError, match="cannot be used"):
-        await from_kubeconfig(write(tmp_path, {"token": "t"}, **https))
+        await load_kubeconfig(write(tmp_path, {"token": "t"}, **https))
 
 
 async def test_an_exec_plugin_that_fails_is_quoted(tmp_path: Path) -> None:
     plugin = {"apiVersion": "v1", "command": sys.executable, "args": ["-c", "exit('no login')"]}
     with pytest.raises(ConfigurationError, match="no login"):
-        await from_kubeconfig(write(tmp_path, {"exec": plugin}))
+        await load_kubeconfig(write(tmp_path, {"exec": plugin}))
 
 
 async def test_what_is_named_wins_over_the_pod(tmp_path: Path) -> None:
-    load = source(str(write(tmp_path, {})), {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, tmp_path)
+    load = config_loader(
+        str(write(tmp_path, {})), {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, tmp_path
+    )
     assert (await load()).server == "http://127.0.0.1:1"
 
 
 async def test_the_environment_names_the_default(tmp_path: Path) -> None:
-    load = source("", {"KUBECONFIG": f":/absent:{write(tmp_path, {})}"}, tmp_path)
+    load = config_loader("", {"KUBECONFIG": f":/absent:{write(tmp_path, {})}"}, tmp_path)
     assert (await load()).server == "http://127.0.0.1:1"
 
 
 def test_no_cluster_at_all_is_said_with_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"no cluster is configured: .*Name a file"):
-        source("", {}, tmp_path)
+        config_loader("", {}, tmp_path)

@@ -2,26 +2,26 @@
 
 import pytest
 
-from apiserver.kube.access import Access
-from apiserver.kube.request import MERGE_PATCH, Answer, Call
-from apiserver.kube.rest import brief_pause, headers, is_short_number
+from apiserver.kube.access import RestConfig
+from apiserver.kube.request import MERGE_PATCH_MEDIA_TYPE, KubeRequest, KubeResponse
+from apiserver.kube.rest import is_delay_seconds, request_headers, retry_pause
 
 
 @pytest.mark.parametrize(
     ("answer", "pause"),
     [
-        (Answer(429, b"", 0), 0),
-        (Answer(429, b"", 1), 1),
-        (Answer(429, b"", 2), None),
-        (Answer(429, b"", None), None),
-        (Answer(503, b"", 1), None),
-        (Answer(200, b"", 1), None),
+        (KubeResponse(429, b"", 0), 0),
+        (KubeResponse(429, b"", 1), 1),
+        (KubeResponse(429, b"", 2), None),
+        (KubeResponse(429, b"", None), None),
+        (KubeResponse(503, b"", 1), None),
+        (KubeResponse(200, b"", 1), None),
     ],
 )
 def test_a_busy_server_that_asks_for_a_short_pause_gets_it(
-    answer: Answer, pause: int | None
+    answer: KubeResponse, pause: int | None
 ) -> None:
-    assert brief_pause(answer) == pause
+    assert retry_pause(answer) == pause
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ def test_a_busy_server_that_asks_for_a_short_pause_gets_it(
     ],
 )
 def test_a_pause_is_a_number_of_seconds(text: str, is_one: bool) -> None:
-    assert is_short_number(text) is is_one
+    assert is_delay_seconds(text) is is_one
 
 
 def test_a_patch_says_of_which_kind_it_is() -> None:
-    call = Call("PATCH", "/x", {}, b"{}", MERGE_PATCH)
-    assert headers(Access("https://k8s", "Bearer t"), call) == {
+    call = KubeRequest("PATCH", "/x", {}, b"{}", MERGE_PATCH_MEDIA_TYPE)
+    assert request_headers(RestConfig("https://k8s", "Bearer t"), call) == {
         "Accept": "application/json",
         "Authorization": "Bearer t",
         "Content-Type": "application/merge-patch+json",
@@ -51,4 +51,6 @@ def test_a_patch_says_of_which_kind_it_is() -> None:
 
 
 def test_a_call_without_body_or_credentials_sends_neither() -> None:
-    assert headers(Access("http://k8s"), Call("GET", "/x")) == {"Accept": "application/json"}
+    assert request_headers(RestConfig("http://k8s"), KubeRequest("GET", "/x")) == {
+        "Accept": "application/json"
+    }

@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.request import Answer, Call
-from apiserver.kube.status_errors import refused
+from apiserver.kube.request import KubeRequest, KubeResponse
+from apiserver.kube.status_errors import error_from_response
 
 SERVER = "https://10.0.0.1:6443"
-GET = Call("GET", "/apis/x/units/one")
-POST = Call("POST", "/apis/x/units", {"secret": "query"}, b"secret body")
+GET = KubeRequest("GET", "/apis/x/units/one")
+POST = KubeRequest("POST", "/apis/x/units", {"secret": "query"}, b"secret body")
 
 
 def a_status(message: str = "no", reason: str = "", **more: object) -> bytes:
@@ -17,34 +17,34 @@ def a_status(message: str = "no", reason: str = "", **more: object) -> bytes:
 
 
 def refusal(
-    status: int, body: bytes = b"", call: Call = GET, retry_after: int | None = None
-) -> kube_errors.ClusterError:
-    return refused(SERVER, call, Answer(status, body, retry_after))
+    status: int, body: bytes = b"", call: KubeRequest = GET, retry_after: int | None = None
+) -> kube_errors.KubeError:
+    return error_from_response(SERVER, call, KubeResponse(status, body, retry_after))
 
 
 @pytest.mark.parametrize(
     ("status", "reason", "kind"),
     [
-        (400, "BadRequest", kube_errors.RejectedError),
-        (401, "Unauthorized", kube_errors.ClusterRefusedError),
-        (403, "Forbidden", kube_errors.ClusterRefusedError),
-        (404, "NotFound", kube_errors.AbsentError),
-        (404, "", kube_errors.ClusterUnfitError),
-        (405, "MethodNotAllowed", kube_errors.ClusterUnfitError),
-        (409, "AlreadyExists", kube_errors.TakenError),
-        (409, "Conflict", kube_errors.StaleError),
-        (410, "Expired", kube_errors.ContinueExpiredError),
-        (413, "RequestEntityTooLarge", kube_errors.RejectedError),
-        (422, "Invalid", kube_errors.RejectedError),
-        (429, "TooManyRequests", kube_errors.ClusterBusyError),
-        (500, "InternalError", kube_errors.ClusterAnswerError),
-        (503, "ServiceUnavailable", kube_errors.ClusterAnswerError),
-        (504, "Timeout", kube_errors.ClusterAnswerError),
-        (302, "", kube_errors.ClusterUnfitError),
+        (400, "BadRequest", kube_errors.InvalidError),
+        (401, "Unauthorized", kube_errors.ForbiddenError),
+        (403, "Forbidden", kube_errors.ForbiddenError),
+        (404, "NotFound", kube_errors.NotFoundError),
+        (404, "", kube_errors.UnexpectedResponseError),
+        (405, "MethodNotAllowed", kube_errors.UnexpectedResponseError),
+        (409, "AlreadyExists", kube_errors.AlreadyExistsError),
+        (409, "Conflict", kube_errors.ConflictError),
+        (410, "Expired", kube_errors.ExpiredError),
+        (413, "RequestEntityTooLarge", kube_errors.InvalidError),
+        (422, "Invalid", kube_errors.InvalidError),
+        (429, "TooManyRequests", kube_errors.ThrottledError),
+        (500, "InternalError", kube_errors.ServerError),
+        (503, "ServiceUnavailable", kube_errors.ServerError),
+        (504, "Timeout", kube_errors.ServerError),
+        (302, "", kube_errors.UnexpectedResponseError),
     ],
 )
 def test_a_refusal_is_known_by_its_code_and_reason(
-    status: int, reason: str, kind: type[kube_errors.ClusterError]
+    status: int, reason: str, kind: type[kube_errors.KubeError]
 ) -> None:
     error = refusal(status, a_status(reason=reason))
     assert type(error) is kind
@@ -53,12 +53,12 @@ def test_a_refusal_is_known_by_its_code_and_reason(
 
 def test_what_is_missing_at_a_creation_is_its_namespace() -> None:
     error = refusal(404, a_status('namespaces "x" not found', "NotFound"), POST)
-    assert type(error) is kube_errors.ClusterUnfitError
+    assert type(error) is kube_errors.UnexpectedResponseError
 
 
 def test_a_creation_that_collides_over_a_quota_can_be_tried_again() -> None:
     said = 'Operation cannot be fulfilled on resourcequotas "q": the object has been modified'
-    assert type(refusal(409, a_status(said, "Conflict"), POST)) is kube_errors.ClusterBusyError
+    assert type(refusal(409, a_status(said, "Conflict"), POST)) is kube_errors.ThrottledError
 
 
 def test_a_full_quota_keeps_what_the_server_said_of_it() -> None:
@@ -72,7 +72,7 @@ def test_a_rejection_names_the_fields_in_the_log_and_their_values_to_the_sender_
     causes = [{"field": "spec.envs[0].value", "message": "Invalid value: hunter2"}, {"reason": "x"}]
     said = "spec.envs[0].value: Invalid value: hunter2"
     error = refusal(422, a_status(said, "Invalid", details={"causes": causes}), POST)
-    assert isinstance(error, kube_errors.RejectedError)
+    assert isinstance(error, kube_errors.InvalidError)
     assert error.message == said
     assert str(error) == f"{SERVER} answered {POST} with 422: Invalid spec.envs[0].value."
 
@@ -84,7 +84,7 @@ def test_query_and_body_of_a_call_are_in_no_message(status: int) -> None:
 
 def test_a_busy_server_says_when() -> None:
     error = refusal(429, a_status(), retry_after=7)
-    assert isinstance(error, kube_errors.ClusterBusyError)
+    assert isinstance(error, kube_errors.ThrottledError)
     assert error.retry_after == 7
 
 
@@ -110,7 +110,7 @@ def test_an_unknown_caller_is_told_to_check_the_credentials() -> None:
 )
 def test_a_body_that_is_no_status_is_shown_as_text(body: bytes, shown: str) -> None:
     error = refusal(502, body)
-    assert isinstance(error, kube_errors.ClusterAnswerError)
+    assert isinstance(error, kube_errors.ServerError)
     assert f"with 502: {shown}" in str(error)
 
 

@@ -29,7 +29,7 @@ def a_stream(*pieces: bytes | Exception) -> LineStream:
 
 async def batches(stream: LineStream) -> list[list[bytes]]:
     found = []
-    while (lines := await stream.lines()) is not None:
+    while (lines := await stream.read_lines()) is not None:
         found.append(lines)
     return found
 
@@ -54,6 +54,6 @@ async def test_lines_are_put_together(pieces: tuple[bytes, ...], lines: list[lis
 )
 async def test_a_stream_that_breaks_is_unreachable(error: Exception) -> None:
     stream = a_stream(b"a\n", error)
-    assert await stream.lines() == [b"a"]
-    with pytest.raises(kube_errors.ClusterUnreachableError):
-        await stream.lines()
+    assert await stream.read_lines() == [b"a"]
+    with pytest.raises(kube_errors.UnreachableError):
+        await stream.read_lines()

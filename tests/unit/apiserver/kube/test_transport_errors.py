@@ -9,15 +9,17 @@ from yarl import URL
 
 from apiserver.kube import decoding, transport_errors
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.decoding import UNDECODABLE
-from apiserver.kube.request import Call
+from apiserver.kube.decoding import DECODE_ERRORS
+from apiserver.kube.request import KubeRequest
 from apiserver.kube.resources import GPU_UNITS
 
 SERVER = "https://10.0.0.1:6443"
 
 
 def test_a_connection_refused_says_where_and_what_to_check() -> None:
-    error = transport_errors.unreachable(SERVER, ConnectionRefusedError(111, "Connection refused"))
+    error = transport_errors.unreachable_error(
+        SERVER, ConnectionRefusedError(111, "Connection refused")
+    )
     assert str(error) == (
         "https://10.0.0.1:6443 cannot be reached: Connection refused. "
         "Check that the API server runs, and the address in kubeconfig."
@@ -41,7 +43,7 @@ def a_certificate_error() -> ssl.SSLCertVerificationError:
     ],
 )
 def test_a_broken_connection_is_told_by_its_innermost_reason(error: Exception, said: str) -> None:
-    assert said in str(transport_errors.unreachable(SERVER, error))
+    assert said in str(transport_errors.unreachable_error(SERVER, error))
 
 
 def test_the_password_of_a_proxy_is_not_told() -> None:
@@ -50,7 +52,7 @@ def test_the_password_of_a_proxy_is_not_told() -> None:
     error = aiohttp.ClientHttpProxyError(
         request, (), status=407, message="Proxy Authentication Required"
     )
-    told = str(transport_errors.unreachable(SERVER, error))
+    told = str(transport_errors.unreachable_error(SERVER, error))
     assert "cannot be reached: 407 Proxy Authentication Required. Check" in told
     assert "hunter2" not in told
 
@@ -59,8 +61,10 @@ def test_the_password_of_a_proxy_is_not_told() -> None:
     "body", [b"", b"[]", b'{"metadata": 1}', b'"\xff"', b'{"metadata":{},"spec":' + b"[" * 9999]
 )
 def test_an_answer_that_is_something_else_is_unfit(body: bytes) -> None:
-    with pytest.raises(UNDECODABLE) as found:
-        decoding.one(GPU_UNITS, body)
-    error = transport_errors.unreadable(SERVER, Call("PATCH", "/apis/x"), found.value)
-    assert isinstance(error, kube_errors.ClusterUnfitError)
+    with pytest.raises(DECODE_ERRORS) as found:
+        decoding.decode_object(GPU_UNITS, body)
+    error = transport_errors.unreadable_response_error(
+        SERVER, KubeRequest("PATCH", "/apis/x"), found.value
+    )
+    assert isinstance(error, kube_errors.UnexpectedResponseError)
     assert "answered PATCH /apis/x with something else than Kubernetes objects" in str(error)

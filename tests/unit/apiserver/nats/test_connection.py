@@ -5,13 +5,18 @@ from pathlib import Path
 import pytest
 
 from apiserver.config import NATSConfig
-from apiserver.nats.connection import QueueConnection, reason, require_password, without_credentials
+from apiserver.nats.connection import (
+    QueueConnection,
+    describe_error,
+    redact_url,
+    require_readable_password,
+)
 from shared.config.loader import ConfigurationError
-from tests.support.clocks.auto_advance_clock import VirtualClock
+from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 
 
 async def test_before_the_first_connection_the_link_says_so() -> None:
-    link = QueueConnection(NATSConfig(url="nats://u:secret@q:4222"), VirtualClock()).link
+    link = QueueConnection(NATSConfig(url="nats://u:secret@q:4222"), AutoAdvanceClock()).status
     assert not link.connected
     assert (link.error or "").startswith("nats://q:4222: not connected yet. Check that NATS runs")
 
@@ -21,7 +26,7 @@ async def test_before_the_first_connection_the_link_says_so() -> None:
     [("nats://q:4222", "nats://q:4222"), ("tls://user:p%40ss@q:4222", "tls://q:4222")],
 )
 def test_credentials_in_the_url_are_not_shown(url: str, shown: str) -> None:
-    assert without_credentials(url) == shown
+    assert redact_url(url) == shown
 
 
 @pytest.mark.parametrize(
@@ -33,15 +38,15 @@ def test_credentials_in_the_url_are_not_shown(url: str, shown: str) -> None:
     ],
 )
 def test_an_error_is_put_into_words(error: Exception, words: str) -> None:
-    assert reason(error) == words
+    assert describe_error(error) == words
 
 
 def test_a_password_file_that_cannot_be_read_is_bad_configuration(tmp_path: Path) -> None:
     with pytest.raises(
         ConfigurationError, match=r"^nats\.passwordFile: '.*' cannot be read: No such"
     ):
-        require_password(NATSConfig(password_file=str(tmp_path / "absent")))
+        require_readable_password(NATSConfig(password_file=str(tmp_path / "absent")))
 
 
 def test_without_a_password_file_there_is_nothing_to_read() -> None:
-    require_password(NATSConfig())
+    require_readable_password(NATSConfig())

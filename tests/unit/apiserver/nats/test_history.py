@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.nats.history import lowest
+from apiserver.nats.history import find_start_sequence
 
 MOST_COUNTS = 80
 
@@ -32,7 +32,7 @@ async def test_the_last_messages_are_found_wherever_they_are(
     places: set[int], top: int, most: int
 ) -> None:
     stream = Stream(places).below(top)
-    first = await lowest(stream.left_from, 1, top, most)
+    first = await find_start_sequence(stream.left_from, 1, top, most)
     left = sum(place >= first for place in stream.places)
     assert left <= most
     assert left * 2 >= min(most, len(stream.places)) or first == 1
@@ -41,6 +41,6 @@ async def test_the_last_messages_are_found_wherever_they_are(
 
 async def test_a_few_old_messages_under_a_long_silence_are_found() -> None:
     stream = Stream(set(range(1, 11)))
-    first = await lowest(stream.left_from, 1, 10**9, 4)
+    first = await find_start_sequence(stream.left_from, 1, 10**9, 4)
     assert 2 <= await stream.left_from(first) <= 4
     assert stream.counts <= MOST_COUNTS

@@ -3,13 +3,13 @@
 import pytest
 
 from apiserver.nats.errors import (
-    NotInQueueError,
     QueueError,
-    QueueRefusedError,
-    RecordStaleError,
-    StreamAbsentError,
+    QueueItemNotFoundError,
+    QueueRejectedError,
+    RecordConflictError,
+    StreamNotFoundError,
 )
-from apiserver.nats.replies import AlreadyStoredError, Stored, read
+from apiserver.nats.replies import AlreadyStoredError, PublishAck, decode_reply
 
 
 def refused(code: int, description: str) -> bytes:
@@ -22,30 +22,30 @@ def refused(code: int, description: str) -> bytes:
 @pytest.mark.parametrize(
     ("code", "description", "kind"),
     [
-        (10071, "wrong last sequence: 17", RecordStaleError),
+        (10071, "wrong last sequence: 17", RecordConflictError),
         (10077, "maximum messages per subject exceeded", AlreadyStoredError),
-        (10077, "maximum messages exceeded", QueueRefusedError),
-        (10077, "maximum bytes exceeded", QueueRefusedError),
-        (10014, "consumer not found", NotInQueueError),
-        (10037, "no message found", NotInQueueError),
-        (10059, "stream not found", StreamAbsentError),
-        (10023, "insufficient resources", QueueRefusedError),
+        (10077, "maximum messages exceeded", QueueRejectedError),
+        (10077, "maximum bytes exceeded", QueueRejectedError),
+        (10014, "consumer not found", QueueItemNotFoundError),
+        (10037, "no message found", QueueItemNotFoundError),
+        (10059, "stream not found", StreamNotFoundError),
+        (10023, "insufficient resources", QueueRejectedError),
     ],
 )
 def test_a_refusal_has_its_meaning(
-    code: int, description: str, kind: type[QueueRefusedError]
+    code: int, description: str, kind: type[QueueRejectedError]
 ) -> None:
-    with pytest.raises(QueueRefusedError, match=description) as caught:
-        read(refused(code, description), Stored)
+    with pytest.raises(QueueRejectedError, match=description) as caught:
+        decode_reply(refused(code, description), PublishAck)
     assert type(caught.value) is kind
     assert not caught.value.is_uncertain
 
 
 def test_an_answer_that_cannot_be_read_proves_nothing() -> None:
     with pytest.raises(QueueError) as caught:
-        read(b"<html>", Stored)
+        decode_reply(b"<html>", PublishAck)
     assert caught.value.is_uncertain
 
 
 def test_what_is_stored_has_its_place() -> None:
-    assert read(b'{"stream": "S", "seq": 12}', Stored).seq == 12
+    assert decode_reply(b'{"stream": "S", "seq": 12}', PublishAck).seq == 12

@@ -3,21 +3,21 @@
 from apiserver.commands import CreateUnit
 from apiserver.errors import ConflictError
 from apiserver.kube.resources import OPERATIONS
-from apiserver.operations.create_object import failed
-from apiserver.operations.result import Outcome
+from apiserver.operations.create_object import failed_status
+from apiserver.operations.result import ResultKind
 from shared.v1alpha1 import names
-from tests.model.model_api import ModelAPI
-from tests.model.namespaces import SYSTEM
+from tests.model.model_api import ModelApi
+from tests.model.namespaces import SYSTEM_NAMESPACE
 
 
 async def test_who_began_an_attempt_that_has_failed_is_not_answered_for_the_next_one() -> None:
-    api = ModelAPI(replicas=2)
+    api = ModelApi(replicas=2)
     api.add_stock("s")
     command = CreateUnit("op-1", "unit-1", "g1.1", "a:1")
     late = api.replicas[0].units
-    start = await api.run(late._creation.begin(command))
-    ended = {"status": failed(ConflictError("somebody else has ended it"))}
-    api.server.patch(OPERATIONS, SYSTEM, names.operation("op-1"), ended, "status")
+    start = await api.run(late._creator.begin(command))
+    ended = {"status": failed_status(ConflictError("somebody else has ended it"))}
+    api.server.patch(OPERATIONS, SYSTEM_NAMESPACE, names.operation_name("op-1"), ended, "status")
     again = await api.run(api.replicas[1].units.create(command))
-    answer = await api.run(late._outcome(command, start, late._requests.due()))
-    assert (again.outcome, answer.outcome) == (Outcome.NEW, Outcome.REPLAY)
+    answer = await api.run(late._finish_create(command, start, late._runner.deadline()))
+    assert (again.kind, answer.kind) == (ResultKind.NEW, ResultKind.REPLAY)

@@ -5,14 +5,14 @@ import pytest
 from apiserver.commands import CreatePool, CreateUnit, PoolSettings, SeedStock
 from apiserver.errors import ConflictError
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.port import Body
+from apiserver.kube.port import JsonObject
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS, Resource
-from apiserver.operations.result import Outcome
-from apiserver.wiring import UseCases
+from apiserver.operations.result import ResultKind
+from apiserver.wiring import KubeServices
 from shared.v1alpha1 import names
-from tests.model.gateway import ModelClient, T
-from tests.model.model_api import ModelAPI
-from tests.model.namespaces import INSTANCE, SYSTEM
+from tests.model.gateway import ModelGateway, T
+from tests.model.model_api import ModelApi
+from tests.model.namespaces import INSTANCE_NAMESPACE, SYSTEM_NAMESPACE
 
 UNIT = CreateUnit(operation_id="op", name="trainer", spec_name="g1.1", image="a:1")
 SEED = SeedStock("op", "g1.1", 3, memory="1Gi")
@@ -25,11 +25,11 @@ class Narrow:
     As on a real one the quota is asked before the name.
     """
 
-    def __init__(self, behind: ModelClient, room: int) -> None:
+    def __init__(self, behind: ModelGateway, room: int) -> None:
         self._create = behind.create
         self._room = room
 
-    async def create(self, resource: Resource[T], namespace: str, body: Body) -> T:
+    async def create(self, resource: Resource[T], namespace: str, body: JsonObject) -> T:
         if resource.kind == OPERATIONS.kind:
             return await self._create(resource, namespace, body)
         if not self._room:
@@ -38,55 +38,55 @@ class Narrow:
         is_last = not self._room
         made = await self._create(resource, namespace, body)
         if is_last:
-            raise kube_errors.ClusterAnswerError("500")
+            raise kube_errors.ServerError("500")
         return made
 
 
 @pytest.fixture
-def api() -> ModelAPI:
-    made = ModelAPI()
+def api() -> ModelApi:
+    made = ModelApi()
     made.add_stock("s")
     return made
 
 
-def narrow(api: ModelAPI, monkeypatch: pytest.MonkeyPatch, room: int) -> UseCases:
+def narrow(api: ModelApi, monkeypatch: pytest.MonkeyPatch, room: int) -> KubeServices:
     client = api._clients[0]
     monkeypatch.setattr(client, "create", Narrow(client, room).create)
     return api.replicas[0]
 
 
-async def test_a_unit_is_the_operations(api: ModelAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_unit_is_the_operations(api: ModelApi, monkeypatch: pytest.MonkeyPatch) -> None:
     made = await api.run(narrow(api, monkeypatch, 1).units.create(UNIT))
 
-    assert made.outcome is Outcome.NEW
+    assert made.kind is ResultKind.NEW
 
 
 async def test_a_unit_that_is_not_there_is_refused(
-    api: ModelAPI, monkeypatch: pytest.MonkeyPatch
+    api: ModelApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ConflictError, match="exceeded quota: few"):
         await api.run(narrow(api, monkeypatch, 0).units.create(UNIT))
-    assert (GPU_UNITS.plural, INSTANCE, "trainer") not in api.server.objects
+    assert (GPU_UNITS.plural, INSTANCE_NAMESPACE, "trainer") not in api.server.objects
 
 
-async def test_a_pool_is_the_operations(api: ModelAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_pool_is_the_operations(api: ModelApi, monkeypatch: pytest.MonkeyPatch) -> None:
     made = await api.run(narrow(api, monkeypatch, 1).pools.create(POOL))
 
-    assert made.outcome is Outcome.NEW
+    assert made.kind is ResultKind.NEW
 
 
 @pytest.mark.parametrize(("room", "phase"), [(3, "Succeeded"), (2, "Failed")])
 async def test_seeded_stock_is_the_operations(
-    api: ModelAPI, monkeypatch: pytest.MonkeyPatch, room: int, phase: str
+    api: ModelApi, monkeypatch: pytest.MonkeyPatch, room: int, phase: str
 ) -> None:
     replica = narrow(api, monkeypatch, room)
 
     async def seeded() -> None:
         await replica.stock.seed(SEED)
-        await replica.workshop.join("op", nothing, within=60.0)
+        await replica.operation_tasks.join("op", nothing, timeout_seconds=60.0)
 
     await api.run(seeded())
-    record = api.server.get(OPERATIONS, SYSTEM, names.operation("op"))
+    record = api.server.get(OPERATIONS, SYSTEM_NAMESPACE, names.operation_name("op"))
     assert (record["status"]["phase"], record["status"]["created"]) == (phase, room)
 
 

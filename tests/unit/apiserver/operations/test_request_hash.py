@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.commands import CreatePool, CreateStorage, CreateUnit, PoolSettings, SeedStock
-from apiserver.operations.request_hash import normalised, request_hash
-from shared.v1alpha1.template import EnvVar, Template
+from apiserver.operations.request_hash import normalised_fields, request_hash
+from shared.v1alpha1.template import EnvVar, WorkloadTemplate
 
 UNIT = CreateUnit(operation_id="a", name="mine", spec_name="g1.1", image="a:1")
 
@@ -22,7 +22,12 @@ def test_the_id_of_the_operation_is_no_part_of_the_request() -> None:
 
 def test_what_is_empty_is_as_if_it_were_not_given() -> None:
     empty = CreateUnit(
-        operation_id="a", name="mine", spec_name="g1.1", image="a:1", template=Template(), labels={}
+        operation_id="a",
+        name="mine",
+        spec_name="g1.1",
+        image="a:1",
+        template=WorkloadTemplate(),
+        labels={},
     )
     assert request_hash(UNIT) == request_hash(empty)
 
@@ -41,7 +46,7 @@ def test_the_order_of_labels_does_not_matter_but_that_of_arguments_does() -> Non
         )
 
     def with_args(*args: str) -> str:
-        template = Template(args=args)
+        template = WorkloadTemplate(args=args)
         return request_hash(
             CreateUnit(operation_id="a", name="x", spec_name="s", image="i", template=template)
         )
@@ -58,11 +63,11 @@ def test_the_order_of_labels_does_not_matter_but_that_of_arguments_does() -> Non
 def test_a_recorded_request_can_be_resumed_as_it_was(
     image: str, args: list[str], labels: dict[str, str]
 ) -> None:
-    template = Template(args=tuple(args), envs=(EnvVar(name="A", value=image),))
+    template = WorkloadTemplate(args=tuple(args), envs=(EnvVar(name="A", value=image),))
     command = CreateUnit(
         operation_id="a", name="x", spec_name="s", image=image, template=template, labels=labels
     )
-    stored = msgspec.json.decode(msgspec.json.encode(normalised(command)))
+    stored = msgspec.json.decode(msgspec.json.encode(normalised_fields(command)))
     assert msgspec.convert({**stored, "operation_id": "a"}, CreateUnit) == command
 
 

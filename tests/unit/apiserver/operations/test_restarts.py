@@ -12,44 +12,44 @@ from apiserver.commands import CreateUnit
 from apiserver.errors import InsufficientCapacityError
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS
-from apiserver.operations.result import Accepted, Outcome
+from apiserver.operations.result import OperationResult, ResultKind
 from controller.gpuunit.handoff import claim_validity
-from controller.gpuunit.handoff.handoff_check import Entry, judge, source_of
+from controller.gpuunit.handoff.handoff_check import HandoffDecision, check_handoff, source_stock_of
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.model.controller import ModelController
-from tests.model.gateway import ModelClient, decoded
-from tests.model.model_api import ModelAPI
-from tests.model.namespaces import INSTANCE, STOCK, SYSTEM
+from tests.model.gateway import ModelGateway, decode_object
+from tests.model.model_api import ModelApi
+from tests.model.namespaces import INSTANCE_NAMESPACE, STOCK_NAMESPACE, SYSTEM_NAMESPACE
 
 NAMED = CreateUnit(
     operation_id="op", name="trainer", spec_name="g1.1", image="a:1", stock_name="s-0"
 )
 ANY = CreateUnit(operation_id="op", name="trainer", spec_name="g1.1", image="a:1")
-RECORD = names.operation("op")
+RECORD = names.operation_name("op")
 
 
-def stock(api: ModelAPI, name: str) -> GPUUnit:
-    return decoded(GPU_UNITS, api.server.get(GPU_UNITS, STOCK, name))
+def stock(api: ModelApi, name: str) -> GPUUnit:
+    return decode_object(GPU_UNITS, api.server.get(GPU_UNITS, STOCK_NAMESPACE, name))
 
 
-async def failed(command: CreateUnit) -> ModelAPI:
+async def failed(command: CreateUnit) -> ModelApi:
     """The operation has made its unit from `s-0`, and then has failed; its claim is released."""
-    api = ModelAPI()
+    api = ModelApi()
     api.add_stock("s-0")
     await api.run(api.replicas[0].units.create(command))
     status = {"phase": "Failed", "message": "conflict: exceeded quota", "objects": None}
-    api.server.patch(OPERATIONS, SYSTEM, RECORD, {"status": status}, "status")
-    released = claim_validity.release_patch(stock(api, "s-0"), None)
-    api.server.patch(GPU_UNITS, STOCK, "s-0", released, "")
+    api.server.patch(OPERATIONS, SYSTEM_NAMESPACE, RECORD, {"status": status}, "status")
+    released = claim_validity.claim_release_patch(stock(api, "s-0"), None)
+    api.server.patch(GPU_UNITS, STOCK_NAMESPACE, "s-0", released, "")
     return api
 
 
-async def again(api: ModelAPI, command: CreateUnit) -> Accepted[Any]:
+async def again(api: ModelApi, command: CreateUnit) -> OperationResult[Any]:
     """What the restart is answered, with a controller beside it."""
 
-    async def both() -> Accepted[Any]:
-        controller = ModelController(api._clients[0], api._turnstile, Random(0))
+    async def both() -> OperationResult[Any]:
+        controller = ModelController(api._clients[0], api._scheduler, Random(0))
         async with asyncio.TaskGroup() as group:
             beside = group.create_task(controller.run())
             accepted = await api.replicas[0].units.create(command)
@@ -59,12 +59,12 @@ async def again(api: ModelAPI, command: CreateUnit) -> Accepted[Any]:
     return await api.run(both())
 
 
-def entry(api: ModelAPI, unit: GPUUnit) -> Entry:
+def entry(api: ModelApi, unit: GPUUnit) -> HandoffDecision:
     """What the controller says of the unit."""
-    source = source_of(unit)
+    source = source_stock_of(unit)
     assert source is not None
-    record = decoded(OPERATIONS, api.server.get(OPERATIONS, SYSTEM, RECORD))
-    return judge(unit, source, record, stock(api, source.name)).entry
+    record = decode_object(OPERATIONS, api.server.get(OPERATIONS, SYSTEM_NAMESPACE, RECORD))
+    return check_handoff(unit, source, record, stock(api, source.name)).decision
 
 
 async def test_it_claims_its_stock_again_before_it_is_answered() -> None:
@@ -72,27 +72,27 @@ async def test_it_claims_its_stock_again_before_it_is_answered() -> None:
 
     accepted = await api.run(api.replicas[0].units.create(ANY))
 
-    assert accepted.outcome is Outcome.NEW
+    assert accepted.kind is ResultKind.NEW
     assert isinstance(accepted.value, GPUUnit)
-    assert entry(api, accepted.value) is Entry.ADMITTED
+    assert entry(api, accepted.value) is HandoffDecision.ADMITTED
 
 
 async def test_it_takes_other_stock_where_its_own_is_lost() -> None:
     api = await failed(ANY)
-    left = api.server.get(GPU_UNITS, INSTANCE, "trainer")["metadata"]["uid"]
-    api.server.delete(GPU_UNITS, STOCK, "s-0", "", "")
+    left = api.server.get(GPU_UNITS, INSTANCE_NAMESPACE, "trainer")["metadata"]["uid"]
+    api.server.delete(GPU_UNITS, STOCK_NAMESPACE, "s-0", "", "")
     api.add_stock("s-1")
 
     accepted = await again(api, ANY)
 
-    assert accepted.outcome is Outcome.NEW
+    assert accepted.kind is ResultKind.NEW
     assert accepted.value.metadata.uid != left
-    assert source_of(accepted.value).name == "s-1"  # type: ignore[union-attr]
+    assert source_stock_of(accepted.value).name == "s-1"  # type: ignore[union-attr]
 
 
 async def test_it_is_refused_where_the_stock_that_it_names_is_lost() -> None:
     api = await failed(NAMED)
-    api.server.delete(GPU_UNITS, STOCK, "s-0", "", "")
+    api.server.delete(GPU_UNITS, STOCK_NAMESPACE, "s-0", "", "")
     api.add_stock("s-1")
 
     with pytest.raises(InsufficientCapacityError):
@@ -105,29 +105,29 @@ async def test_it_is_new_although_the_answer_to_its_restart_was_lost(
     api = await failed(ANY)
     lose_the_first_answer(api._clients[0], "patch", monkeypatch)
 
-    assert (await api.run(api.replicas[0].units.create(ANY))).outcome is Outcome.NEW
-    assert (await api.run(api.replicas[0].units.create(ANY))).outcome is Outcome.REPLAY
+    assert (await api.run(api.replicas[0].units.create(ANY))).kind is ResultKind.NEW
+    assert (await api.run(api.replicas[0].units.create(ANY))).kind is ResultKind.REPLAY
 
 
 async def test_a_create_is_new_although_others_have_ended_it_before_its_record_was_seen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    api = ModelAPI(replicas=2)
+    api = ModelApi(replicas=2)
     api.add_stock("s-0")
     other = api.replicas[1]
 
     async def resumed() -> None:
-        known = await other.resumption.resume(set())
-        await other.resumption.resume(known)
-        await other.workshop.join("op", nothing, within=60.0)
+        known = await other.resumption.resume_unfinished(set())
+        await other.resumption.resume_unfinished(known)
+        await other.operation_tasks.join("op", nothing, timeout_seconds=60.0)
 
     lose_the_first_answer(api._clients[0], "create", monkeypatch, resumed)
 
-    assert (await api.run(api.replicas[0].units.create(ANY))).outcome is Outcome.NEW
+    assert (await api.run(api.replicas[0].units.create(ANY))).kind is ResultKind.NEW
 
 
 def lose_the_first_answer(
-    client: ModelClient,
+    client: ModelGateway,
     verb: str,
     monkeypatch: pytest.MonkeyPatch,
     meanwhile: Callable[[], Awaitable[None]] | None = None,
@@ -142,7 +142,7 @@ def lose_the_first_answer(
             return answer
         if meanwhile is not None:
             await meanwhile()
-        raise kube_errors.ClusterAnswerError("500")
+        raise kube_errors.ServerError("500")
 
     monkeypatch.setattr(client, verb, call)
 

@@ -7,10 +7,10 @@ import pytest
 from apiserver.commands import CreatePool, CreateStorage, PoolSettings, SeedStock
 from apiserver.errors import AlreadyExistsError
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS
-from apiserver.operations.result import Outcome
+from apiserver.operations.result import ResultKind
 from shared.v1alpha1 import names
-from tests.model.model_api import ModelAPI
-from tests.model.namespaces import STOCK, SYSTEM
+from tests.model.model_api import ModelApi
+from tests.model.namespaces import STOCK_NAMESPACE, SYSTEM_NAMESPACE
 
 SMALL = SeedStock("op", "g1.1", 2, memory="1Gi", gpu=1)
 LARGE = SeedStock("op", "g2.8", 2, memory="64Gi", gpu=8)
@@ -20,20 +20,22 @@ def pool(replicas: int) -> CreatePool:
     return CreatePool("op", "pool", "g1.1", PoolSettings(replicas=replicas, memory="1Gi"))
 
 
-def sweep(api: ModelAPI) -> None:
-    api.server.delete(OPERATIONS, SYSTEM, names.operation("op"), "", "")
+def sweep(api: ModelApi) -> None:
+    api.server.delete(OPERATIONS, SYSTEM_NAMESPACE, names.operation_name("op"), "", "")
 
 
-async def seeded(api: ModelAPI, command: SeedStock) -> dict[str, Any]:
+async def seeded(api: ModelApi, command: SeedStock) -> dict[str, Any]:
     """What the record says once the seed has ended."""
     replica = api.replicas[0]
 
     async def both() -> None:
         await replica.stock.seed(command)
-        await replica.workshop.join("op", nothing, within=60.0)
+        await replica.operation_tasks.join("op", nothing, timeout_seconds=60.0)
 
     await api.run(both())
-    status: dict[str, Any] = api.server.get(OPERATIONS, SYSTEM, names.operation("op"))["status"]
+    status: dict[str, Any] = api.server.get(
+        OPERATIONS, SYSTEM_NAMESPACE, names.operation_name("op")
+    )["status"]
     return status
 
 
@@ -42,7 +44,7 @@ async def nothing() -> None:
 
 
 async def test_stock_of_the_earlier_request_is_not_the_laters() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     await seeded(api, SMALL)
     sweep(api)
 
@@ -52,13 +54,13 @@ async def test_stock_of_the_earlier_request_is_not_the_laters() -> None:
     assert status["message"].startswith("already_exists: ")
     again = await seeded(api, LARGE)
     assert (again["phase"], again["attempt"]) == ("Failed", 1)
-    earlier = api.server.get(GPU_UNITS, STOCK, names.stock_unit("op", 0))
+    earlier = api.server.get(GPU_UNITS, STOCK_NAMESPACE, names.stock_unit_name("op", 0))
     assert earlier["spec"]["specName"] == "g1.1"
     assert "runtime.lokiwager.io/attempt" not in earlier["metadata"]["annotations"]
 
 
 async def test_stock_of_the_same_request_is_still_its_own() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     first = await seeded(api, SMALL)
     sweep(api)
 
@@ -66,7 +68,7 @@ async def test_stock_of_the_same_request_is_still_its_own() -> None:
 
 
 async def test_a_pool_of_the_earlier_request_is_not_the_laters() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     create = api.replicas[0].pools.create
     await api.run(create(pool(1)))
     sweep(api)
@@ -76,10 +78,10 @@ async def test_a_pool_of_the_earlier_request_is_not_the_laters() -> None:
 
 
 async def test_a_storage_of_the_same_request_is_still_its_own() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     create = api.replicas[0].storages.create
     await api.run(create(CreateStorage("op", "data", "1Gi")))
     sweep(api)
 
     again = await api.run(create(CreateStorage("op", "data", "1Gi")))
-    assert again.outcome is Outcome.NEW
+    assert again.kind is ResultKind.NEW

@@ -7,14 +7,14 @@ from contextlib import asynccontextmanager
 import pytest
 
 from apiserver.errors import ServiceUnavailableError
-from apiserver.operations.task_registry import Workshop
+from apiserver.operations.task_registry import KeyedTasks
 
 LONG = 1000.0
 
 
 @asynccontextmanager
-async def open_workshop() -> AsyncIterator[Workshop]:
-    workshop = Workshop()
+async def open_workshop() -> AsyncIterator[KeyedTasks]:
+    workshop = KeyedTasks()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(workshop.run())
         await asyncio.sleep(0)
@@ -48,7 +48,7 @@ async def test_work_goes_on_when_nobody_waits_any_more() -> None:
         return "done"
 
     async with open_workshop() as workshop:
-        assert await workshop.join("key", work, within=0.0) is None
+        assert await workshop.join("key", work, timeout_seconds=0.0) is None
         gate.set()
         await ended.wait()
 
@@ -71,14 +71,14 @@ async def test_a_process_that_stops_begins_nothing() -> None:
     async def work() -> str:
         return "done"
 
-    workshop = Workshop()
+    workshop = KeyedTasks()
     with pytest.raises(ServiceUnavailableError):
         await workshop.join("key", work, LONG)
 
 
 async def test_a_workshop_that_is_closing_takes_no_more() -> None:
     """Also while what is cut off has not ended yet."""
-    workshop, is_ending, may_end = Workshop(), asyncio.Event(), asyncio.Event()
+    workshop, is_ending, may_end = KeyedTasks(), asyncio.Event(), asyncio.Event()
 
     async def slow_to_end() -> None:
         try:

@@ -3,53 +3,55 @@
 import pytest
 
 from apiserver.errors import ConflictError, InvalidRequestError
-from apiserver.specs.catalogue import Catalogue, CatalogueEntry, Given
-from shared.v1alpha1.unit_resources import Envelope
+from apiserver.specs.catalogue import Catalogue, CatalogueEntry, RequestedResources
+from shared.v1alpha1.unit_resources import UnitResources
 
-LARGE = Envelope(spec_name="g1.8", cpu="32", memory="256Gi", gpu=8, node_selector={"zone": "a"})
+LARGE = UnitResources(
+    spec_name="g1.8", cpu="32", memory="256Gi", gpu=8, node_selector={"zone": "a"}
+)
 CATALOGUE = Catalogue({"g1.8": CatalogueEntry(LARGE, "eight at once")})
 
 
 def test_a_catalogued_spec_needs_no_envelope() -> None:
-    assert CATALOGUE.envelope("g1.8", Given()) == LARGE
+    assert CATALOGUE.resolve_resources("g1.8", RequestedResources()) == LARGE
 
 
 @pytest.mark.parametrize(
     "given",
     [
-        Given(memory="256Gi"),
-        Given(memory="262144Mi"),
-        Given(gpu=8),
-        Given(node_selector={"zone": "a"}),
+        RequestedResources(memory="256Gi"),
+        RequestedResources(memory="262144Mi"),
+        RequestedResources(gpu=8),
+        RequestedResources(node_selector={"zone": "a"}),
     ],
 )
-def test_the_same_envelope_may_be_said_again(given: Given) -> None:
-    assert CATALOGUE.envelope("g1.8", given) == LARGE
+def test_the_same_envelope_may_be_said_again(given: RequestedResources) -> None:
+    assert CATALOGUE.resolve_resources("g1.8", given) == LARGE
 
 
 @pytest.mark.parametrize(
     ("given", "field"),
     [
-        (Given(memory="128Gi"), "memory"),
-        (Given(gpu=0), "gpu"),
-        (Given(cpu=""), "cpu"),
-        (Given(gpu_resource="amd.com/gpu"), "gpuResource"),
-        (Given(node_selector={}), "nodeSelector"),
-        (Given(shm_size="1Gi"), "shmSize"),
+        (RequestedResources(memory="128Gi"), "memory"),
+        (RequestedResources(gpu=0), "gpu"),
+        (RequestedResources(cpu=""), "cpu"),
+        (RequestedResources(gpu_resource="amd.com/gpu"), "gpuResource"),
+        (RequestedResources(node_selector={}), "nodeSelector"),
+        (RequestedResources(shm_size="1Gi"), "shmSize"),
     ],
 )
-def test_another_envelope_is_refused_by_field(given: Given, field: str) -> None:
+def test_another_envelope_is_refused_by_field(given: RequestedResources, field: str) -> None:
     with pytest.raises(ConflictError) as refused:
-        CATALOGUE.envelope("g1.8", given)
+        CATALOGUE.resolve_resources("g1.8", given)
     assert [detail.field for detail in refused.value.details] == [field]
 
 
 def test_a_spec_that_is_not_catalogued_has_what_the_caller_gives() -> None:
-    envelope = CATALOGUE.envelope("mine", Given(memory="1Gi", gpu=1))
-    assert envelope == Envelope(spec_name="mine", memory="1Gi", gpu=1)
+    envelope = CATALOGUE.resolve_resources("mine", RequestedResources(memory="1Gi", gpu=1))
+    assert envelope == UnitResources(spec_name="mine", memory="1Gi", gpu=1)
 
 
 def test_a_spec_that_is_not_catalogued_needs_its_memory() -> None:
     with pytest.raises(InvalidRequestError) as refused:
-        CATALOGUE.envelope("mine", Given(gpu=1))
+        CATALOGUE.resolve_resources("mine", RequestedResources(gpu=1))
     assert [detail.field for detail in refused.value.details] == ["memory"]

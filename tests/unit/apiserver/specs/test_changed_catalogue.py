@@ -7,16 +7,16 @@ import pytest
 
 from apiserver.commands import CreatePool, PoolSettings, SeedStock
 from apiserver.errors import ConflictError, InvalidRequestError, OperationConflictError
-from apiserver.operations.result import Accepted, Outcome
+from apiserver.operations.result import OperationResult, ResultKind
 from apiserver.specs.catalogue import Catalogue, CatalogueEntry
-from apiserver.wiring import UseCases
-from shared.v1alpha1.unit_resources import Envelope
-from tests.model.model_api import ModelAPI
+from apiserver.wiring import KubeServices
+from shared.v1alpha1.unit_resources import UnitResources
+from tests.model.model_api import ModelApi
 
-Request = Callable[[UseCases], Coroutine[Any, Any, Accepted[Any]]]
+Request = Callable[[KubeServices], Coroutine[Any, Any, OperationResult[Any]]]
 
-CATALOGUE = Catalogue({"g1.1": CatalogueEntry(Envelope(spec_name="g1.1", memory="1Gi"))})
-OTHER = Catalogue({"g1.1": CatalogueEntry(Envelope(spec_name="g1.1", memory="2Gi"))})
+CATALOGUE = Catalogue({"g1.1": CatalogueEntry(UnitResources(spec_name="g1.1", memory="1Gi"))})
+OTHER = Catalogue({"g1.1": CatalogueEntry(UnitResources(spec_name="g1.1", memory="2Gi"))})
 
 
 def seed(memory: str | None) -> Request:
@@ -39,15 +39,15 @@ async def test_a_replay_is_answered_as_before(
     changed: Catalogue,
     refusal: type[Exception],
 ) -> None:
-    api, request = ModelAPI(), request_for(memory)
+    api, request = ModelApi(), request_for(memory)
     api.restart(changed)
     with pytest.raises(refusal):
         await api.run(request(api.replicas[0]))
     api.restart(CATALOGUE)
-    assert (await api.run(request(api.replicas[0]))).outcome is Outcome.NEW
+    assert (await api.run(request(api.replicas[0]))).kind is ResultKind.NEW
 
     api.restart(changed)
 
-    assert (await api.run(request(api.replicas[0]))).outcome is Outcome.REPLAY
+    assert (await api.run(request(api.replicas[0]))).kind is ResultKind.REPLAY
     with pytest.raises(OperationConflictError):
         await api.run(request_for("3Gi")(api.replicas[0]))

@@ -7,7 +7,7 @@ import pytest
 from apiserver.commands import CreatePool, PoolSettings
 from apiserver.stock_pools.schemas import CreatePoolSchema, PoolSettingsSchema
 from shared.v1alpha1.unit_resources import Toleration
-from tests.unit.apiserver.field_errors import problems
+from tests.unit.apiserver.field_errors import field_errors
 
 WHOLE = {
     "replicas": 3,
@@ -38,12 +38,12 @@ SETTINGS = PoolSettings(
 
 def test_a_pool_is_read() -> None:
     body = {"operationID": "p-1", "name": "g1", "specName": "g1.1", **WHOLE}
-    assert CreatePoolSchema().read(body) == CreatePool("p-1", "g1", "g1.1", SETTINGS)
+    assert CreatePoolSchema().parse(body) == CreatePool("p-1", "g1", "g1.1", SETTINGS)
 
 
 def test_settings_are_read() -> None:
-    assert PoolSettingsSchema().read(WHOLE) == SETTINGS
-    assert PoolSettingsSchema().read({}) == PoolSettings()
+    assert PoolSettingsSchema().parse(WHOLE) == SETTINGS
+    assert PoolSettingsSchema().parse({}) == PoolSettings()
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_settings_are_read() -> None:
     ],
 )
 def test_problems_are_named(body: dict[str, Any], places: dict[str, str]) -> None:
-    assert problems(PoolSettingsSchema(), body) == places
+    assert field_errors(PoolSettingsSchema(), body) == places
 
 
 def test_a_pool_needs_an_operation_a_name_and_a_spec() -> None:
-    assert set(problems(CreatePoolSchema(), {})) == {"operationID", "name", "specName"}
+    assert set(field_errors(CreatePoolSchema(), {})) == {"operationID", "name", "specName"}

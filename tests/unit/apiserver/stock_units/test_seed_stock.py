@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from apiserver.commands import SeedStock
-from apiserver.limits import Limits
+from apiserver.limits import RequestLimits
 from apiserver.stock_units.schemas import SeedStockSchema
-from tests.unit.apiserver.field_errors import problems
+from tests.unit.apiserver.field_errors import field_errors
 
 LEAST = {"operationID": "s-1", "specName": "g1.1", "replicas": 1}
 QUANTITY = "is not a Kubernetes quantity such as 64Gi, 1.5G, 500m or 1e3, at most 2^63-1"
@@ -22,7 +22,7 @@ QUANTITY = "is not a Kubernetes quantity such as 64Gi, 1.5G, 500m or 1e3, at mos
     ],
 )
 def test_requests_are_read(fields: dict[str, Any], command: SeedStock) -> None:
-    assert SeedStockSchema().read({**LEAST, **fields}) == command
+    assert SeedStockSchema().parse({**LEAST, **fields}) == command
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,10 @@ def test_requests_are_read(fields: dict[str, Any], command: SeedStock) -> None:
     ],
 )
 def test_problems_are_named(fields: dict[str, Any], places: dict[str, str]) -> None:
-    assert problems(SeedStockSchema(), {**LEAST, **fields}) == places
+    assert field_errors(SeedStockSchema(), {**LEAST, **fields}) == places
 
 
 def test_the_cap_is_that_of_the_configuration() -> None:
-    schema = SeedStockSchema(Limits(max_seed_replicas=5))
-    assert problems(schema, {**LEAST, "replicas": 6}) == {"replicas": "must be from 1 to 5"}
-    assert SeedStockSchema().read({**LEAST, "replicas": 6}).replicas == 6
+    schema = SeedStockSchema(RequestLimits(max_seed_replicas=5))
+    assert field_errors(schema, {**LEAST, "replicas": 6}) == {"replicas": "must be from 1 to 5"}
+    assert SeedStockSchema().parse({**LEAST, "replicas": 6}).replicas == 6

@@ -12,16 +12,16 @@ from apiserver.storages.schemas import (
 )
 from shared.k8s.meta import Condition, ObjectMeta
 from shared.v1alpha1.gpustorage import (
-    Accessor,
+    AccessorSpec,
     AccessorStatus,
     GPUStorage,
     GPUStorageSpec,
     GPUStorageStatus,
-    Prepare,
+    PrepareSpec,
     PrepareStatus,
 )
-from shared.v1alpha1.wellknown import MANAGED_BY_LABEL, OPERATION_ID
-from tests.unit.apiserver.field_errors import problems
+from shared.v1alpha1.wellknown import MANAGED_BY_LABEL, OPERATION_ID_ANNOTATION
+from tests.unit.apiserver.field_errors import field_errors
 
 LEAST = {"name": "data", "size": "1Gi"}
 NAME = "cannot be changed: make another storage, prepared from this one"
@@ -36,25 +36,25 @@ def test_a_storage_is_read() -> None:
         "accessor": {"enabled": True},
         "labels": {"team": "a"},
     }
-    assert CreateStorageSchema().read(body) == CreateStorage(
+    assert CreateStorageSchema().parse(body) == CreateStorage(
         "d-1",
         "data",
         "1Gi",
         storage_class_name="",
-        prepare=Prepare(from_image="fill:1", command=("run",), args=("--all",)),
-        accessor=Accessor(enabled=True),
+        prepare=PrepareSpec(from_image="fill:1", command=("run",), args=("--all",)),
+        accessor=AccessorSpec(enabled=True),
         labels={"team": "a"},
     )
 
 
 def test_a_storage_needs_a_name_and_a_size_only() -> None:
-    assert CreateStorageSchema().read(LEAST) == CreateStorage("", "data", "1Gi")
-    assert set(problems(CreateStorageSchema(), {})) == {"name", "size"}
+    assert CreateStorageSchema().parse(LEAST) == CreateStorage("", "data", "1Gi")
+    assert set(field_errors(CreateStorageSchema(), {})) == {"name", "size"}
 
 
 def test_a_copy_is_read() -> None:
-    command = CreateStorageSchema().read({**LEAST, "prepare": {"fromStorageName": "origin"}})
-    assert command.prepare == Prepare(from_storage_name="origin")
+    command = CreateStorageSchema().parse({**LEAST, "prepare": {"fromStorageName": "origin"}})
+    assert command.prepare == PrepareSpec(from_storage_name="origin")
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,12 @@ def test_a_copy_is_read() -> None:
     ],
 )
 def test_problems_are_named(body: dict[str, Any], places: dict[str, str] | set[str]) -> None:
-    found = problems(CreateStorageSchema(), {**LEAST, **body})
+    found = field_errors(CreateStorageSchema(), {**LEAST, **body})
     assert (found if isinstance(places, dict) else set(found)) == places
 
 
 def test_a_change_is_read() -> None:
-    read = ChangeStorageSchema().read
+    read = ChangeStorageSchema().parse
     assert read({}) == ChangeStorage("")
     assert read({"size": "2Gi", "labels": {}}) == ChangeStorage("", size="2Gi", labels={})
     assert read({"accessor": None, "labels": None}) == ChangeStorage("", accessor=None, labels=None)
@@ -119,7 +119,7 @@ def test_a_change_is_read() -> None:
     ],
 )
 def test_what_cannot_be_changed_is_named(body: dict[str, Any], places: dict[str, str]) -> None:
-    assert problems(ChangeStorageSchema(), body) == places
+    assert field_errors(ChangeStorageSchema(), body) == places
 
 
 def test_a_new_storage_is_shown_without_what_is_not_known() -> None:
@@ -144,14 +144,14 @@ def test_a_storage_is_shown_with_its_status() -> None:
             namespace="ns",
             uid="u",
             labels={"team": "a", MANAGED_BY_LABEL: "gpu-runtime"},
-            annotations={OPERATION_ID: "d-1"},
+            annotations={OPERATION_ID_ANNOTATION: "d-1"},
             creation_timestamp="c",
         ),
         spec=GPUStorageSpec(
             size="2Gi",
             storage_class_name="fast",
-            prepare=Prepare(from_storage_name="origin"),
-            accessor=Accessor(enabled=True),
+            prepare=PrepareSpec(from_storage_name="origin"),
+            accessor=AccessorSpec(enabled=True),
         ),
         status=GPUStorageStatus(
             phase="Failed",

@@ -18,16 +18,21 @@ from apiserver.errors import (
 )
 from apiserver.kube.resources import GPU_STORAGES, OPERATIONS
 from apiserver.kube.revision import Revision
-from apiserver.operations.result import Accepted, DeletedObject, Outcome
+from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
 from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1 import names
-from shared.v1alpha1.gpustorage import Accessor, GPUStorage, Prepare
-from shared.v1alpha1.wellknown import MANAGED_BY_LABEL, MOUNTED_BY, OPERATION_ID, RECOVER
-from tests.model.model_api import ModelAPI
-from tests.model.namespaces import INSTANCE, SYSTEM
+from shared.v1alpha1.gpustorage import AccessorSpec, GPUStorage, PrepareSpec
+from shared.v1alpha1.wellknown import (
+    MANAGED_BY_LABEL,
+    MOUNTED_BY_ANNOTATION,
+    OPERATION_ID_ANNOTATION,
+    RECOVER_ANNOTATION,
+)
+from tests.model.model_api import ModelApi
+from tests.model.namespaces import INSTANCE_NAMESPACE, SYSTEM_NAMESPACE
 
 COMMAND = CreateStorage(
-    "d-1", "data", "1Gi", prepare=Prepare(from_image="fill:1"), labels={"team": "a"}
+    "d-1", "data", "1Gi", prepare=PrepareSpec(from_image="fill:1"), labels={"team": "a"}
 )
 FILLED_BY = {"fromImage": "fill:1"}
 
@@ -39,25 +44,25 @@ def a_class(name: str, *, grows: bool, default: bool = False) -> StorageClass:
 
 
 async def test_a_storage_is_made_once_for_all_requests_of_an_operation() -> None:
-    api = ModelAPI(replicas=2)
+    api = ModelApi(replicas=2)
 
-    async def several() -> list[Accepted[Any]]:
+    async def several() -> list[OperationResult[Any]]:
         asked = [api.replicas[number % 2].storages.create(COMMAND) for number in range(4)]
         return list(await asyncio.gather(*asked))
 
     answers = await api.run(several())
-    assert [each.outcome for each in answers].count(Outcome.NEW) == 1
-    assert {each.value.metadata.uid for each in answers} == {api.storage("data").metadata.uid}
-    made = api.storage("data")
-    assert made.spec.prepare == Prepare(from_image="fill:1")
+    assert [each.kind for each in answers].count(ResultKind.NEW) == 1
+    assert {each.value.metadata.uid for each in answers} == {api.get_storage("data").metadata.uid}
+    made = api.get_storage("data")
+    assert made.spec.prepare == PrepareSpec(from_image="fill:1")
     assert made.metadata.labels["team"] == "a"
-    assert made.metadata.annotations[OPERATION_ID] == "d-1"
-    record = api.server.get(OPERATIONS, SYSTEM, names.operation("d-1"))
+    assert made.metadata.annotations[OPERATION_ID_ANNOTATION] == "d-1"
+    record = api.server.get(OPERATIONS, SYSTEM_NAMESPACE, names.operation_name("d-1"))
     assert record["status"]["objects"][0]["kind"] == "GPUStorage"
 
 
 async def test_another_request_of_the_same_operation_is_a_conflict() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     create = api.replicas[0].storages.create
     await api.run(create(COMMAND))
     with pytest.raises(OperationConflictError):
@@ -65,50 +70,50 @@ async def test_another_request_of_the_same_operation_is_a_conflict() -> None:
 
 
 async def test_a_replay_tells_of_a_storage_that_is_gone() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     create = api.replicas[0].storages.create
     await api.run(create(COMMAND))
     await api.run(api.replicas[0].storages.delete("data"))
     again = await api.run(create(COMMAND))
-    assert again.outcome is Outcome.REPLAY
+    assert again.kind is ResultKind.REPLAY
     assert isinstance(again.value, DeletedObject)
 
 
 @pytest.mark.parametrize("operation_id", ["", "d-2"])
 async def test_a_name_that_is_taken_is_told(operation_id: str) -> None:
-    api = ModelAPI()
+    api = ModelApi()
     api.add_storage("data")
     with pytest.raises(AlreadyExistsError, match="another GPUStorage 'data'"):
         await api.run(api.replicas[0].storages.create(CreateStorage(operation_id, "data", "1Gi")))
 
 
 async def test_without_an_operation_a_storage_is_just_made() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     made = await api.run(api.replicas[0].storages.create(CreateStorage("", "data", "1Gi")))
-    assert made.outcome is Outcome.NEW
-    assert set(api.server.objects) == {("gpustorages", INSTANCE, "data")}
-    assert api.storage("data").metadata.labels == {MANAGED_BY_LABEL: "gpu-runtime"}
+    assert made.kind is ResultKind.NEW
+    assert set(api.server.objects) == {("gpustorages", INSTANCE_NAMESPACE, "data")}
+    assert api.get_storage("data").metadata.labels == {MANAGED_BY_LABEL: "gpu-runtime"}
 
 
 async def test_an_operation_that_was_cut_off_is_resumed_as_it_was_settled() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     use_cases = api.replicas[0]
     spec = {"size": "1Gi", "accessor": {"enabled": True}}
-    await api.run(use_cases.storages._creation._records.begin(COMMAND, settled=spec))
+    await api.run(use_cases.storages._creator._operations.begin(COMMAND, resolved_spec=spec))
 
     async def twice() -> GPUStorage:
-        known = await use_cases.resumption.resume(set())
-        await use_cases.resumption.resume(known)
+        known = await use_cases.resumption.resume_unfinished(set())
+        await use_cases.resumption.resume_unfinished(known)
         accepted = await use_cases.storages.create(COMMAND)
         assert isinstance(accepted.value, GPUStorage)
         return accepted.value
 
     made = await api.run(twice())
-    assert made.spec.accessor == Accessor(enabled=True)
+    assert made.spec.accessor == AccessorSpec(enabled=True)
 
 
 async def test_storages_are_listed_by_phase() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     api.add_storage("a", {"phase": "Ready"})
     api.add_storage("b", {"phase": "Failed"})
     page = await api.run(api.replicas[0].storages.list(ListStorages(phase="Ready")))
@@ -116,9 +121,9 @@ async def test_storages_are_listed_by_phase() -> None:
 
 
 async def test_what_is_given_is_changed() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     api.add_storage("data", {"capacity": "1Gi"}, accessor={"enabled": True})
-    api.note("data", labels={"old": "x", MANAGED_BY_LABEL: "gpu-runtime"})
+    api.patch_storage_metadata("data", labels={"old": "x", MANAGED_BY_LABEL: "gpu-runtime"})
     change = ChangeStorage("data", "2Gi", accessor=None, labels={"new": "y"})
     changed = await api.run(api.replicas[0].storages.change(change))
     assert (changed.spec.size, changed.spec.accessor) == ("2Gi", None)
@@ -126,7 +131,7 @@ async def test_what_is_given_is_changed() -> None:
 
 
 async def test_a_change_is_for_the_revision_that_was_seen() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     api.add_storage("data")
     stale = ChangeStorage("data", "2Gi", if_match=(Revision("uid-1", 7),))
     with pytest.raises(PreconditionFailedError):
@@ -134,7 +139,7 @@ async def test_a_change_is_for_the_revision_that_was_seen() -> None:
 
 
 async def test_a_storage_never_shrinks_below_its_capacity() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     api.add_storage("data", {"capacity": "2Gi"}, size="3Gi")
     change = api.replicas[0].storages.change
     with pytest.raises(InvalidRequestError) as caught:
@@ -150,7 +155,7 @@ async def test_a_storage_never_shrinks_below_its_capacity() -> None:
 
 @pytest.mark.parametrize("capacity", ["", "1Gi"])
 async def test_a_size_beyond_all_volumes_can_be_set_back(capacity: str) -> None:
-    api = ModelAPI()
+    api = ModelApi()
     api.add_storage("data", {"capacity": capacity}, size="16E")
     changed = await api.run(api.replicas[0].storages.change(ChangeStorage("data", "1Gi")))
     assert changed.spec.size == "1Gi"
@@ -174,8 +179,10 @@ async def test_a_size_beyond_all_volumes_can_be_set_back(capacity: str) -> None:
 async def test_a_class_that_is_known_not_to_expand(
     name: str | None, given: str, size: str, is_refused: bool
 ) -> None:
-    api = ModelAPI()
-    api.know(a_class("fixed", grows=False, default=True), a_class("flexible", grows=True))
+    api = ModelApi()
+    api.set_storage_classes(
+        a_class("fixed", grows=False, default=True), a_class("flexible", grows=True)
+    )
     asked = {} if name is None else {"storageClassName": name}
     status = {"capacity": "2Gi", "storageClassName": given}
     api.add_storage("data", status, size="2Gi", **asked)
@@ -198,29 +205,29 @@ async def test_a_class_that_is_known_not_to_expand(
     ],
 )
 async def test_a_storage_that_is_mounted_is_not_deleted(lock: str | None, is_refused: bool) -> None:
-    api = ModelAPI()
+    api = ModelApi()
     api.add_storage("data")
-    api.note("data", annotations={MOUNTED_BY: lock})
+    api.patch_storage_metadata("data", annotations={MOUNTED_BY_ANNOTATION: lock})
     delete = api.replicas[0].storages.delete("data")
     if is_refused:
         with pytest.raises(ConflictError, match="mounted by"):
             await api.run(delete)
     else:
         await api.run(delete)
-    assert (("gpustorages", INSTANCE, "data") in api.server.objects) is is_refused
+    assert (("gpustorages", INSTANCE_NAMESPACE, "data") in api.server.objects) is is_refused
 
 
 @pytest.mark.parametrize("seed", range(20))
 async def test_a_lock_that_is_taken_meanwhile_wins_over_the_deletion(seed: int) -> None:
-    api = ModelAPI(seed=seed)
+    api = ModelApi(seed=seed)
     api.add_storage("data")
     client = api.replicas[0].storages._cluster
 
     async def lock() -> None:
-        storage = await client.get(GPU_STORAGES, INSTANCE, "data")
+        storage = await client.get(GPU_STORAGES, INSTANCE_NAMESPACE, "data")
         version = storage.metadata.resource_version
-        note = {"resourceVersion": version, "annotations": {MOUNTED_BY: '{"unit":"a"}'}}
-        await client.patch(GPU_STORAGES, INSTANCE, "data", {"metadata": note})
+        note = {"resourceVersion": version, "annotations": {MOUNTED_BY_ANNOTATION: '{"unit":"a"}'}}
+        await client.patch(GPU_STORAGES, INSTANCE_NAMESPACE, "data", {"metadata": note})
 
     async def both() -> list[object]:
         work = (lock(), api.replicas[0].storages.delete("data"))
@@ -228,7 +235,7 @@ async def test_a_lock_that_is_taken_meanwhile_wins_over_the_deletion(seed: int) 
 
     locked, deleted = await api.run(both())
     assert (locked is None) is isinstance(deleted, ConflictError)
-    assert (locked is None) is (("gpustorages", INSTANCE, "data") in api.server.objects)
+    assert (locked is None) is (("gpustorages", INSTANCE_NAMESPACE, "data") in api.server.objects)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +250,7 @@ async def test_a_lock_that_is_taken_meanwhile_wins_over_the_deletion(seed: int) 
 async def test_only_a_failed_prepare_is_recovered(
     prepare: dict[str, str] | None, status: dict[str, Any], said: str
 ) -> None:
-    api = ModelAPI()
+    api = ModelApi()
     api.add_storage("data", status, **({"prepare": prepare} if prepare else {}))
     with pytest.raises(ConflictError, match=said):
         await api.run(api.replicas[0].storages.recover("data"))
@@ -251,7 +258,7 @@ async def test_only_a_failed_prepare_is_recovered(
 
 @pytest.mark.parametrize("seed", range(10))
 async def test_of_several_recoveries_one_is_begun(seed: int) -> None:
-    api = ModelAPI(seed=seed, replicas=2)
+    api = ModelApi(seed=seed, replicas=2)
     api.add_storage("data", {"prepare": {"phase": "Failed"}}, prepare=FILLED_BY)
 
     async def ask(number: int) -> GPUStorage | ServiceError:
@@ -265,31 +272,31 @@ async def test_of_several_recoveries_one_is_begun(seed: int) -> None:
 
     answers = await api.run(race())
     assert [isinstance(each, ConflictError) for each in answers].count(True) == 1
-    assert api.storage("data").metadata.annotations[RECOVER].startswith("id-")
+    assert api.get_storage("data").metadata.annotations[RECOVER_ANNOTATION].startswith("id-")
 
 
 async def test_what_has_failed_again_is_recovered_again() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     status = {"prepare": {"phase": "Failed", "recoveredBy": "first"}}
     api.add_storage("data", status, prepare=FILLED_BY)
-    api.note("data", annotations={RECOVER: "first"})
+    api.patch_storage_metadata("data", annotations={RECOVER_ANNOTATION: "first"})
     asked = await api.run(api.replicas[0].storages.recover("data"))
-    assert asked.metadata.annotations[RECOVER] == "id-0"
+    assert asked.metadata.annotations[RECOVER_ANNOTATION] == "id-0"
     with pytest.raises(ConflictError, match="under way"):
         await api.run(api.replicas[0].storages.recover("data"))
 
 
 async def test_a_request_that_came_before_the_failure_is_no_recovery_under_way() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     status = {"prepare": {"phase": "Failed", "priorRequest": "early"}}
     api.add_storage("data", status, prepare=FILLED_BY)
-    api.note("data", annotations={RECOVER: "early"})
+    api.patch_storage_metadata("data", annotations={RECOVER_ANNOTATION: "early"})
     asked = await api.run(api.replicas[0].storages.recover("data"))
-    assert asked.metadata.annotations[RECOVER] == "id-0"
+    assert asked.metadata.annotations[RECOVER_ANNOTATION] == "id-0"
 
 
 async def test_there_is_nothing_to_be_done_with_what_is_not_there() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     storages = api.replicas[0].storages
     for work in (
         storages.get("data"),

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from marshmallow import ValidationError
 
-from apiserver.errors import Detail
-from apiserver.schemas.request import RequestSchema, details_of
+from apiserver.errors import ErrorDetail
+from apiserver.schemas.request import RequestSchema, error_details
 from apiserver.stock_pools.schemas import CreatePoolSchema, PoolSettingsSchema
 from apiserver.stock_units.schemas import SeedStockSchema
 from apiserver.storages.schemas import CreateStorageSchema
@@ -61,9 +61,9 @@ def test_a_body_is_read_or_refused_with_words(
     assert all(field and message for field, message in _problems(schema, body))
 
 
-def _problems(schema: RequestSchema[Any], body: dict[str, Any]) -> tuple[Detail, ...]:
+def _problems(schema: RequestSchema[Any], body: dict[str, Any]) -> tuple[ErrorDetail, ...]:
     try:
-        schema.read(body)
+        schema.parse(body)
     except ValidationError as error:
-        return details_of(error)
+        return error_details(error)
     return ()

@@ -6,9 +6,9 @@ import pytest
 
 from apiserver.commands import UNSET, ChangeUnit
 from apiserver.units.schemas import ChangeUnitSchema
-from shared.v1alpha1.gpuunit import Access
-from shared.v1alpha1.template import Template
-from tests.unit.apiserver.field_errors import problems
+from shared.v1alpha1.gpuunit import UnitAccess
+from shared.v1alpha1.template import WorkloadTemplate
+from tests.unit.apiserver.field_errors import field_errors
 
 
 @pytest.mark.parametrize(
@@ -16,9 +16,12 @@ from tests.unit.apiserver.field_errors import problems
     [
         ({}, ChangeUnit("")),
         ({"image": "b:2"}, ChangeUnit("", image="b:2")),
-        ({"template": {"args": ["x"]}}, ChangeUnit("", template=Template(args=("x",)))),
-        ({"template": {}}, ChangeUnit("", template=Template())),
-        ({"access": {"primaryPort": "http"}}, ChangeUnit("", access=Access(primary_port="http"))),
+        ({"template": {"args": ["x"]}}, ChangeUnit("", template=WorkloadTemplate(args=("x",)))),
+        ({"template": {}}, ChangeUnit("", template=WorkloadTemplate())),
+        (
+            {"access": {"primaryPort": "http"}},
+            ChangeUnit("", access=UnitAccess(primary_port="http")),
+        ),
         ({"labels": {}}, ChangeUnit("", labels={})),
         (
             {"template": None, "access": None, "storageMounts": None, "labels": None},
@@ -27,11 +30,11 @@ from tests.unit.apiserver.field_errors import problems
     ],
 )
 def test_what_is_given_is_changed(body: dict[str, Any], command: ChangeUnit) -> None:
-    assert ChangeUnitSchema().read(body) == command
+    assert ChangeUnitSchema().parse(body) == command
 
 
 def test_what_is_absent_is_kept() -> None:
-    command = ChangeUnitSchema().read({})
+    command = ChangeUnitSchema().parse({})
     assert {command.image, command.template, command.access, command.labels} == {UNSET}
 
 
@@ -54,7 +57,7 @@ def test_what_is_absent_is_kept() -> None:
     ],
 )
 def test_what_cannot_be_changed_is_named(body: dict[str, Any], places: dict[str, str]) -> None:
-    assert problems(ChangeUnitSchema(), body) == places
+    assert field_errors(ChangeUnitSchema(), body) == places
 
 
 def test_one_problem_hides_no_other() -> None:
@@ -63,7 +66,7 @@ def test_one_problem_hides_no_other() -> None:
         "template": {"args": 7, "ports": [{"name": "http", "port": 80}]},
         "access": {"primaryPort": "nope"},
     }
-    assert set(problems(ChangeUnitSchema(), body)) == {
+    assert set(field_errors(ChangeUnitSchema(), body)) == {
         "name",
         "template.args",
         "access.primaryPort",

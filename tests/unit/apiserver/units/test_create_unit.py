@@ -6,24 +6,24 @@ import pytest
 
 from apiserver.commands import CreateUnit
 from apiserver.config import NamespacesConfig
-from apiserver.limits import Limits
+from apiserver.limits import RequestLimits
 from apiserver.units.schemas import CreateUnitSchema
-from shared.v1alpha1.framework_endpoint import Framework
-from shared.v1alpha1.gpuunit import Access, Serverless
+from shared.v1alpha1.framework_endpoint import FrameworkEndpoint
+from shared.v1alpha1.gpuunit import ServerlessSpec, UnitAccess
 from shared.v1alpha1.mount import StorageMount
-from shared.v1alpha1.template import EnvSource, EnvVar, Port, SecretKeyRef, Template
-from tests.unit.apiserver.field_errors import problems
+from shared.v1alpha1.template import EnvVar, EnvVarSource, Port, SecretKeyRef, WorkloadTemplate
+from tests.unit.apiserver.field_errors import field_errors
 
 LEAST = {"operationID": "o-1", "name": "trainer", "specName": "g1.1", "image": "example/app:1"}
 PORTS = {"ports": [{"name": "http", "port": 80}]}
 
 
 def wrong(**fields: Any) -> dict[str, str]:
-    return problems(CreateUnitSchema(), {**LEAST, **fields})
+    return field_errors(CreateUnitSchema(), {**LEAST, **fields})
 
 
 def test_the_least_request() -> None:
-    assert CreateUnitSchema().read(LEAST) == CreateUnit("o-1", "trainer", "g1.1", "example/app:1")
+    assert CreateUnitSchema().parse(LEAST) == CreateUnit("o-1", "trainer", "g1.1", "example/app:1")
 
 
 def test_the_whole_request() -> None:
@@ -50,39 +50,41 @@ def test_the_whole_request() -> None:
         "labels": {"example.com/tenant": "blue"},
         "serverless": {"requestID": "fn-1", "framework": {"socketPath": "/run/fn.sock"}},
     }
-    assert CreateUnitSchema().read(body) == CreateUnit(
+    assert CreateUnitSchema().parse(body) == CreateUnit(
         "o-1",
         "trainer",
         "g1.1",
         "example/app:1",
         stock_name="stock-1",
-        template=Template(
+        template=WorkloadTemplate(
             command=("/bin/run",),
             args=("--fast",),
             envs=(
                 EnvVar(name="A", value="1"),
                 EnvVar(
                     name="B",
-                    value_from=EnvSource(secret_key_ref=SecretKeyRef(name="s", key="k")),
+                    value_from=EnvVarSource(secret_key_ref=SecretKeyRef(name="s", key="k")),
                 ),
             ),
             ports=(Port(name="http", port=80), Port(name="dns", port=80, protocol="UDP")),
         ),
-        access=Access(primary_port="http", scheme="https"),
+        access=UnitAccess(primary_port="http", scheme="https"),
         storage_mounts=(StorageMount(name="data", mount_path="/data", read_only=True),),
         image_pull_secrets=("registry",),
         labels={"example.com/tenant": "blue"},
-        serverless=Serverless(request_id="fn-1", framework=Framework(socket_path="/run/fn.sock")),
+        serverless=ServerlessSpec(
+            function_name="fn-1", framework=FrameworkEndpoint(socket_path="/run/fn.sock")
+        ),
     )
 
 
 def test_everything_that_is_missing_is_named_at_once() -> None:
-    assert problems(CreateUnitSchema(), {}) == dict.fromkeys(LEAST, "is required")
+    assert field_errors(CreateUnitSchema(), {}) == dict.fromkeys(LEAST, "is required")
 
 
 @pytest.mark.parametrize("operation_id", ["x", "a b", "fn/uid/3", "Ω" * 128, "👩‍🚀"[:1], "-"])
 def test_operation_ids(operation_id: str) -> None:
-    read = CreateUnitSchema().read({**LEAST, "operationID": operation_id})
+    read = CreateUnitSchema().parse({**LEAST, "operationID": operation_id})
     assert read.operation_id == operation_id
 
 
@@ -225,10 +227,10 @@ def test_problems_of_different_parts_are_listed_together() -> None:
 
 
 def test_the_namespaces_are_those_of_the_configuration() -> None:
-    schema = CreateUnitSchema(Limits(NamespacesConfig(instance="mine", stock="store")))
-    schema.read({**LEAST, "namespace": "mine", "stockNamespace": "store"})
-    assert set(problems(schema, {**LEAST, "namespace": "runtime-instance"})) == {"namespace"}
-    CreateUnitSchema().read({**LEAST, "namespace": "runtime-instance"})
+    schema = CreateUnitSchema(RequestLimits(NamespacesConfig(instance="mine", stock="store")))
+    schema.parse({**LEAST, "namespace": "mine", "stockNamespace": "store"})
+    assert set(field_errors(schema, {**LEAST, "namespace": "runtime-instance"})) == {"namespace"}
+    CreateUnitSchema().parse({**LEAST, "namespace": "runtime-instance"})
 
 
 def test_a_long_unknown_field_is_cut() -> None:

@@ -6,22 +6,22 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from apiserver.units.list_view import ListedUnit, listed_stock, listed_unit
+from apiserver.units.list_view import ListedUnit, listed_stock_unit, listed_unit
 from apiserver.units.views import GPUUnitViewSchema, StockUnitViewSchema, UnitViewSchema
 from shared.k8s.meta import Condition, ObjectMeta
 from shared.v1alpha1 import wellknown
-from shared.v1alpha1.gpuunit import Access, GPUUnit, GPUUnitSpec, GPUUnitStatus
+from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec, GPUUnitStatus, UnitAccess
 from shared.v1alpha1.mount import StorageMount
-from shared.v1alpha1.template import EnvSource, EnvVar, Port, SecretKeyRef, Template
+from shared.v1alpha1.template import EnvVar, EnvVarSource, Port, SecretKeyRef, WorkloadTemplate
 
 LABELS = {"tenant": "blau-ä", wellknown.UNIT_LABEL: "a", wellknown.MANAGED_BY_LABEL: "gpu-runtime"}
 ANNOTATIONS = {
-    wellknown.OPERATION_ID: "order-1",
-    wellknown.SOURCE_STOCK_NAME: "stock-1",
-    wellknown.SOURCE_STOCK_NAMESPACE: "runtime-stock",
-    wellknown.CLAIMED_BY: "trainer",
-    wellknown.CLAIM_OPERATION: "order-2",
-    wellknown.CLAIMED_AT: "2026-11-16T04:41:00Z",
+    wellknown.OPERATION_ID_ANNOTATION: "order-1",
+    wellknown.SOURCE_STOCK_NAME_ANNOTATION: "stock-1",
+    wellknown.SOURCE_STOCK_NAMESPACE_ANNOTATION: "runtime-stock",
+    wellknown.CLAIMED_BY_ANNOTATION: "trainer",
+    wellknown.CLAIM_OPERATION_ANNOTATION: "order-2",
+    wellknown.CLAIMED_AT_ANNOTATION: "2026-11-16T04:41:00Z",
 }
 META = ObjectMeta(
     name="a",
@@ -31,8 +31,8 @@ META = ObjectMeta(
     annotations=ANNOTATIONS,
     creation_timestamp="2026-11-16T04:40:00Z",
 )
-SECRET = EnvSource(secret_key_ref=SecretKeyRef(name="s", key="k"))
-TEMPLATE = Template(
+SECRET = EnvVarSource(secret_key_ref=SecretKeyRef(name="s", key="k"))
+TEMPLATE = WorkloadTemplate(
     command=("run",),
     args=("--fast", ""),
     envs=(EnvVar(name="A", value="1"), EnvVar(name="B"), EnvVar(name="C", value_from=SECRET)),
@@ -49,7 +49,7 @@ SPEC = GPUUnitSpec(
     gpu=1,
     image="a:1",
     template=TEMPLATE,
-    access=Access(primary_port="http", scheme="https"),
+    access=UnitAccess(primary_port="http", scheme="https"),
     storage_mounts=MOUNTS,
 )
 
@@ -76,9 +76,9 @@ UNITS = {
     "little": GPUUnit(metadata=ObjectMeta(name="a"), spec=LITTLE),
     "empty parts": GPUUnit(
         metadata=META,
-        spec=GPUUnitSpec(spec_name="s", template=Template(), access=Access(scheme="")),
+        spec=GPUUnitSpec(spec_name="s", template=WorkloadTemplate(), access=UnitAccess(scheme="")),
     ),
-    "defaults": GPUUnit(metadata=META, spec=GPUUnitSpec(spec_name="s", access=Access())),
+    "defaults": GPUUnit(metadata=META, spec=GPUUnitSpec(spec_name="s", access=UnitAccess())),
     "no ready condition": GPUUnit(
         metadata=META,
         spec=LITTLE,
@@ -87,7 +87,7 @@ UNITS = {
 }
 WAYS: list[tuple[Callable[[GPUUnit], ListedUnit], type[UnitViewSchema]]] = [
     (listed_unit, GPUUnitViewSchema),
-    (listed_stock, StockUnitViewSchema),
+    (listed_stock_unit, StockUnitViewSchema),
 ]
 
 

@@ -6,9 +6,9 @@ import msgspec
 
 from apiserver.commands import ChangeUnit
 from apiserver.units.patch import change_patch, changed_spec
-from shared.v1alpha1.gpuunit import Access, GPUUnit
-from shared.v1alpha1.template import EnvVar, Port, Template
-from tests.model.server import merged
+from shared.v1alpha1.gpuunit import GPUUnit, UnitAccess
+from shared.v1alpha1.template import EnvVar, Port, WorkloadTemplate
+from tests.model.server import apply_merge_patch
 
 UNIT = msgspec.convert(
     {
@@ -37,7 +37,7 @@ UNIT = msgspec.convert(
 def after(command: ChangeUnit) -> dict[str, Any]:
     """The unit as the server would have it after the patch."""
     patch = msgspec.json.decode(msgspec.json.encode(change_patch(UNIT, command)))
-    result: dict[str, Any] = merged(msgspec.to_builtins(UNIT), patch)
+    result: dict[str, Any] = apply_merge_patch(msgspec.to_builtins(UNIT), patch)
     return result
 
 
@@ -48,8 +48,8 @@ def test_what_is_absent_stays() -> None:
 
 
 def test_a_given_object_replaces_the_stored_one_as_a_whole() -> None:
-    template = Template(ports=(Port(name="ssh", port=22),))
-    changed = after(ChangeUnit("mine", template=template, access=Access(primary_port="ssh")))
+    template = WorkloadTemplate(ports=(Port(name="ssh", port=22),))
+    changed = after(ChangeUnit("mine", template=template, access=UnitAccess(primary_port="ssh")))
     assert changed["spec"]["template"] == {"ports": [{"name": "ssh", "port": 22}]}
     assert changed["spec"]["access"] == {"primaryPort": "ssh"}
 
@@ -74,6 +74,8 @@ def test_a_change_is_for_the_unit_that_was_read() -> None:
 
 
 def test_the_spec_is_checked_as_it_will_be() -> None:
-    spec = changed_spec(UNIT, ChangeUnit("mine", template=Template(envs=(EnvVar(name="B"),))))
-    assert (spec.image, spec.template) == ("a:1", Template(envs=(EnvVar(name="B"),)))
+    spec = changed_spec(
+        UNIT, ChangeUnit("mine", template=WorkloadTemplate(envs=(EnvVar(name="B"),)))
+    )
+    assert (spec.image, spec.template) == ("a:1", WorkloadTemplate(envs=(EnvVar(name="B"),)))
     assert changed_spec(UNIT, ChangeUnit("mine", storage_mounts=None)).storage_mounts == ()

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from apiserver.units.shelf import Shelf
+from apiserver.units.shelf import StockCandidates
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 
@@ -12,11 +12,11 @@ FOUND = [
 ]
 
 
-def a_shelf(seed: int) -> Shelf:
-    return Shelf(FOUND, Random(seed), good_until=1.0)
+def a_shelf(seed: int) -> StockCandidates:
+    return StockCandidates(FOUND, Random(seed), expires_at=1.0)
 
 
-def order(shelf: Shelf) -> list[str]:
+def order(shelf: StockCandidates) -> list[str]:
     return [unit.metadata.name for _ in FOUND if (unit := shelf.take(0.5)) is not None]
 
 

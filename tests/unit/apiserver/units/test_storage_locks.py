@@ -9,24 +9,24 @@ import pytest
 
 from apiserver.commands import ChangeUnit, CreateUnit
 from apiserver.errors import ConflictError, ServiceError
-from apiserver.kube.port import Selection
+from apiserver.kube.port import ListOptions
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS
-from apiserver.operations.create_object import failed
-from apiserver.operations.result import Accepted
-from apiserver.units.storage_locks import Say, judge
+from apiserver.operations.create_object import failed_status
+from apiserver.operations.result import OperationResult
+from apiserver.units.storage_locks import LockDecision, decide_lock
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.operation import Operation
-from shared.v1alpha1.storage_lock import StorageLock, lock_of
-from shared.v1alpha1.wellknown import ATTEMPT, MOUNT_FINALIZER, MOUNTED_BY
-from tests.model.model_api import ModelAPI
-from tests.model.namespaces import INSTANCE, STOCK, SYSTEM
+from shared.v1alpha1.storage_lock import StorageLock, parse_storage_lock
+from shared.v1alpha1.wellknown import ATTEMPT_ANNOTATION, MOUNT_FINALIZER, MOUNTED_BY_ANNOTATION
+from tests.model.model_api import ModelApi
+from tests.model.namespaces import INSTANCE_NAMESPACE, STOCK_NAMESPACE, SYSTEM_NAMESPACE
 
 MINE = StorageLock(unit="mine", operation="op")
 FILL = {"fromImage": "fill:1"}
-EVERYTHING = Selection()
+EVERYTHING = ListOptions()
 
 
 def mounting(number: int | str, *storages: str) -> CreateUnit:
@@ -47,10 +47,10 @@ def a_storage(
     deleted: bool = False,
     prepare: str | None = None,
 ) -> GPUStorage:
-    annotations = {MOUNTED_BY: json.dumps(lock)} if lock is not None else {}
+    annotations = {MOUNTED_BY_ANNOTATION: json.dumps(lock)} if lock is not None else {}
     metadata: dict[str, Any] = {
         "name": "data",
-        "annotations": annotations | ({ATTEMPT: attempt} if attempt else {}),
+        "annotations": annotations | ({ATTEMPT_ANNOTATION: attempt} if attempt else {}),
         **({"deletionTimestamp": "2026-01-01T00:00:00Z"} if deleted else {}),
     }
     spec = {"size": "1Gi", **({"prepare": FILL} if prepare is not None else {})}
@@ -61,44 +61,44 @@ def a_storage(
 @pytest.mark.parametrize(
     ("storage", "say"),
     [
-        (a_storage(), Say.TAKE),
-        (a_storage(deleted=True), Say.REFUSE),
-        (a_storage({"unit": "mine", "operation": "op"}), Say.KEEP),
-        (a_storage({"unit": "mine", "operation": "op"}, deleted=True), Say.KEEP),
-        (a_storage({"unit": "mine", "operation": "op"}, attempt="2"), Say.TAKE),
-        (a_storage({"unit": "mine", "operation": "op", "uid": "u"}), Say.REFUSE),
-        (a_storage({"unit": "other", "uid": "u"}), Say.REFUSE),
-        (a_storage({"unit": "mine", "uid": "u"}), Say.REFUSE),
-        (a_storage({"unit": "other", "operation": "op-2"}), Say.REFUSE),
-        (a_storage({}), Say.REFUSE),
-        (a_storage({"prepare": "copy", "operation": "op"}), Say.REFUSE),
-        (a_storage({"prepare": "data", "operation": "op"}, prepare="Running"), Say.LATER),
-        (a_storage(prepare=""), Say.LATER),
-        (a_storage(prepare="Failed"), Say.LATER),
-        (a_storage({"unit": "other", "uid": "u"}, prepare="Pending"), Say.REFUSE),
-        (a_storage(prepare="Succeeded"), Say.TAKE),
+        (a_storage(), LockDecision.TAKE),
+        (a_storage(deleted=True), LockDecision.REFUSE),
+        (a_storage({"unit": "mine", "operation": "op"}), LockDecision.KEEP),
+        (a_storage({"unit": "mine", "operation": "op"}, deleted=True), LockDecision.KEEP),
+        (a_storage({"unit": "mine", "operation": "op"}, attempt="2"), LockDecision.TAKE),
+        (a_storage({"unit": "mine", "operation": "op", "uid": "u"}), LockDecision.REFUSE),
+        (a_storage({"unit": "other", "uid": "u"}), LockDecision.REFUSE),
+        (a_storage({"unit": "mine", "uid": "u"}), LockDecision.REFUSE),
+        (a_storage({"unit": "other", "operation": "op-2"}), LockDecision.REFUSE),
+        (a_storage({}), LockDecision.REFUSE),
+        (a_storage({"prepare": "copy", "operation": "op"}), LockDecision.REFUSE),
+        (a_storage({"prepare": "data", "operation": "op"}, prepare="Running"), LockDecision.DEFER),
+        (a_storage(prepare=""), LockDecision.DEFER),
+        (a_storage(prepare="Failed"), LockDecision.DEFER),
+        (a_storage({"unit": "other", "uid": "u"}, prepare="Pending"), LockDecision.REFUSE),
+        (a_storage(prepare="Succeeded"), LockDecision.TAKE),
     ],
 )
-def test_what_is_done_about_a_lock(storage: GPUStorage, say: Say) -> None:
-    assert judge(storage, MINE, 0) is say
+def test_what_is_done_about_a_lock(storage: GPUStorage, say: LockDecision) -> None:
+    assert decide_lock(storage, MINE, 0) is say
 
 
 async def test_a_unit_locks_its_storages_in_the_order_of_their_names() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     api.add_stock("s")
     for name in ("b", "a"):
         api.add_storage(name)
     await api.run(api.replicas[0].units.create(mounting(1, "b", "a")))
-    versions = [int(api.storage(name).metadata.resource_version) for name in ("a", "b")]
+    versions = [int(api.get_storage(name).metadata.resource_version) for name in ("a", "b")]
     assert versions == sorted(versions)
-    locks = [lock_of(api.storage(name).metadata.annotations) for name in ("a", "b")]
+    locks = [parse_storage_lock(api.get_storage(name).metadata.annotations) for name in ("a", "b")]
     assert locks == [StorageLock(unit="unit-1", operation="op-1")] * 2
-    assert api.storage("a").metadata.finalizers == (MOUNT_FINALIZER,)
+    assert api.get_storage("a").metadata.finalizers == (MOUNT_FINALIZER,)
 
 
 @pytest.mark.parametrize("seed", range(60))
 async def test_of_operations_that_race_for_storages_exactly_one_wins(seed: int) -> None:
-    api = ModelAPI(seed=seed, replicas=2)
+    api = ModelApi(seed=seed, replicas=2)
     api.add_storage("a")
     api.add_storage("b")
     for number in range(3):
@@ -116,11 +116,13 @@ async def test_of_operations_that_race_for_storages_exactly_one_wins(seed: int) 
         return await asyncio.gather(*(ask(number) for number in range(3)))
 
     answers = await api.run(race())
-    won = [each for each in answers if isinstance(each, Accepted)]
+    won = [each for each in answers if isinstance(each, OperationResult)]
     assert len(won) == 1
     assert all(isinstance(each, ConflictError) for each in answers if each not in won)
-    assert len(api.server.list(GPU_UNITS, INSTANCE, EVERYTHING)) == 1
-    claimed = [each for each in api.server.list(GPU_UNITS, STOCK, EVERYTHING) if marks(each)]
+    assert len(api.server.list(GPU_UNITS, INSTANCE_NAMESPACE, EVERYTHING)) == 1
+    claimed = [
+        each for each in api.server.list(GPU_UNITS, STOCK_NAMESPACE, EVERYTHING) if marks(each)
+    ]
     assert len(claimed) == 1, "a loser took stock before it had its locks"
 
 
@@ -129,116 +131,120 @@ def marks(document: dict[str, Any]) -> bool:
 
 
 async def test_a_refusal_names_the_storage_and_who_has_it() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     api.add_stock("s")
     api.add_storage("data")
-    api.note("data", annotations={MOUNTED_BY: '{"unit":"trainer","uid":"u"}'})
+    api.patch_storage_metadata(
+        "data", annotations={MOUNTED_BY_ANNOTATION: '{"unit":"trainer","uid":"u"}'}
+    )
     with pytest.raises(ConflictError, match="'data' is in use by unit trainer"):
         await api.run(api.replicas[0].units.create(mounting(1, "data")))
-    record = api.server.get(OPERATIONS, SYSTEM, names.operation("op-1"))
+    record = api.server.get(OPERATIONS, SYSTEM_NAMESPACE, names.operation_name("op-1"))
     assert record["status"]["phase"] == "Failed"
 
 
 async def test_a_missing_storage_is_refused_before_anything_is_written() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     api.add_stock("s")
     with pytest.raises(ConflictError, match="there is no storage 'data'"):
         await api.run(api.replicas[0].units.create(mounting(1, "data")))
-    assert not api.server.list(OPERATIONS, SYSTEM, EVERYTHING)
+    assert not api.server.list(OPERATIONS, SYSTEM_NAMESPACE, EVERYTHING)
 
 
 async def test_a_replay_is_answered_although_the_storage_is_gone() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     api.add_stock("s")
     api.add_storage("data")
     create = api.replicas[0].units.create
     first = await api.run(create(mounting(1, "data")))
-    api.server.delete(GPU_UNITS, INSTANCE, "unit-1", "", "")
-    del api.server.objects["gpustorages", INSTANCE, "data"]
+    api.server.delete(GPU_UNITS, INSTANCE_NAMESPACE, "unit-1", "", "")
+    del api.server.objects["gpustorages", INSTANCE_NAMESPACE, "data"]
     again = await api.run(create(mounting(1, "data")))
     assert isinstance(first.value, GPUUnit)
     assert getattr(again.value, "uid", "") == first.value.metadata.uid
 
 
 async def test_a_restarted_operation_locks_again_what_may_be_being_freed() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     api.add_stock("s")
     api.add_storage("a")
     api.add_storage("b")
-    api.note("b", annotations={MOUNTED_BY: '{"unit":"trainer","uid":"u"}'})
+    api.patch_storage_metadata(
+        "b", annotations={MOUNTED_BY_ANNOTATION: '{"unit":"trainer","uid":"u"}'}
+    )
     create = api.replicas[0].units.create
     with pytest.raises(ConflictError):
         await api.run(create(mounting(1, "a", "b")))
-    seen_by_the_controller = api.storage("a").metadata.resource_version
-    api.note("b", annotations={MOUNTED_BY: None})
+    seen_by_the_controller = api.get_storage("a").metadata.resource_version
+    api.patch_storage_metadata("b", annotations={MOUNTED_BY_ANNOTATION: None})
     await api.run(create(mounting(1, "a", "b")))
-    assert api.storage("a").metadata.resource_version != seen_by_the_controller
-    assert api.storage("a").metadata.annotations[ATTEMPT] == "1"
+    assert api.get_storage("a").metadata.resource_version != seen_by_the_controller
+    assert api.get_storage("a").metadata.annotations[ATTEMPT_ANNOTATION] == "1"
 
 
 async def test_who_comes_late_to_an_operation_that_has_ended_leaves_no_lock() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     api.add_stock("s")
     api.add_storage("data")
-    creation = api.replicas[0].units._creation
+    creation = api.replicas[0].units._creator
     command = mounting(1, "data")
     start = await api.run(creation.begin(command))
-    ended = failed(ConflictError("somebody else has ended it"))
-    name = names.operation("op-1")
-    api.server.patch(OPERATIONS, SYSTEM, name, {"status": ended}, "status")
-    late = await api.run(creation.finish(start.begun.record, command, start.hand))
+    ended = failed_status(ConflictError("somebody else has ended it"))
+    name = names.operation_name("op-1")
+    api.server.patch(OPERATIONS, SYSTEM_NAMESPACE, name, {"status": ended}, "status")
+    late = await api.run(creation.finish(start.begun_operation.operation, command, start.memory))
     assert late.status.phase == "Failed"
-    assert lock_of(api.storage("data").metadata.annotations) is None
-    assert api.storage("data").metadata.finalizers == ()
+    assert parse_storage_lock(api.get_storage("data").metadata.annotations) is None
+    assert api.get_storage("data").metadata.finalizers == ()
 
 
 async def test_who_wakes_up_late_leaves_the_lock_to_the_unit_that_others_have_made() -> None:
-    api = ModelAPI(replicas=2)
+    api = ModelApi(replicas=2)
     api.add_stock("s")
     api.add_storage("data")
-    command, late = mounting(1, "data"), api.replicas[0].units._creation
+    command, late = mounting(1, "data"), api.replicas[0].units._creator
     start = await api.run(late.begin(command))
     made = await api.run(api.replicas[1].units.create(command))
     assert isinstance(made.value, GPUUnit)
     named = {"unit": "unit-1", "uid": made.value.metadata.uid, "operation": "op-1", "generation": 1}
-    api.note("data", annotations={MOUNTED_BY: json.dumps(named)})
-    ended = await api.run(late.finish(start.begun.record, command, start.hand))
+    api.patch_storage_metadata("data", annotations={MOUNTED_BY_ANNOTATION: json.dumps(named)})
+    ended = await api.run(late.finish(start.begun_operation.operation, command, start.memory))
     assert ended.status.phase == "Succeeded"
-    lock = lock_of(api.storage("data").metadata.annotations)
+    lock = parse_storage_lock(api.get_storage("data").metadata.annotations)
     assert lock is not None
     assert lock.uid == made.value.metadata.uid
-    assert api.storage("data").metadata.finalizers == (MOUNT_FINALIZER,)
+    assert api.get_storage("data").metadata.finalizers == (MOUNT_FINALIZER,)
 
 
 async def test_who_has_locked_and_stalls_leaves_the_lock_to_the_unit_that_others_have_made() -> (
     None
 ):
-    api = ModelAPI(replicas=2)
+    api = ModelApi(replicas=2)
     api.add_stock("s")
     api.add_storage("data")
-    command, late = mounting(1, "data"), api.replicas[0].units._creation
+    command, late = mounting(1, "data"), api.replicas[0].units._creator
     start = await api.run(late.begin(command))
 
     async def stalling(record: Operation) -> Operation:
         await api.replicas[1].units.create(command)
         return await reread(record)
 
-    reread = late._records.reread
+    reread = late._operations.reread
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(late._records, "reread", stalling)
-        ended = await api.run(late.finish(start.begun.record, command, start.hand))
+        patched.setattr(late._operations, "reread", stalling)
+        ended = await api.run(late.finish(start.begun_operation.operation, command, start.memory))
     assert ended.status.phase == "Succeeded"
-    assert lock_of(api.storage("data").metadata.annotations) == StorageLock(
+    assert parse_storage_lock(api.get_storage("data").metadata.annotations) == StorageLock(
         unit="unit-1", operation="op-1"
     )
 
 
 async def test_a_storage_that_is_still_to_be_filled_is_left_to_the_filling() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     api.add_stock("s")
     api.add_storage("data", prepare=FILL)
     await api.run(api.replicas[0].units.create(mounting(1, "data")))
-    assert lock_of(api.storage("data").metadata.annotations) is None
+    assert parse_storage_lock(api.get_storage("data").metadata.annotations) is None
 
 
 @pytest.mark.parametrize(
@@ -253,12 +259,12 @@ async def test_a_storage_that_is_still_to_be_filled_is_left_to_the_filling() -> 
 async def test_a_change_cannot_mount_what_somebody_else_has(
     lock: str | None, is_refused: bool
 ) -> None:
-    api = ModelAPI()
+    api = ModelApi()
     api.add_stock("s")
     api.add_storage("data")
     units = api.replicas[0].units
     await api.run(units.create(mounting(1)))
-    api.note("data", annotations={MOUNTED_BY: lock})
+    api.patch_storage_metadata("data", annotations={MOUNTED_BY_ANNOTATION: lock})
     change = ChangeUnit("unit-1", storage_mounts=mounting(1, "data").storage_mounts)
     if is_refused:
         with pytest.raises(ConflictError, match="'data' is in use by"):
@@ -269,12 +275,14 @@ async def test_a_change_cannot_mount_what_somebody_else_has(
 
 
 async def test_mounts_that_a_unit_has_already_are_no_matter_of_a_change() -> None:
-    api = ModelAPI()
+    api = ModelApi()
     api.add_stock("s")
     api.add_storage("data")
     units = api.replicas[0].units
     await api.run(units.create(mounting(1, "data")))
-    api.note("data", annotations={MOUNTED_BY: '{"unit":"other","uid":"u"}'})
+    api.patch_storage_metadata(
+        "data", annotations={MOUNTED_BY_ANNOTATION: '{"unit":"other","uid":"u"}'}
+    )
     mounts = mounting(1, "data", "missing").storage_mounts
     changed = await api.run(units.change(ChangeUnit("unit-1", storage_mounts=mounts)))
     assert len(changed.spec.storage_mounts) == 2

@@ -8,8 +8,8 @@ import pytest
 from apiserver.errors import NotFoundError
 from apiserver.kube.resources import GPU_UNITS
 from shared.v1alpha1.gpuunit import GPUUnit
-from tests.model.model_api import ModelAPI
-from tests.model.namespaces import INSTANCE, STOCK
+from tests.model.model_api import ModelApi
+from tests.model.namespaces import INSTANCE_NAMESPACE, STOCK_NAMESPACE
 
 UNIT = {
     "metadata": {"name": "trainer"},
@@ -35,26 +35,26 @@ class Watches:
 
 
 @pytest.fixture
-def api() -> ModelAPI:
+def api() -> ModelApi:
     """With a unit that is on its way, and was long before something else."""
-    made = ModelAPI()
-    made.add(GPU_UNITS, INSTANCE, UNIT)
+    made = ModelApi()
+    made.add_object(GPU_UNITS, INSTANCE_NAMESPACE, UNIT)
     made.add_stock("later")
     return made
 
 
 @pytest.fixture
-def watches(api: ModelAPI, monkeypatch: pytest.MonkeyPatch) -> Watches:
+def watches(api: ModelApi, monkeypatch: pytest.MonkeyPatch) -> Watches:
     ending = Watches()
     monkeypatch.setattr(api._clients[0], "watch", ending.watch)
     return ending
 
 
-async def waited(api: ModelAPI, happens: Callable[[], object]) -> GPUUnit:
+async def waited(api: ModelApi, happens: Callable[[], object]) -> GPUUnit:
     """What is answered to somebody who waits; after a minute something happens."""
 
     async def something() -> None:
-        await api._turnstile.sleep(LATER)
+        await api._scheduler.sleep(LATER)
         happens()
 
     async def both() -> GPUUnit:
@@ -64,17 +64,17 @@ async def waited(api: ModelAPI, happens: Callable[[], object]) -> GPUUnit:
     return await api.run(both())
 
 
-def readiness(api: ModelAPI) -> Callable[[], object]:
+def readiness(api: ModelApi) -> Callable[[], object]:
     ready = {"status": {"phase": "Ready"}}
-    return lambda: api.server.patch(GPU_UNITS, INSTANCE, "trainer", ready, "status")
+    return lambda: api.server.patch(GPU_UNITS, INSTANCE_NAMESPACE, "trainer", ready, "status")
 
 
-def deletion(api: ModelAPI) -> Callable[[], object]:
-    return lambda: api.server.delete(GPU_UNITS, INSTANCE, "trainer", "", "")
+def deletion(api: ModelApi) -> Callable[[], object]:
+    return lambda: api.server.delete(GPU_UNITS, INSTANCE_NAMESPACE, "trainer", "", "")
 
 
 async def test_a_server_whose_watches_end_at_once_is_asked_once_a_second(
-    api: ModelAPI, watches: Watches
+    api: ModelApi, watches: Watches
 ) -> None:
     assert (await waited(api, readiness(api))).status.phase == "Ready"
 
@@ -82,16 +82,16 @@ async def test_a_server_whose_watches_end_at_once_is_asked_once_a_second(
 
 
 async def test_a_unit_is_followed_from_now_on_and_not_from_its_last_change(
-    api: ModelAPI, watches: Watches
+    api: ModelApi, watches: Watches
 ) -> None:
-    last = api.server.get(GPU_UNITS, STOCK, "later")["metadata"]["resourceVersion"]
+    last = api.server.get(GPU_UNITS, STOCK_NAMESPACE, "later")["metadata"]["resourceVersion"]
     await waited(api, readiness(api))
 
     assert watches.versions[0] == last
 
 
 async def test_waiting_ends_when_the_unit_is_gone_although_no_watch_told(
-    api: ModelAPI, watches: Watches
+    api: ModelApi, watches: Watches
 ) -> None:
     with pytest.raises(NotFoundError):
         await waited(api, deletion(api))

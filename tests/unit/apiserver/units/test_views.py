@@ -14,7 +14,7 @@ from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.operation import Operation, OperationSpec, OperationStatus
 from shared.v1alpha1.stockpool import StockPool, StockPoolSpec
-from shared.v1alpha1.unit_resources import Envelope
+from shared.v1alpha1.unit_resources import UnitResources
 
 META = ObjectMeta(name="a", namespace="n", uid="u", creation_timestamp="2026-11-16T04:40:00Z")
 
@@ -56,9 +56,9 @@ def test_labels_of_ours_are_not_the_callers() -> None:
 
 def test_claimed_stock_says_by_whom() -> None:
     claim = {
-        wellknown.CLAIMED_BY: "trainer",
-        wellknown.CLAIM_OPERATION: "o-1",
-        wellknown.CLAIMED_AT: "2026-11-16T04:41:00Z",
+        wellknown.CLAIMED_BY_ANNOTATION: "trainer",
+        wellknown.CLAIM_OPERATION_ANNOTATION: "o-1",
+        wellknown.CLAIMED_AT_ANNOTATION: "2026-11-16T04:41:00Z",
     }
     meta = ObjectMeta(name="a", namespace="n", uid="u", annotations=claim)
     shown = StockUnitViewSchema().dump(GPUUnit(metadata=meta, spec=GPUUnitSpec(spec_name="s")))
@@ -133,7 +133,7 @@ def test_a_pool_says_what_it_should_have_and_what_it_has() -> None:
 
 
 def test_a_spec_whose_capacity_is_not_known() -> None:
-    summary = SpecSummary(envelope=Envelope(spec_name="g1.1", memory="1Gi"), available=0)
+    summary = SpecSummary(resources=UnitResources(spec_name="g1.1", memory="1Gi"), available=0)
     assert SpecViewSchema().dump(summary) == {
         "specName": "g1.1",
         "memory": "1Gi",

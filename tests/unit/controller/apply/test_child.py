@@ -5,22 +5,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.apply.child import Child, Step, child, next_step, was_accepted
-from controller.gpuunit.resources.service import service
+from controller.apply.child import Child, ChildAction, make_child, next_action, was_applied_before
+from controller.gpuunit.resources.service import service_manifest
 from controller.kinds import SERVICES
 from shared.k8s.service import Service
 from shared.v1alpha1.reasons import UnitReason
-from tests.support.builders.gpu_units import a_unit
+from tests.support.builders.gpu_units import new_unit
 
 PORTS: dict[str, Any] = {"ports": [{"name": "http", "port": 80}]}
-UNIT = a_unit(template=PORTS)
+UNIT = new_unit(template=PORTS)
 OTHER_KIND = {"apiVersion": "v1", "kind": "ConfigMap", "name": "one", "uid": "u"}
 
 
 def wanted(live: Service | None = None, **template: Any) -> Child:
-    body = service(a_unit(template=template or PORTS))
+    body = service_manifest(new_unit(template=template or PORTS))
     assert body is not None
-    return child(SERVICES, body, live, UnitReason.SERVICE_SYNC_FAILED)
+    return make_child(SERVICES, body, live, UnitReason.SERVICE_SYNC_FAILED)
 
 
 def live(*, spec: dict[str, Any] | None = None, **metadata: Any) -> Service:
@@ -40,7 +40,7 @@ def owners(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_child_that_is_not_there_is_made() -> None:
-    assert next_step(wanted()) is Step.CREATE
+    assert next_action(wanted()) is ChildAction.CREATE
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_child_that_is_not_there_is_made() -> None:
     ],
 )
 def test_nothing_is_done_where_all_that_we_want_is_there(found: Service) -> None:
-    assert next_step(wanted(found)) is Step.NOTHING
+    assert next_action(wanted(found)) is ChildAction.NONE
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ def test_nothing_is_done_where_all_that_we_want_is_there(found: Service) -> None
     ],
 )
 def test_drift_is_corrected(found: Service) -> None:
-    assert next_step(wanted(found)) is Step.UPDATE
+    assert next_action(wanted(found)) is ChildAction.UPDATE
 
 
 def test_what_we_want_no_more_is_seen_by_the_hash() -> None:
     both: dict[str, Any] = {"ports": [*PORTS["ports"], {"name": "stats", "port": 90}]}
     before = msgspec.convert(dict(wanted(**both).body), Service)
-    assert next_step(wanted(before)) is Step.UPDATE
+    assert next_action(wanted(before)) is ChildAction.UPDATE
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_what_we_want_no_more_is_seen_by_the_hash() -> None:
     ],
 )
 def test_a_child_of_somebody_else_is_a_conflict(found: Service) -> None:
-    assert next_step(wanted(found)) is Step.CONFLICT
+    assert next_action(wanted(found)) is ChildAction.CONFLICT
 
 
 @pytest.mark.parametrize(
@@ -106,14 +106,14 @@ def test_a_child_of_somebody_else_is_a_conflict(found: Service) -> None:
     ],
 )
 def test_a_child_that_goes_is_waited_for(found: Service) -> None:
-    assert next_step(wanted(found)) is Step.WAIT
+    assert next_action(wanted(found)) is ChildAction.WAIT
 
 
 def test_a_body_was_accepted_if_it_is_what_was_applied_last() -> None:
-    assert was_accepted(wanted(live(spec={"ports": []})))
-    assert not was_accepted(wanted())
-    assert not was_accepted(wanted(live(), ports=[{"name": "http", "port": 81}]))
+    assert was_applied_before(wanted(live(spec={"ports": []})))
+    assert not was_applied_before(wanted())
+    assert not was_applied_before(wanted(live(), ports=[{"name": "http", "port": 81}]))
 
 
 def test_a_child_is_called_by_kind_and_name() -> None:
-    assert wanted().name == "Service unit-one"
+    assert wanted().display_name == "Service unit-one"

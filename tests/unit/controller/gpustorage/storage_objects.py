@@ -7,24 +7,24 @@ import msgspec
 from controller.gpustorage.settings import StorageSettings
 from controller.namespaces import Namespaces
 from shared.k8s.job import Job
-from shared.k8s.pvc import VolumeClaim
+from shared.k8s.pvc import PersistentVolumeClaim
 from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1.gpustorage import GPUStorage
 
 NAMESPACE = "runtime-instance"
 SETTINGS = StorageSettings(
     namespaces=Namespaces("runtime-stock", NAMESPACE, "runtime-system"),
-    default_class="standard",
-    prepare_deadline=60,
+    default_storage_class_name="standard",
+    prepare_deadline_seconds=60,
     copy_image="example/copy:1",
     accessor_image="example/browse:1",
     cluster_domain="cluster.local",
     private_ranges=("10.0.0.0/8", "fc00::/7"),
 )
-FILL = {"fromImage": "example/fill:1", "command": ["fill"], "args": ["all"]}
+PREPARE_FROM_IMAGE = {"fromImage": "example/fill:1", "command": ["fill"], "args": ["all"]}
 
 
-def a_storage(
+def new_storage(
     name: str = "data",
     *,
     status: dict[str, Any] | None = None,
@@ -41,9 +41,9 @@ def a_storage(
     return msgspec.convert(body, GPUStorage)
 
 
-def a_claim(
+def new_pvc(
     request: str = "1Gi", capacity: str | None = "1Gi", class_name: str = "fast", **status: Any
-) -> VolumeClaim:
+) -> PersistentVolumeClaim:
     """A bound claim; without a capacity one that waits for its volume."""
     given = {"phase": "Bound", "capacity": {"storage": capacity}} if capacity else {}
     body = {
@@ -55,32 +55,39 @@ def a_claim(
         },
         "status": {"phase": "Pending", **given, **status},
     }
-    return msgspec.convert(body, VolumeClaim)
+    return msgspec.convert(body, PersistentVolumeClaim)
 
 
-def a_class(*, waits: bool = False, grows: bool = True) -> StorageClass:
-    mode = "WaitForFirstConsumer" if waits else "Immediate"
+def new_storage_class(
+    *, waits_for_consumer: bool = False, allow_expansion: bool = True
+) -> StorageClass:
+    mode = "WaitForFirstConsumer" if waits_for_consumer else "Immediate"
     body = {
         "metadata": {"name": "fast"},
         "volumeBindingMode": mode,
-        "allowVolumeExpansion": grows,
+        "allowVolumeExpansion": allow_expansion,
     }
     return msgspec.convert(body, StorageClass)
 
 
-def a_job(
-    ended: str = "", *, attempt: str = "", ready: int = 0, is_kept: bool = True, **metadata: Any
+def new_job(
+    condition_type: str = "",
+    *,
+    recover_request: str = "",
+    ready: int = 0,
+    has_finalizer: bool = True,
+    **metadata: Any,
 ) -> Job:
     """The Job of an attempt; `ended` is the condition with which it did."""
-    told = {"type": ended, "status": "True", "reason": "Why", "message": "what happened"}
-    finalizers = ["runtime.lokiwager.io/outcome"] if is_kept else []
+    told = {"type": condition_type, "status": "True", "reason": "Why", "message": "what happened"}
+    finalizers = ["runtime.lokiwager.io/outcome"] if has_finalizer else []
     meta = {
         "name": "prepare-data",
-        "annotations": {"runtime.lokiwager.io/recover": attempt},
+        "annotations": {"runtime.lokiwager.io/recover": recover_request},
         "finalizers": finalizers,
     }
     body = {
         "metadata": {**meta, **metadata},
-        "status": {"ready": ready, "conditions": [told] if ended else []},
+        "status": {"ready": ready, "conditions": [told] if condition_type else []},
     }
     return msgspec.convert(body, Job)

@@ -2,12 +2,17 @@
 
 import pytest
 
-from controller.gpustorage.resources.pvc import claim_child
-from controller.gpustorage.resources.size import request
-from controller.gpustorage.volume_readiness import volume_verdict, was_made
-from shared.k8s.pvc import VolumeClaim
+from controller.gpustorage.resources.pvc import pvc_child
+from controller.gpustorage.resources.size import desired_pvc_size
+from controller.gpustorage.volume_readiness import had_pvc, volume_readiness
+from shared.k8s.pvc import PersistentVolumeClaim
 from shared.k8s.storage_class import StorageClass
-from tests.unit.controller.gpustorage.storage_objects import SETTINGS, a_claim, a_class, a_storage
+from tests.unit.controller.gpustorage.storage_objects import (
+    SETTINGS,
+    new_pvc,
+    new_storage,
+    new_storage_class,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,33 +21,35 @@ from tests.unit.controller.gpustorage.storage_objects import SETTINGS, a_claim, 
         ("1Gi", None, None, "1Gi"),
         ("1024Mi", None, None, "1Gi"),
         ("0.5", None, None, "1"),
-        ("3Gi", a_claim(), a_class(), "3Gi"),
-        ("3Gi", a_claim(), a_class(grows=False), "1Gi"),
-        ("3Gi", a_claim(), None, "1Gi"),
-        ("3Gi", a_claim(capacity=None), a_class(), "1Gi"),
-        ("1Gi", a_claim("3Gi", "3Gi"), a_class(), "3Gi"),
-        ("1Gi", a_claim("3Gi", "1Gi"), a_class(), "3Gi"),
-        ("1Gi", a_claim("1024M", "1024M"), a_class(), "1Gi"),
-        ("1000M", a_claim("1024M", "1024M"), a_class(), "1024M"),
+        ("3Gi", new_pvc(), new_storage_class(), "3Gi"),
+        ("3Gi", new_pvc(), new_storage_class(allow_expansion=False), "1Gi"),
+        ("3Gi", new_pvc(), None, "1Gi"),
+        ("3Gi", new_pvc(capacity=None), new_storage_class(), "1Gi"),
+        ("1Gi", new_pvc("3Gi", "3Gi"), new_storage_class(), "3Gi"),
+        ("1Gi", new_pvc("3Gi", "1Gi"), new_storage_class(), "3Gi"),
+        ("1Gi", new_pvc("1024M", "1024M"), new_storage_class(), "1Gi"),
+        ("1000M", new_pvc("1024M", "1024M"), new_storage_class(), "1024M"),
     ],
 )
 def test_a_request_only_grows_and_only_where_it_can(
-    size: str, claim: VolumeClaim | None, kind: StorageClass | None, asked: str
+    size: str, claim: PersistentVolumeClaim | None, kind: StorageClass | None, asked: str
 ) -> None:
-    assert request(a_storage(size=size), claim, kind) == asked
+    assert desired_pvc_size(new_storage(size=size), claim, kind) == asked
 
 
 @pytest.mark.parametrize(("given", "asked"), [(None, "standard"), ("", None), ("fast", "fast")])
 def test_the_class_is_the_specs_or_the_configurations_or_the_clusters(
     given: str | None, asked: str | None
 ) -> None:
-    storage = a_storage() if given is None else a_storage(storageClassName=given)
-    body = claim_child(storage, None, None, SETTINGS).body
+    storage = new_storage() if given is None else new_storage(storageClassName=given)
+    body = pvc_child(storage, None, None, SETTINGS).body
     assert body["spec"].get("storageClassName") == asked
 
 
 def test_the_class_of_a_claim_that_is_there_stays() -> None:
-    body = claim_child(a_storage(storageClassName="other"), a_claim(), a_class(), SETTINGS).body
+    body = pvc_child(
+        new_storage(storageClassName="other"), new_pvc(), new_storage_class(), SETTINGS
+    ).body
     assert body["spec"]["storageClassName"] == "fast"
 
 
@@ -50,45 +57,50 @@ def test_the_class_of_a_claim_that_is_there_stays() -> None:
     ("size", "claim", "kind", "said"),
     [
         ("1Gi", None, None, ("Pending", "VolumePending", "being asked for")),
-        ("1Gi", a_claim(), a_class(), ("Ready", "StorageReady", "the volume holds 1Gi")),
-        ("1Gi", a_claim(), None, ("Ready", "StorageReady", "the volume holds 1Gi")),
+        ("1Gi", new_pvc(), new_storage_class(), ("Ready", "StorageReady", "the volume holds 1Gi")),
+        ("1Gi", new_pvc(), None, ("Ready", "StorageReady", "the volume holds 1Gi")),
         (
             "1Gi",
-            a_claim(capacity=None),
-            a_class(waits=True),
+            new_pvc(capacity=None),
+            new_storage_class(waits_for_consumer=True),
             ("Ready", "StorageReady", "made when it is first mounted"),
         ),
-        ("1Gi", a_claim(capacity=None), a_class(), ("Pending", "VolumePending", "being made")),
-        ("1Gi", a_claim(capacity=None), None, ("Pending", "VolumePending", "does not exist")),
         (
             "1Gi",
-            a_claim(capacity=None, class_name=""),
+            new_pvc(capacity=None),
+            new_storage_class(),
+            ("Pending", "VolumePending", "being made"),
+        ),
+        ("1Gi", new_pvc(capacity=None), None, ("Pending", "VolumePending", "does not exist")),
+        (
+            "1Gi",
+            new_pvc(capacity=None, class_name=""),
             None,
             ("Pending", "VolumePending", "no default"),
         ),
-        ("1Gi", a_claim(phase="Lost"), a_class(), ("Failed", "VolumeLost", "is gone")),
-        ("3Gi", a_claim("3Gi"), a_class(), ("Ready", "StorageReady", "grows to 3Gi")),
+        ("1Gi", new_pvc(phase="Lost"), new_storage_class(), ("Failed", "VolumeLost", "is gone")),
+        ("3Gi", new_pvc("3Gi"), new_storage_class(), ("Ready", "StorageReady", "grows to 3Gi")),
         (
             "3Gi",
-            a_claim(),
-            a_class(grows=False),
+            new_pvc(),
+            new_storage_class(allow_expansion=False),
             ("Ready", "ExpansionNotSupported", "set size back"),
         ),
         (
             "1Gi",
-            a_claim("3Gi", "3Gi"),
-            a_class(),
+            new_pvc("3Gi", "3Gi"),
+            new_storage_class(),
             ("Ready", "StorageReady", "cannot shrink to 1Gi"),
         ),
     ],
 )
 def test_a_volume_is_judged(
     size: str,
-    claim: VolumeClaim | None,
+    claim: PersistentVolumeClaim | None,
     kind: StorageClass | None,
     said: tuple[str, str, str],
 ) -> None:
-    verdict = volume_verdict(a_storage(size=size), claim, kind)
+    verdict = volume_readiness(new_storage(size=size), claim, kind)
     assert (verdict.phase, verdict.reason) == said[:2]
     assert said[2] in verdict.message
 
@@ -106,4 +118,4 @@ def test_a_volume_is_judged(
 )
 def test_a_claim_that_was_there_is_known(lock: str, status: dict[str, str], is_known: bool) -> None:
     notes = {"annotations": {"runtime.lokiwager.io/mounted-by": lock}} if lock else {}
-    assert was_made(a_storage(metadata=notes, status=status)) is is_known
+    assert had_pvc(new_storage(metadata=notes, status=status)) is is_known

@@ -7,9 +7,9 @@ from prometheus_client import CollectorRegistry
 
 from controller.caches import Caches
 from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.client.decoding import Listing
+from controller.runtime.client.decoding import ObjectList
 from shared.v1alpha1.gpuunit import GPUUnit
-from tests.support.builders.gpu_units import settings
+from tests.support.builders.gpu_units import unit_settings
 from tests.support.clocks.virtual_clock import VirtualClock
 from tests.unit.controller.scripted_source import ScriptedSource
 
@@ -18,16 +18,16 @@ def caches_with(*units: GPUUnit) -> Caches:
     """Caches of the usual namespaces in which there are these units and nothing else."""
     clock = VirtualClock()
     metrics = InformerMetrics(CollectorRegistry())
-    caches = Caches(ScriptedSource(clock), settings().namespaces, metrics, clock, Random(7))
+    caches = Caches(ScriptedSource(clock), unit_settings().namespaces, metrics, clock, Random(7))
     for namespace, informer in zip(
-        settings().namespaces.units, caches.units.informers, strict=True
+        unit_settings().namespaces.units, caches.units.informers, strict=True
     ):
         here = [unit for unit in units if unit.metadata.namespace == namespace]
-        informer.replace(Listing(here, "1"))
+        informer.replace(ObjectList(here, "1"))
     return caches
 
 
-def at_generation(unit: GPUUnit, generation: int) -> GPUUnit:
+def with_generation(unit: GPUUnit, generation: int) -> GPUUnit:
     """The unit after its spec was written that often."""
     version = str(generation)
     meta = msgspec.structs.replace(unit.metadata, generation=generation, resource_version=version)

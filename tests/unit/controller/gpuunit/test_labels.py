@@ -2,9 +2,14 @@
 
 from typing import Any
 
-from controller.gpuunit.labels import added_labels, child_metadata, own_labels, selector
+from controller.gpuunit.labels import child_labels, child_metadata, extra_pod_labels, pod_selector
 from shared.v1alpha1 import wellknown
-from tests.support.builders.gpu_units import INSTANCE, STOCK, a_unit, settings
+from tests.support.builders.gpu_units import (
+    INSTANCE_NAMESPACE,
+    STOCK_NAMESPACE,
+    new_unit,
+    unit_settings,
+)
 
 OWN = {
     "runtime.lokiwager.io/unit": "one",
@@ -14,17 +19,17 @@ OWN = {
 
 
 def test_a_child_names_its_unit_and_who_made_it() -> None:
-    assert own_labels(a_unit()) == OWN
+    assert child_labels(new_unit()) == OWN
 
 
 def test_a_child_of_a_pool_s_unit_names_the_pool() -> None:
-    unit = a_unit(labels={wellknown.POOL_LABEL: "big"})
-    assert own_labels(unit) == {**OWN, "runtime.lokiwager.io/pool": "big"}
+    unit = new_unit(labels={wellknown.POOL_LABEL: "big"})
+    assert child_labels(unit) == {**OWN, "runtime.lokiwager.io/pool": "big"}
 
 
 def test_the_selector_is_the_unit_alone() -> None:
-    unit = a_unit(labels={wellknown.POOL_LABEL: "big", "team": "a"})
-    assert selector(unit) == {"runtime.lokiwager.io/unit": "one"}
+    unit = new_unit(labels={wellknown.POOL_LABEL: "big", "team": "a"})
+    assert pod_selector(unit) == {"runtime.lokiwager.io/unit": "one"}
 
 
 def test_the_caller_s_labels_are_added_if_they_are_not_ours() -> None:
@@ -35,19 +40,21 @@ def test_the_caller_s_labels_are_added_if_they_are_not_ours() -> None:
         wellknown.MANAGED_BY_LABEL: "gpu-runtime",
         wellknown.APP_NAME_LABEL: "x",
     }
-    assert added_labels(a_unit(labels={**theirs, **ours}), settings()) == theirs
+    assert extra_pod_labels(new_unit(labels={**theirs, **ours}), unit_settings()) == theirs
 
 
 def test_the_pods_of_a_worker_name_the_function() -> None:
     worker: dict[str, Any] = {"labels": {"team": "a"}, "serverless": {"requestID": "echo"}}
     added = {"team": "a", "runtime.lokiwager.io/function": "echo"}
-    assert added_labels(a_unit(**worker), settings()) == added
-    assert added_labels(a_unit(namespace=STOCK, **worker), settings()) == {"team": "a"}
+    assert extra_pod_labels(new_unit(**worker), unit_settings()) == added
+    assert extra_pod_labels(new_unit(namespace=STOCK_NAMESPACE, **worker), unit_settings()) == {
+        "team": "a"
+    }
 
 
 def test_a_child_goes_with_its_unit() -> None:
-    assert child_metadata(a_unit(), "unit-one") == {
-        "namespace": INSTANCE,
+    assert child_metadata(new_unit(), "unit-one") == {
+        "namespace": INSTANCE_NAMESPACE,
         "name": "unit-one",
         "labels": OWN,
         "ownerReferences": [

@@ -5,22 +5,24 @@ from typing import Any, cast
 
 import msgspec
 
-from controller.gpuunit.status.readiness import Verdict
-from controller.gpuunit.storage_mounts import Storages
+from controller.gpuunit.status.readiness import UnitReadiness
+from controller.gpuunit.storage_mounts import StorageMounts
 from controller.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.client import Body, Client
 from controller.runtime.client.kind import Kind
 from controller.runtime.key import ObjectKey
 from shared.k8s.meta import ObjectMeta
-from shared.v1alpha1.storage_lock import StorageLock, lock_of
-from shared.v1alpha1.wellknown import MOUNTED_BY, OPERATION_ID, UNIT_LABEL
-from tests.support.builders.gpu_units import INSTANCE, a_unit
-from tests.unit.controller.gpustorage.storage_objects import a_storage
-from tests.unit.controller.gpuunit.filled_caches import at_generation, caches_with
+from shared.v1alpha1.storage_lock import StorageLock, parse_storage_lock
+from shared.v1alpha1.wellknown import MOUNTED_BY_ANNOTATION, OPERATION_ID_ANNOTATION, UNIT_LABEL
+from tests.support.builders.gpu_units import INSTANCE_NAMESPACE, new_unit
+from tests.unit.controller.gpustorage.storage_objects import new_storage
+from tests.unit.controller.gpuunit.filled_caches import caches_with, with_generation
 
 MOUNTS = [{"name": name, "mountPath": f"/{name}"} for name in ("b", "a")]
-MADE = at_generation(a_unit(annotations={OPERATION_ID: "op-1"}, storageMounts=MOUNTS), 2)
+MADE = with_generation(
+    new_unit(annotations={OPERATION_ID_ANNOTATION: "op-1"}, storageMounts=MOUNTS), 2
+)
 OF_THE_OPERATION = StorageLock(unit="one", operation="op-1")
 NAMED = StorageLock(unit="one", operation="op-1", uid="uid-of-one")
 CONFIRMED = msgspec.structs.replace(NAMED, generation=2)
@@ -34,14 +36,16 @@ class Site:
         self.caches = caches_with(MADE)
         self.writes: list[str] = []
         self._before = before_a_write
-        self._storages = Storages(self.caches, Writer(cast(Client, self), self.caches.informers))
+        self._storages = StorageMounts(
+            self.caches, Writer(cast(Client, self), self.caches.informers)
+        )
 
     def put(self, kind: Kind[Any], name: str, owner: str = "", **body: Any) -> None:
         """An object that belongs to the one of that uid."""
         owners = [{"apiVersion": "v", "kind": "K", "name": "o", "uid": owner, "controller": True}]
         meta = {
             "name": name,
-            "namespace": INSTANCE,
+            "namespace": INSTANCE_NAMESPACE,
             "uid": f"uid-of-{name}",
             "resourceVersion": "1",
             "ownerReferences": owners if owner else [],
@@ -49,21 +53,21 @@ class Site:
         }
         found = msgspec.convert({"metadata": meta, **body}, kind.model)
         for informer in self.caches.informers:
-            if informer.covers(kind, INSTANCE):
-                informer.wrote(found)
+            if informer.is_responsible_for(kind, INSTANCE_NAMESPACE):
+                informer.observe_write(found)
 
     def put_storage(self, name: str, lock: StorageLock | None = None, phase: str = "Ready") -> None:
-        notes = {} if lock is None else {MOUNTED_BY: msgspec.json.encode(lock).decode()}
-        found = a_storage(
+        notes = {} if lock is None else {MOUNTED_BY_ANNOTATION: msgspec.json.encode(lock).decode()}
+        found = new_storage(
             name,
             metadata={"annotations": notes, "resourceVersion": "1"},
             status={"phase": phase},
         )
-        self.caches.storages.informers[0].wrote(found)
+        self.caches.storages.informers[0].observe_write(found)
 
     def remove_storage(self, name: str) -> None:
-        key = ObjectKey(INSTANCE, name)
-        self.caches.storages.informers[0].deleted(key, f"uid-of-{name}")
+        key = ObjectKey(INSTANCE_NAMESPACE, name)
+        self.caches.storages.informers[0].observe_delete(key, f"uid-of-{name}")
 
     async def patch(self, kind: Kind[Any], key: ObjectKey, body: Body, _: str) -> Any:
         """What a server would do with the patch of a storage."""
@@ -75,15 +79,15 @@ class Site:
         meta = {**msgspec.to_builtins(found.metadata), **body["metadata"], **version}
         return msgspec.structs.replace(found, metadata=msgspec.convert(meta, ObjectMeta))
 
-    async def take(self, *mounted: str) -> Verdict | None:
-        return await self._storages.take(MADE, mounted)
+    async def take(self, *mounted: str) -> UnitReadiness | None:
+        return await self._storages.acquire_locks(MADE, mounted)
 
     def lock(self, name: str) -> StorageLock | None:
-        found = self.caches.storages.get(ObjectKey(INSTANCE, name))
-        return None if found is None else lock_of(found.metadata.annotations)
+        found = self.caches.storages.get(ObjectKey(INSTANCE_NAMESPACE, name))
+        return None if found is None else parse_storage_lock(found.metadata.annotations)
 
 
-def reason(waiting: Verdict | None) -> str:
+def reason(waiting: UnitReadiness | None) -> str:
     return "" if waiting is None else waiting.reason
 
 

@@ -3,13 +3,17 @@
 import msgspec
 import pytest
 
-from controller.gpuunit.storage_lock_ownership import is_confirmed, is_lock_of, wanted_lock
-from controller.gpuunit.storage_mounts import unreadiness
+from controller.gpuunit.storage_lock_ownership import (
+    desired_lock,
+    is_lock_confirmed,
+    is_lock_held_by,
+)
+from controller.gpuunit.storage_mounts import unready_storage_message
 from shared.v1alpha1.storage_lock import StorageLock
-from tests.support.builders.gpu_units import a_unit
-from tests.unit.controller.gpustorage.storage_objects import a_storage
+from tests.support.builders.gpu_units import new_unit
+from tests.unit.controller.gpustorage.storage_objects import new_storage
 
-MADE = a_unit(annotations={"runtime.lokiwager.io/operation-id": "op-1"})
+MADE = new_unit(annotations={"runtime.lokiwager.io/operation-id": "op-1"})
 
 
 @pytest.mark.parametrize(
@@ -25,11 +29,11 @@ MADE = a_unit(annotations={"runtime.lokiwager.io/operation-id": "op-1"})
     ],
 )
 def test_a_lock_is_a_units_by_uid_or_by_its_operation(lock: StorageLock, is_ours: bool) -> None:
-    assert is_lock_of(MADE, lock) is is_ours
+    assert is_lock_held_by(MADE, lock) is is_ours
 
 
 def test_a_unit_made_by_hand_has_no_operation() -> None:
-    assert not is_lock_of(a_unit(), StorageLock(unit="one"))
+    assert not is_lock_held_by(new_unit(), StorageLock(unit="one"))
 
 
 def test_a_lock_is_confirmed_for_the_generation_that_begins_to_mount() -> None:
@@ -37,16 +41,19 @@ def test_a_lock_is_confirmed_for_the_generation_that_begins_to_mount() -> None:
         MADE, metadata=msgspec.structs.replace(MADE.metadata, generation=3)
     )
     old = StorageLock(unit="one", uid="uid-of-one", generation=2)
-    assert not is_confirmed(unit, None, is_mounted=True)
-    assert not is_confirmed(unit, StorageLock(unit="one", operation="op-1"), is_mounted=True)
-    assert not is_confirmed(unit, old, is_mounted=False)
-    assert is_confirmed(unit, old, is_mounted=True)
-    assert is_confirmed(unit, wanted_lock(unit), is_mounted=False)
+    assert not is_lock_confirmed(unit, None, is_mounted=True)
+    assert not is_lock_confirmed(unit, StorageLock(unit="one", operation="op-1"), is_mounted=True)
+    assert not is_lock_confirmed(unit, old, is_mounted=False)
+    assert is_lock_confirmed(unit, old, is_mounted=True)
+    assert is_lock_confirmed(unit, desired_lock(unit), is_mounted=False)
 
 
 def test_a_storage_that_goes_serves_only_the_unit_that_has_it() -> None:
     notes = {"runtime.lokiwager.io/mounted-by": '{"unit":"one","uid":"uid-of-one"}'}
     going = {"deletionTimestamp": "2026-01-01T00:00:00Z", "annotations": notes}
-    storage = a_storage(metadata=going, status={"phase": "Ready"})
-    assert unreadiness(a_unit(), "data", storage) is None
-    assert unreadiness(a_unit("two"), "data", storage) == "GPUStorage data is being deleted"
+    storage = new_storage(metadata=going, status={"phase": "Ready"})
+    assert unready_storage_message(new_unit(), "data", storage) is None
+    assert (
+        unready_storage_message(new_unit("two"), "data", storage)
+        == "GPUStorage data is being deleted"
+    )

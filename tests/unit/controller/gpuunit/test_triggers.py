@@ -5,19 +5,24 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.gpuunit.triggers import Wakes
-from controller.runtime.client.decoding import Listing
+from controller.gpuunit.triggers import UnitTriggers
+from controller.runtime.client.decoding import ObjectList
 from controller.runtime.key import ObjectKey
-from controller.volume_users import used_claims
-from shared.k8s.deployment import REVISION, ReplicaSet
+from controller.volume_users import used_pvc_names
+from shared.k8s.deployment import REVISION_ANNOTATION, ReplicaSet
 from shared.k8s.meta import ObjectMeta
 from shared.k8s.node import Node
 from shared.k8s.pod import Pod
 from shared.k8s.service import Service
 from shared.v1alpha1 import names
 from shared.v1alpha1.stockpool import StockPool
-from tests.support.builders.gpu_units import INSTANCE, STOCK, a_unit, settings
-from tests.support.builders.workloads import a_node, pending
+from tests.support.builders.gpu_units import (
+    INSTANCE_NAMESPACE,
+    STOCK_NAMESPACE,
+    new_unit,
+    unit_settings,
+)
+from tests.support.builders.workloads import new_node, pending_pod
 from tests.unit.controller.gpuunit.filled_caches import caches_with
 
 LONG = "a" * 63
@@ -25,13 +30,13 @@ OURS = {"apiVersion": "runtime.lokiwager.io/v1alpha1", "kind": "GPUUnit", "name"
 
 
 def a_service(name: str, **metadata: Any) -> Service:
-    meta = {"name": name, "namespace": INSTANCE, **metadata}
+    meta = {"name": name, "namespace": INSTANCE_NAMESPACE, **metadata}
     return msgspec.convert({"metadata": meta}, Service)
 
 
 def woken(old: Service | None, new: Service | None) -> list[ObjectKey]:
-    wakes = Wakes(caches_with(a_unit("one"), a_unit(LONG)), settings().namespaces)
-    return list(wakes.freed_name()(old, new))
+    wakes = UnitTriggers(caches_with(new_unit("one"), new_unit(LONG)), unit_settings().namespaces)
+    return list(wakes.on_name_release()(old, new))
 
 
 @pytest.mark.parametrize(
@@ -39,11 +44,11 @@ def woken(old: Service | None, new: Service | None) -> list[ObjectKey]:
     [
         ("unit-one", "one"),
         ("egress-one", "one"),
-        (names.unit_child(LONG), LONG),
+        (names.unit_child_name(LONG), LONG),
     ],
 )
 def test_a_stranger_that_goes_wakes_the_unit_that_wants_its_name(name: str, unit: str) -> None:
-    assert woken(a_service(name), None) == [ObjectKey(INSTANCE, unit)]
+    assert woken(a_service(name), None) == [ObjectKey(INSTANCE_NAMESPACE, unit)]
 
 
 @pytest.mark.parametrize(
@@ -65,28 +70,32 @@ def test_others_wake_nobody(old: Service | None, new: Service | None) -> None:
 
 def a_pool(*claimed: str) -> StockPool:
     spec = {"specName": "g1.1", "memory": "16Gi", "replicas": 1}
-    meta = {"name": "warm", "namespace": STOCK}
+    meta = {"name": "warm", "namespace": STOCK_NAMESPACE}
     return msgspec.convert(
         {"metadata": meta, "spec": spec, "status": {"claimed": claimed}}, StockPool
     )
 
 
 def test_a_pool_that_notes_a_claim_or_goes_wakes_the_unit_that_waits_for_that() -> None:
-    stock = a_unit("s", namespace=STOCK, labels={"runtime.lokiwager.io/pool": "warm"})
+    stock = new_unit("s", namespace=STOCK_NAMESPACE, labels={"runtime.lokiwager.io/pool": "warm"})
     source = {"runtime.lokiwager.io/source-stock-uid": stock.metadata.uid}
-    wakes = Wakes(caches_with(stock, a_unit("one", annotations=source)), settings().namespaces)
-    noted = wakes.noted_claim()
+    wakes = UnitTriggers(
+        caches_with(stock, new_unit("one", annotations=source)), unit_settings().namespaces
+    )
+    noted = wakes.on_claim_counted()
     assert list(noted(None, a_pool())) == []
-    assert list(noted(a_pool(), a_pool(stock.metadata.uid))) == [ObjectKey(INSTANCE, "one")]
+    assert list(noted(a_pool(), a_pool(stock.metadata.uid))) == [
+        ObjectKey(INSTANCE_NAMESPACE, "one")
+    ]
     assert list(noted(a_pool(stock.metadata.uid), a_pool(stock.metadata.uid))) == []
-    assert list(noted(a_pool(), None)) == [ObjectKey(INSTANCE, "one")]
+    assert list(noted(a_pool(), None)) == [ObjectKey(INSTANCE_NAMESPACE, "one")]
 
 
 def a_revision(replicas: int = 1, **notes: str) -> ReplicaSet:
-    known = {"applied": "runtime.lokiwager.io/applied-hash", "number": REVISION}
+    known = {"applied": "runtime.lokiwager.io/applied-hash", "number": REVISION_ANNOTATION}
     meta = {
         "name": "unit-s-1",
-        "namespace": STOCK,
+        "namespace": STOCK_NAMESPACE,
         "labels": {"runtime.lokiwager.io/unit": "s"},
         "annotations": {known[name]: value for name, value in notes.items()},
     }
@@ -105,30 +114,34 @@ def a_revision(replicas: int = 1, **notes: str) -> ReplicaSet:
 def test_a_revision_wakes_its_unit_and_the_one_that_takes_its_place(
     old: ReplicaSet | None, new: ReplicaSet | None
 ) -> None:
-    stock = a_unit("s", namespace=STOCK)
+    stock = new_unit("s", namespace=STOCK_NAMESPACE)
     source = {"runtime.lokiwager.io/source-stock-uid": stock.metadata.uid}
-    wakes = Wakes(caches_with(stock, a_unit("one", annotations=source)), settings().namespaces)
-    woken = list(wakes.changed_revision()(old, new))
-    assert woken == [ObjectKey(STOCK, "s"), ObjectKey(INSTANCE, "one")]
+    wakes = UnitTriggers(
+        caches_with(stock, new_unit("one", annotations=source)), unit_settings().namespaces
+    )
+    woken = list(wakes.on_revision_change()(old, new))
+    assert woken == [ObjectKey(STOCK_NAMESPACE, "s"), ObjectKey(INSTANCE_NAMESPACE, "one")]
 
 
 def test_the_number_of_its_pods_is_no_news_of_a_revision() -> None:
-    wakes = Wakes(caches_with(a_unit("s", namespace=STOCK)), settings().namespaces)
-    assert list(wakes.changed_revision()(a_revision(replicas=1), a_revision(replicas=0))) == []
+    wakes = UnitTriggers(
+        caches_with(new_unit("s", namespace=STOCK_NAMESPACE)), unit_settings().namespaces
+    )
+    assert list(wakes.on_revision_change()(a_revision(replicas=1), a_revision(replicas=0))) == []
 
 
-READY, LOST = a_node("gpu-0"), a_node("gpu-0", ready=False)
-CORDONED = a_node("gpu-0", unschedulable=True)
-CORDONED_AND_LOST = a_node("gpu-0", ready=False, unschedulable=True)
+READY, LOST = new_node("gpu-0"), new_node("gpu-0", ready=False)
+CORDONED = new_node("gpu-0", unschedulable=True)
+CORDONED_AND_LOST = new_node("gpu-0", ready=False, unschedulable=True)
 
 
 def woken_by_node(old: Node | None, new: Node | None) -> list[ObjectKey]:
-    caches = caches_with(a_unit("one"))
+    caches = caches_with(new_unit("one"))
     label = {"runtime.lokiwager.io/unit": "one"}
-    meta = ObjectMeta(name="pod", namespace=INSTANCE, labels=label)
-    pod = msgspec.structs.replace(pending(nominatedNodeName="gpu-0"), metadata=meta)
-    caches.pods.informers[1].replace(Listing([pod], "1"))
-    return list(Wakes(caches, settings().namespaces).changed_node()(old, new))
+    meta = ObjectMeta(name="pod", namespace=INSTANCE_NAMESPACE, labels=label)
+    pod = msgspec.structs.replace(pending_pod(nominatedNodeName="gpu-0"), metadata=meta)
+    caches.pods.informers[1].replace(ObjectList([pod], "1"))
+    return list(UnitTriggers(caches, unit_settings().namespaces).on_node_change()(old, new))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +158,7 @@ def woken_by_node(old: Node | None, new: Node | None) -> list[ObjectKey]:
 def test_a_node_whose_state_changes_wakes_the_units_that_are_there_or_shall_go_there(
     old: Node | None, new: Node | None
 ) -> None:
-    assert woken_by_node(old, new) == [ObjectKey(INSTANCE, "one")]
+    assert woken_by_node(old, new) == [ObjectKey(INSTANCE_NAMESPACE, "one")]
 
 
 @pytest.mark.parametrize("node", [READY, LOST, CORDONED, CORDONED_AND_LOST])
@@ -155,7 +168,7 @@ def test_a_node_that_only_reports_wakes_nobody(node: Node) -> None:
 
 def a_user(*claims: str, **status: str) -> Pod:
     volumes = [{"persistentVolumeClaim": {"claimName": name}} for name in claims]
-    meta = {"name": "p", "namespace": INSTANCE}
+    meta = {"name": "p", "namespace": INSTANCE_NAMESPACE}
     return msgspec.convert({"metadata": meta, "spec": {"volumes": volumes}, "status": status}, Pod)
 
 
@@ -172,7 +185,7 @@ def a_user(*claims: str, **status: str) -> Pod:
 def test_a_unit_hears_that_others_have_left_its_volume(
     old: Pod | None, new: Pod | None, is_woken: bool
 ) -> None:
-    unit = a_unit("one", storageMounts=[{"name": "data", "mountPath": "/data"}])
-    wakes = Wakes(caches_with(unit), settings().namespaces)
-    keys = list(wakes.freed_volume(used_claims)(old, new))
-    assert keys == ([ObjectKey(INSTANCE, "one")] if is_woken else [])
+    unit = new_unit("one", storageMounts=[{"name": "data", "mountPath": "/data"}])
+    wakes = UnitTriggers(caches_with(unit), unit_settings().namespaces)
+    keys = list(wakes.on_volume_release(used_pvc_names)(old, new))
+    assert keys == ([ObjectKey(INSTANCE_NAMESPACE, "one")] if is_woken else [])

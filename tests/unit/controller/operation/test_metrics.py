@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from controller.operation.metrics import stalled
+from controller.operation.metrics import stalled_seconds_by_type
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.operation import Operation, OperationSpec, OperationStatus, OperationType
 from shared.v1alpha1.phases import OperationPhase
@@ -21,12 +21,12 @@ def a_record(kind: OperationType, phase: str, **status: Any) -> Operation:
 
 
 def test_without_records_nothing_waits() -> None:
-    assert stalled([], NOW) == {kind.value: 0.0 for kind in OperationType}
+    assert stalled_seconds_by_type([], NOW) == {kind.value: 0.0 for kind in OperationType}
 
 
 def test_what_has_ended_waits_no_more() -> None:
     ended = [a_record(SEED, OperationPhase.SUCCEEDED), a_record(SEED, OperationPhase.FAILED)]
-    assert stalled(ended, NOW)[SEED] == 0.0
+    assert stalled_seconds_by_type(ended, NOW)[SEED] == 0.0
 
 
 def test_the_longest_wait_since_the_last_sign_of_life_counts() -> None:
@@ -35,10 +35,10 @@ def test_the_longest_wait_since_the_last_sign_of_life_counts() -> None:
         a_record(SEED, OperationPhase.RUNNING, updated_at="2026-11-16T11:59:00Z"),
         a_record(CREATE, ""),
     ]
-    found = stalled(records, NOW)
+    found = stalled_seconds_by_type(records, NOW)
     assert (found[SEED], found[CREATE]) == (60.0, 3600.0)
 
 
 def test_a_clock_that_is_behind_makes_no_negative_wait() -> None:
     ahead = a_record(CREATE, OperationPhase.RUNNING, updated_at="2026-11-16T12:00:05Z")
-    assert stalled([ahead], NOW)[CREATE] == 0.0
+    assert stalled_seconds_by_type([ahead], NOW)[CREATE] == 0.0

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from controller.operation.retention import Step, step
+from controller.operation.retention import RetentionAction, next_retention_action
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.operation import Operation, OperationSpec, OperationStatus
 from shared.v1alpha1.phases import OperationPhase
@@ -29,24 +29,26 @@ def a_record(phase: str, request: dict[str, Any] | None = None, **status: Any) -
 @pytest.mark.parametrize("phase", [OperationPhase.PENDING, OperationPhase.RUNNING])
 def test_a_record_that_is_not_final_is_left_alone(phase: str) -> None:
     record = a_record(phase, {"a": 1}, updated_at="2020-01-01T00:00:00Z")
-    assert step(record, DAY, NOW) == Step()
+    assert next_retention_action(record, DAY, NOW) == RetentionAction()
 
 
 @pytest.mark.parametrize("phase", [OperationPhase.SUCCEEDED, OperationPhase.FAILED])
 def test_a_final_record_goes_after_its_retention(phase: str) -> None:
     record = a_record(phase, {"a": 1}, finished_at=AN_HOUR_AGO)
-    assert step(record, 3600, NOW) == Step(delete=True)
-    assert step(record, 3601, NOW).look_after == 1.0
+    assert next_retention_action(record, 3600, NOW) == RetentionAction(delete=True)
+    assert next_retention_action(record, 3601, NOW).requeue_after == 1.0
 
 
 def test_a_success_needs_its_request_no_more() -> None:
     record = a_record(OperationPhase.SUCCEEDED, {"a": 1}, finished_at=AN_HOUR_AGO)
-    assert step(record, DAY, NOW) == Step(drop_request=True, look_after=DAY - 3600)
+    assert next_retention_action(record, DAY, NOW) == RetentionAction(
+        drop_request=True, requeue_after=DAY - 3600
+    )
 
 
 def test_a_failure_keeps_its_request_for_a_restart() -> None:
     record = a_record(OperationPhase.FAILED, {"a": 1}, finished_at=AN_HOUR_AGO)
-    assert step(record, DAY, NOW) == Step(look_after=DAY - 3600)
+    assert next_retention_action(record, DAY, NOW) == RetentionAction(requeue_after=DAY - 3600)
 
 
 @pytest.mark.parametrize(
@@ -63,10 +65,10 @@ def test_without_a_readable_end_the_next_best_moment_counts(
 ) -> None:
     record = a_record(OperationPhase.SUCCEEDED, **times)
     left = timedelta(seconds=DAY) - timedelta(hours=hours)
-    assert step(record, DAY, NOW).look_after == left.total_seconds()
+    assert next_retention_action(record, DAY, NOW).requeue_after == left.total_seconds()
 
 
 @pytest.mark.parametrize("end", ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z"])
 def test_an_absurd_end_breaks_nothing(end: str) -> None:
-    found = step(a_record(OperationPhase.FAILED, finished_at=end), DAY, NOW)
+    found = next_retention_action(a_record(OperationPhase.FAILED, finished_at=end), DAY, NOW)
     assert found.delete == end.startswith("0001")

@@ -7,9 +7,9 @@ import pytest
 
 from controller.status.pod_diagnosis import (
     is_unschedulable,
-    lasting,
-    scheduler_words,
-    waiting_words,
+    scheduling_message,
+    stable_message,
+    waiting_message,
 )
 from shared.k8s.pod import ContainerStatus, Pod
 
@@ -39,7 +39,7 @@ def test_the_scheduler_is_quoted_where_it_found_no_node(
     condition: dict[str, str], said: str
 ) -> None:
     pod = a_pod(**condition)
-    assert (scheduler_words(pod), is_unschedulable(pod)) == (said, bool(said))
+    assert (scheduling_message(pod), is_unschedulable(pod)) == (said, bool(said))
 
 
 @pytest.mark.parametrize(
@@ -51,11 +51,11 @@ def test_the_scheduler_is_quoted_where_it_found_no_node(
     ],
 )
 def test_a_container_that_simply_starts_waits_for_nothing(state: dict[str, str], said: str) -> None:
-    assert waiting_words(waiting(**state)) == said
+    assert waiting_message(waiting(**state)) == said
 
 
 def test_backing_off_from_an_image_does_not_hide_why_it_failed() -> None:
     error, backing_off = "ErrImagePull: not found", "ImagePullBackOff: Back-off pulling image"
-    assert lasting(error, backing_off) == error
-    assert lasting("", backing_off) == backing_off
-    assert lasting(error, "the volume is being filled") == "the volume is being filled"
+    assert stable_message(error, backing_off) == error
+    assert stable_message("", backing_off) == backing_off
+    assert stable_message(error, "the volume is being filled") == "the volume is being filled"

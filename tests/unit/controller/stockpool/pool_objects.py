@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from controller.kinds import STOCK_POOLS
-from controller.runtime.client.ownership import controlled_by
+from controller.runtime.client.ownership import controller_reference
 from shared.k8s.meta import Condition, ObjectMeta, OwnerReference
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec, GPUUnitStatus
 from shared.v1alpha1.phases import UnitPhase
@@ -15,14 +15,14 @@ from shared.v1alpha1.wellknown import CLAIMED_LABEL, POOL_LABEL
 MEMORY = "16Gi"
 
 
-def a_pool(
+def new_pool(
     replicas: int = 3,
     *,
     max_unavailable: int | None = None,
     status: StockPoolStatus | None = None,
-    **envelope: Any,
+    **resources: Any,
 ) -> StockPool:
-    spec = {"spec_name": "g1.1", "memory": MEMORY, "gpu": 1, **envelope}
+    spec = {"spec_name": "g1.1", "memory": MEMORY, "gpu": 1, **resources}
     return StockPool(
         metadata=ObjectMeta(
             name="warm", namespace="stock", uid="pool", resource_version="7", generation=2
@@ -32,7 +32,7 @@ def a_pool(
     )
 
 
-def a_unit(number: int, phase: str = UnitPhase.READY, **changes: Any) -> GPUUnit:
+def new_unit(number: int, phase: str = UnitPhase.READY, **changes: Any) -> GPUUnit:
     """Unclaimed stock of the pool; `said` is the reason and message of its condition Ready."""
     said: tuple[str, str] | None = changes.pop("said", None)
     node = changes.pop("node", "node-1" if phase == UnitPhase.READY else "")
@@ -48,18 +48,20 @@ def a_unit(number: int, phase: str = UnitPhase.READY, **changes: Any) -> GPUUnit
             labels=labels,
             owner_references=()
             if claimed
-            else (msgspec.convert(controlled_by(STOCK_POOLS, a_pool()), OwnerReference),),
+            else (msgspec.convert(controller_reference(STOCK_POOLS, new_pool()), OwnerReference),),
             creation_timestamp="2026-11-16T00:00:00Z",
             deletion_timestamp=deleted_at,
         ),
         spec=GPUUnitSpec(**{"spec_name": "g1.1", "memory": MEMORY, "gpu": 1, **changes}),
         status=GPUUnitStatus(
-            phase=phase, node_name=node, conditions=() if said is None else (ready(*said),)
+            phase=phase,
+            node_name=node,
+            conditions=() if said is None else (ready_condition(*said),),
         ),
     )
 
 
-def ready(reason: str, message: str) -> Condition:
+def ready_condition(reason: str, message: str) -> Condition:
     return Condition(
         type="Ready",
         status="False",

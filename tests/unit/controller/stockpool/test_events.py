@@ -2,23 +2,23 @@
 
 from datetime import UTC, datetime
 
-from controller.stockpool.events import announcement
-from controller.stockpool.problems import Trouble
-from controller.stockpool.snapshot import View
-from controller.stockpool.status import status
+from controller.stockpool.events import status_event
+from controller.stockpool.problems import PoolProblem
+from controller.stockpool.snapshot import PoolSnapshot
+from controller.stockpool.status import next_status
 from shared.v1alpha1.stockpool import StockPoolStatus
-from tests.unit.controller.stockpool.pool_objects import a_pool
+from tests.unit.controller.stockpool.pool_objects import new_pool
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 FILLING = StockPoolStatus(phase="Progressing")
 
 
 def after(text: str, *, is_invalid: bool) -> StockPoolStatus:
-    return status(View(a_pool(), ()), Trouble(text, is_invalid), NOW)
+    return next_status(PoolSnapshot(new_pool(), ()), PoolProblem(text, is_invalid), NOW)
 
 
 def told(old: StockPoolStatus, new: StockPoolStatus) -> tuple[str, str] | None:
-    news = announcement(old, new)
+    news = status_event(old, new)
     assert news is None or news.is_warning
     return None if news is None else (news.reason.value, news.message)
 

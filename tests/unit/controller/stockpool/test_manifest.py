@@ -1,12 +1,12 @@
 """The unit that a pool makes."""
 
-from controller.stockpool.manifest import unit
+from controller.stockpool.manifest import unit_manifest
 from shared.v1alpha1.unit_resources import Toleration
-from tests.unit.controller.stockpool.pool_objects import a_pool
+from tests.unit.controller.stockpool.pool_objects import new_pool
 
 
 def test_a_unit_has_the_envelope_of_its_pool_and_is_owned_by_it() -> None:
-    pool = a_pool(
+    pool = new_pool(
         5,
         max_unavailable=2,
         cpu="4",
@@ -15,7 +15,7 @@ def test_a_unit_has_the_envelope_of_its_pool_and_is_owned_by_it() -> None:
         node_selector={"zone": "a"},
         tolerations=(Toleration(key="gpu", operator="Exists"),),
     )
-    assert unit(pool, "warm-0") == {
+    assert unit_manifest(pool, "warm-0") == {
         "metadata": {
             "namespace": "stock",
             "name": "warm-0",

@@ -9,78 +9,84 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.stockpool.scaling import MOST_STARTS, Plan, free_names, most_missing, plan
-from controller.stockpool.stock import is_outdated, is_ready, unclaimed
+from controller.stockpool.scaling import (
+    MAX_CREATES,
+    ScalingPlan,
+    free_names,
+    max_unavailable,
+    plan_scaling,
+)
+from controller.stockpool.stock import is_outdated, is_unit_ready, unclaimed_units
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
 from shared.v1alpha1.phases import UnitPhase
 from shared.v1alpha1.stockpool import StockPool
-from tests.unit.controller.stockpool.pool_objects import a_pool, a_unit
+from tests.unit.controller.stockpool.pool_objects import new_pool, new_unit
 
 PROGRESSING = UnitPhase.PROGRESSING
 OLD = {"memory": "8Gi"}
 
 
-def removed(wanted: Plan) -> list[str]:
-    return [unit.metadata.name for unit in wanted.remove]
+def removed(wanted: ScalingPlan) -> list[str]:
+    return [unit.metadata.name for unit in wanted.to_delete]
 
 
 def test_an_empty_pool_is_filled() -> None:
-    assert plan(a_pool(3), []) == Plan(create=3)
+    assert plan_scaling(new_pool(3), []) == ScalingPlan(create_count=3)
 
 
 def test_a_full_pool_is_left_alone() -> None:
-    assert plan(a_pool(2), [a_unit(0), a_unit(1)]).is_idle
+    assert plan_scaling(new_pool(2), [new_unit(0), new_unit(1)]).is_idle
 
 
 def test_a_large_pool_is_filled_in_steps() -> None:
-    assert plan(a_pool(1000), []).create == MOST_STARTS
+    assert plan_scaling(new_pool(1000), []).create_count == MAX_CREATES
 
 
 def test_units_that_never_had_a_node_go_first_then_those_not_ready_then_the_youngest() -> None:
-    stock = [a_unit(0), a_unit(1), a_unit(2, PROGRESSING, node="n"), a_unit(3, PROGRESSING)]
-    assert removed(plan(a_pool(0), stock)) == ["warm-3", "warm-2", "warm-1", "warm-0"]
+    stock = [new_unit(0), new_unit(1), new_unit(2, PROGRESSING, node="n"), new_unit(3, PROGRESSING)]
+    assert removed(plan_scaling(new_pool(0), stock)) == ["warm-3", "warm-2", "warm-1", "warm-0"]
 
 
 def test_the_higher_number_is_the_younger_of_one_second() -> None:
-    assert removed(plan(a_pool(1), [a_unit(9), a_unit(10)])) == ["warm-10"]
+    assert removed(plan_scaling(new_pool(1), [new_unit(9), new_unit(10)])) == ["warm-10"]
 
 
 def test_of_ready_units_the_outdated_go_first() -> None:
-    assert removed(plan(a_pool(1), [a_unit(0, **OLD), a_unit(1)])) == ["warm-0"]
+    assert removed(plan_scaling(new_pool(1), [new_unit(0, **OLD), new_unit(1)])) == ["warm-0"]
 
 
 def test_units_that_are_never_ready_are_not_churned() -> None:
-    stock = [a_unit(0, PROGRESSING), a_unit(1, UnitPhase.FAILED)]
-    assert plan(a_pool(2), stock).is_idle
+    stock = [new_unit(0, PROGRESSING), new_unit(1, UnitPhase.FAILED)]
+    assert plan_scaling(new_pool(2), stock).is_idle
 
 
 def test_a_bound_on_starts_holds_back_new_units() -> None:
-    stock = [a_unit(0), a_unit(1, PROGRESSING)]
-    assert plan(a_pool(5, max_unavailable=2), stock).create == 1
+    stock = [new_unit(0), new_unit(1, PROGRESSING)]
+    assert plan_scaling(new_pool(5, max_unavailable=2), stock).create_count == 1
 
 
 def test_outdated_units_that_are_not_ready_are_replaced_at_once() -> None:
-    stock = [a_unit(number, PROGRESSING, **OLD) for number in range(3)]
-    assert plan(a_pool(3), stock) == Plan(tuple(reversed(stock)), create=3)
+    stock = [new_unit(number, PROGRESSING, **OLD) for number in range(3)]
+    assert plan_scaling(new_pool(3), stock) == ScalingPlan(tuple(reversed(stock)), create_count=3)
 
 
 @pytest.mark.parametrize(("replicas", "most"), [(1, 1), (4, 1), (8, 2), (100, 25)])
 def test_ready_units_are_replaced_a_quarter_at_a_time(replicas: int, most: int) -> None:
-    stock = [a_unit(number, **OLD) for number in range(replicas)]
-    wanted = plan(a_pool(replicas), stock)
-    assert (len(wanted.remove), wanted.create) == (most, most)
+    stock = [new_unit(number, **OLD) for number in range(replicas)]
+    wanted = plan_scaling(new_pool(replicas), stock)
+    assert (len(wanted.to_delete), wanted.create_count) == (most, most)
 
 
 def test_ready_units_are_kept_while_their_replacements_find_no_node() -> None:
-    stock = [a_unit(0, **OLD), a_unit(1, **OLD), a_unit(2, **OLD), a_unit(4, PROGRESSING)]
-    assert plan(a_pool(4), stock).is_idle
+    stock = [new_unit(0, **OLD), new_unit(1, **OLD), new_unit(2, **OLD), new_unit(4, PROGRESSING)]
+    assert plan_scaling(new_pool(4), stock).is_idle
 
 
 @pytest.mark.parametrize("field", ["cpu", "memory", "shm_size", "gpu_resource", "spec_name"])
 def test_every_part_of_the_envelope_counts(field: str) -> None:
     changed: dict[str, Any] = {field: "2"}
-    assert is_outdated(a_pool(**changed), a_unit(0))
-    assert not is_outdated(a_pool(**changed), a_unit(0, **changed))
+    assert is_outdated(new_pool(**changed), new_unit(0))
+    assert not is_outdated(new_pool(**changed), new_unit(0, **changed))
 
 
 def test_new_names_are_the_lowest_numbers_that_nobody_has() -> None:
@@ -104,7 +110,7 @@ phases = st.sampled_from([UnitPhase.READY, UnitPhase.PROGRESSING, UnitPhase.FAIL
 def units(draw: st.DrawFn) -> list[GPUUnit]:
     """Units of a pool in any state: claimed, going, outdated, ready or not."""
     return [
-        a_unit(
+        new_unit(
             number,
             draw(phases),
             memory=draw(st.sampled_from(["8Gi", "16Gi"])),
@@ -116,7 +122,7 @@ def units(draw: st.DrawFn) -> list[GPUUnit]:
 
 
 pools = st.builds(
-    a_pool,
+    new_pool,
     st.integers(0, 10),
     max_unavailable=st.none() | st.integers(1, 4),
 )
@@ -126,47 +132,47 @@ pools = st.builds(
 def test_a_plan_never_leads_above_what_is_asked_and_never_touches_claimed_units(
     pool: StockPool, units: list[GPUUnit]
 ) -> None:
-    stock = unclaimed(pool, units)
-    wanted = plan(pool, stock)
-    assert {unit.metadata.uid for unit in wanted.remove} <= {unit.metadata.uid for unit in stock}
-    assert wanted.create >= 0
-    assert len(stock) - len(wanted.remove) + wanted.create <= pool.spec.replicas
+    stock = unclaimed_units(pool, units)
+    wanted = plan_scaling(pool, stock)
+    assert {unit.metadata.uid for unit in wanted.to_delete} <= {unit.metadata.uid for unit in stock}
+    assert wanted.create_count >= 0
+    assert len(stock) - len(wanted.to_delete) + wanted.create_count <= pool.spec.replicas
 
 
 @given(pools, units())
 def test_ready_units_are_replaced_only_within_the_bound(
     pool: StockPool, units: list[GPUUnit]
 ) -> None:
-    stock = unclaimed(pool, units)
-    going = {unit.metadata.uid for unit in plan(pool, stock).remove}
-    ready = [unit for unit in stock if is_ready(unit)]
+    stock = unclaimed_units(pool, units)
+    going = {unit.metadata.uid for unit in plan_scaling(pool, stock).to_delete}
+    ready = [unit for unit in stock if is_unit_ready(unit)]
     left = [unit for unit in ready if unit.metadata.uid not in going]
-    enough = pool.spec.replicas - most_missing(pool)
+    enough = pool.spec.replicas - max_unavailable(pool)
     assert len(left) >= min(len(ready), enough)
 
 
 @given(pools, units())
 def test_a_pool_whose_units_start_converges(pool: StockPool, units: list[GPUUnit]) -> None:
-    numbers, stock = itertools.count(100), unclaimed(pool, units)
+    numbers, stock = itertools.count(100), unclaimed_units(pool, units)
     for _ in range(60):
-        wanted = plan(pool, stock)
-        if wanted.is_idle and all(is_ready(unit) for unit in stock):
+        wanted = plan_scaling(pool, stock)
+        if wanted.is_idle and all(is_unit_ready(unit) for unit in stock):
             break
         stock = started(applied(wanted, stock, numbers))
     assert [is_outdated(pool, unit) for unit in stock] == [False] * pool.spec.replicas
 
 
 def applied(
-    wanted: Plan, stock: Sequence[GPUUnit], numbers: "itertools.count[int]"
+    wanted: ScalingPlan, stock: Sequence[GPUUnit], numbers: "itertools.count[int]"
 ) -> list[GPUUnit]:
-    going = {unit.metadata.uid for unit in wanted.remove}
+    going = {unit.metadata.uid for unit in wanted.to_delete}
     left = [unit for unit in stock if unit.metadata.uid not in going]
-    return left + [a_unit(next(numbers), PROGRESSING) for _ in range(wanted.create)]
+    return left + [new_unit(next(numbers), PROGRESSING) for _ in range(wanted.create_count)]
 
 
 def started(stock: Sequence[GPUUnit]) -> list[GPUUnit]:
     """The same units one of which has become ready."""
-    starting = next((unit for unit in stock if not is_ready(unit)), None)
+    starting = next((unit for unit in stock if not is_unit_ready(unit)), None)
     now_ready = GPUUnitStatus(phase=UnitPhase.READY, node_name="n")
     return [
         msgspec.structs.replace(unit, status=now_ready) if unit is starting else unit

@@ -10,25 +10,25 @@ from controller.caches import Caches
 from controller.namespaces import Namespaces
 from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.client.client import Client
-from controller.runtime.client.decoding import Listing, Unreadable
+from controller.runtime.client.decoding import ObjectList, UndecodableObject
 from controller.runtime.client.kind import key_of
-from controller.runtime.errors import NotFoundError, UnreadableError
+from controller.runtime.errors import NotFoundError, UndecodableError
 from controller.runtime.key import ObjectKey
-from controller.stockpool.snapshot import View, Views
+from controller.stockpool.snapshot import PoolSnapshot, PoolSnapshotReader
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.stockpool import StockPool
 from tests.support.clocks.virtual_clock import VirtualClock
 from tests.unit.controller.scripted_source import ScriptedSource
-from tests.unit.controller.stockpool.pool_objects import a_pool, a_unit
+from tests.unit.controller.stockpool.pool_objects import new_pool, new_unit
 
-KEY = key_of(a_pool())
+KEY = key_of(new_pool())
 
 
 class ScriptedReads:
     """Answers a get and a list as the test says; the port is a Client's reading verbs."""
 
-    def __init__(self, pool: StockPool | Exception, units: Listing[GPUUnit]) -> None:
+    def __init__(self, pool: StockPool | Exception, units: ObjectList[GPUUnit]) -> None:
         self._pool = pool
         self._units = units
 
@@ -37,20 +37,20 @@ class ScriptedReads:
             raise self._pool
         return self._pool
 
-    async def list(self, *_: Any) -> Listing[GPUUnit]:
+    async def list(self, *_: Any) -> ObjectList[GPUUnit]:
         return self._units
 
 
-def views(pool: StockPool | Exception, *units: GPUUnit, unread: str = "") -> Views:
+def views(pool: StockPool | Exception, *units: GPUUnit, unread: str = "") -> PoolSnapshotReader:
     clock = VirtualClock()
     names = Namespaces(stock="stock", instance="instance", system="system")
     metrics = InformerMetrics(CollectorRegistry())
     caches = Caches(ScriptedSource(clock), names, metrics, clock, Random(7))
-    lost = (Unreadable(ObjectKey("stock", unread), "u", "1", "why"),) if unread else ()
-    reads = ScriptedReads(pool, Listing(list(units), "9", unreadable=lost))
+    lost = (UndecodableObject(ObjectKey("stock", unread), "u", "1", "why"),) if unread else ()
+    reads = ScriptedReads(pool, ObjectList(list(units), "9", undecodable=lost))
     (stock, _) = caches.units.informers
-    stock.wrote(a_foreign_unit("warm-2"))
-    return Views(caches, cast(Client, reads))
+    stock.observe_write(a_foreign_unit("warm-2"))
+    return PoolSnapshotReader(caches, cast(Client, reads))
 
 
 def a_foreign_unit(name: str) -> GPUUnit:
@@ -59,19 +59,21 @@ def a_foreign_unit(name: str) -> GPUUnit:
 
 
 async def test_a_live_look_shows_what_the_server_has() -> None:
-    assert await views(a_pool(), a_unit(0)).live(KEY) == View(a_pool(), (a_unit(0),))
+    assert await views(new_pool(), new_unit(0)).live(KEY) == PoolSnapshot(
+        new_pool(), (new_unit(0),)
+    )
 
 
 async def test_of_a_pool_that_is_gone_there_is_no_view() -> None:
     assert await views(NotFoundError("gone", status=404)).live(KEY) is None
-    assert views(a_pool()).cached(KEY) is None
+    assert views(new_pool()).cached(KEY) is None
 
 
 async def test_units_that_cannot_be_read_are_not_taken_for_gone() -> None:
-    with pytest.raises(UnreadableError, match="warm-1"):
-        await views(a_pool(), a_unit(0), unread="warm-1").live(KEY)
+    with pytest.raises(UndecodableError, match="warm-1"):
+        await views(new_pool(), new_unit(0), unread="warm-1").live(KEY)
 
 
 def test_names_of_own_and_of_foreign_units_are_taken() -> None:
-    is_taken = views(a_pool()).taken(View(a_pool(), (a_unit(0),)))
+    is_taken = views(new_pool()).name_check(PoolSnapshot(new_pool(), (new_unit(0),)))
     assert [is_taken(f"warm-{number}") for number in range(4)] == [True, False, True, False]

@@ -5,19 +5,19 @@ from datetime import UTC, datetime
 import pytest
 
 from controller.runtime.errors import ForbiddenError, InvalidError, ServerError
-from controller.stockpool.problems import of_answer, of_spec
-from controller.stockpool.snapshot import View
+from controller.stockpool.problems import rejection_problem, spec_problem
+from controller.stockpool.snapshot import PoolSnapshot
 from controller.stockpool.status import (
-    LONGEST_BYTES,
-    message_of,
-    status,
-    verdict,
+    MAX_MESSAGE_BYTES,
+    next_status,
+    pool_readiness,
+    ready_message,
 )
 from shared.k8s import merge_patch
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.phases import PoolPhase, UnitPhase
 from shared.v1alpha1.stockpool import StockPool
-from tests.unit.controller.stockpool.pool_objects import a_pool, a_unit
+from tests.unit.controller.stockpool.pool_objects import new_pool, new_unit
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 LATER = datetime(2026, 11, 17, tzinfo=UTC)
@@ -25,67 +25,67 @@ PROGRESSING = UnitPhase.PROGRESSING
 
 
 def said(pool: StockPool, *stock: GPUUnit) -> tuple[str, str, str]:
-    found = verdict(pool, stock, None)
+    found = pool_readiness(pool, stock, None)
     return found.phase, found.reason, found.message
 
 
 def test_a_pool_with_all_its_units_is_ready() -> None:
     told = ("Ready", "PoolReady", "2 of 2 units are ready")
-    assert said(a_pool(2), a_unit(0), a_unit(1)) == told
+    assert said(new_pool(2), new_unit(0), new_unit(1)) == told
 
 
 def test_a_pool_with_units_on_their_way_progresses() -> None:
     told = ("Progressing", "PoolProgressing", "1 of 2 units are ready")
-    assert said(a_pool(2), a_unit(0), a_unit(1, PROGRESSING)) == told
+    assert said(new_pool(2), new_unit(0), new_unit(1, PROGRESSING)) == told
 
 
 def test_a_pool_with_outdated_units_progresses() -> None:
     told = ("Progressing", "PoolProgressing", "1 of 1 units are ready, 1 to be replaced")
-    assert said(a_pool(1), a_unit(0, memory="8Gi")) == told
+    assert said(new_pool(1), new_unit(0, memory="8Gi")) == told
 
 
 def test_a_pool_of_none_is_scaled_to_zero_once_none_is_left() -> None:
-    assert said(a_pool(0))[:2] == ("ScaledToZero", "ScaledToZero")
-    assert said(a_pool(0), a_unit(0))[:2] == ("Progressing", "PoolProgressing")
+    assert said(new_pool(0))[:2] == ("ScaledToZero", "ScaledToZero")
+    assert said(new_pool(0), new_unit(0))[:2] == ("Progressing", "PoolProgressing")
 
 
 def test_a_unit_that_finds_no_node_is_told_before_one_that_failed() -> None:
-    failed = a_unit(0, UnitPhase.FAILED, said=("PodStartupFailed", "no such image"))
-    waiting = a_unit(1, PROGRESSING, said=("PodUnschedulable", "0/4 nodes are available"))
+    failed = new_unit(0, UnitPhase.FAILED, said=("PodStartupFailed", "no such image"))
+    waiting = new_unit(1, PROGRESSING, said=("PodUnschedulable", "0/4 nodes are available"))
     told = ("Degraded", "InsufficientNodes", "warm-1: 0/4 nodes are available")
-    assert said(a_pool(2), failed, waiting) == told
+    assert said(new_pool(2), failed, waiting) == told
     told = ("Degraded", "PoolProgressing", "warm-0: PodStartupFailed: no such image")
-    assert said(a_pool(2), failed, a_unit(1)) == told
+    assert said(new_pool(2), failed, new_unit(1)) == told
 
 
 def test_a_long_text_is_cut() -> None:
-    waiting = a_unit(0, PROGRESSING, said=("PodUnschedulable", "\u00e9" * 5000))
-    found = status(View(a_pool(1), (waiting,)), None, NOW)
-    assert len(message_of(found).encode()) == LONGEST_BYTES
+    waiting = new_unit(0, PROGRESSING, said=("PodUnschedulable", "\u00e9" * 5000))
+    found = next_status(PoolSnapshot(new_pool(1), (waiting,)), None, NOW)
+    assert len(ready_message(found).encode()) == MAX_MESSAGE_BYTES
 
 
 def test_the_numbers_are_of_unclaimed_units_that_stay() -> None:
     units = (
-        a_unit(0),
-        a_unit(1, PROGRESSING),
-        a_unit(2, claimed=True),
-        a_unit(3, deleted_at="2026-11-16T00:00:00Z"),
+        new_unit(0),
+        new_unit(1, PROGRESSING),
+        new_unit(2, claimed=True),
+        new_unit(3, deleted_at="2026-11-16T00:00:00Z"),
     )
-    found = status(View(a_pool(2), units), None, NOW)
+    found = next_status(PoolSnapshot(new_pool(2), units), None, NOW)
     assert (found.replicas, found.available, found.claimed) == (2, 1, ("uid-2",))
     assert (found.selector, found.observed_generation) == ("runtime.lokiwager.io/pool=warm", 2)
 
 
 def test_the_same_view_later_is_no_reason_to_write() -> None:
-    first = status(View(a_pool(1), (a_unit(0),)), None, NOW)
-    again = status(View(a_pool(1, status=first), (a_unit(0),)), None, LATER)
-    assert merge_patch.between(first, again) == {}
+    first = next_status(PoolSnapshot(new_pool(1), (new_unit(0),)), None, NOW)
+    again = next_status(PoolSnapshot(new_pool(1, status=first), (new_unit(0),)), None, LATER)
+    assert merge_patch.create_merge_patch(first, again) == {}
 
 
 def test_a_spec_that_is_wrong_fails_with_field_and_value() -> None:
-    trouble = of_spec(a_pool(memory="lots"))
+    trouble = spec_problem(new_pool(memory="lots"))
     assert trouble is not None
-    found = verdict(a_pool(), [a_unit(0)], trouble)
+    found = pool_readiness(new_pool(), [new_unit(0)], trouble)
     assert (found.phase, found.reason) == ("Failed", "InvalidSpec")
     assert "memory" in found.message
     assert "lots" in found.message
@@ -101,9 +101,9 @@ def test_a_spec_that_is_wrong_fails_with_field_and_value() -> None:
 def test_a_refusal_is_told_in_the_words_of_the_server(
     failure: InvalidError | ForbiddenError, phase: PoolPhase
 ) -> None:
-    found = verdict(a_pool(), [], of_answer(failure))
+    found = pool_readiness(new_pool(), [], rejection_problem(failure))
     assert (found.phase, found.message) == (phase, failure.message)
 
 
 def test_a_failure_that_passes_is_not_told() -> None:
-    assert of_answer(ServerError("busy", status=500)) is None
+    assert rejection_problem(ServerError("busy", status=500)) is None

@@ -7,13 +7,13 @@ from collections.abc import Callable, Coroutine, Iterator
 
 import pytest
 
-from hack.local.interrupt import Interruption
+from hack.local.interrupt import InterruptHandler
 
 
 @pytest.fixture
-def interruption() -> Iterator[Interruption]:
+def interruption() -> Iterator[InterruptHandler]:
     """The handler of SIGINT for the length of the test."""
-    handler = Interruption()
+    handler = InterruptHandler()
     before = signal.signal(signal.SIGINT, handler)
     yield handler
     signal.signal(signal.SIGINT, before)
@@ -50,7 +50,7 @@ async def while_it_waits() -> None:
     "work", [in_a_finaliser, in_a_finaliser_at_the_end, in_the_work, while_it_waits]
 )
 def test_a_signal_is_heard(
-    interruption: Interruption,
+    interruption: InterruptHandler,
     work: Callable[[], Coroutine[None, None, None]],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -60,7 +60,7 @@ def test_a_signal_is_heard(
     assert not caplog.messages
 
 
-def test_work_that_is_interrupted_ends_in_its_own_way(interruption: Interruption) -> None:
+def test_work_that_is_interrupted_ends_in_its_own_way(interruption: InterruptHandler) -> None:
     ended = []
 
     async def work() -> None:
@@ -75,7 +75,7 @@ def test_work_that_is_interrupted_ends_in_its_own_way(interruption: Interruption
     assert ended
 
 
-def test_without_a_signal_the_work_goes_to_its_end(interruption: Interruption) -> None:
+def test_without_a_signal_the_work_goes_to_its_end(interruption: InterruptHandler) -> None:
     done = []
 
     async def work() -> None:
@@ -87,7 +87,7 @@ def test_without_a_signal_the_work_goes_to_its_end(interruption: Interruption) -
 
 
 def test_work_that_is_cancelled_without_a_signal_is_not_interrupted(
-    interruption: Interruption,
+    interruption: InterruptHandler,
 ) -> None:
     async def work() -> None:
         async with asyncio.TaskGroup() as group:

@@ -7,15 +7,15 @@ import pytest
 
 from hack.cluster.errors import ClusterError
 from hack.cluster.nodes import Fleet
-from hack.cluster.ports import NAMED, VARIABLE
+from hack.cluster.ports import NAMED_PORT_COUNT, PORT_RANGE_VARIABLE
 from hack.local import settings
-from hack.local.settings import PREFERRED_PORTS, Settings, with_usable_ports
+from hack.local.settings import PREFERRED_PORTS, LocalSettings, with_usable_ports
 
 
 @pytest.fixture(autouse=True)
 def _no_range(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody has named a range of ports."""
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(PORT_RANGE_VARIABLE, raising=False)
 
 
 @pytest.fixture
@@ -23,12 +23,12 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     """Ports that somebody listens on."""
     ports: set[int] = set()
     for module in ("hack.local.settings", "hack.cluster.ports"):
-        monkeypatch.setattr(f"{module}.is_free", lambda port: port not in ports)
+        monkeypatch.setattr(f"{module}.is_port_free", lambda port: port not in ports)
     return ports
 
 
-def choose(runs: set[str]) -> Settings:
-    return with_usable_ports(Settings(), runs.__contains__, random.Random(1))
+def choose(runs: set[str]) -> LocalSettings:
+    return with_usable_ports(LocalSettings(), runs.__contains__, random.Random(1))
 
 
 def test_free_ports_are_the_preferred_ones(taken: set[int]) -> None:
@@ -50,10 +50,10 @@ def test_a_port_that_our_own_process_holds_is_kept(taken: set[int]) -> None:
 def test_of_a_named_range_the_first_ports_are_preferred_and_the_last_replace_them(
     taken: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, "9000-9199")
+    monkeypatch.setenv(PORT_RANGE_VARIABLE, "9000-9199")
     taken.add(9000)
     ports = choose(set()).ports
-    assert ports["runtime-api"] in range(9000 + NAMED, 9200)
+    assert ports["runtime-api"] in range(9000 + NAMED_PORT_COUNT, 9200)
     assert sorted(ports.values())[:-1] == list(range(9001, 9000 + len(PREFERRED_PORTS)))
 
 
@@ -61,25 +61,25 @@ def test_of_a_named_range_the_first_ports_are_preferred_and_the_last_replace_the
 def test_a_range_that_cannot_be_used_is_refused_with_an_example(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, text)
+    monkeypatch.setenv(PORT_RANGE_VARIABLE, text)
     with pytest.raises(ClusterError, match=r"such as 9000-9199"):
-        Settings()
+        LocalSettings()
 
 
 def test_when_every_port_is_taken_the_range_is_named(
     taken: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, "9000-9199")
+    monkeypatch.setenv(PORT_RANGE_VARIABLE, "9000-9199")
     taken.update(range(9000, 9200))
     with pytest.raises(ClusterError, match="all ports from 9020 to 9199 are taken"):
         choose(set())
 
 
 def test_settings_are_what_was_saved_and_have_every_port(tmp_path: Path) -> None:
-    settings.save(tmp_path, Settings("kind", Fleet(2, 3), {"etcd": 1}))
-    expected = Settings("kind", Fleet(2, 3), {**PREFERRED_PORTS, "etcd": 1})
-    assert settings.load(tmp_path) == expected
+    settings.save_settings(tmp_path, LocalSettings("kind", Fleet(2, 3), {"etcd": 1}))
+    expected = LocalSettings("kind", Fleet(2, 3), {**PREFERRED_PORTS, "etcd": 1})
+    assert settings.load_settings(tmp_path) == expected
 
 
 def test_an_empty_folder_has_no_settings(tmp_path: Path) -> None:
-    assert settings.load(tmp_path) is None
+    assert settings.load_settings(tmp_path) is None

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 
 from hack.podrunner import pod_ports
-from hack.podrunner.images import UnknownImageError, command, is_ours
-from hack.podrunner.launch import environment
+from hack.podrunner.images import UnknownImageError, container_command, runs_as_processes
+from hack.podrunner.launch import container_environment
 from hack.podrunner.pod import Container, Pod
-from hack.podrunner.pod_directory import PodFolder
-from hack.podrunner.pod_status import Seen, is_ready, pod_status
+from hack.podrunner.pod_directory import PodDirectory
+from hack.podrunner.pod_status import ObservedContainer, is_pod_ready, pod_status
 
-RUNNING = Seen(started_at="now", is_ready=True)
+RUNNING = ObservedContainer(started_at="now", is_ready=True)
 
 
 def a_pod(image: str = "local/echo", labels: dict[str, str] | None = None, **spec: Any) -> Pod:
@@ -55,22 +55,22 @@ def a_pod(image: str = "local/echo", labels: dict[str, str] | None = None, **spe
     ],
 )
 def test_pods_of_local_images_on_a_node_have_processes(pod: Pod, expected: bool) -> None:
-    assert is_ours(pod) is expected
+    assert runs_as_processes(pod) is expected
 
 
 def test_an_image_is_its_program_unless_the_pod_names_another() -> None:
     echo = Container(name="unit", image="local/echo")
     other = Container(name="unit", image="local/mine", command=("python", "-m"), args=("mine",))
-    assert command(echo) == (sys.executable, "-m", "serverless.framework.echo")
-    assert command(other) == (sys.executable, "-m", "mine")
+    assert container_command(echo) == (sys.executable, "-m", "serverless.framework.echo")
+    assert container_command(other) == (sys.executable, "-m", "mine")
     with pytest.raises(UnknownImageError, match="local/mine"):
-        command(Container(name="unit", image="local/mine"))
+        container_command(Container(name="unit", image="local/mine"))
 
 
 def test_paths_in_volumes_are_those_of_the_pod_s_folder() -> None:
     pod = a_pod()
     (program,) = pod.spec.containers
-    found = environment(program, PodFolder(Path("/home"), pod), {}, {})
+    found = container_environment(program, PodDirectory(Path("/home"), pod), {}, {})
     assert found == {"SOCKET": "1/f.sock", "PLAIN": "0/fx"}
 
 
@@ -85,17 +85,17 @@ def test_paths_in_volumes_are_those_of_the_pod_s_folder() -> None:
     ],
 )
 def test_only_what_listens_on_a_port_of_the_pod_is_moved(value: str, here: str) -> None:
-    assert pod_ports.mapped(value, {9809: 20001}) == here
+    assert pod_ports.map_listen_address(value, {9809: 20001}) == here
 
 
 def test_a_pod_is_ready_with_its_program_and_its_sidecar() -> None:
     pod = a_pod()
-    assert not is_ready(pod, {"unit": RUNNING})
-    assert is_ready(pod, {"unit": RUNNING, "worker": RUNNING})
+    assert not is_pod_ready(pod, {"unit": RUNNING})
+    assert is_pod_ready(pod, {"unit": RUNNING, "worker": RUNNING})
 
 
 def test_a_pod_is_pending_until_its_program_was_started_once() -> None:
-    crashed = Seen(restarts=1, exit_code=137, waiting="CrashLoopBackOff")
+    crashed = ObservedContainer(restarts=1, exit_code=137, waiting_reason="CrashLoopBackOff")
     assert pod_status(a_pod(), {"worker": RUNNING})["phase"] == "Pending"
     status = pod_status(a_pod(), {"worker": RUNNING, "unit": crashed})
     (program,), (sidecar,) = status["containerStatuses"], status["initContainerStatuses"]

@@ -6,18 +6,18 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from controller.runtime.clock import SystemClock
-from serverless.activator.metrics import FunctionCensus, Measures
-from serverless.activator.queue_depths import Depths
-from serverless.activator.sweep.function_existence import Homes
-from serverless.activator.sweep.invocation_store import Records
-from serverless.activator.sweep.settle import Settling
+from serverless.activator.metrics import FunctionCollector, FunctionMetrics
+from serverless.activator.queue_depths import QueueDepths
+from serverless.activator.sweep.function_existence import FunctionExistence
+from serverless.activator.sweep.invocation_store import InvocationStore
+from serverless.activator.sweep.settle import RecordSettler
 from serverless.activator.sweep.sweep import Sweep
 from serverless.activator.timestamps import now_ms
-from serverless.nats.requests import JetStream
-from serverless.nats.stored_message import Stored
+from serverless.nats.requests import JetStreamClient
+from serverless.nats.stored_message import StoredMessage
 from shared.invocation import record, transition
 from shared.invocation.queue_names import QueueNames
-from shared.invocation.record import Request
+from shared.invocation.record import InvocationRequest
 
 NAMES = QueueNames()
 
@@ -28,7 +28,7 @@ class PlayedQueue:
     An invocation of the one waits, one of the other has waited and runs.
     """
 
-    async def ask(self, subject: str, _: object = None) -> dict[str, Any]:
+    async def call_api(self, subject: str, _: object = None) -> dict[str, Any]:
         if subject.startswith("CONSUMER.LIST."):
             consumers: list[dict[str, Any]] = [
                 {"name": name, "num_pending": 0, "num_ack_pending": 0, "config": {}}
@@ -40,13 +40,15 @@ class PlayedQueue:
         state = {"last_seq": 0, "bytes": 0, "subjects": subjects}
         return {"state": state, "config": {"max_bytes": -1}}
 
-    async def page(self, _: str, __: str, sequence: int, *___: int) -> list[Stored]:
+    async def read_page(self, _: str, __: str, sequence: int, *___: int) -> list[StoredMessage]:
         now = now_ms(SystemClock())
-        waiting = transition.accepted(Request(), "uid", "hash", now)
-        running = transition.begun(waiting, "w", 1, now)
+        waiting = transition.new_record(InvocationRequest(), "uid", "hash", now)
+        running = transition.attempt_started(waiting, "w", 1, now)
         changes = [("quiet", waiting), ("failing", waiting), ("failing", running)]
         return [
-            Stored(NAMES.record_subject(f"{name}.i"), number, now, record.encode(change))
+            StoredMessage(
+                NAMES.record_subject(f"{name}.i"), number, now, record.encode_record(change)
+            )
             for number, (name, change) in enumerate(changes, start=1)
             if number >= sequence
         ]
@@ -55,10 +57,10 @@ class PlayedQueue:
 class NoHomes:
     """Nothing is open, so nobody is asked where it belongs."""
 
-    def look_anew(self) -> None:
+    def forget_live_reads(self) -> None:
         pass
 
-    def is_gone(self, *_: object) -> bool:
+    def is_missing_in_cache(self, *_: object) -> bool:
         return False
 
 
@@ -66,12 +68,14 @@ class Activator:
     """As much of one as counts."""
 
     def __init__(self, *, leads: bool = True) -> None:
-        queue, clock = cast("JetStream", PlayedQueue()), SystemClock()
-        records, self.registry = Records(queue, NAMES), CollectorRegistry()
-        measures, homes = Measures(self.registry), cast("Homes", NoHomes())
-        self.depths = Depths(queue, NAMES.invocations_stream, lambda _: None)
-        self.sweep = Sweep(records, Settling(records, measures.settling, clock), homes, clock)
-        census = FunctionCensus(self.depths, self.sweep, measures, lambda: leads, clock)
+        queue, clock = cast("JetStreamClient", PlayedQueue()), SystemClock()
+        records, self.registry = InvocationStore(queue, NAMES), CollectorRegistry()
+        measures, homes = FunctionMetrics(self.registry), cast("FunctionExistence", NoHomes())
+        self.depths = QueueDepths(queue, NAMES.invocations_stream, lambda _: None)
+        self.sweep = Sweep(
+            records, RecordSettler(records, measures.settle_metrics, clock), homes, clock
+        )
+        census = FunctionCollector(self.depths, self.sweep, measures, lambda: leads, clock)
         self.registry.register(census)
 
     def letters(self, function: str) -> float | None:
@@ -86,7 +90,7 @@ class Activator:
 
 async def test_what_runs_does_not_wait() -> None:
     activator = Activator()
-    await activator.sweep.round()
+    await activator.sweep.run_round()
 
     assert activator.oldest_seconds("quiet") is not None
     assert activator.oldest_seconds("failing") is None
@@ -94,15 +98,15 @@ async def test_what_runs_does_not_wait() -> None:
 
 async def test_a_function_without_dead_letters_has_none_so_that_the_first_is_seen_to_come() -> None:
     activator = Activator()
-    await activator.depths.look()
-    await activator.sweep.round()
+    await activator.depths.refresh()
+    await activator.sweep.run_round()
 
     assert [activator.letters(name) for name in ("quiet", "failing", "gone")] == [0, 2, 7]
 
 
 async def test_nothing_is_said_before_somebody_has_looked_for_dead_letters() -> None:
     activator = Activator()
-    await activator.depths.look()
+    await activator.depths.refresh()
 
     assert activator.letters("failing") is None, "a 0 here would tell of new ones a moment later"
 
@@ -110,7 +114,7 @@ async def test_nothing_is_said_before_somebody_has_looked_for_dead_letters() -> 
 @pytest.mark.parametrize("function", ["quiet", "failing"])
 async def test_who_does_not_lead_counts_nothing(function: str) -> None:
     activator = Activator(leads=False)
-    await activator.depths.look()
-    await activator.sweep.round()
+    await activator.depths.refresh()
+    await activator.sweep.run_round()
 
     assert activator.letters(function) is None

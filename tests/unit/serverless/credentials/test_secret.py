@@ -7,9 +7,9 @@ import nkeys
 from serverless.credentials.secret import (
     CALLOUT_ISSUER,
     CALLOUT_SEED,
-    USERS,
+    NATS_USERS,
     WORKER_KEY,
-    missing,
+    missing_values,
 )
 
 
@@ -25,32 +25,32 @@ class Bytes:
 
 
 def test_an_empty_secret_gets_every_key_and_no_value_twice() -> None:
-    made = missing({}, Bytes())
+    made = missing_values({}, Bytes())
 
-    assert set(made) == {*USERS, WORKER_KEY, CALLOUT_SEED, CALLOUT_ISSUER}
+    assert set(made) == {*NATS_USERS, WORKER_KEY, CALLOUT_SEED, CALLOUT_ISSUER}
     assert len(set(made.values())) == len(made)
 
 
 def test_what_is_there_is_left_alone() -> None:
-    made = missing({}, Bytes())
+    made = missing_values({}, Bytes())
 
-    assert missing(made, Bytes()) == {}
+    assert missing_values(made, Bytes()) == {}
     del made["runtime-api"]
-    assert list(missing(made, Bytes())) == ["runtime-api"]
+    assert list(missing_values(made, Bytes())) == ["runtime-api"]
 
 
 def test_the_issuer_is_the_public_half_of_the_seed() -> None:
-    made = missing({}, Bytes())
+    made = missing_values({}, Bytes())
 
     issuer = b64decode(made[CALLOUT_ISSUER])
     assert issuer == nkeys.from_seed(bytearray(b64decode(made[CALLOUT_SEED]))).public_key
-    assert missing({**made, CALLOUT_ISSUER: "bm9uZQ=="}, Bytes()) == {
+    assert missing_values({**made, CALLOUT_ISSUER: "bm9uZQ=="}, Bytes()) == {
         CALLOUT_ISSUER: made[CALLOUT_ISSUER]
     }
 
 
 def test_a_password_is_no_number_to_the_queue_and_a_key_is_32_bytes() -> None:
-    made = missing({}, Bytes())
+    made = missing_values({}, Bytes())
 
-    assert all(b64decode(made[user]).startswith(b"p") for user in USERS)
+    assert all(b64decode(made[user]).startswith(b"p") for user in NATS_USERS)
     assert len(b64decode(b64decode(made[WORKER_KEY]))) == 32

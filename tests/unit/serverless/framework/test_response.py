@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from serverless.framework import Invocation, Response, Retryable
-from serverless.framework.handler import Handler, answer
-from serverless.framework.response import failure, response
+from serverless.framework.handler import Handler, call_handler
+from serverless.framework.response import error_response, to_response
 
 GIVEN = Invocation("i", "fn", 1, 1, datetime(2026, 1, 1, tzinfo=UTC), {}, {}, "text/plain", b"hi")
 
@@ -25,13 +25,13 @@ GIVEN = Invocation("i", "fn", 1, 1, datetime(2026, 1, 1, tzinfo=UTC), {}, {}, "t
     ],
 )
 def test_values_become_answers(value: object, body: bytes, content_type: str) -> None:
-    given = response(value)
+    given = to_response(value)
     assert (given.body, given.content_type, given.status) == (body, content_type, 200)
 
 
 def test_a_value_that_stands_for_nothing_is_an_error() -> None:
     with pytest.raises(TypeError):
-        response(object())
+        to_response(object())
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_value_that_stands_for_nothing_is_an_error() -> None:
 def test_only_a_retryable_error_asks_for_another_attempt(
     error: Exception, headers: dict[str, str]
 ) -> None:
-    assert (failure(error).status, failure(error).headers) == (500, headers)
+    assert (error_response(error).status, error_response(error).headers) == (500, headers)
 
 
 async def asynchronous(given: Invocation) -> bytes:
@@ -60,4 +60,4 @@ class Callable:
 @pytest.mark.parametrize("handler", [asynchronous, plain, Callable()])
 async def test_handlers_may_be_asynchronous_or_plain(handler: Handler) -> None:
     with ThreadPoolExecutor(1) as threads:
-        assert await answer(handler, GIVEN, threads) == b"hi"
+        assert await call_handler(handler, GIVEN, threads) == b"hi"

@@ -2,32 +2,32 @@
 
 import pytest
 
-from serverless.resultstore.consumer import outcome_on
-from shared.invocation.message import Outcome, encode
+from serverless.resultstore.consumer import decode_outcome_on
+from shared.invocation.message import OutcomeMessage, encode_message
 from shared.invocation.queue_names import QueueNames
-from shared.invocation.record import Result
-from shared.invocation.state import State
+from shared.invocation.record import InvocationResult
+from shared.invocation.state import InvocationState
 
 NAMES = QueueNames()
-OUTCOME = Outcome(
+OUTCOME = OutcomeMessage(
     function_uid="uid",
-    request_id="fn",
+    function_name="fn",
     invocation_id="i",
     run=1,
-    state=State.SUCCEEDED,
+    state=InvocationState.SUCCEEDED,
     attempts=1,
     worker="fn-1",
     accepted_at=1,
     started_at=2,
     finished_at=3,
-    result=Result(),
+    result=InvocationResult(),
 )
 
 
 def test_an_outcome_is_read_from_the_subject_of_its_function() -> None:
-    assert outcome_on(NAMES.result_subject("fn"), encode(OUTCOME), NAMES) == OUTCOME
+    assert decode_outcome_on(NAMES.result_subject("fn"), encode_message(OUTCOME), NAMES) == OUTCOME
 
 
 def test_an_outcome_on_the_subject_of_another_function_is_refused() -> None:
     with pytest.raises(ValueError, match="'fn' was told on"):
-        outcome_on(NAMES.result_subject("evil"), encode(OUTCOME), NAMES)
+        decode_outcome_on(NAMES.result_subject("evil"), encode_message(OUTCOME), NAMES)

@@ -5,37 +5,37 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serverless.resultstore.row import Row, row
-from shared.invocation.message import Outcome
-from shared.invocation.record import Body, Result
-from shared.invocation.state import State
+from serverless.resultstore.row import OutcomeRow, outcome_row_of
+from shared.invocation.message import OutcomeMessage
+from shared.invocation.record import InvocationBody, InvocationResult
+from shared.invocation.state import InvocationState
 
 texts = st.text(max_size=20)
 outcomes = st.builds(
-    Outcome,
+    OutcomeMessage,
     function_uid=texts,
-    request_id=texts,
+    function_name=texts,
     invocation_id=texts,
     run=st.integers(1, 9),
-    state=st.sampled_from(State),
+    state=st.sampled_from(InvocationState),
     attempts=st.integers(0, 9),
     worker=texts,
     accepted_at=st.integers(0, 4_000_000_000_000),
     started_at=st.integers(0, 4_000_000_000_000),
     finished_at=st.integers(0, 4_000_000_000_000),
     result=st.builds(
-        Result,
+        InvocationResult,
         headers=st.dictionaries(texts, texts, max_size=3),
         error=texts,
-        body=st.builds(Body, inline=st.binary(max_size=9)),
+        body=st.builds(InvocationBody, inline=st.binary(max_size=9)),
     ),
 )
 
 
 @given(outcomes)
-def test_a_row_is_always_the_same_and_never_has_the_null_character(outcome: Outcome) -> None:
-    made = row(outcome)
-    assert made == row(outcome)
+def test_a_row_is_always_the_same_and_never_has_the_null_character(outcome: OutcomeMessage) -> None:
+    made = outcome_row_of(outcome)
+    assert made == outcome_row_of(outcome)
     assert "\0" not in made.worker
     assert "\\u0000" not in json.dumps(json.loads(made.result)).replace("\\\\", "")
     assert (made.started_at is None) == (outcome.started_at == 0)
@@ -43,7 +43,7 @@ def test_a_row_is_always_the_same_and_never_has_the_null_character(outcome: Outc
 
 
 def test_the_columns_are_those_that_the_api_reads() -> None:
-    assert Row._fields == (
+    assert OutcomeRow._fields == (
         "function_uid",
         "request_id",
         "invocation_id",

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from serverless.worker.delivery import call_in, delivery, refused
-from shared.invocation.message import Call, encode
+from serverless.worker.delivery import nak_with_delay, parse_delivery, try_decode_call
+from shared.invocation.message import CallMessage, encode_message
 from shared.invocation.queue_names import QueueNames
 
 NAMES = QueueNames()
 SUBJECT = "runtime.serverless.invoke.fn.i"
-CALL = Call(function_uid="uid", request_id="fn", invocation_id="i", run=1)
+CALL = CallMessage(function_uid="uid", function_name="fn", invocation_id="i", run=1)
 
 
 @pytest.mark.parametrize(
@@ -22,33 +22,33 @@ CALL = Call(function_uid="uid", request_id="fn", invocation_id="i", run=1)
     ],
 )
 def test_both_forms_of_reply_subjects_tell_the_place(reply: str) -> None:
-    found = delivery(SUBJECT, reply, b"", {})
+    found = parse_delivery(SUBJECT, reply, b"", {})
     assert (found.sequence, found.sent_at) == (42, 1_700_000_000_123)
 
 
 @pytest.mark.parametrize("reply", ["", "_INBOX.x", "$JS.ACK.STREAM.fn"])
 def test_what_is_of_no_stream_has_no_place(reply: str) -> None:
     with pytest.raises(ValueError, match="no reply subject"):
-        delivery(SUBJECT, reply, b"", {})
+        parse_delivery(SUBJECT, reply, b"", {})
 
 
 @pytest.mark.parametrize(
     ("subject", "data", "call"),
     [
-        (SUBJECT, encode(CALL), CALL),
+        (SUBJECT, encode_message(CALL), CALL),
         (SUBJECT, b"", None),
         (SUBJECT, b"\xff", None),
         (SUBJECT, b'{"run": 1}', None),
-        ("runtime.serverless.invoke.fn.other", encode(CALL), None),
+        ("runtime.serverless.invoke.fn.other", encode_message(CALL), None),
     ],
 )
 def test_a_call_is_read_only_from_its_own_subject(
-    subject: str, data: bytes, call: Call | None
+    subject: str, data: bytes, call: CallMessage | None
 ) -> None:
-    given = delivery(subject, "$JS.ACK.S.fn.1.42.3.1700000000123456789.5", data, {})
-    assert call_in(given, NAMES) == call
+    given = parse_delivery(subject, "$JS.ACK.S.fn.1.42.3.1700000000123456789.5", data, {})
+    assert try_decode_call(given, NAMES) == call
 
 
 def test_a_refusal_says_in_nanoseconds_when_to_come_again() -> None:
-    word, _, options = refused(1.5).partition(b" ")
+    word, _, options = nak_with_delay(1.5).partition(b" ")
     assert (word, json.loads(options)) == (b"-NAK", {"delay": 1_500_000_000})

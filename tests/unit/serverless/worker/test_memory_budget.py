@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from serverless.worker.framework.client import FrameworkPlace, FrameworkSocket, framework_at
-from serverless.worker.framework.result import Answer
-from serverless.worker.memory_budget import Memories, Memory
+from serverless.worker.framework.client import (
+    FrameworkClient,
+    FrameworkEndpoint,
+    open_framework_client,
+)
+from serverless.worker.framework.result import FrameworkResponse
+from serverless.worker.memory_budget import MemoryBudget, MemoryBudgets
 
 MIB = 1024**2
 SIZE = 4 * MIB
@@ -19,51 +23,54 @@ PIECE = bytes(64 * 1024)
 
 
 async def test_what_is_not_free_is_waited_for_in_turn() -> None:
-    memory, order = Memory(10), list[str]()
+    memory, order = MemoryBudget(10), list[str]()
 
     async def ask(name: str, size: int) -> None:
-        await memory.take(size)
+        await memory.acquire(size)
         order.append(name)
 
     async with asyncio.TaskGroup() as group:
-        await memory.take(8)
+        await memory.acquire(8)
         large = group.create_task(ask("large", 9))
         small = group.create_task(ask("small", 1))
         await asyncio.wait({large, small}, timeout=0.01)
         assert order == []
-        memory.give_back(8)
+        memory.release(8)
     assert order == ["large", "small"]
 
 
 async def test_more_than_there_is_gets_all_of_it() -> None:
-    memory = Memory(10)
-    assert await memory.take(11) == 10
+    memory = MemoryBudget(10)
+    assert await memory.acquire(11) == 10
 
 
 async def test_whoever_gives_up_waiting_takes_nothing() -> None:
-    memory = Memory(10)
-    await memory.take(10)
+    memory = MemoryBudget(10)
+    await memory.acquire(10)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
-            await memory.take(5)
-    memory.give_back(10)
-    assert await memory.take(10) == 10
+            await memory.acquire(5)
+    memory.release(10)
+    assert await memory.acquire(10) == 10
 
 
 async def test_large_bodies_of_many_attempts_are_never_held_at_once() -> None:
-    memories, most_copies = Memories(SIZE), 4
+    memories, most_copies = MemoryBudgets(SIZE), 4
 
-    async def attempt(framework: FrameworkSocket) -> int:
-        hold = memories.hold()
+    async def attempt(framework: FrameworkClient) -> int:
+        hold = memories.for_attempt()
         try:
-            await hold.payload.take(SIZE)
+            await hold.payload.acquire(SIZE)
             heard = await framework.invoke({}, bytearray(SIZE), hold)
-            assert isinstance(heard, Answer)
+            assert isinstance(heard, FrameworkResponse)
             return len(heard.body)
         finally:
-            hold.give_back()
+            hold.release()
 
-    async with answering() as path, framework_at(FrameworkPlace(str(path))) as framework:
+    async with (
+        answering() as path,
+        open_framework_client(FrameworkEndpoint(str(path))) as framework,
+    ):
         tracemalloc.start()
         try:
             sizes = await asyncio.gather(*(attempt(framework) for _ in range(12)))

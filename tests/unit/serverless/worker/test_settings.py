@@ -2,9 +2,9 @@
 
 import pytest
 
-from serverless.nats.credentials import Access, shown
-from serverless.worker.intervals import Pace
-from serverless.worker.settings import Settings, from_environment
+from serverless.nats.credentials import NATSCredentials, redact_url
+from serverless.worker.intervals import Intervals
+from serverless.worker.settings import WorkerSettings, from_environment
 from shared.config.loader import ConfigurationError
 from shared.invocation.queue_names import QueueNames
 
@@ -16,12 +16,12 @@ LEAST = {
 
 
 def test_three_variables_are_enough() -> None:
-    assert from_environment(LEAST) == Settings(request_id="fn", worker="fn-1")
+    assert from_environment(LEAST) == WorkerSettings(function_name="fn", worker="fn-1")
 
 
 def test_names_may_differ() -> None:
     given = LEAST | {"GPU_RUNTIME_QUEUE_NAMES": '{"prefix": "p"}'}
-    assert from_environment(given).names == QueueNames(prefix="p")
+    assert from_environment(given).queue_names == QueueNames(prefix="p")
 
 
 def test_every_problem_is_told() -> None:
@@ -42,13 +42,20 @@ def test_every_problem_is_told() -> None:
     [("worker.fn.3f2a-77", "3f2a-77"), ("admin", ""), ("", ""), ("worker.fn", "")],
 )
 def test_the_user_says_for_which_function_it_may_work(user: str, uid: str) -> None:
-    assert Access("nats://q", user).function_uid == uid
+    assert NATSCredentials("nats://q", user).function_uid == uid
 
 
 def test_an_address_is_shown_without_its_secret() -> None:
-    assert shown("nats://admin:secret@q:4222") == "nats://q:4222"
+    assert redact_url("nats://admin:secret@q:4222") == "nats://q:4222"
 
 
 def test_what_goes_wrong_is_left_alone_longer_each_time_up_to_a_limit() -> None:
-    pace = Pace(retry=1.0, longest_retry=30.0)
-    assert [pace.again_in(times) for times in (0, 1, 2, 3, 6, 999)] == [1, 1, 2, 4, 30, 30]
+    pace = Intervals(retry_seconds=1.0, max_retry_seconds=30.0)
+    assert [pace.retry_delay_seconds(times) for times in (0, 1, 2, 3, 6, 999)] == [
+        1,
+        1,
+        2,
+        4,
+        30,
+        30,
+    ]

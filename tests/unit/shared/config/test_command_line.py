@@ -6,23 +6,25 @@ import pytest
 
 from apiserver.config import Config
 from apiserver.main import PROGRAM
-from shared.config.command_line import CommandLine, parse
-from shared.config.loader import ConfigurationError, load
+from shared.config.command_line import CommandLine, parse_command_line
+from shared.config.loader import ConfigurationError, load_config
 
 
 def test_only_flags_that_are_given_override() -> None:
-    given = parse(PROGRAM, ["--config", "f.yaml", "--http-addr", ":1", "--kube-mode", "off"])
+    given = parse_command_line(
+        PROGRAM, ["--config", "f.yaml", "--http-addr", ":1", "--kube-mode", "off"]
+    )
     assert given == CommandLine(Path("f.yaml"), {"httpAddr": ":1", "kubeMode": "off"})
 
 
 def test_without_flags_there_is_neither_file_nor_override() -> None:
-    assert parse(PROGRAM, []) == CommandLine(None, {})
+    assert parse_command_line(PROGRAM, []) == CommandLine(None, {})
 
 
 @pytest.mark.parametrize("argument", ["--nope", "--http", "stray"])
 def test_an_unknown_or_shortened_flag_ends_with_status_2(argument: str) -> None:
     with pytest.raises(SystemExit, match="2"):
-        parse(PROGRAM, [argument])
+        parse_command_line(PROGRAM, [argument])
 
 
 @pytest.mark.parametrize(
@@ -36,12 +38,12 @@ def test_an_unknown_or_shortened_flag_ends_with_status_2(argument: str) -> None:
 )
 def test_a_bad_value_is_refused_under_the_name_of_its_flag(flag: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=f"^{flag}: got '{value}', expected "):
-        load(Config, None, parse(PROGRAM, [flag, value]).overrides)
+        load_config(Config, None, parse_command_line(PROGRAM, [flag, value]).overrides)
 
 
 def test_help_shows_every_flag_with_what_it_accepts(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
-        parse(PROGRAM, ["--help"])
+        parse_command_line(PROGRAM, ["--help"])
     text = " ".join(capsys.readouterr().out.split())
     for words in ("--kubeconfig", "--report-interval", "one of auto, off, required", "Default: 1m"):
         assert words in text

@@ -8,7 +8,7 @@ import pytest
 
 from shared.config.address import Address
 from shared.config.duration import Duration
-from shared.config.loader import ConfigurationError, Key, flag, keys, load
+from shared.config.loader import ConfigKey, ConfigurationError, config_keys, flag_name, load_config
 
 
 class Queue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -30,7 +30,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def load_text(directory: Path, text: str, **flags: str) -> Settings:
     path = directory / "settings.yaml"
     path.write_text(text)
-    return load(Settings, path, flags)
+    return load_config(Settings, path, flags)
 
 
 def problems_of(directory: Path, text: str, **flags: str) -> list[str]:
@@ -40,7 +40,7 @@ def problems_of(directory: Path, text: str, **flags: str) -> list[str]:
 
 
 def test_without_a_file_every_key_has_its_default() -> None:
-    assert load(Settings, None, {}) == Settings()
+    assert load_config(Settings, None, {}) == Settings()
 
 
 @pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "---\n", "queue:\n"])
@@ -83,7 +83,7 @@ def test_a_flag_wins_over_the_file(tmp_path: Path) -> None:
 def test_a_flag_reaches_into_a_section_and_leaves_the_rest_of_it(tmp_path: Path) -> None:
     path = tmp_path / "settings.yaml"
     path.write_text("queue: {url: a, passwordFile: /b}")
-    settings = load(Settings, path, {"queue.url": "c"})
+    settings = load_config(Settings, path, {"queue.url": "c"})
     assert settings.queue == Queue(url="c", password_file=Path("/b"))
 
 
@@ -160,17 +160,17 @@ def test_a_file_that_is_not_a_mapping_of_keys_is_refused(
 def test_bytes_that_are_not_text_are_not_yaml(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"workers: \x80")
     with pytest.raises(ConfigurationError, match="this is not YAML"):
-        load(Settings, tmp_path / "binary", {})
+        load_config(Settings, tmp_path / "binary", {})
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"absent\.yaml: there is no such file"):
-        load(Settings, tmp_path / "absent.yaml", {})
+        load_config(Settings, tmp_path / "absent.yaml", {})
 
 
 def test_a_directory_is_not_a_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="cannot be read: Is a directory"):
-        load(Settings, tmp_path, {})
+        load_config(Settings, tmp_path, {})
 
 
 @pytest.mark.parametrize(
@@ -178,15 +178,15 @@ def test_a_directory_is_not_a_file(tmp_path: Path) -> None:
     [("httpAddr", "--http-addr"), ("kubeconfig", "--kubeconfig"), ("queue.url", "--queue-url")],
 )
 def test_a_flag_is_named_after_its_key(key: str, name: str) -> None:
-    assert flag(key) == name
+    assert flag_name(key) == name
 
 
 def test_keys_are_listed_for_the_documentation() -> None:
-    listed = {key.name: key for key in keys(Settings)}
+    listed = {key.name: key for key in config_keys(Settings)}
     assert list(listed) == [
         *("httpAddr", "kubeMode", "interval", "workers", "verbose", "names", "limits"),
         *("queue.url", "queue.passwordFile"),
     ]
-    assert listed["workers"] == Key("workers", "a whole number from 1 to 64", "4", "")
-    assert listed["queue.url"] == Key("queue.url", "text", '""', "Where the queue is.")
+    assert listed["workers"] == ConfigKey("workers", "a whole number from 1 to 64", "4", "")
+    assert listed["queue.url"] == ConfigKey("queue.url", "text", '""', "Where the queue is.")
     assert listed["kubeMode"].default == "required"

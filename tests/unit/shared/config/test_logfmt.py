@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.config.logfmt import LogfmtFormatter, bound, configure
+from shared.config.logfmt import LogfmtFormatter, configure_logging, log_context
 
 PAIR = re.compile(r'([A-Za-z0-9_.-]+)=("(?:[^"\\]|\\.)*"|[^ "=\\]+)(?: |$)')
 
@@ -83,7 +83,7 @@ def test_a_field_named_like_one_of_the_line_is_renamed() -> None:
 
 
 def test_bound_fields_are_in_every_line_of_the_block_only() -> None:
-    with bound(requestID="r1"), bound(reconcileID="c1"):
+    with log_context(requestID="r1"), log_context(reconcileID="c1"):
         inside = line()
     assert inside.endswith(" requestID=r1 reconcileID=c1")
     assert "requestID" not in line()
@@ -104,7 +104,7 @@ def test_configure_writes_from_the_level_up_to_the_stream() -> None:
     before = root.level, root.handlers[:]
     root.handlers.clear()  # pytest's own are put back below; force=True would close them
     try:
-        configure("warning", stream)
+        configure_logging("warning", stream)
         logging.getLogger("a").info("quiet")
         logging.getLogger("a").warning("loud", extra={"count": 1})
     finally:

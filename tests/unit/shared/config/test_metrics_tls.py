@@ -6,13 +6,13 @@ import pytest
 
 from shared.config.address import Address
 from shared.config.loader import ConfigurationError
-from shared.config.metrics_tls import MetricsTLSConfig, metrics_tls
+from shared.config.metrics_tls import MetricsTLSConfig, metrics_ssl_context
 
 PROBES, METRICS = Address("127.0.0.1", 1), Address("127.0.0.1", 2)
 
 
 def test_without_files_metrics_are_plain() -> None:
-    assert metrics_tls(MetricsTLSConfig(), PROBES, PROBES) is None
+    assert metrics_ssl_context(MetricsTLSConfig(), PROBES, PROBES) is None
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,13 @@ def test_without_files_metrics_are_plain() -> None:
 )
 def test_one_file_alone_is_refused(config: MetricsTLSConfig) -> None:
     with pytest.raises(ConfigurationError, match="metricsTLS: give both"):
-        metrics_tls(config, PROBES, METRICS)
+        metrics_ssl_context(config, PROBES, METRICS)
 
 
 def test_probes_keep_an_address_of_their_own() -> None:
     config = MetricsTLSConfig(cert_file="c", key_file="k")
     with pytest.raises(ConfigurationError, match="another address than probeAddr"):
-        metrics_tls(config, PROBES, PROBES)
+        metrics_ssl_context(config, PROBES, PROBES)
 
 
 def test_files_that_hold_no_certificate_are_refused(tmp_path: Path) -> None:
@@ -34,4 +34,4 @@ def test_files_that_hold_no_certificate_are_refused(tmp_path: Path) -> None:
     file.write_text("nothing")
     config = MetricsTLSConfig(cert_file=str(file), key_file=str(file))
     with pytest.raises(ConfigurationError, match="metricsTLS: cannot be used: "):
-        metrics_tls(config, PROBES, METRICS)
+        metrics_ssl_context(config, PROBES, METRICS)

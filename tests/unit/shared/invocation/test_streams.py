@@ -2,11 +2,11 @@
 
 import pytest
 
-from serverless.activator.sweep.sweep import ROUND_SECONDS
+from serverless.activator.sweep.sweep import INTERVAL_SECONDS
 from shared.config.duration import Duration
-from shared.invocation.limits import CLOCK_SKEW_SECONDS
+from shared.invocation.limits import MAX_CLOCK_SKEW_SECONDS
 from shared.invocation.queue_names import QueueNames
-from shared.invocation.streams import StreamLimits, body_bucket, streams
+from shared.invocation.streams import StreamLimits, body_bucket_config, stream_configs
 
 NAMES = QueueNames()
 SECOND = 1_000_000_000
@@ -17,7 +17,7 @@ def test_a_record_outlives_the_longest_time_to_live_until_the_sweep_has_seen_it(
     retention: float,
 ) -> None:
     limits = StreamLimits(record_retention=Duration(retention))
-    ages = {each["name"]: each.get("max_age", 0) for each in streams(NAMES, limits)}
+    ages = {each["name"]: each.get("max_age", 0) for each in stream_configs(NAMES, limits)}
     age = ages[f"KV_{NAMES.record_bucket}"] / SECOND
-    assert age > retention + CLOCK_SKEW_SECONDS + 10 * ROUND_SECONDS
-    assert body_bucket(NAMES, limits, "fn")["max_age"] / SECOND >= 2 * age
+    assert age > retention + MAX_CLOCK_SKEW_SECONDS + 10 * INTERVAL_SECONDS
+    assert body_bucket_config(NAMES, limits, "fn")["max_age"] / SECOND >= 2 * age

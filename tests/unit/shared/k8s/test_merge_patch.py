@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from shared.k8s import merge_patch
 from shared.v1alpha1.gpuunit import GPUUnitSpec, GPUUnitStatus
-from shared.v1alpha1.template import EnvVar, Template
+from shared.v1alpha1.template import EnvVar, WorkloadTemplate
 
 words = st.sampled_from(["", "a", "b"])
 templates = st.none() | st.builds(
-    Template,
+    WorkloadTemplate,
     command=st.lists(words, max_size=2).map(tuple),
     envs=st.lists(st.builds(EnvVar, name=st.just("A"), value=words), max_size=2).map(tuple),
 )
@@ -41,20 +41,20 @@ def patched(target: Any, patch: Any) -> Any:
 
 @given(specs, specs)
 def test_the_patch_turns_one_value_into_the_other(before: GPUUnitSpec, after: GPUUnitSpec) -> None:
-    result = patched(msgspec.to_builtins(before), merge_patch.between(before, after))
+    result = patched(msgspec.to_builtins(before), merge_patch.create_merge_patch(before, after))
     assert msgspec.convert(result, GPUUnitSpec) == after
 
 
 @given(specs)
 def test_there_is_nothing_to_write_where_nothing_changed(spec: GPUUnitSpec) -> None:
-    assert merge_patch.between(spec, msgspec.structs.replace(spec)) == {}
+    assert merge_patch.create_merge_patch(spec, msgspec.structs.replace(spec)) == {}
 
 
 def test_a_number_that_goes_back_to_nought_is_taken_away_by_name() -> None:
     before, after = GPUUnitStatus(ready_replicas=1), GPUUnitStatus()
-    assert merge_patch.between(before, after) == {"readyReplicas": None}
+    assert merge_patch.create_merge_patch(before, after) == {"readyReplicas": None}
 
 
 def test_a_value_that_was_absent_is_given_whole() -> None:
     after = GPUUnitStatus(phase="Ready")
-    assert merge_patch.between(None, after) == {"phase": "Ready"}
+    assert merge_patch.create_merge_patch(None, after) == {"phase": "Ready"}

@@ -9,21 +9,24 @@ from shared.k8s import name_syntax as syntax
 DOMAIN_244 = "a" * 244  # the longest, as quotas write requests. before it
 
 GOOD: list[tuple[Callable[[str], bool], list[str]]] = [
-    (syntax.is_label, ["a", "1", "a-b", "a--b", "a" * 63]),
-    (syntax.is_subdomain, ["a", "a.b", "1.2", "a-b.c", "a" * 253]),
-    (syntax.is_qualified, ["a", "A_b.c-D", "example.com/a", "a" * 63, f"{'a' * 253}/{'b' * 63}"]),
+    (syntax.is_dns_label, ["a", "1", "a-b", "a--b", "a" * 63]),
+    (syntax.is_dns_subdomain, ["a", "a.b", "1.2", "a-b.c", "a" * 253]),
+    (
+        syntax.is_qualified_name,
+        ["a", "A_b.c-D", "example.com/a", "a" * 63, f"{'a' * 253}/{'b' * 63}"],
+    ),
     (syntax.is_label_value, ["", "a", "A_b.c-D", "1", "a" * 63]),
     (syntax.is_extended_resource, ["nvidia.com/gpu", "a/B_c", f"{DOMAIN_244}/gpu"]),
     (syntax.is_secret_key, ["a", "A.b_c-d", ".hidden", "a..b", "-", "a" * 253]),
-    (syntax.is_port, ["http", "a", "1a", "a-1", "8080-tcp", "a" * 15]),
-    (syntax.is_env, ["A", "a b", "1", "$X", "~", " "]),
-    (syntax.is_scheme, ["http", "HTTP", "git+ssh", "a1.b-c"]),
+    (syntax.is_port_name, ["http", "a", "1a", "a-1", "8080-tcp", "a" * 15]),
+    (syntax.is_env_name, ["A", "a b", "1", "$X", "~", " "]),
+    (syntax.is_url_scheme, ["http", "HTTP", "git+ssh", "a1.b-c"]),
 ]
 BAD: list[tuple[Callable[[str], bool], list[str]]] = [
-    (syntax.is_label, ["", "-a", "a-", "A", "a.b", "a_b", "a\n", "ä", "a" * 64]),
-    (syntax.is_subdomain, ["", ".a", "a.", "a..b", "A", "a-.b", "a\n", "a" * 254]),
+    (syntax.is_dns_label, ["", "-a", "a-", "A", "a.b", "a_b", "a\n", "ä", "a" * 64]),
+    (syntax.is_dns_subdomain, ["", ".a", "a.", "a..b", "A", "a-.b", "a\n", "a" * 254]),
     (
-        syntax.is_qualified,
+        syntax.is_qualified_name,
         ["", "/a", "a/", "a/b/c", "-a", "A/b", "a b", "a\n", "a" * 64, f"{'a' * 254}/b"],
     ),
     (syntax.is_label_value, ["-", "a-", "a b", "ä", "a\n", "a" * 64]),
@@ -41,9 +44,9 @@ BAD: list[tuple[Callable[[str], bool], list[str]]] = [
         ],
     ),
     (syntax.is_secret_key, ["", ".", "..", "..a", "a b", "a/b", "a" * 254]),
-    (syntax.is_port, ["", "1", "8-0", "-a", "a-", "a--b", "A", "a_b", "a\n", "a" * 16]),
-    (syntax.is_env, ["", "a=b", "=", "ä", "a\n", "a\tb", "\x7f"]),
-    (syntax.is_scheme, ["", "1a", "a:", "a b", "ä", "http\n", "-a"]),
+    (syntax.is_port_name, ["", "1", "8-0", "-a", "a-", "a--b", "A", "a_b", "a\n", "a" * 16]),
+    (syntax.is_env_name, ["", "a=b", "=", "ä", "a\n", "a\tb", "\x7f"]),
+    (syntax.is_url_scheme, ["", "1a", "a:", "a b", "ä", "http\n", "-a"]),
 ]
 
 

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.k8s.quantity import LARGEST, LONGEST_TEXT, NANOS, UNSIGNED, Quantity
+from shared.k8s.quantity import (
+    MAX_NANOS,
+    MAX_TEXT_LENGTH,
+    NANOS_PER_UNIT,
+    UNSIGNED_PATTERN,
+    Quantity,
+)
 
 SCALES = {
     **{"n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "": Fraction(1)},
@@ -37,7 +43,7 @@ SCALES = {
     ],
 )
 def test_a_suffix_scales_the_number(text: str, units: int) -> None:
-    assert Quantity.parse(text).nanos == units * NANOS
+    assert Quantity.parse(text).nanos == units * NANOS_PER_UNIT
 
 
 def test_what_is_finer_than_a_nano_is_rounded_away_from_zero() -> None:
@@ -94,10 +100,10 @@ def test_a_quantity_is_written_with_the_largest_suffix_that_fits(text: str, cano
 
 @pytest.mark.parametrize(("text", "whole"), [("1", 1), ("1m", 1), ("1.5Gi", 1610612736), ("0", 0)])
 def test_a_whole_amount_is_rounded_up(text: str, whole: int) -> None:
-    assert Quantity.parse(text).whole == whole
+    assert Quantity.parse(text).whole_units == whole
 
 
-@given(st.integers(min_value=-LARGEST, max_value=LARGEST))
+@given(st.integers(min_value=-MAX_NANOS, max_value=MAX_NANOS))
 def test_what_is_written_reads_back_the_same(nanos: int) -> None:
     assert Quantity.parse(str(Quantity(nanos))) == Quantity(nanos)
 
@@ -114,7 +120,11 @@ def test_quantities_compare_as_the_amounts_they_stand_for(
     assert (Quantity.parse(f"{one}{left}") < Quantity.parse(f"{other}{right}")) == is_less
 
 
-@given(st.from_regex(UNSIGNED, fullmatch=True).filter(lambda text: len(text) <= LONGEST_TEXT))
+@given(
+    st.from_regex(UNSIGNED_PATTERN, fullmatch=True).filter(
+        lambda text: len(text) <= MAX_TEXT_LENGTH
+    )
+)
 def test_what_the_schema_lets_pass_is_read_or_too_large(text: str) -> None:
     try:
         assert Quantity.parse(text.removesuffix("\n")).nanos >= 0

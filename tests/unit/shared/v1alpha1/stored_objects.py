@@ -2,7 +2,7 @@
 
 from typing import Any
 
-META = {
+STORED_METADATA = {
     "name": "a",
     "namespace": "here",
     "uid": "u-1",
@@ -15,7 +15,7 @@ META = {
     "finalizers": ["runtime.lokiwager.io/queue"],
     "creationTimestamp": "2026-01-01T00:00:00Z",
 }
-READY = {
+READY_CONDITION = {
     "type": "Ready",
     "status": "True",
     "observedGeneration": 2,
@@ -23,8 +23,8 @@ READY = {
     "reason": "UnitReady",
     "message": "",
 }
-UNIT: dict[str, Any] = {
-    "metadata": META,
+STORED_UNIT: dict[str, Any] = {
+    "metadata": STORED_METADATA,
     "spec": {
         "specName": "g1.1",
         "image": "busybox",
@@ -58,11 +58,11 @@ UNIT: dict[str, Any] = {
         "accessURL": "tcp://unit-a.here.svc.cluster.local:53",
         "nodeName": "n1",
         "serverless": {"phase": "Ready"},
-        "conditions": [READY],
+        "conditions": [READY_CONDITION],
     },
 }
-POOL: dict[str, Any] = {
-    "metadata": META,
+STORED_POOL: dict[str, Any] = {
+    "metadata": STORED_METADATA,
     "spec": {"specName": "g1.1", "memory": "1Gi", "replicas": 3, "maxUnavailable": 2},
     "status": {
         "phase": "Degraded",
@@ -71,11 +71,11 @@ POOL: dict[str, Any] = {
         "allocated": 9,
         "selector": "runtime.lokiwager.io/pool=a",
         "observedGeneration": 2,
-        "conditions": [READY],
+        "conditions": [READY_CONDITION],
     },
 }
-STORAGE: dict[str, Any] = {
-    "metadata": META,
+STORED_STORAGE: dict[str, Any] = {
+    "metadata": STORED_METADATA,
     "spec": {
         "size": "1Gi",
         "storageClassName": "",
@@ -90,11 +90,11 @@ STORAGE: dict[str, Any] = {
         "prepare": {"phase": "Succeeded", "jobName": "prepare-a", "observedDigest": "d"},
         "accessor": {"phase": "Ready", "serviceName": "accessor-a", "accessURL": "http://a"},
         "mountedBy": "unit",
-        "conditions": [READY],
+        "conditions": [READY_CONDITION],
     },
 }
-OPERATION: dict[str, Any] = {
-    "metadata": META,
+STORED_OPERATION: dict[str, Any] = {
+    "metadata": STORED_METADATA,
     "spec": {
         "operationID": "order-1",
         "type": "CreateGPUUnit",
@@ -114,8 +114,8 @@ OPERATION: dict[str, Any] = {
         "finishedAt": "2026-01-01T00:00:01Z",
     },
 }
-FUNCTION: dict[str, Any] = {
-    "metadata": META,
+STORED_FUNCTION: dict[str, Any] = {
+    "metadata": STORED_METADATA,
     "spec": {
         "specName": "g1.1",
         "image": "local/echo",
@@ -123,5 +123,5 @@ FUNCTION: dict[str, Any] = {
         "maxWorkers": 4,
         "framework": {"invokePath": "/invoke"},
     },
-    "status": {"phase": "Ready", "workers": 1, "workerCounter": 5, "conditions": [READY]},
+    "status": {"phase": "Ready", "workers": 1, "workerCounter": 5, "conditions": [READY_CONDITION]},
 }

@@ -20,14 +20,14 @@ ids = st.text(min_size=1, max_size=128)
 @pytest.mark.parametrize(
     ("derived", "expected"),
     [
-        (names.unit_child("a"), "unit-a"),
-        (names.egress("a"), "egress-a"),
-        (names.prepare_job("a"), "prepare-a"),
-        (names.accessor("a"), "accessor-a"),
-        (names.storage_volume("a"), "storage-a"),
-        (names.worker("echo", 7), "echo-7"),
-        (names.pool_unit("warm", 7), "warm-7"),
-        (names.unit_child("a" * 58), "unit-" + "a" * 58),
+        (names.unit_child_name("a"), "unit-a"),
+        (names.egress_policy_name("a"), "egress-a"),
+        (names.prepare_job_name("a"), "prepare-a"),
+        (names.accessor_name("a"), "accessor-a"),
+        (names.storage_volume_name("a"), "storage-a"),
+        (names.worker_name("echo", 7), "echo-7"),
+        (names.pool_unit_name("warm", 7), "warm-7"),
+        (names.unit_child_name("a" * 58), "unit-" + "a" * 58),
     ],
 )
 def test_a_short_name_is_kept_as_it_is(derived: str, expected: str) -> None:
@@ -36,40 +36,40 @@ def test_a_short_name_is_kept_as_it_is(derived: str, expected: str) -> None:
 
 @given(objects)
 def test_a_derived_name_is_a_label(name: str) -> None:
-    assert LABEL.fullmatch(names.unit_child(name))
-    assert LABEL.fullmatch(names.accessor(name))
-    assert LABEL.fullmatch(names.storage_volume(name))
+    assert LABEL.fullmatch(names.unit_child_name(name))
+    assert LABEL.fullmatch(names.accessor_name(name))
+    assert LABEL.fullmatch(names.storage_volume_name(name))
 
 
 @given(st.lists(objects, min_size=2, max_size=2, unique=True))
 @example(["a" * 59, "a" * 60])
 def test_two_names_never_share_a_derived_one(pair: list[str]) -> None:
     first, second = pair
-    assert names.unit_child(first) != names.unit_child(second)
+    assert names.unit_child_name(first) != names.unit_child_name(second)
 
 
 @given(objects)
 @example("a" * 63)
 def test_a_name_chosen_to_look_cut_does_not_meet_the_cut_one(name: str) -> None:
-    chosen = names.unit_child(name).removeprefix("unit-")
-    assert (names.unit_child(chosen) == names.unit_child(name)) == (chosen == name)
+    chosen = names.unit_child_name(name).removeprefix("unit-")
+    assert (names.unit_child_name(chosen) == names.unit_child_name(name)) == (chosen == name)
 
 
 @given(st.lists(ids, min_size=2, max_size=2, unique=True))
 def test_two_operations_never_share_a_record(pair: list[str]) -> None:
     first, second = pair
-    assert names.operation(first) != names.operation(second)
+    assert names.operation_name(first) != names.operation_name(second)
 
 
 @given(ids, st.integers(min_value=0, max_value=999))
 def test_names_from_an_operation_are_labels(operation_id: str, ordinal: int) -> None:
-    assert LABEL.fullmatch(names.operation(operation_id))
-    assert LABEL.fullmatch(names.stock_unit(operation_id, ordinal))
+    assert LABEL.fullmatch(names.operation_name(operation_id))
+    assert LABEL.fullmatch(names.stock_unit_name(operation_id, ordinal))
 
 
 def test_names_in_stored_records_stay_valid_after_an_upgrade() -> None:
-    assert names.operation("order-1") == "box6eikw2juyyfb3qycairwtm3vnqy52"
+    assert names.operation_name("order-1") == "box6eikw2juyyfb3qycairwtm3vnqy52"
     assert (
-        names.unit_child("a" * 63)
+        names.unit_child_name("a" * 63)
         == "unit-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-3tpqaxotz5rrlqr6"
     )

@@ -5,22 +5,28 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.runtime.client.interning import Sharing, is_hashable
+from controller.runtime.client.interning import Interner, is_hashable_type
 from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import Object
 from shared.k8s.meta import Condition, ObjectMeta, OwnerReference
 from shared.v1alpha1 import function, gpustorage, gpuunit, operation, stockpool
 from shared.v1alpha1.group import GROUP, VERSION
 from shared.v1alpha1.phases import OperationPhase, UnitPhase
-from shared.v1alpha1.template import Port, Template
-from tests.unit.shared.v1alpha1.stored_objects import FUNCTION, OPERATION, POOL, STORAGE, UNIT
+from shared.v1alpha1.template import Port, WorkloadTemplate
+from tests.unit.shared.v1alpha1.stored_objects import (
+    STORED_FUNCTION,
+    STORED_OPERATION,
+    STORED_POOL,
+    STORED_STORAGE,
+    STORED_UNIT,
+)
 
 EXAMPLES = [
-    (gpuunit.GPUUnit, UNIT),
-    (stockpool.StockPool, POOL),
-    (gpustorage.GPUStorage, STORAGE),
-    (operation.Operation, OPERATION),
-    (function.Function, FUNCTION),
+    (gpuunit.GPUUnit, STORED_UNIT),
+    (stockpool.StockPool, STORED_POOL),
+    (gpustorage.GPUStorage, STORED_STORAGE),
+    (operation.Operation, STORED_OPERATION),
+    (function.Function, STORED_FUNCTION),
 ]
 
 
@@ -35,12 +41,12 @@ def test_the_cache_can_share_equal_parts_of_a_model(
     model: type[Any], stored: dict[str, Any]
 ) -> None:
     decoded = msgspec.convert(stored, model)
-    assert Sharing(model)(decoded) == msgspec.convert(stored, model)
+    assert Interner(model)(decoded) == msgspec.convert(stored, model)
 
 
-@pytest.mark.parametrize("part", [Template, Condition, OwnerReference])
+@pytest.mark.parametrize("part", [WorkloadTemplate, Condition, OwnerReference])
 def test_parts_that_repeat_are_shared_as_a_whole(part: type[Any]) -> None:
-    assert is_hashable(part)
+    assert is_hashable_type(part)
 
 
 def test_the_library_takes_every_model_as_an_object() -> None:
@@ -73,7 +79,7 @@ def test_a_unit_has_the_documented_defaults() -> None:
 
 
 def test_an_operation_without_a_status_is_pending() -> None:
-    stored = {"metadata": {"name": "a"}, "spec": OPERATION["spec"]}
+    stored = {"metadata": {"name": "a"}, "spec": STORED_OPERATION["spec"]}
     decoded = msgspec.convert(stored, operation.Operation)
     assert decoded.status.phase == OperationPhase.PENDING
 

@@ -4,18 +4,24 @@ import msgspec
 import pytest
 
 from controller.gpustorage.locks.validity import (
-    is_void_for_filling,
-    is_void_for_operation,
-    is_void_for_unit,
-    made_unit,
-    pod_labels_of,
+    created_unit_uid,
+    holder_pod_selector,
+    is_operation_lock_orphaned,
+    is_prepare_lock_orphaned,
+    is_unit_lock_orphaned,
 )
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
-from shared.v1alpha1.storage_lock import StorageLock, freeing, guarding, lock_of, taking
-from tests.support.builders.gpu_units import a_unit
-from tests.support.builders.operations import a_record, made
-from tests.unit.controller.gpustorage.storage_objects import FILL, a_storage
+from shared.v1alpha1.storage_lock import (
+    StorageLock,
+    lock_patch,
+    parse_storage_lock,
+    protect_patch,
+    unlock_patch,
+)
+from tests.support.builders.gpu_units import new_unit
+from tests.support.builders.operations import new_operation, object_entry
+from tests.unit.controller.gpustorage.storage_objects import PREPARE_FROM_IMAGE, new_storage
 
 MOUNT = [{"name": "data", "mountPath": "/data"}]
 HELD = StorageLock(unit="one", uid="uid-of-one")
@@ -32,38 +38,38 @@ def seen(unit: GPUUnit, observed: int) -> GPUUnit:
     ("unit", "is_void"),
     [
         (None, True),
-        (seen(a_unit(storageMounts=MOUNT), 2), False),
-        (seen(a_unit(storageMounts=MOUNT), 1), False),
-        (seen(a_unit(), 2), True),
-        (seen(a_unit(), 1), False),
+        (seen(new_unit(storageMounts=MOUNT), 2), False),
+        (seen(new_unit(storageMounts=MOUNT), 1), False),
+        (seen(new_unit(), 2), True),
+        (seen(new_unit(), 1), False),
     ],
 )
 def test_a_units_lock_stands_while_it_mounts_the_storage(
     unit: GPUUnit | None, is_void: bool
 ) -> None:
-    assert is_void_for_unit(HELD, "data", unit) is is_void
+    assert is_unit_lock_orphaned(HELD, "data", unit) is is_void
 
 
 def test_a_unit_of_the_same_name_is_not_the_holder() -> None:
-    assert is_void_for_unit(StorageLock(unit="one", uid="another"), "data", a_unit())
+    assert is_unit_lock_orphaned(StorageLock(unit="one", uid="another"), "data", new_unit())
 
 
 def test_an_operations_lock_stands_while_it_may_make_a_unit() -> None:
-    assert is_void_for_operation(None)
-    assert is_void_for_operation(a_record(phase="Failed"))
-    assert not is_void_for_operation(a_record(phase="Running"))
-    assert not is_void_for_operation(a_record(phase="Succeeded"))
+    assert is_operation_lock_orphaned(None)
+    assert is_operation_lock_orphaned(new_operation(phase="Failed"))
+    assert not is_operation_lock_orphaned(new_operation(phase="Running"))
+    assert not is_operation_lock_orphaned(new_operation(phase="Succeeded"))
 
 
 def test_a_finished_operation_names_its_unit() -> None:
-    assert made_unit(a_record(phase="Succeeded", objects=[made("u")])) == "u"
-    assert made_unit(a_record(phase="Running", objects=[made("u")])) == ""
-    assert made_unit(None) == ""
+    assert created_unit_uid(new_operation(phase="Succeeded", objects=[object_entry("u")])) == "u"
+    assert created_unit_uid(new_operation(phase="Running", objects=[object_entry("u")])) == ""
+    assert created_unit_uid(None) == ""
 
 
 def filled(phase: str, attempt: str = "r1", **metadata: str) -> GPUStorage:
     status = {"prepare": {"phase": phase, "recoveredBy": attempt}}
-    return a_storage(prepare=FILL, status=status, metadata=metadata)
+    return new_storage(prepare=PREPARE_FROM_IMAGE, status=status, metadata=metadata)
 
 
 @pytest.mark.parametrize(
@@ -83,33 +89,33 @@ def filled(phase: str, attempt: str = "r1", **metadata: str) -> GPUStorage:
 def test_a_fillings_lock_stands_until_the_attempt_is_over(
     target: GPUStorage | None, has_job: bool, is_void: bool
 ) -> None:
-    assert is_void_for_filling(FILLING, target, has_job=has_job) is is_void
+    assert is_prepare_lock_orphaned(FILLING, target, has_job=has_job) is is_void
 
 
 def test_a_lock_is_written_and_read() -> None:
-    meta = a_storage(metadata={"resourceVersion": "7", "finalizers": ["other"]}).metadata
-    patch = taking(meta, HELD)["metadata"]
-    assert lock_of(patch["annotations"]) == HELD
+    meta = new_storage(metadata={"resourceVersion": "7", "finalizers": ["other"]}).metadata
+    patch = lock_patch(meta, HELD)["metadata"]
+    assert parse_storage_lock(patch["annotations"]) == HELD
     assert (patch["uid"], patch["resourceVersion"]) == ("uid-of-data", "7")
     assert patch["finalizers"] == ["other", "runtime.lokiwager.io/mount-protection"]
 
 
 def test_taking_twice_guards_once_and_freeing_leaves_what_others_want() -> None:
     guarded = {"finalizers": ["runtime.lokiwager.io/mount-protection", "other"]}
-    meta = a_storage(metadata=guarded).metadata
-    assert guarding(meta)["metadata"]["finalizers"] == guarded["finalizers"]
-    freed = freeing(meta)["metadata"]
+    meta = new_storage(metadata=guarded).metadata
+    assert protect_patch(meta)["metadata"]["finalizers"] == guarded["finalizers"]
+    freed = unlock_patch(meta)["metadata"]
     assert freed["finalizers"] == ["other"]
     assert freed["annotations"] == {"runtime.lokiwager.io/mounted-by": None}
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"unit": 1}'])
 def test_a_lock_that_cannot_be_read_is_nobodys(text: str) -> None:
-    assert lock_of({"runtime.lokiwager.io/mounted-by": text}) == StorageLock()
+    assert parse_storage_lock({"runtime.lokiwager.io/mounted-by": text}) == StorageLock()
 
 
 def test_no_annotation_is_no_lock() -> None:
-    assert lock_of({}) is None
+    assert parse_storage_lock({}) is None
 
 
 @pytest.mark.parametrize(
@@ -122,4 +128,4 @@ def test_no_annotation_is_no_lock() -> None:
     ],
 )
 def test_the_pods_of_a_holder_are_found_by_its_name(lock: StorageLock | None, labels: str) -> None:
-    assert pod_labels_of(lock) == labels
+    assert holder_pod_selector(lock) == labels

@@ -5,48 +5,59 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.gpustorage.prepare.state import Move, digest_of, next_move, next_prepare
+from controller.gpustorage.prepare.state import (
+    JobAction,
+    next_job_action,
+    next_prepare_status,
+    prepare_digest,
+)
 from shared.k8s.job import Job
-from shared.v1alpha1.gpustorage import Prepare, PrepareStatus
-from tests.unit.controller.gpustorage.storage_objects import FILL, a_job, a_storage
+from shared.v1alpha1.gpustorage import PrepareSpec, PrepareStatus
+from tests.unit.controller.gpustorage.storage_objects import (
+    PREPARE_FROM_IMAGE,
+    new_job,
+    new_storage,
+)
 
-DIGEST = digest_of(Prepare(from_image="example/fill:1", command=("fill",), args=("all",)))
+DIGEST = prepare_digest(PrepareSpec(from_image="example/fill:1", command=("fill",), args=("all",)))
 GOING: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 
 
 def after(known: dict[str, Any], job: Job | None, recover: str = "") -> PrepareStatus:
     notes = {"annotations": {"runtime.lokiwager.io/recover": recover}} if recover else {}
-    storage = a_storage(prepare=FILL, metadata=notes, status={"prepare": known} if known else {})
-    return next_prepare(storage, job, "exit code 3")
+    storage = new_storage(
+        prepare=PREPARE_FROM_IMAGE, metadata=notes, status={"prepare": known} if known else {}
+    )
+    return next_prepare_status(storage, job, "exit code 3")
 
 
 def test_nothing_that_was_asked_for_is_nothing_to_be_done() -> None:
-    found = next_prepare(a_storage(), None, "")
+    found = next_prepare_status(new_storage(), None, "")
     assert found == PrepareStatus(phase="NotRequested")
-    assert next_move(found, None) is Move.NOTHING
+    assert next_job_action(found, None) is JobAction.NONE
 
 
 def test_a_filling_is_pending_until_its_job_is_there() -> None:
     found = after({}, None)
     assert found == PrepareStatus(phase="Pending", observed_digest=DIGEST)
-    assert next_move(found, None) is Move.START
+    assert next_job_action(found, None) is JobAction.START
 
 
 def test_the_job_is_named_once_it_is_seen() -> None:
-    assert after({"phase": "Pending"}, a_job()).job_name == "prepare-data"
+    assert after({"phase": "Pending"}, new_job()).job_name == "prepare-data"
 
 
 @pytest.mark.parametrize(
     ("known", "job", "phase"),
     [
-        ({"phase": "Pending"}, a_job(), "Pending"),
-        ({"phase": "Pending"}, a_job(ready=1), "Running"),
-        ({"phase": "Running", "jobName": "prepare-data"}, a_job(), "Running"),
-        ({"phase": "Running", "jobName": "prepare-data"}, a_job("Complete"), "Succeeded"),
-        ({"phase": "Running", "jobName": "prepare-data"}, a_job("Failed"), "Failed"),
-        ({}, a_job("Complete"), "Succeeded"),
-        ({"phase": "Running"}, a_job("Complete", **GOING), "Succeeded"),
-        ({"phase": "Running"}, a_job(ready=1, **GOING), "Failed"),
+        ({"phase": "Pending"}, new_job(), "Pending"),
+        ({"phase": "Pending"}, new_job(ready=1), "Running"),
+        ({"phase": "Running", "jobName": "prepare-data"}, new_job(), "Running"),
+        ({"phase": "Running", "jobName": "prepare-data"}, new_job("Complete"), "Succeeded"),
+        ({"phase": "Running", "jobName": "prepare-data"}, new_job("Failed"), "Failed"),
+        ({}, new_job("Complete"), "Succeeded"),
+        ({"phase": "Running"}, new_job("Complete", **GOING), "Succeeded"),
+        ({"phase": "Running"}, new_job(ready=1, **GOING), "Failed"),
     ],
 )
 def test_the_job_tells_how_far_the_filling_is(known: dict[str, Any], job: Job, phase: str) -> None:
@@ -54,7 +65,9 @@ def test_the_job_tells_how_far_the_filling_is(known: dict[str, Any], job: Job, p
 
 
 def test_a_failure_says_how_the_job_and_its_pod_ended() -> None:
-    assert after({"phase": "Running"}, a_job("Failed")).message == "Why: what happened: exit code 3"
+    assert (
+        after({"phase": "Running"}, new_job("Failed")).message == "Why: what happened: exit code 3"
+    )
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Running"])
@@ -62,33 +75,35 @@ def test_a_job_that_was_seen_and_is_gone_has_failed(phase: str) -> None:
     found = after({"phase": phase, "jobName": "prepare-data"}, None)
     assert found.phase == "Failed"
     assert "vanished" in found.message
-    assert next_move(found, None) is Move.NOTHING
+    assert next_job_action(found, None) is JobAction.NONE
 
 
-@pytest.mark.parametrize("job", [None, a_job("Failed"), a_job(attempt="r9"), a_job(**GOING)])
+@pytest.mark.parametrize(
+    "job", [None, new_job("Failed"), new_job(recover_request="r9"), new_job(**GOING)]
+)
 def test_a_success_is_final(job: Job | None) -> None:
     known = {"phase": "Succeeded", "jobName": "prepare-data", "observedDigest": "of another spec"}
     found = after(known, job, recover="r1")
     assert (found.phase, found.observed_digest) == ("Succeeded", "of another spec")
-    assert next_move(found, job) is (Move.NOTHING if job is None else Move.REMOVE)
+    assert next_job_action(found, job) is (JobAction.NONE if job is None else JobAction.DELETE)
 
 
 def test_a_failure_waits_for_a_request() -> None:
     known = {"phase": "Failed", "message": "why", "jobName": "prepare-data"}
-    found = after(known, a_job("Failed"))
+    found = after(known, new_job("Failed"))
     assert (found.phase, found.message) == ("Failed", "why")
-    assert next_move(found, None) is Move.NOTHING
+    assert next_job_action(found, None) is JobAction.NONE
 
 
 def test_a_failed_job_is_let_go_and_stays_for_people_to_look_at() -> None:
     found = PrepareStatus(phase="Failed")
-    assert next_move(found, a_job("Failed")) is Move.LET_GO
-    assert next_move(found, a_job("Failed", is_kept=False)) is Move.NOTHING
+    assert next_job_action(found, new_job("Failed")) is JobAction.RELEASE
+    assert next_job_action(found, new_job("Failed", has_finalizer=False)) is JobAction.NONE
 
 
 def test_a_request_begins_a_new_attempt() -> None:
     known = {"phase": "Failed", "message": "why", "jobName": "prepare-data"}
-    found = after(known, a_job("Failed"), recover="r1")
+    found = after(known, new_job("Failed"), recover="r1")
     assert (found.phase, found.recovered_by, found.recovery_phase) == ("Pending", "r1", "Pending")
     assert (found.job_name, found.message) == ("", "")
 
@@ -99,10 +114,10 @@ def test_the_same_request_begins_none() -> None:
 
 
 def test_a_request_while_it_runs_is_not_acted_on() -> None:
-    assert after({"phase": "Running"}, a_job(ready=1), recover="r1").recovered_by == ""
+    assert after({"phase": "Running"}, new_job(ready=1), recover="r1").recovered_by == ""
 
 
-@pytest.mark.parametrize("job", [a_job("Failed"), a_job(**GOING), None])
+@pytest.mark.parametrize("job", [new_job("Failed"), new_job(**GOING), None])
 def test_a_request_that_is_older_than_the_failure_is_not_acted_on(job: Job | None) -> None:
     known = {"phase": "Running", "jobName": "prepare-data"}
     found = after(known, job, recover="r1")
@@ -118,13 +133,15 @@ def test_another_request_is_acted_on_after_one_that_came_too_early() -> None:
 
 def test_the_job_of_an_earlier_attempt_says_nothing_of_this_one() -> None:
     known = {"phase": "Pending", "recoveredBy": "r1"}
-    old = a_job("Complete", attempt="")
+    old = new_job("Complete", recover_request="")
     found = after(known, old)
     assert found.phase == "Pending"
-    assert next_move(found, old) is Move.REMOVE
-    assert next_move(found, None) is Move.START
+    assert next_job_action(found, old) is JobAction.DELETE
+    assert next_job_action(found, None) is JobAction.START
 
 
 def test_a_recovery_is_as_far_along_as_its_attempt() -> None:
-    found = after({"phase": "Pending", "recoveredBy": "r1"}, a_job("Complete", attempt="r1"))
+    found = after(
+        {"phase": "Pending", "recoveredBy": "r1"}, new_job("Complete", recover_request="r1")
+    )
     assert (found.phase, found.recovery_phase) == ("Succeeded", "Succeeded")

@@ -2,22 +2,32 @@
 
 from typing import Any
 
-from controller.gpustorage.resources.accessor import accessor_deployment, accessor_service
-from controller.gpustorage.resources.network_policy import accessor_policy, prepare_policy
-from controller.gpustorage.resources.prepare_job import prepare_job
-from shared.v1alpha1.gpustorage import Prepare
-from tests.unit.controller.gpustorage.storage_objects import FILL, SETTINGS, a_storage
+from controller.gpustorage.resources.accessor import (
+    accessor_deployment_manifest,
+    accessor_service_manifest,
+)
+from controller.gpustorage.resources.network_policy import (
+    accessor_network_policy_manifest,
+    prepare_network_policy_manifest,
+)
+from controller.gpustorage.resources.prepare_job import prepare_job_manifest
+from shared.v1alpha1.gpustorage import PrepareSpec
+from tests.unit.controller.gpustorage.storage_objects import (
+    PREPARE_FROM_IMAGE,
+    SETTINGS,
+    new_storage,
+)
 
 LABELS = {"team": "blue", "app.kubernetes.io/name": "theirs"}
-STORAGE = a_storage(prepare=FILL, metadata={"labels": LABELS})
+STORAGE = new_storage(prepare=PREPARE_FROM_IMAGE, metadata={"labels": LABELS})
 
 
-def job(prepare: Prepare) -> dict[str, Any]:
-    return prepare_job(STORAGE, prepare, "r1", SETTINGS)
+def job(prepare: PrepareSpec) -> dict[str, Any]:
+    return prepare_job_manifest(STORAGE, prepare, "r1", SETTINGS)
 
 
 def test_a_job_runs_the_users_program_once_with_the_volume_at_data() -> None:
-    body = job(Prepare(from_image="example/fill:1", command=("fill",), args=("all",)))
+    body = job(PrepareSpec(from_image="example/fill:1", command=("fill",), args=("all",)))
     spec = body["spec"]
     (container,) = spec["template"]["spec"]["containers"]
     assert (spec["activeDeadlineSeconds"], spec["podReplacementPolicy"]) == (60, "Failed")
@@ -33,18 +43,18 @@ def test_a_job_runs_the_users_program_once_with_the_volume_at_data() -> None:
 
 
 def test_a_job_is_kept_until_its_outcome_is_recorded_and_knows_its_attempt() -> None:
-    meta = job(Prepare(from_image="example/fill:1"))["metadata"]
+    meta = job(PrepareSpec(from_image="example/fill:1"))["metadata"]
     assert meta["finalizers"] == ["runtime.lokiwager.io/outcome"]
     assert meta["annotations"] == {"runtime.lokiwager.io/recover": "r1"}
 
 
 def test_the_callers_labels_reach_the_pods_and_ours_win() -> None:
-    labels = job(Prepare(from_image="i"))["spec"]["template"]["metadata"]["labels"]
+    labels = job(PrepareSpec(from_image="i"))["spec"]["template"]["metadata"]["labels"]
     assert (labels["team"], labels["app.kubernetes.io/name"]) == ("blue", "gpu-storage-prepare")
 
 
 def test_a_copy_reads_the_source_and_keeps_owners() -> None:
-    body = job(Prepare(from_storage_name="base"))["spec"]["template"]["spec"]
+    body = job(PrepareSpec(from_storage_name="base"))["spec"]["template"]["spec"]
     (container,) = body["containers"]
     claims = [volume["persistentVolumeClaim"]["claimName"] for volume in body["volumes"]]
     assert (container["image"], claims) == ("example/copy:1", ["data", "base"])
@@ -62,20 +72,22 @@ def test_a_copy_reads_the_source_and_keeps_owners() -> None:
 
 
 def test_a_filling_may_reach_public_addresses_and_nobody_reaches_it() -> None:
-    spec = prepare_policy(STORAGE, SETTINGS)["spec"]
+    spec = prepare_network_policy_manifest(STORAGE, SETTINGS)["spec"]
     assert "ingress" not in spec
     assert spec["egress"][1]["to"][0]["ipBlock"] == {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}
 
 
 def test_an_accessor_is_reached_on_its_port_and_reaches_nobody() -> None:
-    spec = accessor_policy(STORAGE, 8080)["spec"]
+    spec = accessor_network_policy_manifest(STORAGE, 8080)["spec"]
     assert spec["ingress"] == [{"ports": [{"protocol": "TCP", "port": 8080}]}]
     assert len(spec["egress"]) == 1
-    assert spec["podSelector"]["matchLabels"] == accessor_service(STORAGE)["spec"]["selector"]
+    assert (
+        spec["podSelector"]["matchLabels"] == accessor_service_manifest(STORAGE)["spec"]["selector"]
+    )
 
 
 def test_an_accessor_only_reads_and_is_where_the_volume_is() -> None:
-    pod = accessor_deployment(STORAGE, SETTINGS, "gpu-1")["spec"]["template"]["spec"]
+    pod = accessor_deployment_manifest(STORAGE, SETTINGS, "gpu-1")["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     terms = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     assert terms["nodeSelectorTerms"][0]["matchFields"][0]["values"] == ["gpu-1"]
@@ -84,5 +96,5 @@ def test_an_accessor_only_reads_and_is_where_the_volume_is() -> None:
 
 
 def test_an_accessor_may_be_anywhere_while_nobody_uses_the_volume() -> None:
-    pod = accessor_deployment(STORAGE, SETTINGS, "")["spec"]["template"]["spec"]
+    pod = accessor_deployment_manifest(STORAGE, SETTINGS, "")["spec"]["template"]["spec"]
     assert "affinity" not in pod

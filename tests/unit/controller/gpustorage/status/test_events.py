@@ -4,40 +4,40 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from controller.gpustorage.accessor_reconciler import Browsed
-from controller.gpustorage.status.events import announcements
-from controller.gpustorage.status.outcome import Outcome
-from controller.gpustorage.status.readiness import Verdict
+from controller.gpustorage.accessor_reconciler import AccessorState
+from controller.gpustorage.status.events import status_events
+from controller.gpustorage.status.outcome import StorageReconcileOutcome
+from controller.gpustorage.status.readiness import StorageReadiness
 from controller.gpustorage.status.status import next_status
 from shared.v1alpha1.gpustorage import AccessorStatus, GPUStorageStatus, PrepareStatus
 from shared.v1alpha1.reasons import StorageReason
-from tests.unit.controller.gpustorage.storage_objects import a_claim, a_storage
+from tests.unit.controller.gpustorage.storage_objects import new_pvc, new_storage
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = datetime(2026, 1, 2, tzinfo=UTC)
-DISABLED = Browsed(AccessorStatus(phase="Disabled"), "browsing was not asked for")
-READY = Verdict.ready(StorageReason.READY, "the volume holds 1Gi")
-PENDING = Verdict.pending(StorageReason.VOLUME_PENDING, "is being made")
+DISABLED = AccessorState(AccessorStatus(phase="Disabled"), "browsing was not asked for")
+READY = StorageReadiness.ready(StorageReason.READY, "the volume holds 1Gi")
+PENDING = StorageReadiness.pending(StorageReason.VOLUME_PENDING, "is being made")
 
 
 def status(
-    volume: Verdict = READY,
+    volume: StorageReadiness = READY,
     prepare: str = "NotRequested",
     capacity: str = "1Gi",
     known: GPUStorageStatus | None = None,
     now: datetime = NOW,
 ) -> GPUStorageStatus:
-    storage = a_storage()
+    storage = new_storage()
     if known is not None:
         storage = msgspec.structs.replace(storage, status=known)
-    outcome = Outcome(
-        a_claim(capacity=capacity), volume, PrepareStatus(phase=prepare, message="why"), DISABLED
+    outcome = StorageReconcileOutcome(
+        new_pvc(capacity=capacity), volume, PrepareStatus(phase=prepare, message="why"), DISABLED
     )
     return next_status(storage, outcome, now)
 
 
 def told(old: GPUStorageStatus, new: GPUStorageStatus) -> list[tuple[str, bool]]:
-    return [(news.reason.value, news.is_warning) for news in announcements(old, new)]
+    return [(news.reason.value, news.is_warning) for news in status_events(old, new)]
 
 
 def test_time_alone_changes_nothing() -> None:
@@ -62,13 +62,13 @@ def test_growth_is_news() -> None:
 
 
 def test_growth_that_cannot_be_is_a_warning_although_the_storage_is_ready() -> None:
-    refused = READY.but(StorageReason.EXPANSION_NOT_SUPPORTED, "no")
+    refused = READY.with_reason(StorageReason.EXPANSION_NOT_SUPPORTED, "no")
     assert told(status(), status(refused)) == [("Failed", True)]
     assert told(status(refused), status()) == []
 
 
 def test_what_is_lost_is_a_failure() -> None:
-    lost = Verdict.failed(StorageReason.VOLUME_LOST, "gone")
+    lost = StorageReadiness.failed(StorageReason.VOLUME_LOST, "gone")
     assert told(status(), status(lost)) == [("Failed", True)]
 
 

@@ -2,41 +2,53 @@
 
 import pytest
 
-from controller.gpuunit.handoff.seed_listing import Listing, judge
+from controller.gpuunit.handoff.seed_listing import SeedListing, seed_listing
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.operation import Operation
-from tests.support.builders.gpu_units import STOCK, a_unit
-from tests.support.builders.operations import OPERATION, a_record, made
+from tests.support.builders.gpu_units import STOCK_NAMESPACE, new_unit
+from tests.support.builders.operations import OPERATION_ID, new_operation, object_entry
 
-NOTES = {wellknown.OPERATION_ID: OPERATION, wellknown.STOCK_ORDINAL: "2"}
-SEEDED = a_unit("warm", namespace=STOCK, annotations=NOTES)
-MINE, OTHER = made("uid-of-warm", 2), made("uid-of-other", 2)
+NOTES = {wellknown.OPERATION_ID_ANNOTATION: OPERATION_ID, wellknown.STOCK_ORDINAL_ANNOTATION: "2"}
+SEEDED = new_unit("warm", namespace=STOCK_NAMESPACE, annotations=NOTES)
+MINE, OTHER = object_entry("uid-of-warm", 2), object_entry("uid-of-other", 2)
 
 
 @pytest.mark.parametrize(
     ("record", "listing"),
     [
-        pytest.param(a_record(), Listing.OPEN, id="nothing is listed"),
-        pytest.param(a_record(objects=[made("u", 1)]), Listing.OPEN, id="others are"),
-        pytest.param(a_record(objects=[made("u", 1), MINE]), Listing.LISTED, id="it is"),
-        pytest.param(a_record(phase="Succeeded", objects=[MINE]), Listing.LISTED, id="and closed"),
-        pytest.param(a_record(phase="Failed", objects=[MINE]), Listing.LISTED, id="and failed"),
-        pytest.param(a_record(objects=[OTHER]), Listing.STRAY, id="another has its place"),
+        pytest.param(new_operation(), SeedListing.PENDING, id="nothing is listed"),
         pytest.param(
-            a_record(objects=[made("uid-of-warm", 1)]), Listing.OPEN, id="at another place"
+            new_operation(objects=[object_entry("u", 1)]), SeedListing.PENDING, id="others are"
         ),
-        pytest.param(a_record(phase="Succeeded"), Listing.STRAY, id="closed without it"),
-        pytest.param(a_record(phase="Failed"), Listing.STRAY, id="failed without it"),
-        pytest.param(None, Listing.STRAY, id="no record"),
+        pytest.param(
+            new_operation(objects=[object_entry("u", 1), MINE]), SeedListing.LISTED, id="it is"
+        ),
+        pytest.param(
+            new_operation(phase="Succeeded", objects=[MINE]), SeedListing.LISTED, id="and closed"
+        ),
+        pytest.param(
+            new_operation(phase="Failed", objects=[MINE]), SeedListing.LISTED, id="and failed"
+        ),
+        pytest.param(new_operation(objects=[OTHER]), SeedListing.STRAY, id="another has its place"),
+        pytest.param(
+            new_operation(objects=[object_entry("uid-of-warm", 1)]),
+            SeedListing.PENDING,
+            id="at another place",
+        ),
+        pytest.param(new_operation(phase="Succeeded"), SeedListing.STRAY, id="closed without it"),
+        pytest.param(new_operation(phase="Failed"), SeedListing.STRAY, id="failed without it"),
+        pytest.param(None, SeedListing.STRAY, id="no record"),
     ],
 )
-def test_the_record_decides(record: Operation | None, listing: Listing) -> None:
-    assert judge(SEEDED, record) is listing
+def test_the_record_decides(record: Operation | None, listing: SeedListing) -> None:
+    assert seed_listing(SEEDED, record) is listing
 
 
-@pytest.mark.parametrize("record", [None, a_record(phase="Failed"), a_record(objects=[OTHER])])
-@pytest.mark.parametrize("notes", [{}, {**NOTES, wellknown.LISTED: "true"}])
+@pytest.mark.parametrize(
+    "record", [None, new_operation(phase="Failed"), new_operation(objects=[OTHER])]
+)
+@pytest.mark.parametrize("notes", [{}, {**NOTES, wellknown.LISTED_ANNOTATION: "true"}])
 def test_nobody_asks_again_about_stock_that_is_marked_or_made_by_hand(
     notes: dict[str, str], record: Operation | None
 ) -> None:
-    assert judge(a_unit("warm", annotations=notes), record) is Listing.MARKED
+    assert seed_listing(new_unit("warm", annotations=notes), record) is SeedListing.MARKED

@@ -12,17 +12,17 @@ from typing import Any
 import msgspec
 
 from controller.config import Config, SidecarConfig
-from controller.gpuunit.resources.children import asked_for
+from controller.gpuunit.resources.children import desired_deployment
 from controller.gpuunit.settings import UnitSettings
 from controller.gpuunit.workload import Workload
-from controller.runtime.digest import digest
-from controller.wiring import namespaces, unit_settings
+from controller.runtime.digest import json_digest
+from controller.wiring import unit_settings, validated_namespaces
 from shared.v1alpha1.gpuunit import GPUUnit
 
 WORKER_IMAGE = "gpu-runtime/worker:0.1.0"
-FOLDER = Path(__file__).parent / "golden"
-PATHS = sorted(FOLDER.glob("*.json"))
-OLDER = sorted(FOLDER.glob("older/*.json"))
+GOLDEN_DIR = Path(__file__).parent / "golden"
+GOLDEN_PATHS = sorted(GOLDEN_DIR.glob("*.json"))
+OLDER_PATHS = sorted(GOLDEN_DIR.glob("older/*.json"))
 
 
 def shipped_settings(worker_image: str = WORKER_IMAGE) -> UnitSettings:
@@ -31,23 +31,23 @@ def shipped_settings(worker_image: str = WORKER_IMAGE) -> UnitSettings:
     The worker's image is that of the first release: a later one restarts nobody's pod.
     """
     config = Config(sidecar=SidecarConfig(image=worker_image))
-    return unit_settings(config, namespaces(config.namespaces))
+    return unit_settings(config, validated_namespaces(config.namespaces))
 
 
-def stored_unit(path: Path) -> GPUUnit:
+def load_unit(path: Path) -> GPUUnit:
     return msgspec.convert(json.loads(path.read_text())["unit"], GPUUnit)
 
 
-def made_of(unit: GPUUnit) -> dict[str, Any]:
+def build_deployment(unit: GPUUnit) -> dict[str, Any]:
     """What the present code applies for a unit that has nothing yet, and the hash of it."""
-    body = asked_for(unit, shipped_settings(), None, Workload())
-    return {"deployment": body, "hash": digest(body)}
+    body = desired_deployment(unit, shipped_settings(), None, Workload())
+    return {"deployment": body, "hash": json_digest(body)}
 
 
 def main() -> None:
-    for path in PATHS:
+    for path in GOLDEN_PATHS:
         stored = json.loads(path.read_text())["unit"]
-        whole = {"unit": stored, **made_of(stored_unit(path))}
+        whole = {"unit": stored, **build_deployment(load_unit(path))}
         path.write_text(json.dumps(whole, indent=1) + "\n")
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from controller.gpuunit.resources.access import access_url
-from tests.support.builders.gpu_units import a_unit, settings
+from controller.gpuunit.resources.access import service_url
+from tests.support.builders.gpu_units import new_unit, unit_settings
 
 TEMPLATE = {"ports": [{"name": "http", "port": 8000}, {"name": "grpc", "port": 9000}]}
 HOST = "unit-one.runtime-instance.svc.cluster.local"
@@ -24,8 +24,8 @@ HOST = "unit-one.runtime-instance.svc.cluster.local"
 def test_the_primary_port_is_the_named_one_or_the_first(
     access: dict[str, Any] | None, url: str
 ) -> None:
-    assert access_url(a_unit(template=TEMPLATE, access=access), settings()) == url
+    assert service_url(new_unit(template=TEMPLATE, access=access), unit_settings()) == url
 
 
 def test_without_ports_there_is_no_address() -> None:
-    assert access_url(a_unit(), settings()) == ""
+    assert service_url(new_unit(), unit_settings()) == ""

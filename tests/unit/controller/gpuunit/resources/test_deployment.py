@@ -1,14 +1,14 @@
 """The Deployment of a unit keeps one pod, and its place."""
 
 from controller.gpuunit.labels import child_metadata
-from controller.gpuunit.resources.deployment import deployment
+from controller.gpuunit.resources.deployment import deployment_manifest
 from controller.gpuunit.resources.pod import pod_template
-from tests.support.builders.gpu_units import STOCK, a_unit, settings
+from tests.support.builders.gpu_units import STOCK_NAMESPACE, new_unit, unit_settings
 
 
 def test_an_active_unit_keeps_its_pod_until_the_next_one_runs() -> None:
-    unit, labels = a_unit(), {"team": "a"}
-    assert deployment(unit, settings(), labels, giving_way=False) == {
+    unit, labels = new_unit(), {"team": "a"}
+    assert deployment_manifest(unit, unit_settings(), labels, stop_old_pod_first=False) == {
         "metadata": child_metadata(unit, "unit-one"),
         "spec": {
             "replicas": 1,
@@ -18,24 +18,26 @@ def test_an_active_unit_keeps_its_pod_until_the_next_one_runs() -> None:
                 "type": "RollingUpdate",
                 "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0},
             },
-            "template": pod_template(unit, settings(), labels),
+            "template": pod_template(unit, unit_settings(), labels),
         },
     }
 
 
 def test_a_unit_that_gives_way_lets_its_old_pod_go_first() -> None:
-    before = deployment(a_unit(), settings(), {}, giving_way=False)["spec"]
-    after = deployment(a_unit(), settings(), {}, giving_way=True)["spec"]
+    before = deployment_manifest(new_unit(), unit_settings(), {}, stop_old_pod_first=False)["spec"]
+    after = deployment_manifest(new_unit(), unit_settings(), {}, stop_old_pod_first=True)["spec"]
     assert after.pop("strategy")["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 1}
     del before["strategy"]
     assert after == before
 
 
 def test_stock_is_replaced_in_its_place() -> None:
-    stock = deployment(a_unit(namespace=STOCK), settings(), {}, giving_way=False)
+    stock = deployment_manifest(
+        new_unit(namespace=STOCK_NAMESPACE), unit_settings(), {}, stop_old_pod_first=False
+    )
     assert stock["spec"]["strategy"] == {"type": "Recreate"}
 
 
 def test_long_names_are_cut() -> None:
-    made = deployment(a_unit("a" * 63), settings(), {}, giving_way=False)
+    made = deployment_manifest(new_unit("a" * 63), unit_settings(), {}, stop_old_pod_first=False)
     assert len(made["metadata"]["name"]) == 63

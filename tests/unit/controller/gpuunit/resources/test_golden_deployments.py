@@ -9,34 +9,34 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from controller.apply.child import Child, Step, next_step, stamped
+from controller.apply.child import Child, ChildAction, next_action, with_applied_hash
 from controller.config import Config
-from controller.gpuunit.resources.children import asked_for
+from controller.gpuunit.resources.children import desired_deployment
 from controller.gpuunit.settings import UnitSettings
 from controller.gpuunit.workload import Workload
 from controller.kinds import DEPLOYMENTS
-from controller.runtime.digest import digest
-from hack.images import tag
+from controller.runtime.digest import json_digest
+from hack.images import image_tag
 from hack.local.state_dir import ROOT
-from shared.config.version import version
+from shared.config.version import product_version
 from shared.k8s.deployment import Deployment
 from shared.k8s.meta import ObjectMeta
-from shared.k8s.pod import ContainerState, ContainerStatus, Pod, PodStatus, Waiting
+from shared.k8s.pod import ContainerState, ContainerStateWaiting, ContainerStatus, Pod, PodStatus
 from shared.v1alpha1.reasons import UnitReason
 from tests.unit.controller.gpuunit.resources.golden_deployments import (
-    FOLDER,
-    OLDER,
-    PATHS,
-    made_of,
+    GOLDEN_DIR,
+    GOLDEN_PATHS,
+    OLDER_PATHS,
+    build_deployment,
+    load_unit,
     shipped_settings,
-    stored_unit,
 )
 
 NEW_WORKER = "registry.example/gpu-runtime/worker:9.9.9"
 NOT_SEEN = Workload()
-WORKER = FOLDER / "worker.json"
-ALL = pytest.mark.parametrize("path", [*PATHS, *OLDER], ids=lambda path: path.stem)
-RELEASED = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+WORKER = GOLDEN_DIR / "worker.json"
+ALL = pytest.mark.parametrize("path", [*GOLDEN_PATHS, *OLDER_PATHS], ids=lambda path: path.stem)
+RELEASED = pytest.mark.parametrize("path", GOLDEN_PATHS, ids=lambda path: path.stem)
 WARNING = (
     "every pod of such a unit would restart when this controller is installed: if that is "
     "wanted, see golden_deployments.py"
@@ -51,7 +51,7 @@ def released(path: Path) -> dict[str, Any]:
 @RELEASED
 def test_the_pods_of_a_unit_stay_as_they_were_released(path: Path) -> None:
     golden = released(path)
-    made = made_of(stored_unit(path))
+    made = build_deployment(load_unit(path))
 
     assert made["deployment"]["spec"]["template"] == golden["deployment"]["spec"]["template"], (
         WARNING
@@ -63,46 +63,51 @@ def test_the_pods_of_a_unit_stay_as_they_were_released(path: Path) -> None:
 def in_cluster(path: Path) -> Deployment:
     """The Deployment as the released controller has written it."""
     golden = released(path)
-    return msgspec.convert(stamped(golden["deployment"], golden["hash"]), Deployment)
+    return msgspec.convert(with_applied_hash(golden["deployment"], golden["hash"]), Deployment)
 
 
-def step(path: Path, settings: UnitSettings, workload: Workload = NOT_SEEN) -> Step:
+def step(path: Path, settings: UnitSettings, workload: Workload = NOT_SEEN) -> ChildAction:
     live = in_cluster(path)
-    body = asked_for(stored_unit(path), settings, live, workload)
-    child = Child(DEPLOYMENTS, stamped(body, digest(body)), live, UnitReason.DEPLOYMENT_SYNC_FAILED)
-    return next_step(child)
+    body = desired_deployment(load_unit(path), settings, live, workload)
+    child = Child(
+        DEPLOYMENTS,
+        with_applied_hash(body, json_digest(body)),
+        live,
+        UnitReason.DEPLOYMENT_SYNC_FAILED,
+    )
+    return next_action(child)
 
 
 @ALL
 def test_a_new_controller_finds_nothing_to_do(path: Path) -> None:
-    assert step(path, shipped_settings()) is Step.NOTHING
+    assert step(path, shipped_settings()) is ChildAction.NONE
 
 
 @ALL
 def test_a_new_image_of_the_worker_alone_restarts_no_pod(path: Path) -> None:
-    assert step(path, shipped_settings(NEW_WORKER)) is Step.NOTHING
+    assert step(path, shipped_settings(NEW_WORKER)) is ChildAction.NONE
 
 
 def test_a_new_image_of_the_worker_comes_with_whatever_else_restarts_the_pod() -> None:
-    unit = stored_unit(WORKER)
+    unit = load_unit(WORKER)
     other = replace(unit, spec=replace(unit.spec, image="example/other:2"))
-    body = asked_for(other, shipped_settings(NEW_WORKER), in_cluster(WORKER), NOT_SEEN)
+    body = desired_deployment(other, shipped_settings(NEW_WORKER), in_cluster(WORKER), NOT_SEEN)
     (worker,) = body["spec"]["template"]["spec"]["initContainers"]
 
     assert worker["image"] == NEW_WORKER
 
 
 def test_a_worker_whose_image_cannot_be_had_gets_the_new_one() -> None:
-    waiting = ContainerState(waiting=Waiting(reason="ImagePullBackOff"))
+    waiting = ContainerState(waiting=ContainerStateWaiting(reason="ImagePullBackOff"))
     status = PodStatus(init_container_statuses=(ContainerStatus(name="worker", state=waiting),))
-    stuck = Workload(current=(Pod(metadata=ObjectMeta(name="p"), status=status),))
+    stuck = Workload(current_pods=(Pod(metadata=ObjectMeta(name="p"), status=status),))
 
-    assert step(WORKER, shipped_settings(), stuck) is Step.NOTHING
-    assert step(WORKER, shipped_settings(NEW_WORKER), stuck) is not Step.NOTHING
+    assert step(WORKER, shipped_settings(), stuck) is ChildAction.NONE
+    assert step(WORKER, shipped_settings(NEW_WORKER), stuck) is not ChildAction.NONE
 
 
 def test_the_worker_is_of_this_release_and_the_manifests_say_so() -> None:
-    image = tag("worker", version())
+    image = image_tag("worker", product_version())
     assert Config().sidecar.image == image
     for path in ("controller/controller.yaml", "overlays/dev/controller.yaml"):
         said = yaml.safe_load((ROOT / "manifests" / path).read_text())

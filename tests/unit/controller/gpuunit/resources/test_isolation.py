@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 import yaml
 
-from controller.gpuunit.resources.children import asked_for
-from controller.gpuunit.resources.network_policy import network_policy
+from controller.gpuunit.resources.children import desired_deployment
+from controller.gpuunit.resources.network_policy import network_policy_manifest
 from controller.gpuunit.workload import Workload
 from hack.local.state_dir import ROOT
 from shared.v1alpha1.gpuunit import GPUUnit
-from tests.support.builders.gpu_units import STOCK, a_unit
+from tests.support.builders.gpu_units import STOCK_NAMESPACE, new_unit
 from tests.unit.controller.gpuunit.resources.golden_deployments import shipped_settings
 
 FOLDER = ROOT / "manifests" / "isolation"
@@ -19,9 +19,11 @@ FILES = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())["resources"]
 SHIPPED = [each for name in FILES for each in yaml.safe_load_all((FOLDER / name).read_text())]
 
 UNITS = {
-    "reservation": a_unit(namespace=STOCK, template={"ports": [{"name": "http", "port": 80}]}),
-    "unit": a_unit(template={"ports": [{"name": "http", "port": 80}]}),
-    "worker": a_unit(serverless={"requestID": "echo"}),
+    "reservation": new_unit(
+        namespace=STOCK_NAMESPACE, template={"ports": [{"name": "http", "port": 80}]}
+    ),
+    "unit": new_unit(template={"ports": [{"name": "http", "port": 80}]}),
+    "worker": new_unit(serverless={"requestID": "echo"}),
 }
 
 
@@ -33,9 +35,9 @@ def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def holding_for(unit: GPUUnit) -> list[dict[str, Any]]:
-    pod = asked_for(unit, shipped_settings(), None, Workload())["spec"]["template"]["metadata"][
-        "labels"
-    ]
+    pod = desired_deployment(unit, shipped_settings(), None, Workload())["spec"]["template"][
+        "metadata"
+    ]["labels"]
     return [
         each["spec"]
         for each in SHIPPED
@@ -46,7 +48,7 @@ def holding_for(unit: GPUUnit) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 def test_a_unit_that_ends_reaches_what_it_has_reached_and_nobody_reaches_it(unit: GPUUnit) -> None:
-    policies, own = holding_for(unit), network_policy(unit, shipped_settings())["spec"]
+    policies, own = holding_for(unit), network_policy_manifest(unit, shipped_settings())["spec"]
 
     assert [rule for each in policies for rule in each.get("egress", [])] == own.get("egress", [])
     assert [rule for each in policies for rule in each.get("ingress", [])] == []

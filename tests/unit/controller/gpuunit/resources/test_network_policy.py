@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from controller.gpuunit.labels import child_metadata
-from controller.gpuunit.resources.network_policy import network_policy
-from tests.support.builders.gpu_units import FULL, STOCK, a_unit, settings
+from controller.gpuunit.resources.network_policy import network_policy_manifest
+from tests.support.builders.gpu_units import FULL_SPEC, STOCK_NAMESPACE, new_unit, unit_settings
 
 DNS = {
     "to": [
@@ -27,8 +27,8 @@ BOTH_WAYS = {
 
 
 def test_stock_talks_with_nobody() -> None:
-    stock = a_unit(namespace=STOCK, **FULL)
-    assert network_policy(stock, settings()) == {
+    stock = new_unit(namespace=STOCK_NAMESPACE, **FULL_SPEC)
+    assert network_policy_manifest(stock, unit_settings()) == {
         "metadata": child_metadata(stock, "egress-one"),
         "spec": BOTH_WAYS,
     }
@@ -36,7 +36,7 @@ def test_stock_talks_with_nobody() -> None:
 
 def test_an_active_unit_is_reached_on_its_ports_and_reaches_public_addresses() -> None:
     declared = [{"protocol": "TCP", "port": 8000}, {"protocol": "UDP", "port": 9000}]
-    assert network_policy(a_unit(**FULL), settings())["spec"] == {
+    assert network_policy_manifest(new_unit(**FULL_SPEC), unit_settings())["spec"] == {
         **BOTH_WAYS,
         "ingress": [{"ports": declared}],
         "egress": [DNS, PUBLIC],
@@ -44,10 +44,13 @@ def test_an_active_unit_is_reached_on_its_ports_and_reaches_public_addresses() -
 
 
 def test_without_ports_nothing_comes_in() -> None:
-    assert network_policy(a_unit(), settings())["spec"] == {**BOTH_WAYS, "egress": [DNS, PUBLIC]}
+    assert network_policy_manifest(new_unit(), unit_settings())["spec"] == {
+        **BOTH_WAYS,
+        "egress": [DNS, PUBLIC],
+    }
 
 
 def test_a_family_without_private_ranges_has_no_exceptions() -> None:
-    open_settings = replace(settings(), private_ranges=("10.0.0.0/8",))
-    _, public = network_policy(a_unit(), open_settings)["spec"]["egress"]
+    open_settings = replace(unit_settings(), private_ranges=("10.0.0.0/8",))
+    _, public = network_policy_manifest(new_unit(), open_settings)["spec"]["egress"]
     assert public["to"][1] == {"ipBlock": {"cidr": "::/0"}}

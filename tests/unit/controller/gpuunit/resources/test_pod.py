@@ -6,8 +6,8 @@ import pytest
 
 from controller.gpuunit.resources.pod import pod_template
 from shared.v1alpha1 import wellknown
-from shared.v1alpha1.validation.mount_path import SHARED_MEMORY
-from tests.support.builders.gpu_units import FULL, STOCK, a_unit, settings
+from shared.v1alpha1.validation.mount_path import SHARED_MEMORY_PATH
+from tests.support.builders.gpu_units import FULL_SPEC, STOCK_NAMESPACE, new_unit, unit_settings
 
 LABELS = {
     "runtime.lokiwager.io/unit": "one",
@@ -34,7 +34,7 @@ GIVEN = [
 
 
 def pod(**unit: Any) -> dict[str, Any]:
-    spec: dict[str, Any] = pod_template(a_unit(**unit), settings(), {})["spec"]
+    spec: dict[str, Any] = pod_template(new_unit(**unit), unit_settings(), {})["spec"]
     return spec
 
 
@@ -44,8 +44,12 @@ def container(**unit: Any) -> dict[str, Any]:
 
 
 def test_stock_holds_its_place_and_ignores_the_workload() -> None:
-    stock = a_unit(namespace=STOCK, annotations={wellknown.ADMITTED: "node-1"}, **FULL)
-    assert pod_template(stock, settings(), {}) == {
+    stock = new_unit(
+        namespace=STOCK_NAMESPACE,
+        annotations={wellknown.ADMITTED_ANNOTATION: "node-1"},
+        **FULL_SPEC,
+    )
+    assert pod_template(stock, unit_settings(), {}) == {
         "metadata": {"labels": LABELS},
         "spec": {
             **LOCKED_DOWN,
@@ -65,8 +69,8 @@ def test_stock_holds_its_place_and_ignores_the_workload() -> None:
 
 
 def test_an_active_unit_runs_the_user_s_program() -> None:
-    unit = a_unit(annotations={wellknown.ADMITTED: "node-1"}, **FULL)
-    assert pod_template(unit, settings(), {}) == {
+    unit = new_unit(annotations={wellknown.ADMITTED_ANNOTATION: "node-1"}, **FULL_SPEC)
+    assert pod_template(unit, unit_settings(), {}) == {
         "metadata": {"labels": LABELS},
         "spec": {
             **LOCKED_DOWN,
@@ -118,7 +122,7 @@ def test_an_active_unit_runs_the_user_s_program() -> None:
                         {"name": "stats", "containerPort": 9000, "protocol": "UDP"},
                     ],
                     "volumeMounts": [
-                        {"name": "shared-memory", "mountPath": SHARED_MEMORY},
+                        {"name": "shared-memory", "mountPath": SHARED_MEMORY_PATH},
                         {"name": "storage-models", "mountPath": "/models", "readOnly": True},
                         {"name": "storage-work", "mountPath": "/work"},
                     ],
@@ -142,7 +146,7 @@ def test_what_is_not_asked_for_is_not_there() -> None:
                 "name": "unit",
                 "image": "example/user:1",
                 "env": GIVEN,
-                "volumeMounts": [{"name": "shared-memory", "mountPath": SHARED_MEMORY}],
+                "volumeMounts": [{"name": "shared-memory", "mountPath": SHARED_MEMORY_PATH}],
                 "resources": {"requests": {"memory": "16Gi"}, "limits": {"memory": "16Gi"}},
                 "securityContext": UNPRIVILEGED,
             }
@@ -152,7 +156,7 @@ def test_what_is_not_asked_for_is_not_there() -> None:
 
 def test_the_caller_s_labels_are_on_the_pod_and_ours_win() -> None:
     theirs = {"sim.local/mode": "slow", wellknown.UNIT_LABEL: "another"}
-    template = pod_template(a_unit(), settings(), theirs)
+    template = pod_template(new_unit(), unit_settings(), theirs)
     assert template["metadata"]["labels"] == {"sim.local/mode": "slow", **LABELS}
 
 
@@ -199,13 +203,14 @@ def test_shared_memory_is_half_of_the_memory_unless_told(asked: dict[str, Any], 
 
 
 @pytest.mark.parametrize(
-    "path", [SHARED_MEMORY, f"{SHARED_MEMORY}/", "/dev//shm", f"/x/..{SHARED_MEMORY}"]
+    "path",
+    [SHARED_MEMORY_PATH, f"{SHARED_MEMORY_PATH}/", "/dev//shm", f"/x/..{SHARED_MEMORY_PATH}"],
 )
 def test_a_mount_of_the_user_s_replaces_the_shared_memory(path: str) -> None:
     spec = pod(storageMounts=[{"name": "fast", "mountPath": path}])
     assert [volume["name"] for volume in spec["volumes"]] == ["storage-fast"]
     mounts = spec["containers"][0]["volumeMounts"]
-    assert mounts == [{"name": "storage-fast", "mountPath": SHARED_MEMORY}]
+    assert mounts == [{"name": "storage-fast", "mountPath": SHARED_MEMORY_PATH}]
 
 
 def test_volumes_of_long_names_stay_apart_and_within_the_limit() -> None:
@@ -224,6 +229,6 @@ def test_the_user_s_own_value_wins() -> None:
     assert found == [GIVEN[1], GIVEN[3], {"name": "GPU_COUNT", "value": "7"}, {"name": "UNIT_NAME"}]
 
 
-@pytest.mark.parametrize("annotations", [{}, {wellknown.ADMITTED: ""}])
+@pytest.mark.parametrize("annotations", [{}, {wellknown.ADMITTED_ANNOTATION: ""}])
 def test_without_a_node_to_prefer_there_is_no_affinity(annotations: dict[str, str]) -> None:
     assert "affinity" not in pod(annotations=annotations)

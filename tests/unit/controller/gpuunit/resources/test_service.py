@@ -3,13 +3,13 @@
 import pytest
 
 from controller.gpuunit.labels import child_metadata
-from controller.gpuunit.resources.service import service
-from tests.support.builders.gpu_units import FULL, a_unit
+from controller.gpuunit.resources.service import service_manifest
+from tests.support.builders.gpu_units import FULL_SPEC, new_unit
 
 
 def test_all_ports_are_served_under_their_own_numbers() -> None:
-    unit = a_unit(**FULL)
-    assert service(unit) == {
+    unit = new_unit(**FULL_SPEC)
+    assert service_manifest(unit) == {
         "metadata": child_metadata(unit, "unit-one"),
         "spec": {
             "type": "ClusterIP",
@@ -24,4 +24,4 @@ def test_all_ports_are_served_under_their_own_numbers() -> None:
 
 @pytest.mark.parametrize("template", [None, {}, {"ports": []}])
 def test_without_ports_there_is_no_service(template: dict[str, object] | None) -> None:
-    assert service(a_unit(template=template)) is None
+    assert service_manifest(new_unit(template=template)) is None

@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.gpuunit.resources.deployment import deployment
-from controller.gpuunit.resources.network_policy import network_policy
+from controller.gpuunit.resources.deployment import deployment_manifest
+from controller.gpuunit.resources.network_policy import network_policy_manifest
 from controller.gpuunit.resources.pod import pod_template
-from controller.runtime.digest import digest
+from controller.runtime.digest import json_digest
 from shared.invocation.queue_names import QueueNames
 from shared.v1alpha1 import wellknown
-from tests.support.builders.gpu_units import FULL, STOCK, a_unit, settings
+from tests.support.builders.gpu_units import FULL_SPEC, STOCK_NAMESPACE, new_unit, unit_settings
 
 WORKER: dict[str, Any] = {"serverless": {"requestID": "echo", "concurrency": 8}}
 FOLDER = "/var/run/gpu-runtime"
@@ -28,18 +28,22 @@ QUEUE_POLICY = {
 }
 # What units without workers get: another first digest restarts the pods of users.
 BEFORE_WORKERS = {
-    "plain": (a_unit(), "43ba01001afedc68", "ff051b4b6afc8c28"),
+    "plain": (new_unit(), "43ba01001afedc68", "ff051b4b6afc8c28"),
     "full": (
-        a_unit(annotations={wellknown.ADMITTED: "node-1"}, **FULL),
+        new_unit(annotations={wellknown.ADMITTED_ANNOTATION: "node-1"}, **FULL_SPEC),
         "de166c6e7d991a66",
         "fba3ea534e503c8f",
     ),
-    "stock": (a_unit(namespace=STOCK, **FULL), "446b5a9084603dea", "aad2860142e4c656"),
+    "stock": (
+        new_unit(namespace=STOCK_NAMESPACE, **FULL_SPEC),
+        "446b5a9084603dea",
+        "aad2860142e4c656",
+    ),
 }
 
 
 def pod(**spec: Any) -> dict[str, Any]:
-    found: dict[str, Any] = pod_template(a_unit(**spec), settings(), {})["spec"]
+    found: dict[str, Any] = pod_template(new_unit(**spec), unit_settings(), {})["spec"]
     return found
 
 
@@ -55,12 +59,15 @@ def environment(container: dict[str, Any]) -> dict[str, str]:
 @pytest.mark.parametrize("kind", BEFORE_WORKERS)
 def test_units_that_are_no_workers_are_applied_as_before(kind: str) -> None:
     unit, workload, policy = BEFORE_WORKERS[kind]
-    assert digest(deployment(unit, settings(), {}, giving_way=False)) == workload
-    assert digest(network_policy(unit, settings())) == policy
+    assert (
+        json_digest(deployment_manifest(unit, unit_settings(), {}, stop_old_pod_first=False))
+        == workload
+    )
+    assert json_digest(network_policy_manifest(unit, unit_settings())) == policy
 
 
 def test_stock_has_no_worker() -> None:
-    assert pod(namespace=STOCK, **WORKER) == pod(namespace=STOCK)
+    assert pod(namespace=STOCK_NAMESPACE, **WORKER) == pod(namespace=STOCK_NAMESPACE)
 
 
 def test_the_worker_is_a_native_sidecar_with_everything_that_it_needs() -> None:
@@ -111,7 +118,7 @@ def test_the_worker_is_a_native_sidecar_with_everything_that_it_needs() -> None:
 
 
 def test_the_rest_of_the_pod_is_the_unit_s_own_and_what_the_two_share() -> None:
-    alone, together = pod(**FULL), pod(**FULL, **WORKER)
+    alone, together = pod(**FULL_SPEC), pod(**FULL_SPEC, **WORKER)
     (program,), (drained,) = alone["containers"], together["containers"]
     given = environment(sidecar(**WORKER))
     told = [{"name": name, "value": given[name]} for name in given if name in PLACE]
@@ -164,15 +171,17 @@ def test_a_framework_elsewhere_moves_the_socket_of_both() -> None:
 
 def test_other_names_at_the_queue_are_told_to_the_worker() -> None:
     queue_names = QueueNames(prefix="elsewhere")
-    known = settings()
+    known = unit_settings()
     others = replace(known, sidecar=replace(known.sidecar, queue_names=queue_names))
-    (found,) = pod_template(a_unit(**WORKER), others, {})["spec"]["initContainers"]
+    (found,) = pod_template(new_unit(**WORKER), others, {})["spec"]["initContainers"]
     told = environment(found)["GPU_RUNTIME_QUEUE_NAMES"]
     assert msgspec.json.decode(told, type=QueueNames) == queue_names
 
 
 def test_a_worker_may_also_reach_the_queue_and_be_asked_for_its_metrics() -> None:
-    alone, worker = (network_policy(a_unit(**spec), settings())["spec"] for spec in ({}, WORKER))
+    alone, worker = (
+        network_policy_manifest(new_unit(**spec), unit_settings())["spec"] for spec in ({}, WORKER)
+    )
     collectors = {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}
     metrics = {
         "from": [{"namespaceSelector": collectors}],

@@ -9,17 +9,23 @@ from hypothesis import strategies as st
 
 from controller.gpuunit.scheduling.nomination import (
     Nomination,
-    asks_no_more,
-    holds_nothing_for,
+    choose_nomination,
+    has_no_gpu_for,
+    is_node_schedulable,
     is_tolerated,
-    is_usable,
-    nomination,
-    requests,
+    is_within_requests_of,
+    total_requests,
 )
 from shared.k8s.node import Node, Taint
 from shared.k8s.quantity import Quantity
 from shared.v1alpha1.unit_resources import Toleration
-from tests.support.builders.workloads import NODES, a_node, a_pod, pending, running
+from tests.support.builders.workloads import (
+    READY_NODES,
+    new_node,
+    new_pod,
+    pending_pod,
+    running_pod,
+)
 
 GPU = "nvidia.com/gpu"
 ONE = {GPU: "1", "memory": "16Gi"}
@@ -30,21 +36,30 @@ AMOUNTS = st.dictionaries(
 
 
 def test_the_pod_gets_the_place_of_the_first_holder_that_is_large_enough() -> None:
-    pod = pending(requests=ONE)
-    small, large = running(node="gpu-0", requests={GPU: "1"}), running(node="gpu-1", requests=ONE)
-    assert nomination(pod, (), [small, large], NODES) == Nomination(pod, "gpu-1")
+    pod = pending_pod(requests=ONE)
+    small, large = (
+        running_pod(node="gpu-0", requests={GPU: "1"}),
+        running_pod(node="gpu-1", requests=ONE),
+    )
+    assert choose_nomination(pod, (), [small, large], READY_NODES) == Nomination(pod, "gpu-1")
 
 
 def test_the_gpus_of_claimed_stock_are_kept_whatever_else_the_pod_asks_for() -> None:
-    pod, stock = pending(requests={**ONE, "cpu": "100m", "memory": "32Gi"}), running(requests=ONE)
-    assert nomination(pod, [stock], (), NODES) == Nomination(pod, "gpu-0")
-    assert nomination(pod, (), [stock], NODES) is None
+    pod, stock = (
+        pending_pod(requests={**ONE, "cpu": "100m", "memory": "32Gi"}),
+        running_pod(requests=ONE),
+    )
+    assert choose_nomination(pod, [stock], (), READY_NODES) == Nomination(pod, "gpu-0")
+    assert choose_nomination(pod, (), [stock], READY_NODES) is None
 
 
 def test_the_place_of_stock_with_fewer_gpus_is_not_kept() -> None:
-    pod = pending(requests={GPU: "2"})
-    assert nomination(pod, [running(requests={GPU: "1"})], (), NODES) is None
-    assert nomination(pod, [running(requests={"example.com/gpu": "2"})], (), NODES) is None
+    pod = pending_pod(requests={GPU: "2"})
+    assert choose_nomination(pod, [running_pod(requests={GPU: "1"})], (), READY_NODES) is None
+    assert (
+        choose_nomination(pod, [running_pod(requests={"example.com/gpu": "2"})], (), READY_NODES)
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,81 +74,92 @@ def test_the_place_of_stock_with_fewer_gpus_is_not_kept() -> None:
 def test_a_place_is_of_no_use_to_a_pod_that_asks_for_other_gpus(
     asked: dict[str, str], is_useless: bool
 ) -> None:
-    assert holds_nothing_for(running(requests=ONE), pending(requests=asked)) is is_useless
+    assert has_no_gpu_for(running_pod(requests=ONE), pending_pod(requests=asked)) is is_useless
 
 
 def test_a_pod_that_nobody_looked_at_yet_may_find_a_place_of_its_own() -> None:
-    assert nomination(a_pod(requests=ONE), (), [running(requests=ONE)], NODES) is None
+    assert (
+        choose_nomination(new_pod(requests=ONE), (), [running_pod(requests=ONE)], READY_NODES)
+        is None
+    )
 
 
-@pytest.mark.parametrize("pod", [None, pending(requests=ONE)])
+@pytest.mark.parametrize("pod", [None, pending_pod(requests=ONE)])
 def test_without_a_pod_or_a_holder_there_is_nothing_to_do(pod: Any) -> None:
-    assert nomination(pod, (), [], NODES) is None
+    assert choose_nomination(pod, (), [], READY_NODES) is None
 
 
 @pytest.mark.parametrize(
     ("node", "spec"),
     [
-        pytest.param(a_node(), {}, id="any"),
-        pytest.param(a_node(labels={"zone": "a"}), {"nodeSelector": {"zone": "a"}}, id="selected"),
-        pytest.param(a_node(taints=[TAINT]), {"tolerations": [TAINT]}, id="tolerated"),
-        pytest.param(a_node(taints=[{**TAINT, "effect": "PreferNoSchedule"}]), {}, id="a wish"),
+        pytest.param(new_node(), {}, id="any"),
+        pytest.param(
+            new_node(labels={"zone": "a"}), {"nodeSelector": {"zone": "a"}}, id="selected"
+        ),
+        pytest.param(new_node(taints=[TAINT]), {"tolerations": [TAINT]}, id="tolerated"),
+        pytest.param(new_node(taints=[{**TAINT, "effect": "PreferNoSchedule"}]), {}, id="a wish"),
     ],
 )
 def test_a_node_that_lets_the_pod_in(node: Node, spec: dict[str, Any]) -> None:
-    pod = pending(requests=ONE, spec=spec)
-    assert nomination(pod, (), [running(requests=ONE)], {"gpu-0": node}) == Nomination(pod, "gpu-0")
+    pod = pending_pod(requests=ONE, spec=spec)
+    assert choose_nomination(pod, (), [running_pod(requests=ONE)], {"gpu-0": node}) == Nomination(
+        pod, "gpu-0"
+    )
 
 
 @pytest.mark.parametrize(
     ("nodes", "spec"),
     [
         pytest.param({}, {}, id="gone"),
-        pytest.param({"gpu-0": a_node(ready=False)}, {}, id="not ready"),
-        pytest.param({"gpu-0": a_node(unschedulable=True)}, {}, id="cordoned"),
-        pytest.param(NODES, {"nodeSelector": {"zone": "a"}}, id="not selected"),
-        pytest.param({"gpu-0": a_node(taints=[TAINT])}, {}, id="tainted"),
+        pytest.param({"gpu-0": new_node(ready=False)}, {}, id="not ready"),
+        pytest.param({"gpu-0": new_node(unschedulable=True)}, {}, id="cordoned"),
+        pytest.param(READY_NODES, {"nodeSelector": {"zone": "a"}}, id="not selected"),
+        pytest.param({"gpu-0": new_node(taints=[TAINT])}, {}, id="tainted"),
     ],
 )
 def test_a_node_that_does_not(nodes: dict[str, Node], spec: dict[str, Any]) -> None:
-    pod = pending(requests=ONE, spec=spec)
-    assert nomination(pod, (), [running(requests=ONE)], nodes) is None
+    pod = pending_pod(requests=ONE, spec=spec)
+    assert choose_nomination(pod, (), [running_pod(requests=ONE)], nodes) is None
 
 
 @given(AMOUNTS)
 def test_a_pod_fits_into_the_place_of_its_equal(amounts: dict[str, str]) -> None:
-    assert asks_no_more(a_pod(requests=amounts), a_pod(requests=amounts))
+    assert is_within_requests_of(new_pod(requests=amounts), new_pod(requests=amounts))
 
 
 @given(AMOUNTS, AMOUNTS)
 def test_a_pod_fits_where_no_amount_is_larger(mine: dict[str, str], held: dict[str, str]) -> None:
     fits = all(int(amount) <= int(held.get(name, "0")) for name, amount in mine.items())
-    assert asks_no_more(a_pod(requests=mine), a_pod(requests=held)) is fits
+    assert is_within_requests_of(new_pod(requests=mine), new_pod(requests=held)) is fits
 
 
 def test_amounts_are_compared_as_amounts() -> None:
-    assert asks_no_more(a_pod(requests={"memory": "1024Mi"}), a_pod(requests={"memory": "1Gi"}))
-    assert not asks_no_more(a_pod(requests={"cpu": "1"}), a_pod(requests={"cpu": "999m"}))
+    assert is_within_requests_of(
+        new_pod(requests={"memory": "1024Mi"}), new_pod(requests={"memory": "1Gi"})
+    )
+    assert not is_within_requests_of(
+        new_pod(requests={"cpu": "1"}), new_pod(requests={"cpu": "999m"})
+    )
 
 
 def test_the_containers_of_a_pod_ask_together() -> None:
     each = {"name": "a", "resources": {"requests": {"cpu": "500m"}}}
-    pod = a_pod(spec={"containers": [each, each]})
-    assert requests(pod) == {"cpu": Quantity.parse("1")}
+    pod = new_pod(spec={"containers": [each, each]})
+    assert total_requests(pod) == {"cpu": Quantity.parse("1")}
 
 
 def test_a_sidecar_asks_beside_the_programs_and_what_only_prepares_does_not() -> None:
     sidecar = {"name": "worker", "restartPolicy": "Always", "resources": {"requests": ONE}}
     first = {"name": "first", "resources": {"requests": {"cpu": "1"}}}
-    pod = a_pod(requests=ONE, spec={"initContainers": [sidecar, first]})
-    assert requests(pod) == {GPU: Quantity.parse("2"), "memory": Quantity.parse("32Gi")}
-    assert not asks_no_more(pod, a_pod(requests=ONE))
+    pod = new_pod(requests=ONE, spec={"initContainers": [sidecar, first]})
+    assert total_requests(pod) == {GPU: Quantity.parse("2"), "memory": Quantity.parse("32Gi")}
+    assert not is_within_requests_of(pod, new_pod(requests=ONE))
 
 
 def test_a_node_is_usable_while_it_is_ready_and_open() -> None:
-    assert is_usable(a_node())
-    assert not is_usable(a_node(ready=False))
-    assert not is_usable(a_node(unschedulable=True))
+    assert is_node_schedulable(new_node())
+    assert not is_node_schedulable(new_node(ready=False))
+    assert not is_node_schedulable(new_node(unschedulable=True))
 
 
 @pytest.mark.parametrize(
@@ -156,12 +182,12 @@ def test_a_taint_is_tolerated_as_kubernetes_does(
 
 
 def test_the_place_that_is_kept_for_a_superseded_pod_goes_to_the_current_one() -> None:
-    pod = pending(requests=ONE)
-    superseded = pending(requests=ONE, nominatedNodeName="gpu-1")
-    assert nomination(pod, (), [superseded], NODES) == Nomination(pod, "gpu-1")
+    pod = pending_pod(requests=ONE)
+    superseded = pending_pod(requests=ONE, nominatedNodeName="gpu-1")
+    assert choose_nomination(pod, (), [superseded], READY_NODES) == Nomination(pod, "gpu-1")
 
 
 def test_a_pod_for_which_a_place_is_kept_is_left_alone() -> None:
-    pod = pending(requests=ONE, nominatedNodeName="gpu-1")
-    holders = [running(node="gpu-0", requests=ONE), running(node="gpu-1", requests=ONE)]
-    assert nomination(pod, (), holders, NODES) is None
+    pod = pending_pod(requests=ONE, nominatedNodeName="gpu-1")
+    holders = [running_pod(node="gpu-0", requests=ONE), running_pod(node="gpu-1", requests=ONE)]
+    assert choose_nomination(pod, (), holders, READY_NODES) is None

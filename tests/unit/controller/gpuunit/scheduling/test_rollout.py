@@ -4,71 +4,83 @@ from typing import Any
 
 import pytest
 
-from controller.gpuunit.scheduling.rollout import gives_way, is_giving_way
+from controller.gpuunit.scheduling.rollout import (
+    is_stopping_old_pod_first,
+    should_stop_old_pod_first,
+)
 from controller.gpuunit.workload import Workload
-from tests.support.builders.gpu_units import a_unit
-from tests.support.builders.workloads import a_pod, a_workload, pending, running
+from tests.support.builders.gpu_units import new_unit
+from tests.support.builders.workloads import new_pod, new_workload, pending_pod, running_pod
 
-OLD = running("old", "gpu-0")
+OLD = running_pod("old", "gpu-0")
 MOUNTS = [{"name": "data", "mountPath": "/data"}]
 
 
 @pytest.mark.parametrize(
     "workload",
     [
-        pytest.param(a_workload(pending(nominatedNodeName="gpu-0"), previous=(OLD,)), id="kept"),
         pytest.param(
-            a_workload(pending(), previous=(OLD,), giving_way=True), id="begun, and not complete"
+            new_workload(pending_pod(nominatedNodeName="gpu-0"), previous=(OLD,)), id="kept"
         ),
         pytest.param(
-            a_workload(running("new"), previous=(OLD,), giving_way=True), id="the old one still is"
+            new_workload(pending_pod(), previous=(OLD,), allow_unavailable=True),
+            id="begun, and not complete",
+        ),
+        pytest.param(
+            new_workload(running_pod("new"), previous=(OLD,), allow_unavailable=True),
+            id="the old one still is",
         ),
     ],
 )
 def test_the_old_pod_gives_way(workload: Workload) -> None:
-    assert gives_way(a_unit(), workload)
+    assert should_stop_old_pod_first(new_unit(), workload)
 
 
 @pytest.mark.parametrize(
     "workload",
     [
         pytest.param(Workload(), id="nothing is there"),
-        pytest.param(a_workload(running()), id="no rollout"),
-        pytest.param(a_workload(pending(), previous=(OLD,)), id="no place is kept"),
+        pytest.param(new_workload(running_pod()), id="no rollout"),
+        pytest.param(new_workload(pending_pod(), previous=(OLD,)), id="no place is kept"),
         pytest.param(
-            a_workload(pending(nominatedNodeName="gpu-1"), previous=(OLD,)), id="another place"
+            new_workload(pending_pod(nominatedNodeName="gpu-1"), previous=(OLD,)),
+            id="another place",
         ),
         pytest.param(
-            a_workload(
-                pending(nominatedNodeName="gpu-0", requests={"memory": "1Gi"}), previous=(OLD,)
+            new_workload(
+                pending_pod(nominatedNodeName="gpu-0", requests={"memory": "1Gi"}), previous=(OLD,)
             ),
             id="too little room",
         ),
-        pytest.param(a_workload(a_pod("new", node="gpu-1"), previous=(OLD,)), id="it has a place"),
         pytest.param(
-            a_workload(
-                pending(nominatedNodeName="gpu-0"), previous=(running("old", deleted=True),)
+            new_workload(new_pod("new", node="gpu-1"), previous=(OLD,)), id="it has a place"
+        ),
+        pytest.param(
+            new_workload(
+                pending_pod(nominatedNodeName="gpu-0"), previous=(running_pod("old", deleted=True),)
             ),
             id="it goes already",
         ),
         pytest.param(
-            a_workload(pending(nominatedNodeName="gpu-0"), previous=(OLD,), generation=2),
+            new_workload(pending_pod(nominatedNodeName="gpu-0"), previous=(OLD,), generation=2),
             id="not observed",
         ),
-        pytest.param(a_workload(running("new"), giving_way=True), id="complete"),
+        pytest.param(new_workload(running_pod("new"), allow_unavailable=True), id="complete"),
     ],
 )
 def test_the_old_pod_stays(workload: Workload) -> None:
-    assert not gives_way(a_unit(), workload)
+    assert not should_stop_old_pod_first(new_unit(), workload)
 
 
 def test_a_volume_on_the_old_node_lets_the_old_pod_go_for_a_new_one_elsewhere() -> None:
-    workload = a_workload(a_pod("new", node="gpu-1"), previous=(OLD,))
-    assert gives_way(a_unit(storageMounts=MOUNTS), workload)
+    workload = new_workload(new_pod("new", node="gpu-1"), previous=(OLD,))
+    assert should_stop_old_pod_first(new_unit(storageMounts=MOUNTS), workload)
 
 
 def test_a_volume_alone_does_not_while_the_new_pod_has_no_place() -> None:
-    assert not gives_way(a_unit(storageMounts=MOUNTS), a_workload(pending(), previous=(OLD,)))
+    assert not should_stop_old_pod_first(
+        new_unit(storageMounts=MOUNTS), new_workload(pending_pod(), previous=(OLD,))
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,4 +94,4 @@ def test_a_volume_alone_does_not_while_the_new_pod_has_no_place() -> None:
     ],
 )
 def test_the_deployment_tells_whether_it_was_told(spec: dict[str, Any], giving_way: bool) -> None:
-    assert is_giving_way(spec) is giving_way
+    assert is_stopping_old_pod_first(spec) is giving_way

@@ -4,20 +4,20 @@ from typing import Any
 
 import pytest
 
-from controller.gpuunit.status.diagnosis import progress, trouble
-from controller.gpuunit.status.readiness import Verdict
+from controller.gpuunit.status.diagnosis import diagnose_workload, progress_message
+from controller.gpuunit.status.readiness import UnitReadiness
 from controller.gpuunit.workload import Workload
 from shared.k8s.pod import Pod
 from shared.v1alpha1.reasons import UnitReason
 from tests.support.builders.workloads import (
-    NODES,
-    a_deployment,
-    a_node,
-    a_pod,
-    a_workload,
-    pending,
-    running,
-    with_container,
+    READY_NODES,
+    new_deployment,
+    new_node,
+    new_pod,
+    new_workload,
+    pending_pod,
+    pod_with_container_status,
+    running_pod,
 )
 
 STARTUP_FAILED = UnitReason.POD_STARTUP_FAILED
@@ -25,85 +25,97 @@ ENDED = {"exitCode": 3, "reason": "Error", "message": "no model\n"}
 
 
 def waiting(reason: str, message: str = "", **more: Any) -> Pod:
-    return with_container(state={"waiting": {"reason": reason, "message": message}}, **more)
+    return pod_with_container_status(
+        state={"waiting": {"reason": reason, "message": message}}, **more
+    )
 
 
 def test_a_pod_without_a_node_has_the_schedulers_words() -> None:
-    said = Verdict.progressing(UnitReason.POD_UNSCHEDULABLE, "0/4 nodes are available")
-    assert trouble(a_workload(pending()), NODES) == said
+    said = UnitReadiness.progressing(UnitReason.POD_UNSCHEDULABLE, "0/4 nodes are available")
+    assert diagnose_workload(new_workload(pending_pod()), READY_NODES) == said
 
 
 def test_a_pod_whose_place_is_kept_has_no_trouble_until_it_is_lost() -> None:
-    workload = a_workload(pending(nominatedNodeName="gpu-0"))
-    assert trouble(workload, NODES, is_place_kept=True) is None
-    assert trouble(workload, NODES) == trouble(a_workload(pending()), NODES)
+    workload = new_workload(pending_pod(nominatedNodeName="gpu-0"))
+    assert diagnose_workload(workload, READY_NODES, awaits_nominated_node=True) is None
+    assert diagnose_workload(workload, READY_NODES) == diagnose_workload(
+        new_workload(pending_pod()), READY_NODES
+    )
 
 
 @pytest.mark.parametrize(
     "pod",
     [
-        pytest.param(a_pod(), id="not looked at yet"),
-        pytest.param(running(), id="runs"),
+        pytest.param(new_pod(), id="not looked at yet"),
+        pytest.param(running_pod(), id="runs"),
         pytest.param(waiting("ContainerCreating"), id="is being created"),
         pytest.param(waiting("PodInitializing"), id="is being prepared"),
         pytest.param(
-            with_container(ready=True, restartCount=1, lastState={"terminated": ENDED}),
+            pod_with_container_status(ready=True, restartCount=1, lastState={"terminated": ENDED}),
             id="has recovered",
         ),
-        pytest.param(with_container(state={"terminated": {"exitCode": 0}}), id="ended well"),
+        pytest.param(
+            pod_with_container_status(state={"terminated": {"exitCode": 0}}), id="ended well"
+        ),
     ],
 )
 def test_what_is_no_trouble(pod: Pod) -> None:
-    assert trouble(a_workload(pod), NODES) is None
+    assert diagnose_workload(new_workload(pod), READY_NODES) is None
 
 
 @pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
 def test_an_image_that_cannot_be_had_is_a_failure(reason: str) -> None:
-    found = trouble(a_workload(waiting(reason, "not found")), NODES)
-    assert found == Verdict.failed(STARTUP_FAILED, f"{reason}: not found")
+    found = diagnose_workload(new_workload(waiting(reason, "not found")), READY_NODES)
+    assert found == UnitReadiness.failed(STARTUP_FAILED, f"{reason}: not found")
 
 
 def test_what_a_container_waits_for_may_still_come() -> None:
     pod = waiting("CreateContainerConfigError", 'secret "keys" not found')
     said = 'CreateContainerConfigError: secret "keys" not found'
-    assert trouble(a_workload(pod), NODES) == Verdict.progressing(STARTUP_FAILED, said)
+    assert diagnose_workload(new_workload(pod), READY_NODES) == UnitReadiness.progressing(
+        STARTUP_FAILED, said
+    )
 
 
 @pytest.mark.parametrize("state", [{"waiting": {"reason": "CrashLoopBackOff"}}, {}])
 def test_a_crash_loop_has_the_same_words_while_it_waits_and_while_it_tries(
     state: dict[str, Any],
 ) -> None:
-    pod = with_container(state=state, restartCount=2, lastState={"terminated": ENDED})
+    pod = pod_with_container_status(state=state, restartCount=2, lastState={"terminated": ENDED})
     said = "CrashLoopBackOff: container unit ended with Error, exit code 3: no model"
-    assert trouble(a_workload(pod), NODES) == Verdict.failed(STARTUP_FAILED, said)
+    assert diagnose_workload(new_workload(pod), READY_NODES) == UnitReadiness.failed(
+        STARTUP_FAILED, said
+    )
 
 
 def test_a_first_crash_is_not_a_loop_yet() -> None:
-    pod = with_container(state={"terminated": {"exitCode": 137, "reason": "OOMKilled"}})
+    pod = pod_with_container_status(state={"terminated": {"exitCode": 137, "reason": "OOMKilled"}})
     said = "container unit ended with OOMKilled, exit code 137"
-    assert trouble(a_workload(pod), NODES) == Verdict.progressing(STARTUP_FAILED, said)
+    assert diagnose_workload(new_workload(pod), READY_NODES) == UnitReadiness.progressing(
+        STARTUP_FAILED, said
+    )
 
 
 def test_a_crash_loop_of_which_nothing_is_known_says_so() -> None:
     said = "CrashLoopBackOff: container unit ended with no known reason"
-    assert trouble(a_workload(waiting("CrashLoopBackOff")), NODES) == Verdict.failed(
-        STARTUP_FAILED, said
-    )
+    assert diagnose_workload(
+        new_workload(waiting("CrashLoopBackOff")), READY_NODES
+    ) == UnitReadiness.failed(STARTUP_FAILED, said)
 
 
 def test_an_image_goes_before_a_crash_also_of_another_container() -> None:
     crashed = {"name": "unit", "restartCount": 1, "lastState": {"terminated": ENDED}}
     unpulled = {"name": "sidecar", "state": {"waiting": {"reason": "ErrImagePull"}}}
-    pod = a_pod(node="gpu-0", initContainerStatuses=[crashed], containerStatuses=[unpulled])
-    found = trouble(a_workload(pod), NODES)
-    assert found == Verdict.failed(STARTUP_FAILED, "ErrImagePull")
+    pod = new_pod(node="gpu-0", initContainerStatuses=[crashed], containerStatuses=[unpulled])
+    found = diagnose_workload(new_workload(pod), READY_NODES)
+    assert found == UnitReadiness.failed(STARTUP_FAILED, "ErrImagePull")
 
 
 @pytest.mark.parametrize(
-    ("nodes", "state"), [({}, "is gone"), ({"gpu-0": a_node(ready=False)}, "is not ready")]
+    ("nodes", "state"), [({}, "is gone"), ({"gpu-0": new_node(ready=False)}, "is not ready")]
 )
 def test_a_lost_node_is_named(nodes: dict[str, Any], state: str) -> None:
-    found = trouble(a_workload(a_pod(node="gpu-0")), nodes)
+    found = diagnose_workload(new_workload(new_pod(node="gpu-0")), nodes)
     assert found is not None
     assert found.message.startswith(f"node gpu-0 {state}: ")
 
@@ -115,38 +127,38 @@ def test_pods_that_are_refused_are_told_by_the_deployment() -> None:
         "reason": "FailedCreate",
         "message": "exceeded quota",
     }
-    found = trouble(a_workload(conditions=[refused]), NODES)
-    assert found == Verdict.progressing(STARTUP_FAILED, "FailedCreate: exceeded quota")
+    found = diagnose_workload(new_workload(conditions=[refused]), READY_NODES)
+    assert found == UnitReadiness.progressing(STARTUP_FAILED, "FailedCreate: exceeded quota")
 
 
 def test_an_old_refusal_is_no_news_of_a_pod_that_is_there() -> None:
     refused = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate"}
-    assert trouble(a_workload(running(), conditions=[refused]), NODES) is None
+    assert diagnose_workload(new_workload(running_pod(), conditions=[refused]), READY_NODES) is None
 
 
 def test_a_paused_deployment_is_told_only_while_it_holds_something_back() -> None:
-    held_back = trouble(a_workload(paused=True), NODES)
+    held_back = diagnose_workload(new_workload(paused=True), READY_NODES)
     assert held_back is not None
     assert held_back.message.startswith("Deployment unit-one is paused")
-    assert trouble(a_workload(paused=True, updatedReplicas=1), NODES) is None
+    assert diagnose_workload(new_workload(paused=True, updatedReplicas=1), READY_NODES) is None
 
 
 def test_without_a_deployment_there_is_no_trouble_yet() -> None:
-    assert trouble(Workload(), NODES) is None
+    assert diagnose_workload(Workload(), READY_NODES) is None
 
 
 @pytest.mark.parametrize(
     ("pods", "said"),
     [
         ((), "the pod is being started"),
-        ((a_pod(),), "the pod is being started"),
-        ((pending(nominatedNodeName="gpu-1"),), "a place on node gpu-1 is being freed"),
+        ((new_pod(),), "the pod is being started"),
+        ((pending_pod(nominatedNodeName="gpu-1"),), "a place on node gpu-1 is being freed"),
         ((waiting("ContainerCreating"),), "the container is being created on node gpu-0"),
         (
-            (a_pod(node="gpu-0", phase="Running"),),
+            (new_pod(node="gpu-0", phase="Running"),),
             "the container runs on node gpu-0 and is not ready yet",
         ),
     ],
 )
 def test_progress_tells_how_far_it_is(pods: tuple[Pod, ...], said: str) -> None:
-    assert progress(Workload(a_deployment(), pods)) == said
+    assert progress_message(Workload(new_deployment(), pods)) == said

@@ -9,23 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.gpuunit.status.events import announcement, ignored
-from controller.gpuunit.status.readiness import Verdict
-from controller.gpuunit.status.status import Published, next_status
+from controller.gpuunit.status.events import ignored_fields_event, status_event
+from controller.gpuunit.status.readiness import UnitReadiness
+from controller.gpuunit.status.status import ServiceAddress, next_status
 from controller.gpuunit.workload import Workload
-from controller.status.events import Announcement
+from controller.status.events import StatusEvent
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
 from shared.v1alpha1.reasons import EventReason, UnitReason
-from tests.support.builders.gpu_units import STOCK, a_unit
+from tests.support.builders.gpu_units import STOCK_NAMESPACE, new_unit
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-STARTING = Verdict.progressing(UnitReason.UNIT_PROGRESSING, "on its way")
-READY = Verdict.ready(UnitReason.UNIT_READY, "it runs")
-UNSCHEDULABLE = Verdict.progressing(UnitReason.POD_UNSCHEDULABLE, "no node")
-FAILED = Verdict.failed(UnitReason.POD_STARTUP_FAILED, "it crashed")
-INVALID = Verdict.failed(UnitReason.ACCESS_CONFIG_INVALID, "no such port")
-CONFLICT = Verdict.failed(UnitReason.CHILD_CONFLICT, "not ours")
-CLAIMED = Verdict.ready(UnitReason.STOCK_CLAIMED, "claimed")
+STARTING = UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, "on its way")
+READY = UnitReadiness.ready(UnitReason.UNIT_READY, "it runs")
+UNSCHEDULABLE = UnitReadiness.progressing(UnitReason.POD_UNSCHEDULABLE, "no node")
+FAILED = UnitReadiness.failed(UnitReason.POD_STARTUP_FAILED, "it crashed")
+INVALID = UnitReadiness.failed(UnitReason.ACCESS_CONFIG_INVALID, "no such port")
+CONFLICT = UnitReadiness.failed(UnitReason.CHILD_CONFLICT, "not ours")
+CLAIMED = UnitReadiness.ready(UnitReason.STOCK_CLAIMED, "claimed")
 VERDICTS = [STARTING, READY, UNSCHEDULABLE, FAILED, INVALID, CONFLICT, CLAIMED]
 
 
@@ -34,14 +34,14 @@ def at(unit: GPUUnit, generation: int) -> GPUUnit:
     return msgspec.structs.replace(unit, metadata=meta)
 
 
-def told(*verdicts: Verdict, generations: tuple[int, ...] = ()) -> Announcement | None:
+def told(*verdicts: UnitReadiness, generations: tuple[int, ...] = ()) -> StatusEvent | None:
     """What the last of these verdicts is worth, after the others."""
     history = [GPUUnitStatus()]
     for place, verdict in enumerate(verdicts):
         generation = generations[place] if generations else 1
-        unit = msgspec.structs.replace(at(a_unit(), generation), status=history[-1])
-        history.append(next_status(unit, verdict, None, Workload(), Published(), NOW))
-    return announcement(*list(pairwise(history))[-1])
+        unit = msgspec.structs.replace(at(new_unit(), generation), status=history[-1])
+        history.append(next_status(unit, verdict, None, Workload(), ServiceAddress(), NOW))
+    return status_event(*list(pairwise(history))[-1])
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def told(*verdicts: Verdict, generations: tuple[int, ...] = ()) -> Announcement 
     ],
 )
 def test_a_new_reason_is_news(
-    verdicts: list[Verdict], news: tuple[bool, EventReason, str] | None
+    verdicts: list[UnitReadiness], news: tuple[bool, EventReason, str] | None
 ) -> None:
-    assert told(*verdicts) == (None if news is None else Announcement(*news))
+    assert told(*verdicts) == (None if news is None else StatusEvent(*news))
 
 
 def test_a_rollout_is_no_setback() -> None:
@@ -70,12 +70,12 @@ def test_a_rollout_is_no_setback() -> None:
 
 
 def test_other_words_for_the_same_reason_are_no_news() -> None:
-    other = Verdict.failed(FAILED.reason, "it crashed again")
+    other = UnitReadiness.failed(FAILED.reason, "it crashed again")
     assert told(FAILED, other) is None
 
 
 @given(st.lists(st.sampled_from(VERDICTS)), st.sampled_from(VERDICTS))
-def test_nothing_is_told_twice(before: list[Verdict], verdict: Verdict) -> None:
+def test_nothing_is_told_twice(before: list[UnitReadiness], verdict: UnitReadiness) -> None:
     assert told(*before, verdict, verdict) is None
 
 
@@ -92,12 +92,12 @@ def test_nothing_is_told_twice(before: list[Verdict], verdict: Verdict) -> None:
     ],
 )
 def test_stock_says_what_it_ignores(spec: dict[str, Any], said: str | None) -> None:
-    news = ignored(at(a_unit(namespace=STOCK, **spec), 1))
+    news = ignored_fields_event(at(new_unit(namespace=STOCK_NAMESPACE, **spec), 1))
     assert (None if news is None else news.message) == said
 
 
 def test_stock_says_it_once_a_generation() -> None:
-    stock = at(a_unit(namespace=STOCK), 1)
+    stock = at(new_unit(namespace=STOCK_NAMESPACE), 1)
     seen = msgspec.structs.replace(stock, status=GPUUnitStatus(observed_generation=1))
-    assert ignored(seen) is None
-    assert ignored(at(seen, 2)) is not None
+    assert ignored_fields_event(seen) is None
+    assert ignored_fields_event(at(seen, 2)) is not None

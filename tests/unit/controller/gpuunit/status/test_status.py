@@ -5,48 +5,60 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from controller.gpuunit.status.readiness import Verdict
-from controller.gpuunit.status.status import Published, active_verdict, next_status, stock_verdict
+from controller.gpuunit.status.readiness import UnitReadiness
+from controller.gpuunit.status.status import (
+    ServiceAddress,
+    active_unit_readiness,
+    next_status,
+    stock_unit_readiness,
+)
 from controller.gpuunit.workload import Workload
 from shared.k8s.pod import Pod
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
 from shared.v1alpha1.phases import UnitPhase
 from shared.v1alpha1.reasons import UnitReason
-from tests.support.builders.gpu_units import a_unit
-from tests.support.builders.workloads import NODES, a_node, a_pod, a_workload, pending, running
+from tests.support.builders.gpu_units import new_unit
+from tests.support.builders.workloads import (
+    READY_NODES,
+    new_node,
+    new_pod,
+    new_workload,
+    pending_pod,
+    running_pod,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
-PULLING = Verdict.failed(UnitReason.POD_STARTUP_FAILED, "ErrImagePull: not found")
-BACKING_OFF = Verdict.failed(UnitReason.POD_STARTUP_FAILED, "ImagePullBackOff: waiting")
-STARTING = Verdict.progressing(UnitReason.UNIT_PROGRESSING, "the pod is being started")
-RUNNING = Verdict.ready(UnitReason.UNIT_READY, "the unit runs on node gpu-0")
+PULLING = UnitReadiness.failed(UnitReason.POD_STARTUP_FAILED, "ErrImagePull: not found")
+BACKING_OFF = UnitReadiness.failed(UnitReason.POD_STARTUP_FAILED, "ImagePullBackOff: waiting")
+STARTING = UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, "the pod is being started")
+RUNNING = UnitReadiness.ready(UnitReason.UNIT_READY, "the unit runs on node gpu-0")
 
 
-def reported(unit: GPUUnit, *verdicts: Verdict, workload: Workload | None = None) -> GPUUnit:
+def reported(unit: GPUUnit, *verdicts: UnitReadiness, workload: Workload | None = None) -> GPUUnit:
     """The unit after each verdict was written."""
     for verdict in verdicts:
-        status = next_status(unit, verdict, None, workload or a_workload(), Published(), NOW)
+        status = next_status(unit, verdict, None, workload or new_workload(), ServiceAddress(), NOW)
         unit = msgspec.structs.replace(unit, status=status)
     return unit
 
 
 def test_a_unit_with_a_ready_pod_is_ready() -> None:
-    assert active_verdict(a_workload(running()), NODES) == RUNNING
+    assert active_unit_readiness(new_workload(running_pod()), READY_NODES) == RUNNING
 
 
 def test_a_unit_whose_node_is_not_ready_is_not_ready_whatever_its_pod_says() -> None:
-    verdict = active_verdict(a_workload(running()), {"gpu-0": a_node(ready=False)})
+    verdict = active_unit_readiness(new_workload(running_pod()), {"gpu-0": new_node(ready=False)})
     assert (verdict.phase, verdict.reason) == (UnitPhase.PROGRESSING, UnitReason.UNIT_PROGRESSING)
     assert verdict.message.startswith("node gpu-0 is not ready")
 
 
 def test_an_old_pod_makes_no_unit_ready() -> None:
-    assert active_verdict(a_workload(previous=(running(),)), NODES) == STARTING
+    assert active_unit_readiness(new_workload(previous=(running_pod(),)), READY_NODES) == STARTING
 
 
 def test_trouble_goes_before_progress() -> None:
-    verdict = active_verdict(a_workload(pending()), NODES)
+    verdict = active_unit_readiness(new_workload(pending_pod()), READY_NODES)
     assert verdict.reason is UnitReason.POD_UNSCHEDULABLE
 
 
@@ -62,20 +74,22 @@ def test_trouble_goes_before_progress() -> None:
 def test_stock_is_ready_once_it_is_listed_and_until_it_is_claimed(
     claimed_by: str | None, is_listed: bool, reason: UnitReason
 ) -> None:
-    verdict = stock_verdict(
-        a_workload(running()), NODES, claimed_by=claimed_by, is_listed=is_listed
+    verdict = stock_unit_readiness(
+        new_workload(running_pod()), READY_NODES, claiming_unit_name=claimed_by, is_listed=is_listed
     )
     assert verdict.reason is reason
 
 
 def test_claimed_stock_that_does_not_run_says_that() -> None:
-    verdict = stock_verdict(a_workload(pending()), NODES, claimed_by="mine", is_listed=True)
+    verdict = stock_unit_readiness(
+        new_workload(pending_pod()), READY_NODES, claiming_unit_name="mine", is_listed=True
+    )
     assert verdict.reason is UnitReason.POD_UNSCHEDULABLE
 
 
 def test_the_whole_status_of_a_ready_unit() -> None:
-    published = Published("unit-one", "http://unit-one")
-    status = next_status(a_unit(), RUNNING, None, a_workload(running()), published, NOW)
+    published = ServiceAddress("unit-one", "http://unit-one")
+    status = next_status(new_unit(), RUNNING, None, new_workload(running_pod()), published, NOW)
     (condition,) = status.conditions
     assert msgspec.structs.replace(status, conditions=()) == GPUUnitStatus(
         phase="Ready",
@@ -92,32 +106,32 @@ def test_the_whole_status_of_a_ready_unit() -> None:
 
 
 @pytest.mark.parametrize("verdict", [STARTING, RUNNING, PULLING])
-def test_time_alone_changes_nothing(verdict: Verdict) -> None:
-    unit = reported(a_unit(), verdict)
-    assert next_status(unit, verdict, None, a_workload(), Published(), LATER) == unit.status
+def test_time_alone_changes_nothing(verdict: UnitReadiness) -> None:
+    unit = reported(new_unit(), verdict)
+    assert next_status(unit, verdict, None, new_workload(), ServiceAddress(), LATER) == unit.status
 
 
 def test_the_time_of_transition_moves_only_when_the_status_flips() -> None:
-    unit = reported(a_unit(), STARTING)
-    failed = next_status(unit, PULLING, None, a_workload(), Published(), LATER)
-    ready = next_status(unit, RUNNING, None, a_workload(), Published(), LATER)
+    unit = reported(new_unit(), STARTING)
+    failed = next_status(unit, PULLING, None, new_workload(), ServiceAddress(), LATER)
+    ready = next_status(unit, RUNNING, None, new_workload(), ServiceAddress(), LATER)
     assert failed.conditions[0].last_transition_time == "2026-01-01T00:00:00Z"
     assert ready.conditions[0].last_transition_time == "2026-01-01T01:00:00Z"
     assert failed.last_sync_time == "2026-01-01T01:00:00Z"
 
 
 def test_backing_off_from_an_image_does_not_replace_the_error() -> None:
-    unit = reported(a_unit(), PULLING)
+    unit = reported(new_unit(), PULLING)
     assert reported(unit, BACKING_OFF, PULLING, BACKING_OFF).status == unit.status
 
 
 def test_backing_off_is_told_where_the_error_was_not_seen() -> None:
-    said = reported(a_unit(), STARTING, BACKING_OFF).status.conditions[0].message
+    said = reported(new_unit(), STARTING, BACKING_OFF).status.conditions[0].message
     assert said == BACKING_OFF.message
 
 
 def test_the_generation_is_that_of_the_unit() -> None:
-    unit = a_unit()
+    unit = new_unit()
     second = msgspec.structs.replace(
         unit, metadata=msgspec.structs.replace(unit.metadata, generation=2)
     )
@@ -128,23 +142,26 @@ def test_the_generation_is_that_of_the_unit() -> None:
 @pytest.mark.parametrize(
     ("workload", "node"),
     [
-        (a_workload(), ""),
-        (a_workload(a_pod(node="gpu-0")), ""),
-        (a_workload(a_pod(node="gpu-0", containerStatuses=[{"name": "unit"}])), "gpu-0"),
-        (a_workload(previous=(running(node="gpu-1"),)), ""),  # its ReplicaSet is not known yet
+        (new_workload(), ""),
+        (new_workload(new_pod(node="gpu-0")), ""),
+        (new_workload(new_pod(node="gpu-0", containerStatuses=[{"name": "unit"}])), "gpu-0"),
+        (
+            new_workload(previous=(running_pod(node="gpu-1"),)),
+            "",
+        ),  # its ReplicaSet is not known yet
     ],
 )
 def test_the_node_is_that_of_the_pod_that_runs(workload: Workload, node: str) -> None:
-    assert reported(a_unit(), STARTING, workload=workload).status.node_name == node
+    assert reported(new_unit(), STARTING, workload=workload).status.node_name == node
 
 
 def test_the_node_stays_while_the_pod_of_a_rollout_waits_for_it() -> None:
-    before = reported(a_unit(), RUNNING, workload=a_workload(ready_on("gpu-1")))
-    rolling = a_workload(pending(), previous=(running(node="gpu-1"),))
+    before = reported(new_unit(), RUNNING, workload=new_workload(ready_on("gpu-1")))
+    rolling = new_workload(pending_pod(), previous=(running_pod(node="gpu-1"),))
     assert before.status.node_name == "gpu-1"
     assert reported(before, STARTING, workload=rolling).status.node_name == "gpu-1"
-    assert reported(before, STARTING, workload=a_workload(pending())).status.node_name == ""
+    assert reported(before, STARTING, workload=new_workload(pending_pod())).status.node_name == ""
 
 
 def ready_on(node: str) -> Pod:
-    return a_pod(node=node, containerStatuses=[{"name": "unit", "ready": True}])
+    return new_pod(node=node, containerStatuses=[{"name": "unit", "ready": True}])

@@ -6,9 +6,9 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from controller.gpuunit.status.outcome import Outcome
-from controller.gpuunit.status.readiness import Verdict
-from controller.gpuunit.status.status_writer import Report
+from controller.gpuunit.status.outcome import UnitReconcileOutcome
+from controller.gpuunit.status.readiness import UnitReadiness
+from controller.gpuunit.status.status_writer import UnitStatusWriter
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.client import Body, Client
 from controller.runtime.client.kind import Kind
@@ -17,12 +17,14 @@ from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.reasons import UnitReason
-from tests.support.builders.gpu_units import STOCK, a_unit, settings
+from tests.support.builders.gpu_units import STOCK_NAMESPACE, new_unit, unit_settings
 from tests.support.clocks.virtual_clock import VirtualClock
-from tests.unit.controller.gpuunit.filled_caches import at_generation, caches_with
+from tests.unit.controller.gpuunit.filled_caches import caches_with, with_generation
 
-STARTING = Outcome(Verdict.progressing(UnitReason.UNIT_PROGRESSING, "on its way"))
-FIRST = at_generation(a_unit(), 1)
+STARTING = UnitReconcileOutcome(
+    UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, "on its way")
+)
+FIRST = with_generation(new_unit(), 1)
 
 
 class StatusWrites:
@@ -58,7 +60,7 @@ async def written(
     client = cast(Client, writes)
     recorder = EventRecorder(client, clock, Random(7), "test", "test")
     writer = Writer(client, caches.informers)
-    report = Report(caches, settings().namespaces, writer, recorder, clock)
+    report = UnitStatusWriter(caches, unit_settings().namespaces, writer, recorder, clock)
     for _ in range(times):
         await report.write(judged, STARTING)
     return writes.written
@@ -73,7 +75,7 @@ async def test_a_status_is_written_once() -> None:
     "now",
     [
         pytest.param([], id="gone"),
-        pytest.param([at_generation(FIRST, 2)], id="changed"),
+        pytest.param([with_generation(FIRST, 2)], id="changed"),
         pytest.param(
             [
                 msgspec.structs.replace(
@@ -94,6 +96,6 @@ async def test_a_status_is_not_written_to_another_unit_of_that_name() -> None:
 
 
 async def test_stock_has_its_own_word_for_being_on_its_way() -> None:
-    stock = at_generation(a_unit(namespace=STOCK), 1)
+    stock = with_generation(new_unit(namespace=STOCK_NAMESPACE), 1)
     (status,) = await written(stock, stock)
     assert status["conditions"][0]["reason"] == "StockNotReady"

@@ -6,44 +6,44 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.gpuunit.status.readiness import Verdict
-from controller.gpuunit.status.status import Published, next_status
+from controller.gpuunit.status.readiness import UnitReadiness
+from controller.gpuunit.status.status import ServiceAddress, next_status
 from controller.gpuunit.status.worker_readiness import (
-    WorkerVerdict,
-    missing_function,
-    worker_verdict,
+    WorkerReadiness,
+    missing_function_readiness,
+    worker_readiness,
 )
 from controller.gpuunit.workload import Workload
 from shared.v1alpha1.function import Function
-from shared.v1alpha1.gpuunit import Serverless
+from shared.v1alpha1.gpuunit import ServerlessSpec
 from shared.v1alpha1.phases import UnitPhase, WorkerPhase
 from shared.v1alpha1.reasons import UnitReason, WorkerReason
-from tests.support.builders.gpu_units import a_unit
-from tests.support.builders.workloads import a_pod, a_workload, running
+from tests.support.builders.gpu_units import new_unit
+from tests.support.builders.workloads import new_pod, new_workload, running_pod
 
-ECHO = Serverless(request_id="echo")
+ECHO = ServerlessSpec(function_name="echo")
 FUNCTION = msgspec.convert(
     {"metadata": {"name": "echo"}, "spec": {"specName": "g1.1", "image": "local/echo"}}, Function
 )
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-READY = Verdict.ready(UnitReason.UNIT_READY, "the unit runs on node gpu-0")
-STARTING = Verdict.progressing(UnitReason.UNIT_PROGRESSING, "the pod is being started")
-FAILED = Verdict.failed(UnitReason.POD_STARTUP_FAILED, "ErrImagePull: not found")
+READY = UnitReadiness.ready(UnitReason.UNIT_READY, "the unit runs on node gpu-0")
+STARTING = UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, "the pod is being started")
+FAILED = UnitReadiness.failed(UnitReason.POD_STARTUP_FAILED, "ErrImagePull: not found")
 
 
 def with_worker(**status: Any) -> Workload:
     """A workload of one pod whose sidecar has that status."""
     sidecar = [{"name": "worker", **status}]
-    return a_workload(a_pod(node="gpu-0", initContainerStatuses=sidecar))
+    return new_workload(new_pod(node="gpu-0", initContainerStatuses=sidecar))
 
 
 @pytest.mark.parametrize(
     ("verdict", "workload", "phase", "reason"),
     [
-        (READY, a_workload(running()), WorkerPhase.READY, WorkerReason.WORKER_READY),
+        (READY, new_workload(running_pod()), WorkerPhase.READY, WorkerReason.WORKER_READY),
         (FAILED, with_worker(), WorkerPhase.FAILED, WorkerReason.WORKER_FAILED),
         (STARTING, with_worker(), WorkerPhase.STARTING, WorkerReason.WORKER_NOT_READY),
-        (STARTING, a_workload(), WorkerPhase.PENDING, WorkerReason.WORKER_STARTING),
+        (STARTING, new_workload(), WorkerPhase.PENDING, WorkerReason.WORKER_STARTING),
         (
             STARTING,
             with_worker(state={"waiting": {"reason": "PodInitializing"}}),
@@ -53,36 +53,38 @@ def with_worker(**status: Any) -> Workload:
     ],
 )
 def test_a_worker_is_as_far_as_its_pod(
-    verdict: Verdict, workload: Workload, phase: WorkerPhase, reason: WorkerReason
+    verdict: UnitReadiness, workload: Workload, phase: WorkerPhase, reason: WorkerReason
 ) -> None:
-    found = worker_verdict(ECHO, verdict, workload, FUNCTION)
+    found = worker_readiness(ECHO, verdict, workload, FUNCTION)
     assert (found.phase, found.reason) == (phase, reason)
 
 
 def test_a_worker_that_starts_says_what_its_pod_needs() -> None:
-    found = worker_verdict(ECHO, STARTING, a_workload(), FUNCTION)
+    found = worker_readiness(ECHO, STARTING, new_workload(), FUNCTION)
     assert "Secret queue-echo" in found.message
 
 
 def test_a_worker_without_its_function_waits_for_it() -> None:
-    waiting = missing_function(a_unit(serverless={"requestID": "echo"}), None)
+    waiting = missing_function_readiness(new_unit(serverless={"requestID": "echo"}), None)
     assert waiting is not None
     assert (waiting.phase, waiting.message) == (
         UnitPhase.PROGRESSING,
         "Function echo does not exist (yet)",
     )
-    found = worker_verdict(ECHO, waiting, a_workload(), None)
+    found = worker_readiness(ECHO, waiting, new_workload(), None)
     assert (found.reason, found.message) == (WorkerReason.FUNCTION_MISSING, waiting.message)
 
 
 def test_nobody_else_waits_for_a_function() -> None:
-    assert missing_function(a_unit(), None) is None
-    assert missing_function(a_unit(serverless={"requestID": "echo"}), FUNCTION) is None
+    assert missing_function_readiness(new_unit(), None) is None
+    assert missing_function_readiness(new_unit(serverless={"requestID": "echo"}), FUNCTION) is None
 
 
 def test_the_status_of_a_worker_has_its_phase_and_its_condition() -> None:
-    worker = WorkerVerdict(WorkerPhase.READY, WorkerReason.WORKER_READY, "takes invocations")
-    status = next_status(a_unit(), READY, worker, a_workload(running()), Published(), NOW)
+    worker = WorkerReadiness(WorkerPhase.READY, WorkerReason.WORKER_READY, "takes invocations")
+    status = next_status(
+        new_unit(), READY, worker, new_workload(running_pod()), ServiceAddress(), NOW
+    )
     assert status.serverless is not None
     assert status.serverless.phase == "Ready"
     told = {found.type: (found.status, found.reason) for found in status.conditions}
@@ -90,10 +92,10 @@ def test_the_status_of_a_worker_has_its_phase_and_its_condition() -> None:
 
 
 def test_a_unit_that_is_no_worker_any_more_says_nothing_of_it() -> None:
-    worker = WorkerVerdict(WorkerPhase.PENDING, WorkerReason.WORKER_STARTING, "soon")
-    workload, unit = a_workload(running()), a_unit()
-    before = next_status(unit, READY, worker, workload, Published(), NOW)
+    worker = WorkerReadiness(WorkerPhase.PENDING, WorkerReason.WORKER_STARTING, "soon")
+    workload, unit = new_workload(running_pod()), new_unit()
+    before = next_status(unit, READY, worker, workload, ServiceAddress(), NOW)
     unit = msgspec.structs.replace(unit, status=before)
-    after = next_status(unit, READY, None, workload, Published(), NOW)
+    after = next_status(unit, READY, None, workload, ServiceAddress(), NOW)
     assert after.serverless is None
     assert [found.type for found in after.conditions] == ["Ready"]

@@ -1,29 +1,29 @@
 """What a handler was told, in words."""
 
-from controller.runtime.cache.subscription import Notice
+from controller.runtime.cache.subscription import ChangeNotification
 from tests.support.builders.note_resource import Note
-from tests.unit.controller.scripted_source import named
+from tests.unit.controller.scripted_source import note_and_version
 
 
-class Told:
+class RecordingHandler:
     """A handler that writes down its notices."""
 
     def __init__(self) -> None:
-        self.notices: list[Notice[Note]] = []
+        self.notices: list[ChangeNotification[Note]] = []
 
-    def __call__(self, notice: Notice[Note]) -> None:
+    def __call__(self, notice: ChangeNotification[Note]) -> None:
         self.notices.append(notice)
 
     @property
-    def words(self) -> list[str]:
-        return [in_words(notice) for notice in self.notices]
+    def notice_texts(self) -> list[str]:
+        return [notice_text(notice) for notice in self.notices]
 
 
-def in_words(notice: Notice[Note]) -> str:
-    backlog = " (backlog)" if notice.backlog else ""
+def notice_text(notice: ChangeNotification[Note]) -> str:
+    backlog = " (backlog)" if notice.is_backlog else ""
     if notice.new is None:
         assert notice.old is not None
-        return f"gone {named(notice.old)}{backlog}"
+        return f"gone {note_and_version(notice.old)}{backlog}"
     if notice.old is None:
-        return f"new {named(notice.new)}{backlog}"
-    return f"{named(notice.old)} became {named(notice.new)}{backlog}"
+        return f"new {note_and_version(notice.new)}{backlog}"
+    return f"{note_and_version(notice.old)} became {note_and_version(notice.new)}{backlog}"

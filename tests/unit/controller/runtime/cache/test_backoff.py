@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.runtime.cache.backoff import Backoff, Ladder
+from controller.runtime.cache.backoff import Backoff, BackoffParameters
 from tests.support.clocks.virtual_clock import VirtualClock
 
 RUNGS = [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 30.0]
@@ -42,7 +42,7 @@ def test_the_ladder_starts_anew_two_minutes_after_it_started(
     clock = VirtualClock()
     backoff = Backoff(clock, NoRandomness())
     backoff.step()
-    clock.move(seconds)
+    clock.advance_timers(seconds)
     assert backoff.step() == next_step
 
 
@@ -51,20 +51,22 @@ def test_steps_in_between_do_not_put_off_the_new_start() -> None:
     backoff = Backoff(clock, NoRandomness())
     for _ in range(5):
         backoff.step()
-        clock.move(25.0)
+        clock.advance_timers(25.0)
     assert backoff.step() == 0.8
 
 
 def test_a_new_start_counts_two_minutes_from_itself() -> None:
     clock = VirtualClock()
     backoff = Backoff(clock, NoRandomness())
-    clock.move(200.0)
+    clock.advance_timers(200.0)
     backoff.step()
-    clock.move(100.0)
+    clock.advance_timers(100.0)
     assert backoff.step() == 1.6
 
 
 def test_another_ladder_can_be_given() -> None:
-    ladder = Ladder(first=0.01, factor=3.0, most=0.05, reset_after=1.0)
+    ladder = BackoffParameters(
+        initial_seconds=0.01, factor=3.0, max_seconds=0.05, reset_after_seconds=1.0
+    )
     backoff = Backoff(VirtualClock(), NoRandomness(), ladder)
     assert [backoff.step() for _ in range(4)] == [0.01, 0.03, 0.05, 0.05]

@@ -16,12 +16,17 @@ from prometheus_client import CollectorRegistry
 
 from controller.runtime.cache.informer import Informer
 from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.cache.reflector import Scope
-from controller.runtime.cache.subscription import Notice
-from controller.runtime.client.decoding import Change, Listing
+from controller.runtime.cache.reflector import WatchScope
+from controller.runtime.cache.subscription import ChangeNotification
+from controller.runtime.client.decoding import Change, ObjectList
 from tests.support.builders.note_resource import NOTES, Note
 from tests.support.clocks.virtual_clock import VirtualClock
-from tests.unit.controller.runtime.note_watch_events import a_note, gone, key, put
+from tests.unit.controller.runtime.note_watch_events import (
+    deleted_change,
+    new_note,
+    note_key,
+    put_change,
+)
 from tests.unit.controller.scripted_source import ScriptedSource
 
 NAMES = ["a", "b", "c"]
@@ -40,8 +45,8 @@ class Entry:
     @property
     def event(self) -> Change[Note]:
         if self.gone:
-            return gone(self.name, self.version, self.uid)
-        return put(a_note(self.name, self.version, self.uid))
+            return deleted_change(self.name, self.version, self.uid)
+        return put_change(new_note(self.name, self.version, self.uid))
 
 
 class History:
@@ -91,7 +96,7 @@ class NoticeReplica:
     def __init__(self) -> None:
         self.objects: dict[str, Note] = {}
 
-    def __call__(self, notice: Notice[Note]) -> None:
+    def __call__(self, notice: ChangeNotification[Note]) -> None:
         known = notice.new or notice.old
         assert known is not None
         name = known.metadata.name
@@ -110,7 +115,7 @@ class InformerMachine(RuleBasedStateMachine):
         clock, metrics = VirtualClock(), InformerMetrics(CollectorRegistry())
         self.informer: Informer[Note] = Informer(
             ScriptedSource(clock),
-            Scope(NOTES),
+            WatchScope(NOTES),
             metrics,
             clock,
             Random(7),
@@ -143,7 +148,7 @@ class InformerMachine(RuleBasedStateMachine):
     @rule(name=A_NAME)
     def we_delete_what_we_see(self, name: str) -> None:
         """As reconcilers do: on the condition that it still is the object that they saw."""
-        seen = self.informer.store.get(key(name))
+        seen = self.informer.store.get(note_key(name))
         there = self.history.at(self.history.version).get(name)
         if seen is not None and there is not None and seen.metadata.uid == there.uid:
             self._answer(self.history.delete(name))
@@ -178,7 +183,7 @@ class InformerMachine(RuleBasedStateMachine):
     def the_watch_tells(self, most: int) -> None:
         assert self.position is not None
         for entry in self.history.after(self.position)[:most]:
-            self.informer.change(entry.event)
+            self.informer.handle_change(entry.event)
             self.position = entry.version
 
     @precondition(lambda self: self.position is not None and self.position > 5)
@@ -213,7 +218,7 @@ class InformerMachine(RuleBasedStateMachine):
                 continue
             moment = max(self.position, self.answered.get(name, 0))
             expected = self.history.at(moment).get(name)
-            found = self.informer.store.get(key(name))
+            found = self.informer.store.get(note_key(name))
             version = None if found is None else int(found.metadata.resource_version)
             assert version == (expected and expected.version), f"{name} at {moment}"
 
@@ -234,18 +239,18 @@ class InformerMachine(RuleBasedStateMachine):
 
     def _list(self, version: int) -> None:
         items = [
-            a_note(entry.name, entry.version, entry.uid)
+            new_note(entry.name, entry.version, entry.uid)
             for entry in self.history.at(version).values()
         ]
-        self.informer.replace(Listing(items, str(version)))
+        self.informer.replace(ObjectList(items, str(version)))
         self.position = version
 
     def _answer(self, entry: Entry) -> None:
         self.answered[entry.name] = max(self.answered.get(entry.name, 0), entry.version)
         if entry.gone:
-            self.informer.deleted(key(entry.name), entry.uid)
+            self.informer.observe_delete(note_key(entry.name), entry.uid)
         else:
-            self.informer.wrote(a_note(entry.name, entry.version, entry.uid))
+            self.informer.observe_write(new_note(entry.name, entry.version, entry.uid))
 
 
 TestInformerFollowsHistory = InformerMachine.TestCase

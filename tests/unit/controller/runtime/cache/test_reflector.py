@@ -10,31 +10,31 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.cache.reflector import SILENCE_SECONDS, Reflector, Scope
-from controller.runtime.client.decoding import Listing
+from controller.runtime.cache.reflector import WATCH_IDLE_TIMEOUT_SECONDS, Reflector, WatchScope
+from controller.runtime.client.decoding import ObjectList
 from controller.runtime.errors import (
     ConnectRefusedError,
     ExpiredError,
     ForbiddenError,
     InvalidError,
+    ResourceVersionTooLargeError,
     ServerError,
     ThrottledError,
     UnreachableError,
-    VersionTooLargeError,
 )
 from tests.support.builders.note_resource import NOTES, Note
-from tests.support.clocks.virtual_clock import VirtualClock, settle
+from tests.support.clocks.virtual_clock import VirtualClock, run_ready_tasks
 from tests.unit.controller.runtime.note_watch_events import (
-    a_note,
-    added,
-    bookmark,
-    broken,
-    deleted,
-    failure,
-    line,
+    added_line,
+    bookmark_line,
+    deleted_line,
+    error_line,
     listing,
-    modified,
-    unreadable,
+    modified_line,
+    new_note,
+    undecodable,
+    undecodable_line,
+    watch_line,
 )
 from tests.unit.controller.scripted_source import RecordingSink, ScriptedSource, ScriptedWatch
 
@@ -42,7 +42,7 @@ from tests.unit.controller.scripted_source import RecordingSink, ScriptedSource,
 BEFORE_A_STEP, A_STEP = 0.79, 0.82
 
 EXPIRED = ExpiredError("too old", status=410)
-TOO_LARGE = VersionTooLargeError("not there yet", status=504)
+TOO_LARGE = ResourceVersionTooLargeError("not there yet", status=504)
 THROTTLED = ThrottledError("later", status=429)
 REFUSED = ConnectRefusedError("nobody listens")
 FORBIDDEN = ForbiddenError("not yours", status=403)
@@ -83,15 +83,17 @@ def reflecting(
     async def run(**scope: Any) -> AsyncIterator[Reflector[Note]]:
         randomness = Random(7)
         metrics = InformerMetrics(registry)
-        reflector = Reflector(source, Scope(NOTES, **scope), sink, metrics, clock, randomness)
+        reflector = Reflector(source, WatchScope(NOTES, **scope), sink, metrics, clock, randomness)
         async with asyncio.TaskGroup() as group:
             task = group.create_task(reflector.run())
-            await settle()
+            await run_ready_tasks()
             try:
                 yield reflector
             finally:
                 task.cancel()
-        assert [watch.closed for watch in source.opened] == [1] * len(source.opened)
+        assert [watch.close_count for watch in source.opened_watches] == [1] * len(
+            source.opened_watches
+        )
 
     return run
 
@@ -102,20 +104,22 @@ def reflecting(
 async def test_the_first_list_is_content_with_what_the_servers_cache_has(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
-    source.lists(listing(10, a_note("a", 3), a_note("b", 9)))
+    source.add_lists(listing(10, new_note("a", 3), new_note("b", 9)))
     async with reflecting():
         pass
-    assert source.asked[0] == "list resourceVersion=0"
-    assert sink.told == ["everything at 10: a@3 b@9"]
+    assert source.requests[0] == "list resourceVersion=0"
+    assert sink.log == ["everything at 10: a@3 b@9"]
 
 
 async def test_a_list_after_that_is_never_older_than_what_was_seen(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
-    source.lists(listing(10)).watches(ScriptedWatch(modified("a", 12), failure(410, "Expired")))
+    source.add_lists(listing(10)).add_watches(
+        ScriptedWatch(modified_line("a", 12), error_line(410, "Expired"))
+    )
     async with reflecting():
         await clock.advance(2)
-    assert source.asked == [
+    assert source.requests == [
         "list resourceVersion=0",
         "watch resourceVersion=10",
         "list resourceVersion=12",
@@ -130,82 +134,82 @@ async def test_a_version_that_cannot_be_listed_is_given_up_at_once(
     reflecting: Reflecting,
     error: Exception,
 ) -> None:
-    source.lists(listing(10), error, listing(7, a_note("a", 6)))
-    source.watches(ScriptedWatch(failure(410, "Gone")))
+    source.add_lists(listing(10), error, listing(7, new_note("a", 6)))
+    source.add_watches(ScriptedWatch(error_line(410, "Gone")))
     async with reflecting():
         await clock.advance(2)
-    assert source.asked[2:] == ["list resourceVersion=10", "list", "watch resourceVersion=7"]
-    assert sink.told[-1] == "everything at 7: a@6"
+    assert source.requests[2:] == ["list resourceVersion=10", "list", "watch resourceVersion=7"]
+    assert sink.log[-1] == "everything at 7: a@6"
 
 
 async def test_a_version_that_cannot_be_listed_stays_given_up_until_a_list_succeeds(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
-    source.lists(listing(10), EXPIRED, FAILED, listing(30), listing(40))
-    source.watches(*(ScriptedWatch(failure(410)) for _ in range(2)))
+    source.add_lists(listing(10), EXPIRED, FAILED, listing(30), listing(40))
+    source.add_watches(*(ScriptedWatch(error_line(410)) for _ in range(2)))
     async with reflecting():
         await clock.advance(20)
-    lists = [asked for asked in source.asked if asked.startswith("list")]
+    lists = [asked for asked in source.requests if asked.startswith("list")]
     assert lists[1:] == ["list resourceVersion=10", "list", "list", "list resourceVersion=30"]
 
 
 async def test_an_expired_watch_alone_does_not_give_up_the_version(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
-    source.lists(listing(10)).watches(EXPIRED)
+    source.add_lists(listing(10)).add_watches(EXPIRED)
     async with reflecting():
         await clock.advance(2)
-    assert source.asked[2:] == ["list resourceVersion=10"]
+    assert source.requests[2:] == ["list resourceVersion=10"]
 
 
 async def test_pages_after_the_first_carry_the_token_and_no_version(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
-    first = listing(10, a_note("a", 1), a_note("b", 2), go_on="two")
-    second = listing(11, a_note("c", 3), a_note("d", 4), go_on="three")
-    source.lists(first, second, listing(12, a_note("e", 5)))
-    async with reflecting(page=2):
+    first = listing(10, new_note("a", 1), new_note("b", 2), continue_token="two")  # noqa: S106
+    second = listing(11, new_note("c", 3), new_note("d", 4), continue_token="three")  # noqa: S106
+    source.add_lists(first, second, listing(12, new_note("e", 5)))
+    async with reflecting(page_size=2):
         pass
-    assert source.asked[:3] == [
+    assert source.requests[:3] == [
         "list resourceVersion=0 limit=2",
         "list continue=two limit=2",
         "list continue=three limit=2",
     ]
-    assert sink.told == ["everything at 10: a@1 b@2 c@3 d@4 e@5"]
+    assert sink.log == ["everything at 10: a@1 b@2 c@3 d@4 e@5"]
 
 
 async def test_the_version_of_a_list_by_pages_is_the_first_pages(
     source: ScriptedSource, reflecting: Reflecting
 ) -> None:
-    source.lists(listing(10, go_on="two"), listing(15))
-    async with reflecting(page=2):
+    source.add_lists(listing(10, continue_token="two"), listing(15))  # noqa: S106
+    async with reflecting(page_size=2):
         pass
-    assert source.asked[-1] == "watch resourceVersion=10"
+    assert source.requests[-1] == "watch resourceVersion=10"
 
 
 async def test_an_expired_page_token_becomes_one_whole_list_at_the_version_first_asked_for(
     source: ScriptedSource, sink: RecordingSink, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
-    source.lists(listing(10), listing(20, a_note("a", 1), go_on="two"), EXPIRED)
-    source.lists(listing(25, a_note("a", 1), a_note("b", 22)))
-    source.watches(ScriptedWatch(failure(410)))
-    async with reflecting(page=1):
+    source.add_lists(listing(10), listing(20, new_note("a", 1), continue_token="two"), EXPIRED)  # noqa: S106
+    source.add_lists(listing(25, new_note("a", 1), new_note("b", 22)))
+    source.add_watches(ScriptedWatch(error_line(410)))
+    async with reflecting(page_size=1):
         await clock.advance(2)
-    assert source.asked[2:5] == [
+    assert source.requests[2:5] == [
         "list resourceVersion=10 limit=1",
         "list continue=two limit=1",
         "list resourceVersion=10",
     ]
-    assert sink.told[1:] == ["everything at 25: a@1 b@22"]
+    assert sink.log[1:] == ["everything at 25: a@1 b@22"]
 
 
 async def test_a_whole_list_that_is_expired_too_is_taken_without_a_version(
     source: ScriptedSource, reflecting: Reflecting
 ) -> None:
-    source.lists(listing(10, go_on="two"), EXPIRED, EXPIRED, listing(30))
-    async with reflecting(page=1):
+    source.add_lists(listing(10, continue_token="two"), EXPIRED, EXPIRED, listing(30))  # noqa: S106
+    async with reflecting(page_size=1):
         pass
-    assert source.asked[2:4] == ["list resourceVersion=0", "list limit=1"]
+    assert source.requests[2:4] == ["list resourceVersion=0", "list limit=1"]
 
 
 @pytest.mark.parametrize("error", [FAILED, FORBIDDEN, REFUSED, UnreachableError("reset")])
@@ -216,22 +220,22 @@ async def test_a_list_that_fails_is_asked_for_again_after_a_pause(
     reflecting: Reflecting,
     error: Exception,
 ) -> None:
-    source.lists(error, listing(10))
+    source.add_lists(error, listing(10))
     async with reflecting():
         await clock.advance(BEFORE_A_STEP)
-        assert (len(source.asked), sink.told) == (1, [])
+        assert (len(source.requests), sink.log) == (1, [])
         await clock.advance(A_STEP)
-    assert sink.told == ["everything at 10:"]
+    assert sink.log == ["everything at 10:"]
 
 
 async def test_what_a_list_could_not_read_is_told_with_it(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
-    first = Listing([a_note("a", 1)], "10", "two", (unreadable("b", 2),))
-    source.lists(first, Listing([], "10", "", (unreadable("c", 3),)))
-    async with reflecting(page=2):
+    first = ObjectList([new_note("a", 1)], "10", "two", (undecodable("b", 2),))
+    source.add_lists(first, ObjectList([], "10", "", (undecodable("c", 3),)))
+    async with reflecting(page_size=2):
         pass
-    assert sink.told == ["everything at 10: a@1 unreadable b unreadable c"]
+    assert sink.log == ["everything at 10: a@1 unreadable b unreadable c"]
 
 
 # Watches.
@@ -240,22 +244,22 @@ async def test_what_a_list_could_not_read_is_told_with_it(
 async def test_a_watch_starts_where_the_list_ended_and_asks_for_bookmarks(
     source: ScriptedSource, reflecting: Reflecting
 ) -> None:
-    source.lists(listing(10))
+    source.add_lists(listing(10))
     async with reflecting():
         pass
     query = source.queries[-1]
     assert (query["resourceVersion"], query["allowWatchBookmarks"]) == ("10", "true")
-    assert source.silences == [SILENCE_SECONDS]
+    assert source.silences == [WATCH_IDLE_TIMEOUT_SECONDS]
 
 
 async def test_every_watch_ends_at_a_time_of_its_own_so_that_clients_do_not_return_together(
     source: ScriptedSource, reflecting: Reflecting
 ) -> None:
-    source.lists(listing(10))
-    source.watches(*(ScriptedWatch(bookmark(10)).end() for _ in range(50)))
+    source.add_lists(listing(10))
+    source.add_watches(*(ScriptedWatch(bookmark_line(10)).end_stream() for _ in range(50)))
     async with reflecting():
         for _ in range(10):
-            await settle()
+            await run_ready_tasks()
     seconds = [int(query["timeoutSeconds"]) for query in source.queries[1:]]
     assert len(seconds) == 51
     assert all(300 <= asked <= 600 for asked in seconds)
@@ -265,39 +269,41 @@ async def test_every_watch_ends_at_a_time_of_its_own_so_that_clients_do_not_retu
 async def test_changes_are_told_in_their_order(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
-    source.lists(listing(10, a_note("a", 1)))
-    source.watches(ScriptedWatch(modified("a", 11), added("b", 12)).say(deleted("a", 13)))
+    source.add_lists(listing(10, new_note("a", 1)))
+    source.add_watches(
+        ScriptedWatch(modified_line("a", 11), added_line("b", 12)).add_lines(deleted_line("a", 13))
+    )
     async with reflecting():
         pass
-    assert sink.told[1:] == ["put a@11", "put b@12", "gone a@13"]
+    assert sink.log[1:] == ["put a@11", "put b@12", "gone a@13"]
 
 
 @pytest.mark.parametrize(
-    "over", [ScriptedWatch.end, ScriptedWatch.break_off], ids=["closed", "broken"]
+    "over", [ScriptedWatch.end_stream, ScriptedWatch.break_connection], ids=["closed", "broken"]
 )
 async def test_a_watch_that_is_over_is_opened_again_at_once_and_nothing_is_listed(
     source: ScriptedSource, reflecting: Reflecting, over: Callable[[ScriptedWatch], ScriptedWatch]
 ) -> None:
-    source.lists(listing(10)).watches(over(ScriptedWatch(modified("a", 12))))
+    source.add_lists(listing(10)).add_watches(over(ScriptedWatch(modified_line("a", 12))))
     async with reflecting():
         pass
-    assert source.asked[1:] == ["watch resourceVersion=10", "watch resourceVersion=12"]
+    assert source.requests[1:] == ["watch resourceVersion=10", "watch resourceVersion=12"]
 
 
 async def test_a_long_watch_in_which_nothing_happened_is_opened_again_at_once(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
     quiet = ScriptedWatch()
-    source.lists(listing(10)).watches(quiet)
+    source.add_lists(listing(10)).add_watches(quiet)
     async with reflecting():
         await clock.advance(10)
-        quiet.end()
-        await settle()
-    assert source.asked[1:] == ["watch resourceVersion=10"] * 2
+        quiet.end_stream()
+        await run_ready_tasks()
+    assert source.requests[1:] == ["watch resourceVersion=10"] * 2
 
 
 @pytest.mark.parametrize(
-    "over", [ScriptedWatch.end, ScriptedWatch.break_off], ids=["closed", "broken"]
+    "over", [ScriptedWatch.end_stream, ScriptedWatch.break_connection], ids=["closed", "broken"]
 )
 async def test_a_server_that_accepts_watches_and_drops_them_is_not_asked_in_a_hot_loop(
     source: ScriptedSource,
@@ -305,21 +311,21 @@ async def test_a_server_that_accepts_watches_and_drops_them_is_not_asked_in_a_ho
     reflecting: Reflecting,
     over: Callable[[ScriptedWatch], ScriptedWatch],
 ) -> None:
-    source.lists(listing(10)).watches(over(ScriptedWatch()))
+    source.add_lists(listing(10)).add_watches(over(ScriptedWatch()))
     async with reflecting():
         await clock.advance(BEFORE_A_STEP)
-        assert source.asked[1:] == ["watch resourceVersion=10"]
+        assert source.requests[1:] == ["watch resourceVersion=10"]
         await clock.advance(A_STEP)
-    assert source.asked[2:] == ["list resourceVersion=10"]
+    assert source.requests[2:] == ["list resourceVersion=10"]
 
 
 async def test_a_proxy_that_holds_back_the_answer_does_not_make_a_long_watch_a_short_one(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
-    source.lists(listing(10)).watches(ScriptedWatch(opens_after=5.0).end())
+    source.add_lists(listing(10)).add_watches(ScriptedWatch(opens_after=5.0).end_stream())
     async with reflecting():
         await clock.advance(5)
-    assert source.asked[1:] == ["watch resourceVersion=10"] * 2
+    assert source.requests[1:] == ["watch resourceVersion=10"] * 2
 
 
 async def test_a_watch_without_even_a_bookmark_is_not_trusted_and_everything_is_listed(
@@ -327,12 +333,12 @@ async def test_a_watch_without_even_a_bookmark_is_not_trusted_and_everything_is_
 ) -> None:
     """A server whose history went back tells nothing until it has caught up with our version."""
     mute = ScriptedWatch()
-    source.lists(listing(1000), TOO_LARGE, listing(500)).watches(mute)
+    source.add_lists(listing(1000), TOO_LARGE, listing(500)).add_watches(mute)
     async with reflecting():
-        await clock.advance(SILENCE_SECONDS)
-        mute.break_off()
+        await clock.advance(WATCH_IDLE_TIMEOUT_SECONDS)
+        mute.break_connection()
         await clock.advance(2)
-    assert source.asked[1:] == [
+    assert source.requests[1:] == [
         "watch resourceVersion=1000",
         "list resourceVersion=1000",
         "list",
@@ -343,18 +349,18 @@ async def test_a_watch_without_even_a_bookmark_is_not_trusted_and_everything_is_
 async def test_a_connection_that_dies_after_a_bookmark_is_only_a_broken_watch(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
-    dying = ScriptedWatch(bookmark(20))
-    source.lists(listing(10)).watches(dying)
+    dying = ScriptedWatch(bookmark_line(20))
+    source.add_lists(listing(10)).add_watches(dying)
     async with reflecting():
-        await clock.advance(SILENCE_SECONDS)
-        dying.break_off()
-        await settle()
-    assert source.asked[2:] == ["watch resourceVersion=20"]
+        await clock.advance(WATCH_IDLE_TIMEOUT_SECONDS)
+        dying.break_connection()
+        await run_ready_tasks()
+    assert source.requests[2:] == ["watch resourceVersion=20"]
 
 
 @pytest.mark.parametrize(
     "refusal",
-    [REFUSED, THROTTLED, ScriptedWatch(failure(429, "TooManyRequests"))],
+    [REFUSED, THROTTLED, ScriptedWatch(error_line(429, "TooManyRequests"))],
     ids=["connection refused", "throttled", "throttled while open"],
 )
 async def test_a_server_in_trouble_is_asked_for_the_same_watch_later_and_never_for_a_list(
@@ -363,35 +369,35 @@ async def test_a_server_in_trouble_is_asked_for_the_same_watch_later_and_never_f
     reflecting: Reflecting,
     refusal: ScriptedWatch | Exception,
 ) -> None:
-    source.lists(listing(10)).watches(refusal)
+    source.add_lists(listing(10)).add_watches(refusal)
     async with reflecting():
         await clock.advance(BEFORE_A_STEP)
-        assert source.asked[1:] == ["watch resourceVersion=10"]
+        assert source.requests[1:] == ["watch resourceVersion=10"]
         await clock.advance(A_STEP)
-    assert source.asked[1:] == ["watch resourceVersion=10"] * 2
+    assert source.requests[1:] == ["watch resourceVersion=10"] * 2
 
 
 @pytest.mark.parametrize("error", [FORBIDDEN, FAILED, EXPIRED, UnreachableError("no answer")])
 async def test_a_watch_that_is_refused_otherwise_leads_to_a_list_after_a_pause(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting, error: Exception
 ) -> None:
-    source.lists(listing(10)).watches(error)
+    source.add_lists(listing(10)).add_watches(error)
     async with reflecting():
         await clock.advance(BEFORE_A_STEP)
-        assert source.asked[1:] == ["watch resourceVersion=10"]
+        assert source.requests[1:] == ["watch resourceVersion=10"]
         await clock.advance(A_STEP)
-    assert source.asked[2:] == ["list resourceVersion=10"]
+    assert source.requests[2:] == ["list resourceVersion=10"]
 
 
 @pytest.mark.parametrize(
     "bad",
     [
-        failure(410, "Expired"),
-        failure(410, "Gone"),
-        failure(500, "InternalError"),
-        failure(500, "StoreReadError"),
-        line("ERROR", "not a status"),
-        line("RENAMED", a_note("a", 11)),
+        error_line(410, "Expired"),
+        error_line(410, "Gone"),
+        error_line(500, "InternalError"),
+        error_line(500, "StoreReadError"),
+        watch_line("ERROR", "not a status"),
+        watch_line("RENAMED", new_note("a", 11)),
         b'{"type":"ADDED","object":{"metada',
         b"<html>a proxy's error page</html>",
         b'{"type":"\xff","object":{}}',
@@ -417,55 +423,63 @@ async def test_an_event_that_cannot_be_trusted_ends_the_watch_and_leads_to_a_lis
     reflecting: Reflecting,
     bad: bytes,
 ) -> None:
-    source.lists(listing(10), listing(20)).watches(ScriptedWatch(bad, modified("never read", 30)))
+    source.add_lists(listing(10), listing(20)).add_watches(
+        ScriptedWatch(bad, modified_line("never read", 30))
+    )
     async with reflecting():
         await clock.advance(BEFORE_A_STEP)
-        assert source.asked[1:] == ["watch resourceVersion=10"]
-        assert [watch.closed for watch in source.opened] == [1]
+        assert source.requests[1:] == ["watch resourceVersion=10"]
+        assert [watch.close_count for watch in source.opened_watches] == [1]
         await clock.advance(A_STEP)
-    assert source.asked[2:] == ["list resourceVersion=10", "watch resourceVersion=20"]
-    assert sink.told == ["everything at 10:", "everything at 20:"]
+    assert source.requests[2:] == ["list resourceVersion=10", "watch resourceVersion=20"]
+    assert sink.log == ["everything at 10:", "everything at 20:"]
 
 
 async def test_bookmarks_move_the_version_and_tell_nobody(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
-    source.lists(listing(10)).watches(ScriptedWatch(bookmark(99)).end())
+    source.add_lists(listing(10)).add_watches(ScriptedWatch(bookmark_line(99)).end_stream())
     async with reflecting():
         pass
-    assert source.asked[-1] == "watch resourceVersion=99"
-    assert sink.told == ["everything at 10:"]
+    assert source.requests[-1] == "watch resourceVersion=99"
+    assert sink.log == ["everything at 10:"]
 
 
 async def test_a_bookmark_without_a_version_is_no_place_to_watch_from(
     source: ScriptedSource, reflecting: Reflecting
 ) -> None:
-    source.lists(listing(10)).watches(ScriptedWatch(bookmark("")).end())
+    source.add_lists(listing(10)).add_watches(ScriptedWatch(bookmark_line("")).end_stream())
     async with reflecting():
         pass
-    assert source.asked[-1] == "watch resourceVersion=10"
+    assert source.requests[-1] == "watch resourceVersion=10"
 
 
 async def test_the_version_is_the_last_events_and_not_the_largest(
     source: ScriptedSource, reflecting: Reflecting
 ) -> None:
-    source.lists(listing(10))
-    source.watches(ScriptedWatch(modified("a", 32), deleted("b", 21), added("c", 20)).end())
+    source.add_lists(listing(10))
+    source.add_watches(
+        ScriptedWatch(
+            modified_line("a", 32), deleted_line("b", 21), added_line("c", 20)
+        ).end_stream()
+    )
     async with reflecting():
         pass
-    assert source.asked[-1] == "watch resourceVersion=20"
+    assert source.requests[-1] == "watch resourceVersion=20"
 
 
 @pytest.mark.parametrize("nowhere", ["", "0"])
 async def test_the_objects_that_a_watch_from_nowhere_begins_with_are_no_place_to_go_on_from(
     source: ScriptedSource, reflecting: Reflecting, nowhere: str
 ) -> None:
-    source.lists(listing(nowhere))
-    source.watches(ScriptedWatch(added("a", 30), added("b", 12)).end())
-    source.watches(ScriptedWatch(added("a", 30), modified("b", 31), added("c", 32)).end())
+    source.add_lists(listing(nowhere))
+    source.add_watches(ScriptedWatch(added_line("a", 30), added_line("b", 12)).end_stream())
+    source.add_watches(
+        ScriptedWatch(added_line("a", 30), modified_line("b", 31), added_line("c", 32)).end_stream()
+    )
     async with reflecting():
         pass
-    assert source.asked[1:] == [
+    assert source.requests[1:] == [
         f"watch resourceVersion={nowhere}",
         f"watch resourceVersion={nowhere}",
         "watch resourceVersion=32",
@@ -475,39 +489,45 @@ async def test_the_objects_that_a_watch_from_nowhere_begins_with_are_no_place_to
 async def test_an_object_that_cannot_be_read_is_told_and_skipped(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
-    source.lists(listing(10))
-    lines = broken("ADDED", "a", 11), modified("b", 12), broken("DELETED", "a", 13)
-    source.watches(ScriptedWatch(*lines).end())
+    source.add_lists(listing(10))
+    lines = (
+        undecodable_line("ADDED", "a", 11),
+        modified_line("b", 12),
+        undecodable_line("DELETED", "a", 13),
+    )
+    source.add_watches(ScriptedWatch(*lines).end_stream())
     async with reflecting():
         pass
-    assert sink.told[1:] == ["unreadable a@11", "put b@12", "unreadable and gone a@13"]
-    assert source.asked[-1] == "watch resourceVersion=13"
+    assert sink.log[1:] == ["unreadable a@11", "put b@12", "unreadable and gone a@13"]
+    assert source.requests[-1] == "watch resourceVersion=13"
 
 
 @pytest.mark.parametrize("subject", [{}, {"metadata": {}}, {"spec": {"size": 1}}])
 async def test_an_event_of_nothing_that_has_a_name_is_told_and_moves_nothing(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting, subject: dict[str, Any]
 ) -> None:
-    source.lists(listing(10)).watches(ScriptedWatch(line("ADDED", subject)).end())
+    source.add_lists(listing(10)).add_watches(
+        ScriptedWatch(watch_line("ADDED", subject)).end_stream()
+    )
     async with reflecting():
         pass
-    assert sink.told[1:] == ["unreadable @"]
-    assert source.asked[-1] == "watch resourceVersion=10"
+    assert sink.log[1:] == ["unreadable @"]
+    assert source.requests[-1] == "watch resourceVersion=10"
 
 
 async def test_whoever_hunts_a_frozen_watch_can_see_when_the_server_was_last_heard(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
     watch = ScriptedWatch()
-    source.lists(FAILED, listing(10)).watches(watch)
+    source.add_lists(FAILED, listing(10)).add_watches(watch)
     heard: list[float] = []
     async with reflecting() as reflector:
-        heard.append(reflector.last_heard or -1.0)
+        heard.append(reflector.last_received_at or -1.0)
         await clock.advance(2)
-        heard.append(reflector.last_heard)
-        watch.say(bookmark(11))
-        await settle()
-        heard.append(reflector.last_heard)
+        heard.append(reflector.last_received_at)
+        watch.add_lines(bookmark_line(11))
+        await run_ready_tasks()
+        heard.append(reflector.last_received_at)
     assert heard[0] == -1.0
     assert 0.8 <= heard[1] < 1.6
     assert heard[2] == 2.0
@@ -519,9 +539,11 @@ async def test_lists_and_watches_are_counted_with_the_reason_for_which_they_ende
     reflecting: Reflecting,
     registry: CollectorRegistry,
 ) -> None:
-    source.lists(listing(10), listing(20))
-    source.watches(ScriptedWatch(bookmark(11)).end(), ScriptedWatch(failure(429)))
-    source.watches(ScriptedWatch(failure(410)))
+    source.add_lists(listing(10), listing(20))
+    source.add_watches(
+        ScriptedWatch(bookmark_line(11)).end_stream(), ScriptedWatch(error_line(429))
+    )
+    source.add_watches(ScriptedWatch(error_line(410)))
     async with reflecting():
         await clock.advance(10)
 
@@ -539,23 +561,23 @@ async def test_lists_and_watches_are_counted_with_the_reason_for_which_they_ende
 async def test_pauses_grow_by_the_ladder_while_nobody_listens_and_nothing_is_listed(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
-    source.lists(listing(10)).watches(*[REFUSED] * 5)
+    source.add_lists(listing(10)).add_watches(*[REFUSED] * 5)
     rungs = 0.8 + 1.6 + 3.2 + 6.4 + 12.8
     async with reflecting():
         await clock.advance(rungs - 0.01)
-        assert len(source.asked) < 1 + 6
+        assert len(source.requests) < 1 + 6
         await clock.advance(rungs)
-    assert source.asked == ["list resourceVersion=0", *["watch resourceVersion=10"] * 6]
+    assert source.requests == ["list resourceVersion=0", *["watch resourceVersion=10"] * 6]
 
 
 async def test_a_list_that_succeeds_does_not_shorten_the_next_pause(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
-    source.lists(*(listing(10) for _ in range(20)))
-    source.watches(*(ScriptedWatch().end() for _ in range(20)))
+    source.add_lists(*(listing(10) for _ in range(20)))
+    source.add_watches(*(ScriptedWatch().end_stream() for _ in range(20)))
     async with reflecting():
         await clock.advance(60)
-    lists = [asked for asked in source.asked if asked.startswith("list")]
+    lists = [asked for asked in source.requests if asked.startswith("list")]
     assert len(lists) <= 7
 
 
@@ -563,69 +585,76 @@ async def test_a_list_that_succeeds_does_not_shorten_the_next_pause(
 
 
 def streamed(*lines: bytes) -> ScriptedWatch:
-    return ScriptedWatch(*lines, bookmark(20, "true"))
+    return ScriptedWatch(*lines, bookmark_line(20, "true"))
 
 
 async def test_a_streaming_list_is_a_watch_that_begins_with_everything(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
-    source.watches(streamed(added("a", 3), added("b", 19)))
-    async with reflecting(streaming=True):
+    source.add_watches(streamed(added_line("a", 3), added_line("b", 19)))
+    async with reflecting(use_watch_list=True):
         pass
-    assert source.asked == [
+    assert source.requests == [
         "watch sendInitialEvents=true resourceVersionMatch=NotOlderThan resourceVersion="
     ]
     assert source.queries[0]["allowWatchBookmarks"] == "true"
     assert 300 <= int(source.queries[0]["timeoutSeconds"]) <= 600
-    assert sink.told == ["everything at 20: a@3 b@19"]
+    assert sink.log == ["everything at 20: a@3 b@19"]
 
 
 @pytest.mark.parametrize(
-    "end", [None, bookmark(20), bookmark(20, "false"), bookmark(20, "True"), bookmark(20, "")]
+    "end",
+    [
+        None,
+        bookmark_line(20),
+        bookmark_line(20, "false"),
+        bookmark_line(20, "True"),
+        bookmark_line(20, ""),
+    ],
 )
 async def test_nothing_is_told_before_the_bookmark_that_says_the_list_is_complete(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting, end: bytes | None
 ) -> None:
-    lines = [added("a", 3)] if end is None else [added("a", 3), end]
-    source.watches(ScriptedWatch(*lines))
-    async with reflecting(streaming=True):
+    lines = [added_line("a", 3)] if end is None else [added_line("a", 3), end]
+    source.add_watches(ScriptedWatch(*lines))
+    async with reflecting(use_watch_list=True):
         pass
-    assert sink.told == []
+    assert sink.log == []
 
 
 async def test_changes_while_a_streaming_list_is_under_way_are_part_of_it(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
-    source.watches(
+    source.add_watches(
         streamed(
-            added("a", 3),
-            added("b", 4),
-            modified("a", 11),
-            deleted("b", 12),
-            broken("ADDED", "c", 13),
-            broken("ADDED", "d", 14),
-            modified("d", 15),
-            broken("ADDED", "e", 16),
-            broken("DELETED", "e", 17),
+            added_line("a", 3),
+            added_line("b", 4),
+            modified_line("a", 11),
+            deleted_line("b", 12),
+            undecodable_line("ADDED", "c", 13),
+            undecodable_line("ADDED", "d", 14),
+            modified_line("d", 15),
+            undecodable_line("ADDED", "e", 16),
+            undecodable_line("DELETED", "e", 17),
         )
     )
-    async with reflecting(streaming=True):
+    async with reflecting(use_watch_list=True):
         pass
-    assert sink.told == ["everything at 20: a@11 d@15 unreadable c"]
+    assert sink.log == ["everything at 20: a@11 d@15 unreadable c"]
 
 
 async def test_the_stream_of_a_streaming_list_goes_on_as_the_watch(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
-    source.watches(streamed(added("a", 3)).say(modified("a", 21)).end())
-    async with reflecting(streaming=True):
+    source.add_watches(streamed(added_line("a", 3)).add_lines(modified_line("a", 21)).end_stream())
+    async with reflecting(use_watch_list=True):
         pass
-    assert sink.told == ["everything at 20: a@3", "put a@21"]
-    assert source.asked[1:] == ["watch resourceVersion=21"]
+    assert sink.log == ["everything at 20: a@3", "put a@21"]
+    assert source.requests[1:] == ["watch resourceVersion=21"]
 
 
 @pytest.mark.parametrize(
-    "over", [ScriptedWatch.end, ScriptedWatch.break_off], ids=["closed", "broken"]
+    "over", [ScriptedWatch.end_stream, ScriptedWatch.break_connection], ids=["closed", "broken"]
 )
 async def test_a_streaming_list_that_ends_early_is_begun_anew_and_leaves_nothing_behind(
     source: ScriptedSource,
@@ -634,24 +663,24 @@ async def test_a_streaming_list_that_ends_early_is_begun_anew_and_leaves_nothing
     reflecting: Reflecting,
     over: Callable[[ScriptedWatch], ScriptedWatch],
 ) -> None:
-    source.watches(over(ScriptedWatch(added("a", 3))), streamed(added("b", 4)))
-    async with reflecting(streaming=True):
-        assert sink.told == []
+    source.add_watches(over(ScriptedWatch(added_line("a", 3))), streamed(added_line("b", 4)))
+    async with reflecting(use_watch_list=True):
+        assert sink.log == []
         await clock.advance(2)
-    assert sink.told == ["everything at 20: b@4"]
-    assert source.asked == [source.asked[0]] * 2
+    assert sink.log == ["everything at 20: b@4"]
+    assert source.requests == [source.requests[0]] * 2
 
 
 async def test_a_new_streaming_list_is_never_older_than_what_was_seen(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
-    source.watches(streamed().say(failure(410)))
-    async with reflecting(streaming=True):
+    source.add_watches(streamed().add_lines(error_line(410)))
+    async with reflecting(use_watch_list=True):
         await clock.advance(2)
-    assert source.asked[1].endswith("resourceVersion=20")
+    assert source.requests[1].endswith("resourceVersion=20")
 
 
-@pytest.mark.parametrize("refusal", [REFUSED, THROTTLED, ScriptedWatch(failure(429))])
+@pytest.mark.parametrize("refusal", [REFUSED, THROTTLED, ScriptedWatch(error_line(429))])
 async def test_a_server_in_trouble_is_asked_for_the_same_streaming_list_later(
     source: ScriptedSource,
     sink: RecordingSink,
@@ -659,29 +688,29 @@ async def test_a_server_in_trouble_is_asked_for_the_same_streaming_list_later(
     reflecting: Reflecting,
     refusal: ScriptedWatch | Exception,
 ) -> None:
-    source.watches(refusal, streamed())
-    async with reflecting(streaming=True):
+    source.add_watches(refusal, streamed())
+    async with reflecting(use_watch_list=True):
         await clock.advance(BEFORE_A_STEP)
-        assert len(source.asked) == 1
+        assert len(source.requests) == 1
         await clock.advance(A_STEP)
-    assert source.asked == [source.asked[0]] * 2
-    assert sink.told == ["everything at 20:"]
+    assert source.requests == [source.requests[0]] * 2
+    assert sink.log == ["everything at 20:"]
 
 
 @pytest.mark.parametrize("error", [INVALID, FORBIDDEN, FAILED, UnreachableError("no answer")])
 async def test_a_server_without_streaming_lists_is_asked_for_a_plain_one_at_once(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting, error: Exception
 ) -> None:
-    source.watches(error).lists(listing(10))
-    async with reflecting(streaming=True):
+    source.add_watches(error).add_lists(listing(10))
+    async with reflecting(use_watch_list=True):
         pass
-    assert source.asked[1:] == ["list resourceVersion=0", "watch resourceVersion=10"]
-    assert sink.told == ["everything at 10:"]
+    assert source.requests[1:] == ["list resourceVersion=0", "watch resourceVersion=10"]
+    assert sink.log == ["everything at 10:"]
 
 
 @pytest.mark.parametrize(
     "lost",
-    [EXPIRED, TOO_LARGE, ScriptedWatch(failure(410, "Expired"))],
+    [EXPIRED, TOO_LARGE, ScriptedWatch(error_line(410, "Expired"))],
     ids=["expired", "too large", "expired while open"],
 )
 async def test_a_version_that_cannot_be_streamed_is_given_up(
@@ -691,44 +720,44 @@ async def test_a_version_that_cannot_be_streamed_is_given_up(
     reflecting: Reflecting,
     lost: ScriptedWatch | Exception,
 ) -> None:
-    source.watches(streamed().say(failure(410)), lost, streamed(added("a", 3)))
-    async with reflecting(streaming=True):
+    source.add_watches(streamed().add_lines(error_line(410)), lost, streamed(added_line("a", 3)))
+    async with reflecting(use_watch_list=True):
         await clock.advance(10)
-    assert [asked.split()[-1] for asked in source.asked[1:]] == [
+    assert [asked.split()[-1] for asked in source.requests[1:]] == [
         "resourceVersion=20",
         "resourceVersion=",
     ]
-    assert sink.told[1:] == ["everything at 20: a@3"]
+    assert sink.log[1:] == ["everything at 20: a@3"]
 
 
 # Stopping.
 
 
 async def stop_while_listing(source: ScriptedSource) -> None:
-    await settle()
-    assert source.asked == ["list resourceVersion=0"]
+    await run_ready_tasks()
+    assert source.requests == ["list resourceVersion=0"]
 
 
 async def stop_while_pausing(source: ScriptedSource) -> None:
-    source.lists(FAILED)
-    await settle()
+    source.add_lists(FAILED)
+    await run_ready_tasks()
 
 
 async def stop_while_opening(source: ScriptedSource) -> None:
-    source.lists(listing(10)).watches(ScriptedWatch(opens_after=5.0))
-    await settle()
-    assert source.asked[-1] == "watch resourceVersion=10"
+    source.add_lists(listing(10)).add_watches(ScriptedWatch(opens_after=5.0))
+    await run_ready_tasks()
+    assert source.requests[-1] == "watch resourceVersion=10"
 
 
 async def stop_while_waiting_for_the_server(source: ScriptedSource) -> None:
-    source.lists(listing(10)).watches(REFUSED)
-    await settle()
+    source.add_lists(listing(10)).add_watches(REFUSED)
+    await run_ready_tasks()
 
 
 async def stop_while_watching(source: ScriptedSource) -> None:
-    source.lists(listing(10)).watches(ScriptedWatch(modified("a", 11)))
-    await settle()
-    assert len(source.opened) == 1
+    source.add_lists(listing(10)).add_watches(ScriptedWatch(modified_line("a", 11)))
+    await run_ready_tasks()
+    assert len(source.opened_watches) == 1
 
 
 async def stop_before_anything(source: ScriptedSource) -> None:
@@ -753,22 +782,24 @@ async def test_it_stops_at_any_moment_without_leaving_a_watch_open(
     moment: Callable[[ScriptedSource], Any],
 ) -> None:
     randomness, metrics = Random(7), InformerMetrics(CollectorRegistry())
-    reflector = Reflector(source, Scope(NOTES), sink, metrics, clock, randomness)
+    reflector = Reflector(source, WatchScope(NOTES), sink, metrics, clock, randomness)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(reflector.run())
         await moment(source)
-        asked = len(source.asked)
+        asked = len(source.requests)
         task.cancel()
     await clock.advance(100)
     assert task.cancelled()
-    assert len(source.asked) == asked
-    assert [watch.closed for watch in source.opened] == [1] * len(source.opened)
+    assert len(source.requests) == asked
+    assert [watch.close_count for watch in source.opened_watches] == [1] * len(
+        source.opened_watches
+    )
 
 
 async def test_a_streaming_list_that_is_stopped_half_way_is_closed(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
-    source.watches(ScriptedWatch(added("a", 3)))
-    async with reflecting(streaming=True):
-        assert len(source.opened) == 1
-    assert sink.told == []
+    source.add_watches(ScriptedWatch(added_line("a", 3)))
+    async with reflecting(use_watch_list=True):
+        assert len(source.opened_watches) == 1
+    assert sink.log == []

@@ -8,24 +8,24 @@ from prometheus_client import CollectorRegistry
 
 from controller.runtime.cache.informer import Informer
 from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.cache.reflector import Scope
+from controller.runtime.cache.reflector import WatchScope
 from controller.runtime.cache.writer import Writer
-from controller.runtime.client.client import Body, Client, Condition, Propagation
-from controller.runtime.client.decoding import Deleted
+from controller.runtime.client.client import Body, Client, Preconditions, Propagation
+from controller.runtime.client.decoding import DeleteResult
 from controller.runtime.client.kind import Kind
 from controller.runtime.errors import ConflictError
 from controller.runtime.key import ObjectKey
 from controller.runtime.leader.rules import LeadershipLostError
 from tests.support.builders.note_resource import NOTES, Note
 from tests.support.clocks.virtual_clock import VirtualClock
-from tests.unit.controller.runtime.note_watch_events import a_note, key, listing
+from tests.unit.controller.runtime.note_watch_events import listing, new_note, note_key
 from tests.unit.controller.scripted_source import ScriptedSource
 
 
 class ScriptedWrites:
     """Answers every write with what the test says; the port is a Client's writing verbs."""
 
-    def __init__(self, answer: Note | Deleted[Note] | Exception) -> None:
+    def __init__(self, answer: Note | DeleteResult[Note] | Exception) -> None:
         self._answer = answer
 
     async def create(self, kind: Kind[Any], body: Body) -> Any:
@@ -44,7 +44,7 @@ class ScriptedWrites:
         self,
         kind: Kind[Any],
         key: ObjectKey,
-        condition: Condition | None,
+        condition: Preconditions | None,
         propagation: Propagation,
     ) -> Any:
         return self._given()
@@ -59,49 +59,49 @@ def an_informer(namespace: str = "") -> Informer[Note]:
     """One whose initial list was `a`, at version 1."""
     clock = VirtualClock()
     metrics, randomness = InformerMetrics(CollectorRegistry()), Random(7)
-    scope = Scope(NOTES, namespace)
+    scope = WatchScope(NOTES, namespace)
     informer = Informer(ScriptedSource(clock), scope, metrics, clock, randomness)
-    informer.replace(listing(10, a_note("a", 1)))
+    informer.replace(listing(10, new_note("a", 1)))
     return informer
 
 
-def a_writer(answer: Note | Deleted[Note] | Exception, *informers: Informer[Note]) -> Writer:
+def a_writer(answer: Note | DeleteResult[Note] | Exception, *informers: Informer[Note]) -> Writer:
     return Writer(cast(Client, ScriptedWrites(answer)), informers)
 
 
 @pytest.mark.parametrize("verb", ["create", "apply", "patch", "patch_status"])
 async def test_what_was_written_can_be_read_at_once(verb: str) -> None:
-    informer, written = an_informer(), a_note("a", 11)
+    informer, written = an_informer(), new_note("a", 11)
     writer = a_writer(written, informer)
-    arguments = [{}] if verb in ("create", "apply") else [key("a"), {}]
+    arguments = [{}] if verb in ("create", "apply") else [note_key("a"), {}]
     assert await getattr(writer, verb)(NOTES, *arguments) == written
-    assert informer.store.get(key("a")) is written
+    assert informer.store.get(note_key("a")) is written
 
 
 async def test_what_was_deleted_cannot_be_read_any_more() -> None:
     informer = an_informer()
-    await a_writer(Deleted(None, "uid-a"), informer).delete(NOTES, key("a"))
-    assert key("a") not in informer.store
+    await a_writer(DeleteResult(None, "uid-a"), informer).delete(NOTES, note_key("a"))
+    assert note_key("a") not in informer.store
 
 
 async def test_what_waits_for_its_end_can_be_read_as_it_waits() -> None:
-    informer, waiting = an_informer(), a_note("a", 11)
-    await a_writer(Deleted(waiting, "uid-a"), informer).delete(NOTES, key("a"))
-    assert informer.store.get(key("a")) is waiting
+    informer, waiting = an_informer(), new_note("a", 11)
+    await a_writer(DeleteResult(waiting, "uid-a"), informer).delete(NOTES, note_key("a"))
+    assert informer.store.get(note_key("a")) is waiting
 
 
 async def test_a_write_that_was_refused_changes_nothing() -> None:
     informer = an_informer()
     with pytest.raises(ConflictError):
-        await a_writer(ConflictError("no", status=409), informer).delete(NOTES, key("a"))
-    assert informer.store.get(key("a")) == a_note("a", 1)
+        await a_writer(ConflictError("no", status=409), informer).delete(NOTES, note_key("a"))
+    assert informer.store.get(note_key("a")) == new_note("a", 1)
 
 
 async def test_every_cache_that_covers_the_object_has_the_write_and_no_other() -> None:
     everywhere, there, elsewhere = an_informer(), an_informer("ns"), an_informer("another")
-    writer = a_writer(a_note("b", 11), everywhere, there, elsewhere)
+    writer = a_writer(new_note("b", 11), everywhere, there, elsewhere)
     await writer.create(NOTES, {})
-    assert [key("b") in each.store for each in (everywhere, there, elsewhere)] == [
+    assert [note_key("b") in each.store for each in (everywhere, there, elsewhere)] == [
         True,
         True,
         False,
@@ -118,9 +118,9 @@ async def test_a_writer_that_may_not_write_sends_nothing() -> None:
     for write in (
         lambda: writer.create(NOTES, body),
         lambda: writer.apply(NOTES, body),
-        lambda: writer.patch(NOTES, key("a"), body),
-        lambda: writer.patch_status(NOTES, key("a"), {}),
-        lambda: writer.delete(NOTES, key("a")),
+        lambda: writer.patch(NOTES, note_key("a"), body),
+        lambda: writer.patch_status(NOTES, note_key("a"), {}),
+        lambda: writer.delete(NOTES, note_key("a")),
     ):
         with pytest.raises(LeadershipLostError):
             await write()

@@ -6,10 +6,14 @@ from collections.abc import Awaitable, Callable
 import msgspec
 import pytest
 
-from controller.runtime.client.connection_monitor import START_SECONDS, Connection, NoClusterError
-from controller.runtime.client.rest import Call
+from controller.runtime.client.connection_monitor import (
+    STARTUP_TIMEOUT_SECONDS,
+    ClusterUnavailableError,
+    ConnectionMonitor,
+)
+from controller.runtime.client.rest import KubeRequest
 from controller.runtime.errors import UnreachableError
-from shared.k8s.server_version import ServerVersion, refusal
+from shared.k8s.server_version import ServerVersion, check_server_version
 from tests.support.clocks.virtual_clock import VirtualClock
 
 SUPPORTED = ServerVersion(major="1", minor="36", git_version="v1.36.3")
@@ -26,8 +30,8 @@ class ScriptedClient:
     def server(self) -> str:
         return "https://k8s"
 
-    async def send(self, call: Call, *, within: float) -> bytes:
-        assert (call, within > 0) == (Call("GET", "/version"), True)
+    async def send(self, request: KubeRequest, *, timeout_seconds: float) -> bytes:
+        assert (request, timeout_seconds > 0) == (KubeRequest("GET", "/version"), True)
         return msgspec.json.encode(self.answer())
 
 
@@ -48,9 +52,9 @@ def client() -> ScriptedClient:
 async def test_it_is_ready_once_the_cluster_has_answered(
     client: ScriptedClient, clock: VirtualClock
 ) -> None:
-    connection = Connection(client, clock, refusal)
+    connection = ConnectionMonitor(client, clock, check_server_version)
     assert connection.not_ready()
-    await connection.require()
+    await connection.wait_until_connected()
     assert connection.not_ready() == []
 
 
@@ -59,8 +63,10 @@ async def test_a_cluster_that_never_answers_is_given_up(
 ) -> None:
     client.answer = unreachable
     async with asyncio.TaskGroup() as group:
-        requiring = group.create_task(failure(Connection(client, clock, refusal).require()))
-        await clock.advance(START_SECONDS - 1)
+        requiring = group.create_task(
+            failure(ConnectionMonitor(client, clock, check_server_version).wait_until_connected())
+        )
+        await clock.advance(STARTUP_TIMEOUT_SECONDS - 1)
         assert not requiring.done()
         await clock.advance(3)
     assert "gave up after 30 s" in requiring.result()
@@ -70,13 +76,15 @@ async def test_a_cluster_that_is_too_old_is_refused_at_once(
     client: ScriptedClient, clock: VirtualClock
 ) -> None:
     client.answer = lambda: OLD
-    assert "v1.32.9-vendor" in await failure(Connection(client, clock, refusal).require())
+    assert "v1.32.9-vendor" in await failure(
+        ConnectionMonitor(client, clock, check_server_version).wait_until_connected()
+    )
 
 
 async def test_a_lost_cluster_is_told_and_ends_nothing(
     client: ScriptedClient, clock: VirtualClock
 ) -> None:
-    connection = Connection(client, clock, refusal)
+    connection = ConnectionMonitor(client, clock, check_server_version)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(connection.run())
         await clock.advance(1)
@@ -91,6 +99,6 @@ async def test_a_lost_cluster_is_told_and_ends_nothing(
 
 async def failure(work: Awaitable[None]) -> str:
     """What `work` says when it gives up."""
-    with pytest.raises(NoClusterError) as raised:
+    with pytest.raises(ClusterUnavailableError) as raised:
         await work
     return str(raised.value)

@@ -5,19 +5,25 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.runtime.client.decoding import Bookmark, Change, Decoder, Deleted, Unreadable
-from controller.runtime.errors import Status, UnreadableError
+from controller.runtime.client.decoding import (
+    Bookmark,
+    Change,
+    Decoder,
+    DeleteResult,
+    UndecodableObject,
+)
+from controller.runtime.errors import Status, UndecodableError
 from controller.runtime.key import ObjectKey
 from tests.support.builders.note_resource import NOTES, Note
 from tests.unit.controller.runtime.note_watch_events import (
-    a_note,
-    added,
-    bookmark,
-    broken,
-    deleted,
-    failure,
-    line,
-    modified,
+    added_line,
+    bookmark_line,
+    deleted_line,
+    error_line,
+    modified_line,
+    new_note,
+    undecodable_line,
+    watch_line,
 )
 
 TOO_DEEP = b'{"x":' + b"[" * 5000 + b"]" * 5000 + b"}"
@@ -43,27 +49,29 @@ def a_bad_note(name: str, version: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("told", "gone", "is_added"),
     [
-        (added("a", 1), False, True),
-        (modified("a", 1), False, False),
-        (deleted("a", 1), True, False),
+        (added_line("a", 1), False, True),
+        (modified_line("a", 1), False, False),
+        (deleted_line("a", 1), True, False),
     ],
     ids=["added", "modified", "deleted"],
 )
 def test_an_event_of_an_object_is_a_change(
     decoder: Decoder[Note], told: bytes, gone: bool, is_added: bool
 ) -> None:
-    assert decoder.event(told) == Change(a_note("a", 1), gone=gone, added=is_added)
+    assert decoder.decode_watch_event(told) == Change(
+        new_note("a", 1), is_deleted=gone, is_added=is_added
+    )
 
 
 def test_fields_that_the_model_does_not_know_are_ignored(decoder: Decoder[Note]) -> None:
     body = {"apiVersion": "v9", "spec": {"size": 4, "colour": "red"}, "extra": [1, {"x": None}]}
     meta = {"name": "a", "resourceVersion": "1", "managedFields": [{"manager": "someone"}]}
-    found = decoder.object(msgspec.json.encode({**body, "metadata": meta}))
+    found = decoder.decode_object(msgspec.json.encode({**body, "metadata": meta}))
     assert (found.metadata.name, found.spec.size) == ("a", 4)
 
 
 def test_an_error_event_is_the_servers_status(decoder: Decoder[Note]) -> None:
-    found = decoder.event(failure(410, "Expired"))
+    found = decoder.decode_watch_event(error_line(410, "Expired"))
     assert isinstance(found, Status)
     assert (found.code, found.reason) == (410, "Expired")
 
@@ -75,25 +83,25 @@ def test_an_error_event_is_the_servers_status(decoder: Decoder[Note]) -> None:
 def test_only_the_word_true_ends_the_initial_events(
     decoder: Decoder[Note], annotation: str | None, ends: bool
 ) -> None:
-    assert decoder.event(bookmark(7, annotation)) == Bookmark("7", ends)
+    assert decoder.decode_watch_event(bookmark_line(7, annotation)) == Bookmark("7", ends)
 
 
 @pytest.mark.parametrize(("kind", "gone"), [("ADDED", False), ("DELETED", True)])
 def test_an_object_that_the_model_cannot_hold_is_told_with_its_identity(
     decoder: Decoder[Note], kind: str, gone: bool
 ) -> None:
-    found = decoder.event(broken(kind, "a", 5))
-    assert isinstance(found, Unreadable)
+    found = decoder.decode_watch_event(undecodable_line(kind, "a", 5))
+    assert isinstance(found, UndecodableObject)
     assert (found.key, found.uid, found.resource_version) == (ObjectKey("ns", "a"), "uid-a", "5")
-    assert (found.gone, "spec.size" in found.error) == (gone, True)
+    assert (found.is_deleted, "spec.size" in found.error) == (gone, True)
 
 
 @pytest.mark.parametrize("subject", [{}, {"metadata": {}}, {"metadata": 7}, {"metadata": None}, 7])
 def test_an_event_without_usable_metadata_is_unreadable_and_nameless(
     decoder: Decoder[Note], subject: object
 ) -> None:
-    found = decoder.event(line("ADDED", subject))
-    assert isinstance(found, Unreadable)
+    found = decoder.decode_watch_event(watch_line("ADDED", subject))
+    assert isinstance(found, UndecodableObject)
     assert (found.key, found.resource_version) == (ObjectKey("", ""), "")
 
 
@@ -103,7 +111,9 @@ def test_an_object_that_cannot_be_kept_or_resumed_from_is_unreadable(
 ) -> None:
     meta = {"namespace": "ns", "name": "a", "resourceVersion": "5"}
     del meta[missing]
-    assert isinstance(decoder.event(line("ADDED", {"metadata": meta})), Unreadable)
+    assert isinstance(
+        decoder.decode_watch_event(watch_line("ADDED", {"metadata": meta})), UndecodableObject
+    )
 
 
 @pytest.mark.parametrize(
@@ -114,23 +124,23 @@ def test_an_object_that_cannot_be_kept_or_resumed_from_is_unreadable(
         b"{}",
         b'{"type":"ADDED"}',
         b'{"type":"ADDED","object":{"me',
-        line("RENAMED", a_note("a", 1)),
-        line("ERROR", "text"),
-        line("BOOKMARK", {"metadata": {"resourceVersion": 7}}),
+        watch_line("RENAMED", new_note("a", 1)),
+        watch_line("ERROR", "text"),
+        watch_line("BOOKMARK", {"metadata": {"resourceVersion": 7}}),
         b'{"type":"\xff","object":{}}',
         b'{"type":"ADDED","object":' + TOO_DEEP + b"}",
     ],
 )
 def test_a_line_that_is_no_event_cannot_be_read(decoder: Decoder[Note], bad: bytes) -> None:
-    with pytest.raises(UnreadableError, match=r"a watch of notes\.tests\.local cannot be read"):
-        decoder.event(bad)
+    with pytest.raises(UndecodableError, match=r"a watch of notes\.tests\.local cannot be read"):
+        decoder.decode_watch_event(bad)
 
 
 def test_a_text_that_is_not_utf8_spoils_only_its_object(decoder: Decoder[Note]) -> None:
     bad = a_bad_note("a", 5)
     bad["metadata"]["creationTimestamp"] = "?"
-    found = decoder.event(line("ADDED", bad).replace(b"?", b"\xff"))
-    assert isinstance(found, Unreadable)
+    found = decoder.decode_watch_event(watch_line("ADDED", bad).replace(b"?", b"\xff"))
+    assert isinstance(found, UndecodableObject)
     assert found.key == ObjectKey("ns", "a")
 
 
@@ -141,34 +151,36 @@ async def test_a_list_has_its_version_and_the_token_of_its_next_page(
     decoder: Decoder[Note],
 ) -> None:
     meta = {"resourceVersion": "10", "continue": "more", "remainingItemCount": 3}
-    found = await decoder.listing(a_page(metadata=meta, items=[a_note("a", 1), a_note("b", 2)]))
-    assert (found.resource_version, found.go_on) == ("10", "more")
-    assert found.items == [a_note("a", 1), a_note("b", 2)]
+    found = await decoder.decode_list(
+        a_page(metadata=meta, items=[new_note("a", 1), new_note("b", 2)])
+    )
+    assert (found.resource_version, found.continue_token) == ("10", "more")
+    assert found.items == [new_note("a", 1), new_note("b", 2)]
 
 
 @pytest.mark.parametrize("parts", [{}, {"items": None}, {"items": []}])
 async def test_a_list_of_nothing_is_empty(decoder: Decoder[Note], parts: dict[str, Any]) -> None:
-    assert (await decoder.listing(a_page(**parts))).items == []
+    assert (await decoder.decode_list(a_page(**parts))).items == []
 
 
 async def test_an_object_that_the_model_cannot_hold_does_not_spoil_its_list(
     decoder: Decoder[Note],
 ) -> None:
     meta = {"resourceVersion": "10", "continue": "more"}
-    items = [a_note("a", 1), a_bad_note("b", 2), a_note("c", 3), a_bad_note("d", 4)]
-    found = await decoder.listing(a_page(metadata=meta, items=items))
+    items = [new_note("a", 1), a_bad_note("b", 2), new_note("c", 3), a_bad_note("d", 4)]
+    found = await decoder.decode_list(a_page(metadata=meta, items=items))
     assert [note.metadata.name for note in found.items] == ["a", "c"]
-    assert [(lost.key.name, lost.uid, lost.gone) for lost in found.unreadable] == [
+    assert [(lost.key.name, lost.uid, lost.is_deleted) for lost in found.undecodable] == [
         ("b", "uid-b", False),
         ("d", "uid-d", False),
     ]
-    assert (found.resource_version, found.go_on) == ("10", "more")
+    assert (found.resource_version, found.continue_token) == ("10", "more")
 
 
 async def test_a_text_that_is_not_utf8_does_not_spoil_its_list(decoder: Decoder[Note]) -> None:
-    body = a_page(items=[a_note("a", 1), a_note("b?", 2)]).replace(b"?", b"\xff")
-    found = await decoder.listing(body)
-    assert (len(found.items), len(found.unreadable)) == (1, 1)
+    body = a_page(items=[new_note("a", 1), new_note("b?", 2)]).replace(b"?", b"\xff")
+    found = await decoder.decode_list(body)
+    assert (len(found.items), len(found.undecodable)) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -185,8 +197,8 @@ async def test_a_text_that_is_not_utf8_does_not_spoil_its_list(decoder: Decoder[
     ],
 )
 async def test_an_answer_that_is_no_list_cannot_be_read(decoder: Decoder[Note], bad: bytes) -> None:
-    with pytest.raises(UnreadableError, match=r"a list of notes\.tests\.local cannot be read"):
-        await decoder.listing(bad)
+    with pytest.raises(UndecodableError, match=r"a list of notes\.tests\.local cannot be read"):
+        await decoder.decode_list(bad)
 
 
 # Single objects.
@@ -196,8 +208,8 @@ async def test_an_answer_that_is_no_list_cannot_be_read(decoder: Decoder[Note], 
     "bad", [b"", b"{}", msgspec.json.encode(a_bad_note("a", 1)), b'{"metadata":{"name":"\xff"}}']
 )
 def test_an_answer_that_is_no_object_cannot_be_read(decoder: Decoder[Note], bad: bytes) -> None:
-    with pytest.raises(UnreadableError, match=r"an object of notes\.tests\.local cannot be read"):
-        decoder.object(bad)
+    with pytest.raises(UndecodableError, match=r"an object of notes\.tests\.local cannot be read"):
+        decoder.decode_object(bad)
 
 
 # Answers to deletes.
@@ -210,7 +222,7 @@ def an_answer(**meta: object) -> bytes:
 
 def test_a_status_says_that_the_object_is_gone(decoder: Decoder[Note]) -> None:
     status = {"kind": "Status", "status": "Success", "details": {"name": "a", "uid": "uid-a"}}
-    assert decoder.deleted(msgspec.json.encode(status)) == Deleted(None, "uid-a")
+    assert decoder.decode_delete_result(msgspec.json.encode(status)) == DeleteResult(None, "uid-a")
 
 
 @pytest.mark.parametrize(
@@ -224,7 +236,7 @@ def test_a_status_says_that_the_object_is_gone(decoder: Decoder[Note]) -> None:
 )
 def test_an_object_that_has_to_wait_remains(decoder: Decoder[Note], meta: dict[str, Any]) -> None:
     body = an_answer(deletionTimestamp="2026-11-16T00:00:00Z", **meta)
-    assert decoder.deleted(body) == Deleted(decoder.object(body), "uid-a")
+    assert decoder.decode_delete_result(body) == DeleteResult(decoder.decode_object(body), "uid-a")
 
 
 @pytest.mark.parametrize(
@@ -236,12 +248,12 @@ def test_an_object_that_nothing_holds_is_gone_though_the_server_shows_it_once_mo
     decoder: Decoder[Note], meta: dict[str, Any]
 ) -> None:
     """Pods, volumes and service accounts are answered so."""
-    assert decoder.deleted(an_answer(**meta)) == Deleted(None, "uid-a")
+    assert decoder.decode_delete_result(an_answer(**meta)) == DeleteResult(None, "uid-a")
 
 
 @pytest.mark.parametrize("bad", [b"", b"[]", b'{"kind":7}', b'{"kind":"Status","details":3}'])
 def test_an_answer_to_a_delete_that_is_neither_cannot_be_read(
     decoder: Decoder[Note], bad: bytes
 ) -> None:
-    with pytest.raises(UnreadableError):
-        decoder.deleted(bad)
+    with pytest.raises(UndecodableError):
+        decoder.decode_delete_result(bad)

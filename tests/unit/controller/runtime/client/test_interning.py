@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.runtime.client import interning
-from controller.runtime.client.interning import TRIAL, Sharing
+from controller.runtime.client.interning import TRIAL_OBJECTS, Interner
 from controller.runtime.client.objects import ObjectMeta
 
 
@@ -58,7 +58,7 @@ things = st.builds(
 
 @given(st.lists(things, min_size=1, max_size=20))
 def test_a_shared_object_is_written_as_it_was(many: list[Thing]) -> None:
-    share = Sharing(Thing)
+    share = Interner(Thing)
     before = [msgspec.json.encode(each) for each in many]
     shared = [share(msgspec.json.decode(text, type=Thing)) for text in before]
     assert [msgspec.json.encode(each) for each in shared] == before
@@ -71,15 +71,15 @@ def a_thing(number: int) -> Thing:
 
 
 def test_parts_that_repeat_are_kept_once() -> None:
-    share = Sharing(Thing)
-    first, *_, last = [share(a_thing(number)) for number in range(TRIAL + 10)]
+    share = Interner(Thing)
+    first, *_, last = [share(a_thing(number)) for number in range(TRIAL_OBJECTS + 10)]
     assert first.metadata.labels is last.metadata.labels
     assert first.ports is last.ports
     assert first.main is last.main
 
 
 def test_a_number_is_never_taken_for_a_truth_value() -> None:
-    share = Sharing(Thing)
+    share = Interner(Thing)
     one = share(Thing(ObjectMeta(), (Port("p", 1),)))
     true = share(Thing(ObjectMeta(), (Port("p", 0, secure=True),)))
     assert (one.ports[0].number, one.ports[0].secure) == (1, False)
@@ -87,8 +87,8 @@ def test_a_number_is_never_taken_for_a_truth_value() -> None:
 
 
 def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interning, "MOST_KNOWN", 10)
-    share = Sharing(Thing)
+    monkeypatch.setattr(interning, "MAX_TABLE_SIZE", 10)
+    share = Interner(Thing)
     for number in range(100):
         meta = ObjectMeta(name=f"n{number}", labels={f"k{number}": f"v{number}"})
         share(Thing(meta))
@@ -96,6 +96,6 @@ def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_model_that_is_no_struct_is_left_alone() -> None:
-    share: Sharing[dict[str, str]] = Sharing(dict)
+    share: Interner[dict[str, str]] = Interner(dict)
     value = {"a": "b"}
     assert share(value) is value

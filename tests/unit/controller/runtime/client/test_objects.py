@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.runtime.client.objects import is_older
+from controller.runtime.client.objects import is_older_version
 
 VERSIONS = st.integers(min_value=1, max_value=10**30)
 NO_NUMBERS = st.text().filter(lambda text: not text.isdecimal())
@@ -11,20 +11,20 @@ NO_NUMBERS = st.text().filter(lambda text: not text.isdecimal())
 
 @given(VERSIONS, VERSIONS)
 def test_versions_are_ordered_as_the_numbers_that_they_are(one: int, other: int) -> None:
-    assert is_older(str(one), str(other)) == (one < other)
+    assert is_older_version(str(one), str(other)) == (one < other)
 
 
 def test_a_longer_version_is_newer_whatever_its_first_digit() -> None:
-    assert is_older("9", "10")
-    assert not is_older("10", "9")
+    assert is_older_version("9", "10")
+    assert not is_older_version("10", "9")
 
 
 @given(VERSIONS)
 def test_zero_is_older_than_every_version(version: int) -> None:
-    assert is_older("0", str(version))
+    assert is_older_version("0", str(version))
 
 
 @given(NO_NUMBERS, st.text())
 def test_what_is_no_number_is_neither_older_nor_newer(text: str, other: str) -> None:
-    assert not is_older(text, other)
-    assert not is_older(other, text)
+    assert not is_older_version(text, other)
+    assert not is_older_version(other, text)

@@ -7,10 +7,15 @@ import msgspec
 import pytest
 from aiohttp.client_reqrep import ConnectionKey
 
-from controller.runtime.client.kubeconfig import Access
-from controller.runtime.client.rest import Call, headers, retry_after, unreachable
+from controller.runtime.client.kubeconfig import RestConfig
+from controller.runtime.client.rest import (
+    KubeRequest,
+    request_headers,
+    retry_after_seconds,
+    unreachable_error,
+)
 from controller.runtime.errors import (
-    LONGEST_MESSAGE,
+    MAX_MESSAGE_LENGTH,
     AlreadyExistsError,
     ConflictError,
     ConnectRefusedError,
@@ -18,12 +23,12 @@ from controller.runtime.errors import (
     ForbiddenError,
     InvalidError,
     NotFoundError,
+    ResourceVersionTooLargeError,
     ServerError,
     StatusError,
     ThrottledError,
     UnreachableError,
-    VersionTooLargeError,
-    status_error,
+    error_from_response,
 )
 
 
@@ -31,8 +36,8 @@ def a_status(**parts: object) -> bytes:
     return msgspec.json.encode({"kind": "Status", "message": "no", **parts})
 
 
-def an_access(authorization: str | None) -> Access:
-    return Access("https://k8s", authorization, "", None, None)
+def an_access(authorization: str | None) -> RestConfig:
+    return RestConfig("https://k8s", authorization, "", None, None)
 
 
 # Errors.
@@ -56,7 +61,7 @@ def an_access(authorization: str | None) -> Access:
     ],
 )
 def test_an_error_is_known_by_its_code(code: int, kind: type[StatusError]) -> None:
-    error = status_error("GET /x", code, a_status(reason="Word"))
+    error = error_from_response("GET /x", code, a_status(reason="Word"))
     assert (type(error), error.status, error.reason) == (kind, code, "Word")
     assert str(error) == f"GET /x: {code} no"
 
@@ -72,7 +77,7 @@ def test_an_error_is_known_by_its_code(code: int, kind: type[StatusError]) -> No
     ],
 )
 def test_a_reason_says_more_than_a_code(code: int, reason: str, kind: type[StatusError]) -> None:
-    assert type(status_error("GET /x", code, a_status(reason=reason))) is kind
+    assert type(error_from_response("GET /x", code, a_status(reason=reason))) is kind
 
 
 @pytest.mark.parametrize(
@@ -87,12 +92,12 @@ def test_a_reason_says_more_than_a_code(code: int, reason: str, kind: type[Statu
 def test_a_version_that_the_server_has_not_seen_is_told_apart_in_all_its_forms(
     body: bytes,
 ) -> None:
-    assert type(status_error("GET /x", 504, body)) is VersionTooLargeError
+    assert type(error_from_response("GET /x", 504, body)) is ResourceVersionTooLargeError
 
 
 def test_the_causes_are_kept() -> None:
     causes = [{"reason": "FieldValueInvalid", "field": "spec.size"}, {"reason": "Other"}]
-    error = status_error("POST /x", 422, a_status(details={"name": "a", "causes": causes}))
+    error = error_from_response("POST /x", 422, a_status(details={"name": "a", "causes": causes}))
     assert error.causes == "FieldValueInvalid,Other"
 
 
@@ -109,12 +114,12 @@ def test_the_causes_are_kept() -> None:
     ids=["text", "nothing", "another object", "no object", "not UTF-8", "not UTF-8 in JSON"],
 )
 def test_an_answer_that_is_no_status_is_quoted(body: bytes, message: str) -> None:
-    assert str(status_error("GET /x", 404, body)) == f"GET /x: 404 {message}"
+    assert str(error_from_response("GET /x", 404, body)) == f"GET /x: 404 {message}"
 
 
 def test_a_long_message_is_cut() -> None:
-    error = status_error("GET /x", 500, b"y" * 10 * LONGEST_MESSAGE)
-    assert len(str(error)) == len("GET /x: 500 ") + LONGEST_MESSAGE
+    error = error_from_response("GET /x", 500, b"y" * 10 * MAX_MESSAGE_LENGTH)
+    assert len(str(error)) == len("GET /x: 500 ") + MAX_MESSAGE_LENGTH
 
 
 # Trying again.
@@ -141,28 +146,28 @@ def test_a_request_is_tried_again_only_when_the_server_says_when(
     status: int, given: str | None, seconds: float | None
 ) -> None:
     sent = {} if given is None else {"Retry-After": given}
-    assert retry_after(status, sent) == seconds
+    assert retry_after_seconds(status, sent) == seconds
 
 
 # Headers.
 
 
 def test_a_request_asks_for_json_and_says_who_sends_it() -> None:
-    sent = headers(an_access("Bearer secret"), Call("GET", "/x"))
+    sent = request_headers(an_access("Bearer secret"), KubeRequest("GET", "/x"))
     assert sent == {"Accept": "application/json", "Authorization": "Bearer secret"}
 
 
 def test_a_client_certificate_needs_no_header() -> None:
-    assert "Authorization" not in headers(an_access(None), Call("GET", "/x"))
+    assert "Authorization" not in request_headers(an_access(None), KubeRequest("GET", "/x"))
 
 
 def test_a_body_has_its_type() -> None:
-    call = Call("PATCH", "/x", body=b"{}", content_type="application/merge-patch+json")
-    assert headers(an_access(None), call)["Content-Type"] == "application/merge-patch+json"
+    call = KubeRequest("PATCH", "/x", body=b"{}", content_type="application/merge-patch+json")
+    assert request_headers(an_access(None), call)["Content-Type"] == "application/merge-patch+json"
 
 
 def test_an_empty_body_has_its_type_too() -> None:
-    assert "Content-Type" in headers(an_access(None), Call("POST", "/x", body=b""))
+    assert "Content-Type" in request_headers(an_access(None), KubeRequest("POST", "/x", body=b""))
 
 
 # No answer.
@@ -175,16 +180,16 @@ def nobody_listens() -> aiohttp.ClientConnectorError:
 
 def test_a_connection_that_never_was_is_told_from_one_that_broke() -> None:
     """After the one nothing was sent; after the other a write may have taken effect."""
-    assert type(unreachable("GET /x", nobody_listens())) is ConnectRefusedError
+    assert type(unreachable_error("GET /x", nobody_listens())) is ConnectRefusedError
     for broken in (aiohttp.ServerDisconnectedError(), ConnectionResetError(), TimeoutError()):
-        assert type(unreachable("GET /x", broken)) is UnreachableError
+        assert type(unreachable_error("GET /x", broken)) is UnreachableError
 
 
 def test_a_refused_connection_is_told_in_the_words_of_the_system() -> None:
-    said = str(unreachable("GET /x", nobody_listens()))
+    said = str(unreachable_error("GET /x", nobody_listens()))
     assert said.startswith("GET /x: ")
     assert "object at 0x" not in said
 
 
 def test_an_error_without_words_is_named() -> None:
-    assert str(unreachable("GET /x", TimeoutError())) == "GET /x: TimeoutError"
+    assert str(unreachable_error("GET /x", TimeoutError())) == "GET /x: TimeoutError"

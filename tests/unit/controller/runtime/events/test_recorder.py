@@ -15,28 +15,34 @@ from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import ObjectMeta
 from controller.runtime.errors import (
     AlreadyExistsError,
-    ApiError,
     ForbiddenError,
     InvalidError,
+    KubeError,
     NotFoundError,
     ServerError,
+    UndecodableError,
     UnreachableError,
-    UnreadableError,
 )
-from controller.runtime.events.event import EVENTS, SUBDOMAIN, Event, event_name, reference
+from controller.runtime.events.event import (
+    EVENTS,
+    SUBDOMAIN_PATTERN,
+    Event,
+    event_name,
+    object_reference,
+)
 from controller.runtime.events.recorder import (
     FLUSH_SECONDS,
-    MOST_TRIES,
-    MOST_WAITING,
+    MAX_ATTEMPTS,
+    MAX_PENDING_EVENTS,
     EventRecorder,
 )
-from controller.runtime.events.series import Reference
+from controller.runtime.events.series import ObjectReference
 from controller.runtime.key import ObjectKey
-from tests.support.clocks.virtual_clock import VirtualClock, settle
+from tests.support.clocks.virtual_clock import VirtualClock, run_ready_tasks
 
 MINUTE = 60.0
 HOUR = 60 * MINUTE
-THING = Reference("things.example/v1", "Thing", "here", "it", "uid-1", "7")
+THING = ObjectReference("things.example/v1", "Thing", "here", "it", "uid-1", "7")
 LONGEST_PAUSE = 12.5
 
 
@@ -46,7 +52,7 @@ class RecordingClient:
     def __init__(self) -> None:
         self.calls: list[tuple[str, Mapping[str, Any]]] = []
         self.names: set[str] = set()
-        self.fault: Callable[[], ApiError | None] = lambda: None
+        self.fault: Callable[[], KubeError | None] = lambda: None
         self.open = asyncio.Event()
         self.open.set()
 
@@ -109,13 +115,13 @@ async def running(recorder: EventRecorder) -> AsyncIterator[None]:
     """The recorder at work for the length of the block."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(recorder.run())
-        await settle()
+        await run_ready_tasks()
         yield
-        await settle()
+        await run_ready_tasks()
         task.cancel()
 
 
-def unreachable() -> ApiError:
+def unreachable() -> KubeError:
     return UnreachableError("no answer")
 
 
@@ -190,7 +196,7 @@ class TestTheObject:
         self, subject: str
     ) -> None:
         name = event_name(subject, "0123456789abcdef")
-        assert SUBDOMAIN.fullmatch(name)
+        assert SUBDOMAIN_PATTERN.fullmatch(name)
         assert len(name) <= 253
 
     def test_a_reference_is_taken_from_an_object_and_its_kind(self) -> None:
@@ -199,7 +205,7 @@ class TestTheObject:
 
         things = Kind("things.example", "v1", "things", "Thing", Thing)
         metadata = ObjectMeta(namespace="here", name="it", uid="uid-1", resource_version="7")
-        taken = reference(things, Thing(metadata))
+        taken = object_reference(things, Thing(metadata))
         assert (taken, taken.resource_version) == (THING, "7")
 
 
@@ -237,7 +243,7 @@ class TestSeries:
     ) -> None:
         async with running(recorder):
             recorder.normal(THING, "Ready", "it works")
-            await settle()
+            await run_ready_tasks()
             recorder.normal(THING, "Ready", "it works")
             await clock.advance(48 * HOUR)
         assert client.counts == [1, 2]
@@ -276,7 +282,7 @@ class TestSeries:
         client.open.clear()
         async with running(recorder):
             recorder.warning(THING, "Failed", "no space left")
-            await settle()
+            await run_ready_tasks()
             recorder.warning(THING, "Failed", "no space left")
             client.open.set()
         assert client.counts == [1, 2]
@@ -286,7 +292,7 @@ class TestSeries:
     ) -> None:
         async with running(recorder):
             recorder.warning(THING, "Failed", "no space left")
-            await settle()
+            await run_ready_tasks()
             recorder.warning(replace(THING, resource_version="8"), "Failed", "no space left")
         assert client.verbs == ["create", "patch"]
 
@@ -303,7 +309,7 @@ class TestSeries:
     ) -> None:
         async with running(recorder):
             recorder.warning(THING, "Failed", "no space left")
-            await settle()
+            await run_ready_tasks()
             client.names.clear()
             recorder.warning(THING, "Failed", "no space left")
         assert (client.verbs, client.counts) == (["create", "patch", "create"], [1, 2, 2])
@@ -317,10 +323,10 @@ class TestLimits:
         async with running(recorder):
             for number in range(30):
                 recorder.warning(THING, "Failed", f"{number} are missing")
-            await settle()
+            await run_ready_tasks()
             assert (len(client.calls), recorder.dropped["too_many"]) == (25, 5)
             recorder.warning(replace(THING, name="other"), "Failed", "1 is missing")
-            await settle()
+            await run_ready_tasks()
             assert len(client.calls) == 26
             await clock.advance(5 * MINUTE)
             for number in range(2):
@@ -340,12 +346,12 @@ class TestLimits:
     async def test_repeats_take_one_place_in_the_queue(
         self, recorder: EventRecorder, client: RecordingClient
     ) -> None:
-        for _ in range(MOST_WAITING):
+        for _ in range(MAX_PENDING_EVENTS):
             recorder.warning(THING, "Failed", "no space left")
         recorder.warning(THING, "Failed", "no memory left")
         async with running(recorder):
             pass
-        assert (client.counts, recorder.dropped.total()) == ([MOST_WAITING, 1], 0)
+        assert (client.counts, recorder.dropped.total()) == ([MAX_PENDING_EVENTS, 1], 0)
 
     async def test_without_a_place_in_the_queue_news_is_dropped_and_that_is_logged_once(
         self,
@@ -353,14 +359,14 @@ class TestLimits:
         client: RecordingClient,
         caplog: pytest.LogCaptureFixture,
     ) -> None:
-        for number in range(MOST_WAITING + 10):
+        for number in range(MAX_PENDING_EVENTS + 10):
             recorder.normal(replace(THING, uid=str(number)), "Ready", "it works")
         recorder.normal(replace(THING, uid="0"), "Ready", "it works")
         assert recorder.dropped == {"queue_full": 10}
         assert [record.message for record in caplog.records] == ["events_overflow"]
         async with running(recorder):
-            while len(client.calls) < MOST_WAITING:
-                await settle()
+            while len(client.calls) < MAX_PENDING_EVENTS:
+                await run_ready_tasks()
         assert client.counts[0] == 2
 
 
@@ -371,7 +377,7 @@ class TestFailures:
             InvalidError("bad", status=422),
             ForbiddenError("no", status=403),
             ServerError("broken", status=500),
-            UnreadableError("what"),
+            UndecodableError("what"),
         ],
         ids=lambda error: type(error).__name__,
     )
@@ -381,7 +387,7 @@ class TestFailures:
         client: RecordingClient,
         clock: VirtualClock,
         caplog: pytest.LogCaptureFixture,
-        error: ApiError,
+        error: KubeError,
     ) -> None:
         client.fault = lambda: error
         async with running(recorder):
@@ -420,11 +426,11 @@ class TestFailures:
         client.fault = unreachable
         async with running(recorder):
             recorder.normal(THING, "Ready", "it works")
-            await clock.advance(MOST_TRIES * LONGEST_PAUSE)
-            assert (len(client.calls), recorder.dropped) == (MOST_TRIES, {"unreachable": 1})
+            await clock.advance(MAX_ATTEMPTS * LONGEST_PAUSE)
+            assert (len(client.calls), recorder.dropped) == (MAX_ATTEMPTS, {"unreachable": 1})
             client.fault = lambda: None
             recorder.normal(THING, "Prepared", "it could")
-        assert len(client.calls) == MOST_TRIES + 1
+        assert len(client.calls) == MAX_ATTEMPTS + 1
 
     async def test_an_event_that_repeats_after_it_was_given_up_is_still_told(
         self, recorder: EventRecorder, client: RecordingClient, clock: VirtualClock
@@ -432,7 +438,7 @@ class TestFailures:
         client.fault = unreachable
         async with running(recorder):
             recorder.normal(THING, "Ready", "it works")
-            await clock.advance(MOST_TRIES * LONGEST_PAUSE)
+            await clock.advance(MAX_ATTEMPTS * LONGEST_PAUSE)
             client.fault = lambda: None
             recorder.normal(THING, "Ready", "it works")
         assert (client.verbs[-2:], client.counts[-1]) == (["patch", "create"], 2)
@@ -443,7 +449,7 @@ class TestFailures:
         client.fault = unreachable
         async with running(recorder):
             recorder.normal(THING, "Ready", "it works")
-            await settle()
+            await run_ready_tasks()
             client.names.add(client.bodies[0]["metadata"]["name"])
             recorder.normal(THING, "Ready", "it works")
             client.fault = lambda: None
@@ -462,7 +468,7 @@ class TestStopping:
                 await clock.advance(1)
             client.fault = unreachable
             recorder.normal(THING, "Ready", "it works")
-            await settle()
+            await run_ready_tasks()
             client.fault = lambda: None
         assert client.verbs == ["create", "patch", "create", "patch", "create"]
         assert client.counts[-2:] == [3, 1]
@@ -475,7 +481,7 @@ class TestStopping:
         recorder.normal(THING, "Prepared", "it could")
         async with asyncio.TaskGroup() as group:
             task = group.create_task(recorder.run())
-            await settle()
+            await run_ready_tasks()
             task.cancel()
             await clock.advance(FLUSH_SECONDS - 1)
             assert not task.done()

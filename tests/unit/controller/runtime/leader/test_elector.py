@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.leader.elector import Callbacks, Ending, LeaderElector
+from controller.runtime.leader.elector import ElectorCallbacks, LeaderElector, LeadershipEnd
 from controller.runtime.leader.lease import LeaseRecord
 from controller.runtime.leader.metrics import LeaderMetrics
 from controller.runtime.leader.rules import (
@@ -18,8 +18,8 @@ from controller.runtime.leader.rules import (
     ElectionSettingsError,
     LeadershipLostError,
 )
-from tests.support.clocks.virtual_clock import VirtualClock, settle
-from tests.unit.controller.runtime.leader.fake_lease import Fault, MemoryLease, MemoryLock
+from tests.support.clocks.virtual_clock import VirtualClock, run_ready_tasks
+from tests.unit.controller.runtime.leader.fake_lease import FakeLease, FakeLeaseLock, LockFault
 
 SETTINGS = ElectionSettings("test")
 THEIRS = LeaseRecord("b", 15, "1999-01-01T00:00:00.000000Z", "1999-01-01T00:00:00.000000Z", 1)
@@ -30,8 +30,8 @@ THREAD_SECONDS = 10.0
 class Process:
     """One process of an election, and all that it told."""
 
-    def __init__(self, lease: MemoryLease, clock: VirtualClock, identity: str = "a") -> None:
-        self.lock = MemoryLock(lease, identity, clock)
+    def __init__(self, lease: FakeLease, clock: VirtualClock, identity: str = "a") -> None:
+        self.lock = FakeLeaseLock(lease, identity, clock)
         self.registry = CollectorRegistry()
         self.events: list[str] = []
         self.leaders: list[str] = []
@@ -42,7 +42,7 @@ class Process:
             clock,
             random.Random(1),
             LeaderMetrics(self.registry),
-            Callbacks(self.events.append, self.leaders.append, self.abandoned.set),
+            ElectorCallbacks(self.events.append, self.leaders.append, self.abandoned.set),
         )
 
     def metric(self, name: str) -> float | None:
@@ -55,12 +55,12 @@ def clock() -> VirtualClock:
 
 
 @pytest.fixture
-def lease() -> MemoryLease:
-    return MemoryLease()
+def lease() -> FakeLease:
+    return FakeLease()
 
 
 @pytest.fixture
-def ours(lease: MemoryLease, clock: VirtualClock) -> Process:
+def ours(lease: FakeLease, clock: VirtualClock) -> Process:
     return Process(lease, clock)
 
 
@@ -71,11 +71,11 @@ async def for_ever() -> None:
 @asynccontextmanager
 async def running(
     process: Process, work: Callable[[], Awaitable[None]] = for_ever
-) -> AsyncIterator[asyncio.Task[Ending]]:
+) -> AsyncIterator[asyncio.Task[LeadershipEnd]]:
     """The elector with `work` for the length of the block, stopped cleanly at its end."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(process.elector.run(work))
-        await settle()
+        await run_ready_tasks()
         yield task
         task.cancel()
 
@@ -85,9 +85,7 @@ def acquisition(record: LeaseRecord | None) -> tuple[str, int] | None:
     return (record.acquire_time, record.transitions) if record else None
 
 
-def test_a_candidate_without_an_identity_is_refused(
-    lease: MemoryLease, clock: VirtualClock
-) -> None:
+def test_a_candidate_without_an_identity_is_refused(lease: FakeLease, clock: VirtualClock) -> None:
     with pytest.raises(ElectionSettingsError, match="identity"):
         Process(lease, clock, identity="")
 
@@ -96,7 +94,7 @@ def test_a_candidate_without_an_identity_is_refused(
 
 
 async def test_a_leader_renews_without_reading(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours):
         await clock.advance(3)
@@ -107,18 +105,18 @@ async def test_a_leader_renews_without_reading(
 
 
 async def test_a_leader_whose_lease_was_edited_reads_it_once_and_goes_on(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours):
         lease.calls.clear()
-        lease.put(lease.record)
+        lease.write(lease.record)
         await clock.advance(5)
         assert lease.calls == ["update", "get", "update", "update"]
         assert ours.elector.is_leader()
         assert ours.metric("slowpath_total") == 1
 
 
-async def test_what_happens_is_told(lease: MemoryLease, clock: VirtualClock, ours: Process) -> None:
+async def test_what_happens_is_told(lease: FakeLease, clock: VirtualClock, ours: Process) -> None:
     assert ours.metric("master_status") == 0
     async with running(ours):
         await clock.advance(3)
@@ -130,24 +128,24 @@ async def test_what_happens_is_told(lease: MemoryLease, clock: VirtualClock, our
 
 
 async def test_a_follower_tells_each_leader_once(clock: VirtualClock) -> None:
-    lease = MemoryLease(THEIRS)
+    lease = FakeLease(THEIRS)
     ours = Process(lease, clock)
     async with running(ours):
         await clock.advance(10)
-        lease.put(replace(THEIRS, holder="c"))
+        lease.write(replace(THEIRS, holder="c"))
         await clock.advance(10)
         assert ours.leaders == ["b", "c"]
         assert ours.events == []
 
 
 async def test_a_candidate_without_a_server_tells_nothing_and_goes_on_trying(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
-    ours.lock.always = Fault.FAILS
+    ours.lock.permanent_fault = LockFault.FAILS
     async with running(ours):
         await clock.advance(60)
         assert (ours.leaders, ours.events) == ([], [])
-        ours.lock.always = None
+        ours.lock.permanent_fault = None
         await clock.advance(5)
         assert ours.elector.is_leader()
 
@@ -156,9 +154,9 @@ async def test_a_candidate_without_a_server_tells_nothing_and_goes_on_trying(
 async def test_a_candidate_whose_answer_was_lost_finds_that_it_leads(
     clock: VirtualClock, call: str
 ) -> None:
-    lease = MemoryLease(None if call == "create" else replace(THEIRS, holder=""))
+    lease = FakeLease(None if call == "create" else replace(THEIRS, holder=""))
     ours = Process(lease, clock)
-    ours.lock.faults[call].append(Fault.LOSES_ITS_ANSWER)
+    ours.lock.faults[call].append(LockFault.ANSWER_LOST)
     async with running(ours):
         taken = lease.record
         assert (lease.holder, ours.elector.is_leader()) == ("a", False)
@@ -168,10 +166,10 @@ async def test_a_candidate_whose_answer_was_lost_finds_that_it_leads(
 
 
 async def test_a_leader_survives_the_lost_answer_of_a_renewal(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours) as task:
-        ours.lock.faults["update"].append(Fault.LOSES_ITS_ANSWER)
+        ours.lock.faults["update"].append(LockFault.ANSWER_LOST)
         await clock.advance(30)
         assert ours.elector.is_leader()
         assert not task.done()
@@ -179,43 +177,43 @@ async def test_a_leader_survives_the_lost_answer_of_a_renewal(
 
 
 async def test_a_renewal_that_hangs_leaves_time_for_another(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours):
         await clock.advance(1)
-        ours.lock.faults["update"].append(Fault.HANGS)
+        ours.lock.faults["update"].append(LockFault.HANGS)
         await clock.advance(30)
         assert ours.elector.is_leader()
 
 
 async def test_a_leadership_counts_from_the_sending_of_the_renewal(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     ours.lock.answer_seconds = 4
     async with running(ours):
         await clock.advance(4)
         sent = clock.monotonic()
-        ours.lock.always = Fault.HANGS
+        ours.lock.permanent_fault = LockFault.HANGS
         await clock.advance(9.9)
         assert ours.elector.is_leader()
         await clock.advance(0.1)
-        assert clock.monotonic() == sent + SETTINGS.renew_seconds
+        assert clock.monotonic() == sent + SETTINGS.renew_deadline_seconds
         assert not ours.elector.is_leader()
 
 
 async def test_work_that_returns_ends_the_leadership(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async def work() -> None:
         ours.elector.fence()
 
-    assert await ours.elector.run(work) is Ending.FINISHED
+    assert await ours.elector.run(work) is LeadershipEnd.FINISHED
     assert lease.holder == ""
 
 
 @pytest.mark.parametrize("mistake", [ValueError("a bug"), TimeoutError("a slow part")])
 async def test_what_the_work_raises_is_raised_as_it_is(
-    lease: MemoryLease, clock: VirtualClock, ours: Process, mistake: Exception
+    lease: FakeLease, clock: VirtualClock, ours: Process, mistake: Exception
 ) -> None:
     async def work() -> None:
         raise mistake
@@ -229,30 +227,30 @@ async def test_what_the_work_raises_is_raised_as_it_is(
 # Losing the lease --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fault", [Fault.FAILS, Fault.HANGS])
+@pytest.mark.parametrize("fault", [LockFault.FAILS, LockFault.HANGS])
 async def test_a_leader_that_cannot_renew_stops_at_its_deadline(
-    lease: MemoryLease, clock: VirtualClock, ours: Process, fault: Fault
+    lease: FakeLease, clock: VirtualClock, ours: Process, fault: LockFault
 ) -> None:
     async with running(ours) as task:
         await clock.advance(1)
-        ours.lock.always = fault
+        ours.lock.permanent_fault = fault
         await clock.advance(8.9)
         assert ours.elector.is_leader()
         await clock.advance(0.1)
         assert not ours.elector.is_leader()
         assert ours.events[-1] == "a stopped leading"
         await clock.advance(5)
-        assert task.result() is Ending.LOST
+        assert task.result() is LeadershipEnd.LOST
         assert not ours.abandoned.is_set()
 
 
 async def test_a_leader_that_sees_another_holder_stops_at_once(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours) as task:
-        lease.put(THEIRS)
+        lease.write(THEIRS)
         await clock.advance(2)
-        assert task.result() is Ending.LOST
+        assert task.result() is LeadershipEnd.LOST
     assert lease.record == THEIRS
     assert ours.leaders == ["a", "b"]
 
@@ -261,22 +259,22 @@ async def test_a_leader_that_sees_another_holder_stops_at_once(
     "meddled", [None, replace(THEIRS, holder="")], ids=["deleted", "holder wiped out"]
 )
 async def test_a_leader_whose_lease_was_free_for_a_moment_does_not_lead_on(
-    lease: MemoryLease, clock: VirtualClock, ours: Process, meddled: LeaseRecord | None
+    lease: FakeLease, clock: VirtualClock, ours: Process, meddled: LeaseRecord | None
 ) -> None:
     async with running(ours) as task:
-        lease.put(meddled)
+        lease.write(meddled)
         await clock.advance(2)
-        assert task.result() is Ending.LOST
+        assert task.result() is LeadershipEnd.LOST
     assert lease.holder == ""
 
 
 async def test_the_successor_begins_after_the_old_leader_has_ended(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     theirs = Process(lease, clock, "b")
     async with running(ours), running(theirs):
         await clock.advance(5)
-        ours.lock.always = Fault.HANGS
+        ours.lock.permanent_fault = LockFault.HANGS
         for _ in range(200):
             await clock.advance(0.1)
             assert not (ours.elector.is_leader() and theirs.elector.is_leader())
@@ -284,10 +282,10 @@ async def test_the_successor_begins_after_the_old_leader_has_ended(
 
 
 async def test_an_elector_can_run_again_after_a_loss(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours) as task:
-        lease.put(THEIRS)
+        lease.write(THEIRS)
         await clock.advance(2)
         assert task.done()
     async with running(ours):
@@ -301,67 +299,67 @@ async def test_an_elector_can_run_again_after_a_loss(
 
 
 async def test_after_a_jump_in_time_the_fence_holds_before_anything_else_has_run(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours) as task:
-        clock.move(10)
+        clock.advance_timers(10)
         assert not ours.elector.is_leader()
         with pytest.raises(LeadershipLostError, match="a does not lead test"):
             ours.elector.fence()
-        await settle()
-        assert task.result() is Ending.LOST
+        await run_ready_tasks()
+        assert task.result() is LeadershipEnd.LOST
 
 
 async def test_work_that_fails_at_the_fence_has_lost_the_lease(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async def work() -> None:
-        clock.move(10)
+        clock.advance_timers(10)
         ours.elector.fence()
 
-    assert await ours.elector.run(work) is Ending.LOST
+    assert await ours.elector.run(work) is LeadershipEnd.LOST
     assert lease.holder == ""
 
 
 async def test_a_term_that_lapsed_is_not_renewed_even_if_nobody_took_the_lease(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours):
         writes = lease.version
-        clock.move(12)
+        clock.advance_timers(12)
         assert not ours.elector.is_leader()
-        await settle()
+        await run_ready_tasks()
     assert (lease.holder, lease.version) == ("", writes + 1)
 
 
 async def test_a_renewal_whose_answer_waits_behind_a_jump_does_not_bring_the_term_back(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours) as task:
         ours.lock.answer_seconds = 1
         await clock.advance(2.5)
-        clock.move(8)
+        clock.advance_timers(8)
         assert not ours.elector.is_leader()
         ours.lock.answer_seconds = 0
-        await settle()
-        assert task.result() is Ending.LOST
+        await run_ready_tasks()
+        assert task.result() is LeadershipEnd.LOST
 
 
 async def test_a_lease_whose_answer_comes_too_late_begins_no_leadership(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     ours.lock.answer_seconds = 4
     async with running(ours):
         await clock.advance(5)
-        clock.move(20)
-        await settle()
+        clock.advance_timers(20)
+        await run_ready_tasks()
         assert not ours.elector.is_leader()
         assert ours.events == []
         ours.lock.answer_seconds = 0
 
 
 async def test_work_that_ignores_its_cancellation_is_abandoned_before_the_lease_ends(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     let_go = asyncio.Event()
 
@@ -373,7 +371,7 @@ async def test_work_that_ignores_its_cancellation_is_abandoned_before_the_lease_
                 continue
 
     async with running(ours, stubborn) as task:
-        ours.lock.always = Fault.FAILS
+        ours.lock.permanent_fault = LockFault.FAILS
         await clock.advance(13.9)
         early = ours.abandoned.is_set()
         await clock.advance(0.1)
@@ -384,12 +382,12 @@ async def test_work_that_ignores_its_cancellation_is_abandoned_before_the_lease_
 
 
 async def test_a_blocked_loop_is_abandoned_before_the_lease_ends(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     noticed: list[bool] = []
 
     async def blocking() -> None:
-        clock.move(14)
+        clock.advance_timers(14)
         noticed.append(ours.abandoned.wait(THREAD_SECONDS))
 
     async with running(ours, blocking):
@@ -398,7 +396,7 @@ async def test_a_blocked_loop_is_abandoned_before_the_lease_ends(
 
 
 async def test_the_watchdog_ends_with_the_leadership(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     def watchdogs() -> list[threading.Thread]:
         return [thread for thread in threading.enumerate() if thread.name == "watchdog"]
@@ -412,7 +410,7 @@ async def test_the_watchdog_ends_with_the_leadership(
 
 
 async def test_a_clean_stop_releases_the_lease_after_the_work_has_ended(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     holder_at_the_end: list[str | None] = []
 
@@ -435,32 +433,32 @@ async def test_a_clean_stop_releases_the_lease_after_the_work_has_ended(
 
 
 async def test_a_released_lease_is_taken_within_a_retry_period(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     theirs = Process(lease, clock, "b")
     async with running(theirs):
         async with running(ours):
             await clock.advance(1)
-        await clock.advance(SETTINGS.wait_seconds(1.0))
+        await clock.advance(SETTINGS.jittered_wait_seconds(1.0))
     assert "b became leader" in ours.events + theirs.events
 
 
 async def test_a_release_does_not_wipe_out_a_successor(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours):
         await clock.advance(1)
-        lease.put(THEIRS)
+        lease.write(THEIRS)
     assert lease.record == THEIRS
 
 
-@pytest.mark.parametrize("fault", [Fault.HANGS, Fault.HANGS_AFTERWARDS])
+@pytest.mark.parametrize("fault", [LockFault.HANGS, LockFault.HANGS_AFTER_WRITE])
 @pytest.mark.parametrize("call", ["get", "update"])
 async def test_a_stop_during_a_renewal_still_releases(
-    lease: MemoryLease, clock: VirtualClock, ours: Process, call: str, fault: Fault
+    lease: FakeLease, clock: VirtualClock, ours: Process, call: str, fault: LockFault
 ) -> None:
     async with running(ours):
-        lease.put(lease.record)
+        lease.write(lease.record)
         ours.lock.faults[call].append(fault)
         await clock.advance(2)
     assert lease.holder == ""
@@ -468,37 +466,37 @@ async def test_a_stop_during_a_renewal_still_releases(
 
 
 async def test_a_stop_during_the_first_write_still_releases(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
-    ours.lock.faults["create"].append(Fault.HANGS_AFTERWARDS)
+    ours.lock.faults["create"].append(LockFault.HANGS_AFTER_WRITE)
     async with running(ours):
         assert lease.holder == "a"
     assert lease.holder == ""
 
 
 async def test_a_release_that_meets_a_late_renewal_is_tried_again(
-    lease: MemoryLease, clock: VirtualClock, ours: Process
+    lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours):
         lease.calls.clear()
-        ours.lock.faults["get"].append(Fault.IS_OVERTAKEN)
+        ours.lock.faults["get"].append(LockFault.OTHER_WRITE_FOLLOWS)
     assert lease.calls == ["get", "update", "get", "update"]
     assert lease.holder == ""
 
 
 async def test_a_follower_that_stops_leaves_the_lease_alone(clock: VirtualClock) -> None:
-    lease = MemoryLease(THEIRS)
+    lease = FakeLease(THEIRS)
     async with running(Process(lease, clock)):
         await clock.advance(1)
     assert (lease.record, lease.calls) == (THEIRS, ["get"])
 
 
-@pytest.mark.parametrize("fault", [Fault.FAILS, Fault.HANGS])
+@pytest.mark.parametrize("fault", [LockFault.FAILS, LockFault.HANGS])
 async def test_a_stop_without_a_server_ends_within_the_renew_deadline(
-    lease: MemoryLease, clock: VirtualClock, ours: Process, fault: Fault
+    lease: FakeLease, clock: VirtualClock, ours: Process, fault: LockFault
 ) -> None:
     async with running(ours) as task:
-        ours.lock.always = fault
+        ours.lock.permanent_fault = fault
         task.cancel()
-        await clock.advance(SETTINGS.renew_seconds)
+        await clock.advance(SETTINGS.renew_deadline_seconds)
         assert task.cancelled()

@@ -7,9 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.runtime.client.client import MERGE, Client
-from controller.runtime.client.rest import Call, RestClient
-from controller.runtime.errors import AlreadyExistsError, ConflictError, StatusError, status_error
+from controller.runtime.client.client import MERGE_PATCH, Client
+from controller.runtime.client.rest import KubeRequest, RestClient
+from controller.runtime.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    StatusError,
+    error_from_response,
+)
 from controller.runtime.key import ObjectKey
 from controller.runtime.leader.lease import (
     Lease,
@@ -17,10 +22,10 @@ from controller.runtime.leader.lease import (
     LeaseNotReadError,
     LeaseRecord,
     LeaseSpec,
-    record_of,
-    spec_of,
+    record_from_spec,
+    spec_from_record,
 )
-from controller.runtime.microtime import micro_time
+from controller.runtime.microtime import format_micro_time
 
 KEY = ObjectKey("system", "controller")
 PATH = "/apis/coordination.k8s.io/v1/namespaces/system/leases/controller"
@@ -44,11 +49,11 @@ class ScriptedRest(RestClient):
     """Answers each call with the next of `answers`, and keeps the calls."""
 
     def __init__(self, *answers: dict[str, Any] | StatusError) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[KubeRequest] = []
         self._answers = list(answers)
 
-    async def send(self, call: Call, *, within: float = 0) -> bytes:
-        self.calls.append(call)
+    async def send(self, request: KubeRequest, *, timeout_seconds: float = 0) -> bytes:
+        self.calls.append(request)
         answer = self._answers.pop(0)
         if isinstance(answer, StatusError):
             raise answer
@@ -60,7 +65,7 @@ def lease(version: str, **spec: Any) -> dict[str, Any]:
 
 
 def refusal(code: int, reason: str) -> StatusError:
-    return status_error("refused", code, json.dumps({"reason": reason}).encode())
+    return error_from_response("refused", code, json.dumps({"reason": reason}).encode())
 
 
 def lock(rest: RestClient) -> LeaseLock:
@@ -68,16 +73,16 @@ def lock(rest: RestClient) -> LeaseLock:
 
 
 def test_a_record_survives_the_way_to_the_server_and_back() -> None:
-    assert spec_of(RECORD) == SPEC
-    assert record_of(msgspec.convert(SPEC, LeaseSpec)) == RECORD
+    assert spec_from_record(RECORD) == SPEC
+    assert record_from_spec(msgspec.convert(SPEC, LeaseSpec)) == RECORD
 
 
 def test_a_lease_without_a_spec_is_an_empty_record() -> None:
-    assert record_of(msgspec.convert({"metadata": {}}, Lease).spec) == LeaseRecord()
+    assert record_from_spec(msgspec.convert({"metadata": {}}, Lease).spec) == LeaseRecord()
 
 
 def test_a_released_record_names_its_empty_holder() -> None:
-    assert spec_of(LeaseRecord(duration_seconds=1, transitions=2)) == {
+    assert spec_from_record(LeaseRecord(duration_seconds=1, transitions=2)) == {
         "holderIdentity": "",
         "leaseDurationSeconds": 1,
         "leaseTransitions": 2,
@@ -86,8 +91,10 @@ def test_a_released_record_names_its_empty_holder() -> None:
 
 def test_times_are_utc_with_six_digits_even_on_the_full_second() -> None:
     noon_in_berlin = datetime(2026, 7, 1, 12, tzinfo=timezone(timedelta(hours=2)))
-    assert micro_time(noon_in_berlin) == "2026-07-01T10:00:00.000000Z"
-    assert micro_time(datetime(2026, 7, 1, 0, 0, 0, 70, UTC)) == "2026-07-01T00:00:00.000070Z"
+    assert format_micro_time(noon_in_berlin) == "2026-07-01T10:00:00.000000Z"
+    assert (
+        format_micro_time(datetime(2026, 7, 1, 0, 0, 0, 70, UTC)) == "2026-07-01T00:00:00.000070Z"
+    )
 
 
 async def test_a_lease_that_does_not_exist_is_no_record() -> None:
@@ -141,7 +148,7 @@ async def test_an_update_leaves_what_others_wrote_on_the_lease() -> None:
     ours = lock(rest)
     await ours.get()
     await ours.update(RECORD)
-    assert rest.calls[1].content_type == MERGE
+    assert rest.calls[1].content_type == MERGE_PATCH
     assert json.loads(rest.calls[1].body or b"") == {
         "metadata": {"resourceVersion": "7"},
         "spec": SPEC,

@@ -15,9 +15,13 @@ THEIRS = LeaseRecord("b", 15, "1999-01-01T00:00:00.000000Z", "2099-01-01T00:00:0
 
 def test_the_defaults_are_those_of_the_core_components() -> None:
     settings = ElectionSettings("test")
-    assert (settings.lease_seconds, settings.renew_seconds, settings.retry_seconds) == (15, 10, 2)
-    assert settings.request_seconds == 5
-    assert (settings.stopped_seconds, settings.spare_seconds) == (14, 1)
+    assert (
+        settings.lease_duration_seconds,
+        settings.renew_deadline_seconds,
+        settings.retry_period_seconds,
+    ) == (15, 10, 2)
+    assert settings.request_timeout_seconds == 5
+    assert (settings.stop_deadline_seconds, settings.margin_seconds) == (14, 1)
 
 
 @pytest.mark.parametrize(
@@ -37,13 +41,13 @@ def test_settings_that_cannot_be_safe_are_refused(
 
 
 def test_a_short_deadline_still_gives_a_call_a_second() -> None:
-    assert ElectionSettings("test", 2, 1.5, 0.5).request_seconds == 1
+    assert ElectionSettings("test", 2, 1.5, 0.5).request_timeout_seconds == 1
 
 
 def test_candidates_wait_between_one_and_two_point_two_retry_periods() -> None:
     settings = ElectionSettings("test")
-    assert settings.wait_seconds(0.0) == 2
-    assert settings.wait_seconds(1.0) == pytest.approx(4.4)
+    assert settings.jittered_wait_seconds(0.0) == 2
+    assert settings.jittered_wait_seconds(1.0) == pytest.approx(4.4)
 
 
 @pytest.mark.parametrize(
@@ -62,33 +66,33 @@ def test_candidates_wait_between_one_and_two_point_two_retry_periods() -> None:
 def test_a_lease_may_be_taken_when_it_is_free_ours_or_over(
     record: LeaseRecord, age: float, free: bool
 ) -> None:
-    assert rules.may_take(Observation(record, 100.0), "a", 100.0 + age) is free
+    assert rules.is_acquirable(Observation(record, 100.0), "a", 100.0 + age) is free
 
 
 def test_only_a_change_restarts_the_time_of_the_holder() -> None:
     before = Observation(THEIRS, 100.0)
-    assert rules.seen(before, THEIRS, 105.0) is before
+    assert rules.observe(before, THEIRS, 105.0) is before
     changed = replace(THEIRS, renew_time="2099-01-01T00:00:00.000001Z")
-    assert rules.seen(before, changed, 105.0) == Observation(changed, 105.0)
+    assert rules.observe(before, changed, 105.0) == Observation(changed, 105.0)
 
 
 def test_taking_over_counts_a_transition_and_renewing_does_not() -> None:
-    wanted = rules.claim("a", 15, NOW)
-    taken = rules.succession(wanted, THEIRS)
+    wanted = rules.new_lease_record("a", 15, NOW)
+    taken = rules.successor_record(wanted, THEIRS)
     assert (taken.holder, taken.transitions, taken.acquire_time) == ("a", 5, wanted.acquire_time)
-    later = rules.claim("a", 15, NOW.replace(minute=1))
-    renewed = rules.succession(later, taken)
+    later = rules.new_lease_record("a", 15, NOW.replace(minute=1))
+    renewed = rules.successor_record(later, taken)
     assert renewed == replace(taken, renew_time=later.renew_time)
 
 
 def test_a_released_lease_has_no_holder_and_is_over_in_a_second() -> None:
-    free = rules.released(THEIRS, NOW)
+    free = rules.released_record(THEIRS, NOW)
     assert (free.holder, free.duration_seconds, free.transitions) == ("", 1, 4)
 
 
 def test_a_term_goes_on_only_in_its_own_renewals() -> None:
-    wanted = rules.claim("a", 15, NOW)
+    wanted = rules.new_lease_record("a", 15, NOW)
     term = rules.term_of(Observation(wanted, 1.0))
-    assert term.goes_on_in(replace(wanted, renew_time="later"))
-    assert not term.goes_on_in(replace(wanted, transitions=1))
-    assert not term.goes_on_in(replace(wanted, acquire_time="later"))
+    assert term.is_continued_by(replace(wanted, renew_time="later"))
+    assert not term.is_continued_by(replace(wanted, transitions=1))
+    assert not term.is_continued_by(replace(wanted, acquire_time="later"))

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from controller.runtime.errors import ApiError, ForbiddenError
-from controller.runtime.loop.bounded import HANDS, work_through
-from tests.support.clocks.virtual_clock import settle
+from controller.runtime.errors import ForbiddenError, KubeError
+from controller.runtime.loop.bounded import MAX_CONCURRENT, run_bounded
+from tests.support.clocks.virtual_clock import run_ready_tasks
 
 
 async def test_all_is_done_by_a_bounded_number_at_a_time() -> None:
@@ -18,8 +18,8 @@ async def test_all_is_done_by_a_bounded_number_at_a_time() -> None:
         running -= 1
         done.append(item)
 
-    assert await work_through(range(100), work) is None
-    assert (sorted(done), most) == (list(range(100)), HANDS)
+    assert await run_bounded(range(100), work) is None
+    assert (sorted(done), most) == (list(range(100)), MAX_CONCURRENT)
 
 
 async def test_after_a_failure_nothing_is_begun_and_what_is_under_way_ends() -> None:
@@ -33,11 +33,11 @@ async def test_after_a_failure_nothing_is_begun_and_what_is_under_way_ends() -> 
         ended.append(item)
 
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(work_through(range(100), work))
-        await settle()
+        task = group.create_task(run_bounded(range(100), work))
+        await run_ready_tasks()
         slow.set()
     assert isinstance(task.result(), ForbiddenError)
-    assert (begun, len(ended)) == (list(range(HANDS)), HANDS - 1)
+    assert (begun, len(ended)) == (list(range(MAX_CONCURRENT)), MAX_CONCURRENT - 1)
 
 
 async def test_of_several_failures_the_first_in_order_is_told() -> None:
@@ -47,6 +47,6 @@ async def test_of_several_failures_the_first_in_order_is_told() -> None:
         if item == 0:
             await last_failed.wait()
         last_failed.set()
-        raise ApiError(str(item))
+        raise KubeError(str(item))
 
-    assert str(await work_through(range(3), work)) == "0"
+    assert str(await run_bounded(range(3), work)) == "0"

@@ -12,12 +12,12 @@ from prometheus_client import CollectorRegistry
 from controller.runtime.errors import StatusError
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.control_loop import ControlLoop, LoopOptions
-from controller.runtime.loop.metrics import LoopMetrics, MeasuredLoop
+from controller.runtime.loop.metrics import LabelledLoopMetrics, LoopMetrics
 from controller.runtime.loop.reconcile import ReconcileError, Result, TerminalError, reconcile_id
 from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.ratelimit import ExponentialBackoff
 from controller.runtime.queue.workqueue import WorkQueue
-from tests.support.clocks.virtual_clock import VirtualClock, settle
+from tests.support.clocks.virtual_clock import VirtualClock, run_ready_tasks
 
 A, B, C = (ObjectKey("space", name) for name in "abc")
 FIRST_BACKOFF = 0.005
@@ -49,12 +49,18 @@ class Bench:
         self.reconciler = Scripted()
         self.registry = CollectorRegistry()
         self.stop = asyncio.Event()
-        self.options = LoopOptions("things", workers, deadline=60.0, grace=5.0, drain=20.0)
+        self.options = LoopOptions(
+            "things",
+            workers,
+            reconcile_timeout_seconds=60.0,
+            cancel_grace_seconds=5.0,
+            drain_timeout_seconds=20.0,
+        )
         self.loop = ControlLoop(
             self.options,
             self.queue,
             self.reconciler,
-            MeasuredLoop(LoopMetrics(self.registry), "things"),
+            LabelledLoopMetrics(LoopMetrics(self.registry), "things"),
             self.clock,
             Random(1),
         )
@@ -63,10 +69,10 @@ class Bench:
     async def running(self) -> AsyncIterator[None]:
         async with asyncio.TaskGroup() as group:
             group.create_task(self.loop.run(self.stop))
-            await settle()
+            await run_ready_tasks()
             yield
             self.stop.set()
-            await self.clock.advance(self.options.drain)
+            await self.clock.advance(self.options.drain_timeout_seconds)
 
     async def reconcile(
         self, key: ObjectKey, act: Act, priority: Priority = Priority.CHANGED
@@ -74,7 +80,7 @@ class Bench:
         """Let the running loop do `act` for `key`."""
         self.reconciler.acts[key] = act
         self.queue.add(key, priority)
-        await settle()
+        await run_ready_tasks()
 
     def count(self, series: str, **labels: str) -> float:
         value = self.registry.get_sample_value(
@@ -223,10 +229,10 @@ class TestOutcomes:
             await bench.reconcile(A, waiting)
             bench.queue.add(A)
             bench.queue.add(A)
-            await settle()
+            await run_ready_tasks()
             assert bench.reconciler.started == [A]
             release.set()
-            await settle()
+            await run_ready_tasks()
             assert bench.reconciler.ended == [A, A]
 
 
@@ -355,10 +361,10 @@ class TestStubbornReconciles:
             await bench.reconcile(A, stubborn(release))
             await bench.clock.advance(65.0)
             bench.queue.add(A)
-            await settle()
+            await run_ready_tasks()
             assert bench.reconciler.started == [A]
             release.set()
-            await settle()
+            await run_ready_tasks()
             assert bench.reconciler.started == [A, A]
 
     async def test_there_are_never_more_workers_than_asked_for_once_it_ended(
@@ -369,7 +375,7 @@ class TestStubbornReconciles:
             await bench.reconcile(A, stubborn(release))
             await bench.clock.advance(65.0)
             release.set()
-            await settle()
+            await run_ready_tasks()
             await bench.reconcile(B, hanging)
             await bench.reconcile(C, hanging)
             assert bench.reconciler.started == [A, B]
@@ -387,7 +393,7 @@ class TestStubbornReconciles:
             await bench.clock.advance(3600.0)
             assert not run.done()
             release.set()
-            await settle()
+            await run_ready_tasks()
             assert run.done()
         assert bench.reconciler.started == [A]
 
@@ -452,9 +458,9 @@ class TestStopping:
     async def test_an_idle_loop_stops_at_once(self, bench: Bench) -> None:
         async with asyncio.TaskGroup() as group:
             run = group.create_task(bench.loop.run(bench.stop))
-            await settle()
+            await run_ready_tasks()
             bench.stop.set()
-            await settle()
+            await run_ready_tasks()
             assert run.done()
 
     async def test_a_cancelled_loop_cancels_its_reconciles_without_waiting(
@@ -464,7 +470,7 @@ class TestStopping:
             run = group.create_task(bench.loop.run(bench.stop))
             await bench.reconcile(A, hanging)
             run.cancel()
-            await settle()
+            await run_ready_tasks()
             assert run.cancelled()
         assert bench.count("active_workers") == 0
 
@@ -482,7 +488,7 @@ class TestStopping:
             run = group.create_task(bench.loop.run(bench.stop))
             await bench.reconcile(A, swallowing)
             run.cancel()
-            await settle()
+            await run_ready_tasks()
             assert run.cancelled()
 
 

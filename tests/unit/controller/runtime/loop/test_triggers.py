@@ -7,7 +7,7 @@ import msgspec
 from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import ObjectMeta, OwnerReference
 from controller.runtime.key import ObjectKey
-from controller.runtime.loop.triggers import itself, mapped, owner
+from controller.runtime.loop.triggers import mapped_keys, own_key, owner_keys
 
 
 class Thing(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,29 +35,29 @@ class TestItself:
     def test_an_object_wakes_itself_when_it_is_added_changed_or_deleted(self) -> None:
         thing = a_thing()
         for change in ((None, thing), (thing, thing), (thing, None)):
-            assert itself()(*change) == (ObjectKey("here", "thing"),)
+            assert own_key()(*change) == (ObjectKey("here", "thing"),)
 
     def test_no_object_wakes_nothing(self) -> None:
-        assert itself()(None, None) == ()
+        assert own_key()(None, None) == ()
 
 
 class TestOwner:
     def test_the_controlling_owner_is_woken_in_the_namespace_of_the_dependent(self) -> None:
-        assert owner(SETS)(None, a_thing(owned_by("a"))) == (ObjectKey("here", "a"),)
+        assert owner_keys(SETS)(None, a_thing(owned_by("a"))) == (ObjectKey("here", "a"),)
 
     def test_a_deleted_dependent_wakes_its_owner(self) -> None:
-        assert owner(SETS)(a_thing(owned_by("a")), None) == (ObjectKey("here", "a"),)
+        assert owner_keys(SETS)(a_thing(owned_by("a")), None) == (ObjectKey("here", "a"),)
 
     def test_both_owners_are_woken_when_the_owner_changes(self) -> None:
-        keys = owner(SETS)(a_thing(owned_by("old")), a_thing(owned_by("new")))
+        keys = owner_keys(SETS)(a_thing(owned_by("old")), a_thing(owned_by("new")))
         assert keys == (ObjectKey("here", "old"), ObjectKey("here", "new"))
 
     def test_an_owner_that_stays_is_woken_once(self) -> None:
         thing = a_thing(owned_by("a"))
-        assert owner(SETS)(thing, thing) == (ObjectKey("here", "a"),)
+        assert owner_keys(SETS)(thing, thing) == (ObjectKey("here", "a"),)
 
     def test_the_version_of_the_owner_does_not_matter(self) -> None:
-        assert owner(SETS)(None, a_thing(owned_by("a", api_version="apps/v1beta1")))
+        assert owner_keys(SETS)(None, a_thing(owned_by("a", api_version="apps/v1beta1")))
 
     def test_owners_of_another_kind_or_group_are_not_woken(self) -> None:
         others = (
@@ -66,20 +66,20 @@ class TestOwner:
             owned_by("c", api_version="v1"),
             owned_by("d", api_version="not/an/apiVersion"),
         )
-        assert owner(SETS)(None, a_thing(*others)) == ()
+        assert owner_keys(SETS)(None, a_thing(*others)) == ()
 
     def test_owners_that_do_not_control_are_woken_only_when_asked_for(self) -> None:
         thing = a_thing(owned_by("a"), owned_by("b", controller=False))
-        assert owner(SETS)(None, thing) == (ObjectKey("here", "a"),)
-        every = owner(SETS, controller_only=False)(None, thing)
+        assert owner_keys(SETS)(None, thing) == (ObjectKey("here", "a"),)
+        every = owner_keys(SETS, controller_only=False)(None, thing)
         assert every == (ObjectKey("here", "a"), ObjectKey("here", "b"))
 
     def test_an_owner_without_a_namespace_is_woken_without_one(self) -> None:
         thing = a_thing(owned_by("a", kind="Cluster"))
-        assert owner(CLUSTERS)(None, thing) == (ObjectKey("", "a"),)
+        assert owner_keys(CLUSTERS)(None, thing) == (ObjectKey("", "a"),)
 
     def test_an_object_without_owners_wakes_nothing(self) -> None:
-        assert owner(SETS)(None, a_thing()) == ()
+        assert owner_keys(SETS)(None, a_thing()) == ()
 
 
 def labelled(thing: Thing) -> Iterable[ObjectKey]:
@@ -90,17 +90,17 @@ def labelled(thing: Thing) -> Iterable[ObjectKey]:
 
 class TestMapped:
     def test_what_the_object_pointed_to_and_what_it_points_to_are_woken(self) -> None:
-        keys = mapped(labelled)(a_thing(**{"for": "old"}), a_thing(**{"for": "new"}))
+        keys = mapped_keys(labelled)(a_thing(**{"for": "old"}), a_thing(**{"for": "new"}))
         assert keys == (ObjectKey("there", "old"), ObjectKey("there", "new"))
 
     def test_each_key_is_woken_once(self) -> None:
         thing = a_thing(**{"for": "same"})
-        assert mapped(labelled)(thing, thing) == (ObjectKey("there", "same"),)
+        assert mapped_keys(labelled)(thing, thing) == (ObjectKey("there", "same"),)
 
     def test_added_and_deleted_objects_are_mapped_too(self) -> None:
         thing = a_thing(**{"for": "it"})
-        assert mapped(labelled)(None, thing) == mapped(labelled)(thing, None)
+        assert mapped_keys(labelled)(None, thing) == mapped_keys(labelled)(thing, None)
 
     def test_an_object_that_maps_to_nothing_wakes_nothing(self) -> None:
-        assert mapped(labelled)(None, a_thing()) == ()
-        assert mapped(labelled)(None, None) == ()
+        assert mapped_keys(labelled)(None, a_thing()) == ()
+        assert mapped_keys(labelled)(None, None) == ()

@@ -10,8 +10,8 @@ from prometheus_client.metrics_core import Metric
 
 from controller.runtime.client.metrics import RestMetrics
 from controller.runtime.leader.metrics import LeaderMetrics
-from controller.runtime.loop.metrics import LoopMetrics, MeasuredLoop
-from controller.runtime.queue.metrics import MeasuredQueue, QueueMetrics
+from controller.runtime.loop.metrics import LabelledLoopMetrics, LoopMetrics
+from controller.runtime.queue.metrics import QueueMetrics, QueueMetricsObserver
 from tests.support.clocks.virtual_clock import VirtualClock
 
 UPSTREAM: dict[str, dict[str, Any]] = yaml.safe_load(
@@ -26,9 +26,9 @@ def families() -> dict[str, Metric]:
     rest = RestMetrics(registry)
     rest.requests.labels("200", "GET", "host").inc()
     rest.retries.labels("429", "GET", "host").inc()
-    rest.seconds.labels("GET", "host").observe(1)
-    MeasuredQueue(QueueMetrics(registry, VirtualClock()), "loop")
-    MeasuredLoop(LoopMetrics(registry), "loop")
+    rest.request_seconds.labels("GET", "host").observe(1)
+    QueueMetricsObserver(QueueMetrics(registry, VirtualClock()), "loop")
+    LabelledLoopMetrics(LoopMetrics(registry), "loop")
     leader = LeaderMetrics(registry)
     leader.status.labels("lease").set(1)
     leader.slow_path.labels("lease").inc()

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from controller.runtime.leader.elector import Ending
+from controller.runtime.leader.elector import LeadershipEnd
 from controller.runtime.leader.rules import LeadershipLostError
-from controller.runtime.process.manager import Manager, Parts, StopTimeoutError
+from controller.runtime.process.manager import Manager, ManagerComponents, StopTimeoutError
 from tests.support.clocks.virtual_clock import VirtualClock
 
 
@@ -74,21 +74,21 @@ class ScriptedElector:
     def __init__(self, script: Script) -> None:
         self._script = script
 
-    async def run(self, lead: Callable[[], Awaitable[None]]) -> Ending:
+    async def run(self, lead: Callable[[], Awaitable[None]]) -> LeadershipEnd:
         try:
             await self._script.elected.wait()
             return await self._reign(lead)
         finally:
             self._script.note("lease released")
 
-    async def _reign(self, lead: Callable[[], Awaitable[None]]) -> Ending:
+    async def _reign(self, lead: Callable[[], Awaitable[None]]) -> LeadershipEnd:
         async with asyncio.TaskGroup() as group:
             work = group.create_task(self._until_done(lead))
             losing = group.create_task(self._script.lose.wait())
             await asyncio.wait({work, losing}, return_when=asyncio.FIRST_COMPLETED)
             work.cancel()
             losing.cancel()
-        return Ending.LOST if self._script.lose.is_set() else Ending.FINISHED
+        return LeadershipEnd.LOST if self._script.lose.is_set() else LeadershipEnd.FINISHED
 
     async def _until_done(self, lead: Callable[[], Awaitable[None]]) -> None:
         await lead()
@@ -116,11 +116,11 @@ def clock() -> VirtualClock:
     return VirtualClock()
 
 
-def parts_of(script: Script) -> Parts:
-    return Parts(
+def parts_of(script: Script) -> ManagerComponents:
+    return ManagerComponents(
         probes=probes(script),
         caches=[ScriptedCache(script)],
-        background=[ScriptedRecorder(script)],
+        runnables=[ScriptedRecorder(script)],
         elector=ScriptedElector(script),
         loops=[ScriptedLoop(script)],
     )
@@ -231,7 +231,7 @@ async def test_a_loop_that_does_not_stop_is_cut_off_when_the_budget_is_spent(
     script.stubborn = True
     script.cache_syncs.set()
     script.elected.set()
-    manager, stop = Manager(parts_of(script), clock, stop_seconds=10), asyncio.Event()
+    manager, stop = Manager(parts_of(script), clock, stop_timeout_seconds=10), asyncio.Event()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(outcome(manager.run(stop)))
         await clock.advance(1)

@@ -5,11 +5,11 @@ import asyncio
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from controller.runtime.queue.metrics import MeasuredQueue, QueueMetrics
+from controller.runtime.queue.metrics import QueueMetrics, QueueMetricsObserver
 from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.ratelimit import ExponentialBackoff
 from controller.runtime.queue.workqueue import WorkQueue
-from tests.support.clocks.virtual_clock import VirtualClock, settle
+from tests.support.clocks.virtual_clock import VirtualClock, run_ready_tasks
 
 BACKLOG, CHANGED, CHILD = Priority.BACKLOG, Priority.CHANGED, Priority.CHILD
 
@@ -22,7 +22,7 @@ class Bench:
         self.registry = CollectorRegistry()
         metrics = QueueMetrics(self.registry, self.clock)
         self.queue = WorkQueue(
-            ExponentialBackoff[str](), self.clock, MeasuredQueue(metrics, "things")
+            ExponentialBackoff[str](), self.clock, QueueMetricsObserver(metrics, "things")
         )
 
     def value(self, series: str, **labels: str) -> float:
@@ -77,9 +77,9 @@ def test_an_add_during_work_counts_in_the_depth_until_it_is_handed_out(bench: Be
 
 def test_waiting_is_measured_from_the_first_add(bench: Bench) -> None:
     bench.queue.add("a")
-    bench.clock.move(2.0)
+    bench.clock.advance_timers(2.0)
     bench.queue.add("a")
-    bench.clock.move(3.0)
+    bench.clock.advance_timers(3.0)
     bench.queue.get_nowait()
     assert bench.value("queue_duration_seconds_sum") == 5.0
     assert bench.value("queue_duration_seconds_count") == 1
@@ -87,9 +87,9 @@ def test_waiting_is_measured_from_the_first_add(bench: Bench) -> None:
 
 def test_work_is_measured_from_handing_out_to_giving_back(bench: Bench) -> None:
     bench.queue.add("a")
-    bench.clock.move(1.0)
+    bench.clock.advance_timers(1.0)
     bench.queue.get_nowait()
-    bench.clock.move(0.5)
+    bench.clock.advance_timers(0.5)
     bench.queue.done("a")
     assert bench.value("work_duration_seconds_sum") == 0.5
     assert bench.value("work_duration_seconds_count") == 1
@@ -98,10 +98,10 @@ def test_work_is_measured_from_handing_out_to_giving_back(bench: Bench) -> None:
 def test_running_work_ages_between_two_scrapes_without_anybody_counting(bench: Bench) -> None:
     bench.queue.add("a")
     bench.queue.get_nowait()
-    bench.clock.move(2.0)
+    bench.clock.advance_timers(2.0)
     bench.queue.add("b")
     bench.queue.get_nowait()
-    bench.clock.move(1.0)
+    bench.clock.advance_timers(1.0)
     assert bench.value("unfinished_work_seconds") == 4.0
     assert bench.value("longest_running_processor_seconds") == 3.0
     bench.queue.done("a")
@@ -122,7 +122,7 @@ def test_a_delayed_key_counts_only_when_it_is_ready(bench: Bench) -> None:
     bench.queue.add_after("a", 1.0, BACKLOG)
     assert (bench.value("adds_total"), bench.value("retries_total")) == (0, 1)
     assert bench.depth() == {}
-    bench.clock.move(1.0)
+    bench.clock.advance_timers(1.0)
     assert bench.value("adds_total") == 1
     assert bench.depth() == {BACKLOG: 1}
 
@@ -135,7 +135,7 @@ def test_a_delay_of_nothing_is_no_retry(bench: Bench) -> None:
 def test_adding_a_delayed_key_at_a_higher_priority_counts_it_once(bench: Bench) -> None:
     bench.queue.add_after("a", 1.0, BACKLOG)
     bench.queue.add("a", CHILD)
-    bench.clock.move(1.0)
+    bench.clock.advance_timers(1.0)
     assert bench.value("adds_total") == 1
     assert bench.depth() == {CHILD: 1}
 
@@ -143,7 +143,7 @@ def test_adding_a_delayed_key_at_a_higher_priority_counts_it_once(bench: Bench) 
 async def test_the_depth_is_right_after_a_promised_key_is_given_back(bench: Bench) -> None:
     async with asyncio.TaskGroup() as group:
         getter = group.create_task(bench.queue.get())
-        await settle()
+        await run_ready_tasks()
         bench.queue.add("a")
         getter.cancel()
     assert bench.depth() == {CHANGED: 1}

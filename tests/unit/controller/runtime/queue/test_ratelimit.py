@@ -4,7 +4,7 @@ import pytest
 
 from controller.runtime.queue.ratelimit import (
     ExponentialBackoff,
-    MaxOf,
+    MaxOfRateLimiter,
     RateLimiter,
     TokenBucket,
     default_rate_limiter,
@@ -17,14 +17,14 @@ def delays(limiter: RateLimiter[str], key: str, count: int) -> list[float]:
 
 
 def test_each_failure_doubles_the_delay_of_its_key_alone() -> None:
-    backoff = ExponentialBackoff[str](first=0.001)
+    backoff = ExponentialBackoff[str](base_delay=0.001)
     assert delays(backoff, "one", 5) == [0.001, 0.002, 0.004, 0.008, 0.016]
     assert delays(backoff, "two", 2) == [0.001, 0.002]
     assert (backoff.failures("one"), backoff.failures("two")) == (5, 2)
 
 
 def test_a_forgotten_key_starts_from_the_first_delay() -> None:
-    backoff = ExponentialBackoff[str](first=0.001)
+    backoff = ExponentialBackoff[str](base_delay=0.001)
     delays(backoff, "one", 5)
     backoff.forget("one")
     assert backoff.failures("one") == 0
@@ -43,7 +43,7 @@ def test_the_defaults_grow_for_18_delays_and_then_stay_at_1000_seconds() -> None
 
 
 def test_a_thousand_failures_do_not_overflow() -> None:
-    assert delays(ExponentialBackoff[str](first=1.0, longest=60.0), "one", 2000)[-1] == 60.0
+    assert delays(ExponentialBackoff[str](base_delay=1.0, max_delay=60.0), "one", 2000)[-1] == 60.0
 
 
 def test_a_bucket_lets_a_burst_pass_and_then_spaces_all_keys() -> None:
@@ -55,9 +55,9 @@ def test_a_bucket_fills_with_time_but_never_beyond_its_burst() -> None:
     clock = VirtualClock()
     bucket = TokenBucket[str](clock, rate=10.0, burst=2)
     delays(bucket, "one", 3)
-    clock.move(0.1)
+    clock.advance_timers(0.1)
     assert bucket.when("one") == pytest.approx(0.1)
-    clock.move(3600.0)
+    clock.advance_timers(3600.0)
     assert delays(bucket, "one", 3) == pytest.approx([0.0, 0.0, 0.1])
 
 
@@ -70,8 +70,11 @@ def test_a_bucket_neither_counts_nor_forgets_keys() -> None:
 
 
 def test_of_several_limiters_the_longest_delay_holds_and_all_are_charged() -> None:
-    quick, slow = ExponentialBackoff[str](first=1.0), ExponentialBackoff[str](first=3.0, longest=5)
-    both = MaxOf(quick, slow)
+    quick, slow = (
+        ExponentialBackoff[str](base_delay=1.0),
+        ExponentialBackoff[str](base_delay=3.0, max_delay=5),
+    )
+    both = MaxOfRateLimiter(quick, slow)
     assert delays(both, "one", 4) == [3.0, 5.0, 5.0, 8.0]
     quick.when("one")
     assert both.failures("one") == 5

@@ -8,12 +8,12 @@ from collections import Counter
 
 import pytest
 
-from controller.runtime.queue.delay_queue import SLACK
+from controller.runtime.queue.delay_queue import MAX_STALE_ENTRIES
 from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.ratelimit import ExponentialBackoff
-from controller.runtime.queue.ready_queue import ROUND
+from controller.runtime.queue.ready_queue import PRIORITY_ROUND
 from controller.runtime.queue.workqueue import QueueClosedError, WorkQueue
-from tests.support.clocks.virtual_clock import VirtualClock, settle
+from tests.support.clocks.virtual_clock import VirtualClock, run_ready_tasks
 
 BACKLOG, CHANGED, CHILD = Priority.BACKLOG, Priority.CHANGED, Priority.CHILD
 
@@ -76,7 +76,7 @@ class TestDeduplication:
         queue.add("a")
         async with asyncio.TaskGroup() as group:
             getter = group.create_task(queue.get())
-            await settle()
+            await run_ready_tasks()
             assert not getter.done()
             queue.done("a")
         assert getter.result() == "a"
@@ -207,11 +207,11 @@ class TestPriorities:
         for key in ("first", "second"):
             queue.add(key, starving)
         taken = []
-        for number in range(2 * len(ROUND)):
+        for number in range(2 * len(PRIORITY_ROUND)):
             for flood in (CHILD, CHANGED, BACKLOG):
                 queue.add(f"{flood.name} {number}", flood)
             taken.append(queue.get_nowait())
-        assert "first" in taken[: len(ROUND)]
+        assert "first" in taken[: len(PRIORITY_ROUND)]
         assert "second" in taken
 
 
@@ -220,11 +220,11 @@ class TestDelays:
         self, queue: WorkQueue[str], clock: VirtualClock
     ) -> None:
         queue.add_after("a", 0.05)
-        clock.move(0.049)
+        clock.advance_timers(0.049)
         assert len(queue) == 0
-        clock.move(0.001)
+        clock.advance_timers(0.001)
         assert take_all(queue) == ["a"]
-        clock.move(3600.0)
+        clock.advance_timers(3600.0)
         assert len(queue) == 0
 
     @pytest.mark.parametrize("delays", [(0.05, 0.03), (0.03, 0.05)])
@@ -233,9 +233,9 @@ class TestDelays:
     ) -> None:
         for seconds in delays:
             queue.add_after("a", seconds)
-        clock.move(0.03)
+        clock.advance_timers(0.03)
         assert take_all(queue) == ["a"]
-        clock.move(0.03)
+        clock.advance_timers(0.03)
         assert len(queue) == 0
 
     def test_keys_become_ready_in_the_order_of_their_times(
@@ -243,7 +243,7 @@ class TestDelays:
     ) -> None:
         for key, seconds in (("third", 3.0), ("first", 1.0), ("second", 2.0)):
             queue.add_after(key, seconds)
-        clock.move(3.0)
+        clock.advance_timers(3.0)
         assert take_all(queue) == ["first", "second", "third"]
 
     def test_a_delay_asked_for_later_still_ends(
@@ -251,10 +251,10 @@ class TestDelays:
     ) -> None:
         queue.add_after("slow", 1.0)
         queue.add_after("quick", 0.05)
-        clock.move(0.06)
+        clock.advance_timers(0.06)
         assert take_all(queue) == ["quick"]
         queue.add_after("quicker", 0.02)
-        clock.move(0.94)
+        clock.advance_timers(0.94)
         assert take_all(queue) == ["quicker", "slow"]
 
     @pytest.mark.parametrize("seconds", [0.0, -1.0])
@@ -268,7 +268,7 @@ class TestDelays:
         queue.add_after("a", 10.0)
         queue.add("a")
         assert take_all(queue) == ["a"]
-        clock.move(10.0)
+        clock.advance_timers(10.0)
         assert len(queue) == 0
 
     def test_the_priority_of_an_ended_delay_counts(self, queue: WorkQueue[str]) -> None:
@@ -284,7 +284,7 @@ class TestDelays:
         queue.add("b", CHANGED)
         queue.add_after("a", 10.0, CHILD)
         assert take_all(queue) == ["a", "b"]
-        clock.move(10.0)
+        clock.advance_timers(10.0)
         assert len(queue) == 0
 
     def test_a_delayed_key_keeps_its_highest_priority(
@@ -292,7 +292,7 @@ class TestDelays:
     ) -> None:
         queue.add_after("a", 1.0, CHILD)
         queue.add_after("a", 2.0, BACKLOG)
-        clock.move(1.0)
+        clock.advance_timers(1.0)
         queue.get_nowait()
         assert queue.priority("a") is CHILD
 
@@ -301,7 +301,7 @@ class TestDelays:
     ) -> None:
         queue.add("changed")
         queue.add_after("parent", 1.0, CHILD)
-        clock.move(1.0)
+        clock.advance_timers(1.0)
         assert take_all(queue) == ["parent", "changed"]
 
     def test_a_delay_that_ends_during_work_runs_the_key_again(
@@ -310,7 +310,7 @@ class TestDelays:
         queue.add("a")
         queue.get_nowait()
         queue.add_after("a", 1.0)
-        clock.move(1.0)
+        clock.advance_timers(1.0)
         assert len(queue) == 0
         queue.done("a")
         assert take_all(queue) == ["a"]
@@ -329,11 +329,11 @@ class TestDelays:
     def test_delays_that_were_cancelled_are_not_kept_until_their_time(
         self, queue: WorkQueue[str]
     ) -> None:
-        for _ in range(10 * SLACK):
+        for _ in range(10 * MAX_STALE_ENTRIES):
             queue.add_after("a", 3600.0)
             queue.add("a")
             take_all(queue)
-        assert len(queue._delays._heap) <= SLACK + 1
+        assert len(queue._delayed._heap) <= MAX_STALE_ENTRIES + 1
 
 
 class TestRateLimit:
@@ -342,9 +342,9 @@ class TestRateLimit:
     ) -> None:
         for seconds in (0.005, 0.01, 0.02):
             queue.add_rate_limited("a")
-            clock.move(seconds - 0.001)
+            clock.advance_timers(seconds - 0.001)
             assert len(queue) == 0
-            clock.move(0.001)
+            clock.advance_timers(0.001)
             assert take_all(queue) == ["a"]
         assert queue.failures("a") == 3
 
@@ -356,7 +356,7 @@ class TestRateLimit:
         queue.forget("a")
         assert queue.failures("a") == 0
         queue.add_rate_limited("a")
-        clock.move(0.005)
+        clock.advance_timers(0.005)
         assert take_all(queue) == ["a"]
 
     def test_the_failures_of_one_key_do_not_delay_another(
@@ -364,13 +364,13 @@ class TestRateLimit:
     ) -> None:
         for _ in range(7):
             queue.add_rate_limited("bad")
-            clock.move(1.0)
+            clock.advance_timers(1.0)
             take_all(queue)
         queue.add_rate_limited("bad")
         queue.add_rate_limited("good")
-        clock.move(0.005)
+        clock.advance_timers(0.005)
         assert take_all(queue) == ["good"]
-        clock.move(0.635)
+        clock.advance_timers(0.635)
         assert take_all(queue) == ["bad"]
 
 
@@ -379,7 +379,7 @@ class TestGetters:
         async with asyncio.TaskGroup() as group:
             first = group.create_task(queue.get())
             second = group.create_task(queue.get())
-            await settle()
+            await run_ready_tasks()
             queue.add("a")
             queue.add("b")
             with pytest.raises(asyncio.QueueEmpty):
@@ -391,7 +391,7 @@ class TestGetters:
     ) -> None:
         async with asyncio.TaskGroup() as group:
             getter = group.create_task(queue.get())
-            await settle()
+            await run_ready_tasks()
             getter.cancel()
             queue.add("a")
         assert take_all(queue) == ["a"]
@@ -403,7 +403,7 @@ class TestGetters:
     ) -> None:
         async with asyncio.TaskGroup() as group:
             getter = group.create_task(queue.get())
-            await settle()
+            await run_ready_tasks()
             queue.add("a", CHILD)
             if closed:
                 queue.close()
@@ -417,7 +417,7 @@ class TestGetters:
         async with asyncio.TaskGroup() as group:
             first = group.create_task(queue.get())
             second = group.create_task(queue.get())
-            await settle()
+            await run_ready_tasks()
             queue.add("a")
             first.cancel()
         assert second.result() == "a"
@@ -426,7 +426,7 @@ class TestGetters:
     async def test_cancelled_getters_leave_nothing_behind(self, queue: WorkQueue[str]) -> None:
         async with asyncio.TaskGroup() as group:
             getters = [group.create_task(queue.get()) for _ in range(10)]
-            await settle()
+            await run_ready_tasks()
             for getter in getters:
                 getter.cancel()
         assert not queue._getters
@@ -445,13 +445,13 @@ class TestClosing:
         queue.add("a")
         queue.add_after("b", 1.0)
         queue.add_rate_limited("c")
-        clock.move(1000.0)
+        clock.advance_timers(1000.0)
         assert len(queue) == 0
 
     def test_what_is_delayed_is_dropped(self, queue: WorkQueue[str], clock: VirtualClock) -> None:
         queue.add_after("a", 1.0)
         queue.close()
-        clock.move(1.0)
+        clock.advance_timers(1.0)
         assert len(queue) == 0
 
     def test_a_key_added_during_work_is_handed_out_before_the_end(
@@ -467,7 +467,7 @@ class TestClosing:
     async def test_all_who_wait_are_told(self, queue: WorkQueue[str]) -> None:
         async with asyncio.TaskGroup() as group:
             getters = [group.create_task(refused(queue)) for _ in range(3)]
-            await settle()
+            await run_ready_tasks()
             queue.close()
             queue.close()
         assert all(getter.result() for getter in getters)
@@ -477,7 +477,7 @@ class TestClosing:
     ) -> None:
         async with asyncio.TaskGroup() as group:
             getter = group.create_task(queue.get())
-            await settle()
+            await run_ready_tasks()
             queue.close()
             getter.cancel()
         assert getter.cancelled()
@@ -489,10 +489,10 @@ class TestClosing:
             queue.add(key)
             queue.get_nowait()
         async with asyncio.TaskGroup() as group:
-            drained = group.create_task(queue.drained())
-            await settle()
+            drained = group.create_task(queue.drain())
+            await run_ready_tasks()
             queue.done("a")
-            await settle()
+            await run_ready_tasks()
             assert not drained.done()
             queue.done("b")
 
@@ -500,7 +500,7 @@ class TestClosing:
         self, queue: WorkQueue[str]
     ) -> None:
         queue.add("a")
-        await queue.drained()
+        await queue.drain()
         assert len(queue) == 1
 
     async def test_draining_waits_for_a_worker_that_takes_the_key_it_gave_back(
@@ -510,11 +510,11 @@ class TestClosing:
         queue.get_nowait()
         queue.add("a")
         async with asyncio.TaskGroup() as group:
-            drained = group.create_task(queue.drained())
-            await settle()
+            drained = group.create_task(queue.drain())
+            await run_ready_tasks()
             queue.done("a")
             queue.get_nowait()
-            await settle()
+            await run_ready_tasks()
             assert not drained.done()
             queue.done("a")
 
@@ -539,7 +539,7 @@ async def test_twenty_thousand_keys_reach_a_hundred_getters_once_each(
     async with asyncio.TaskGroup() as group:
         for _ in range(100):
             group.create_task(work())
-        await settle()
+        await run_ready_tasks()
         for number, priority in zip(range(20_000), itertools.cycle(Priority), strict=False):
             queue.add(str(number), priority)
         queue.close()

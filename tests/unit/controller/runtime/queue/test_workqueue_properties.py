@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.ratelimit import ExponentialBackoff
-from controller.runtime.queue.ready_queue import ROUND
+from controller.runtime.queue.ready_queue import PRIORITY_ROUND
 from controller.runtime.queue.workqueue import QueueClosedError, WorkQueue
 from tests.support.clocks.virtual_clock import VirtualClock
 
@@ -47,7 +47,7 @@ class Model:
         if old is not None:
             self.ready[old].remove(key)
         self.ready[priority].append(key)
-        self.patience[key] = len(self.ready[priority]) * len(ROUND)
+        self.patience[key] = len(self.ready[priority]) * len(PRIORITY_ROUND)
 
     def priority_if_ready(self, key: str) -> Priority | None:
         return next((priority for priority in Priority if key in self.ready[priority]), None)
@@ -112,7 +112,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(seconds=SECONDS)
     def time_passes(self, seconds: int) -> None:
-        self.clock.move(seconds)
+        self.clock.advance_timers(seconds)
         self.model.move(seconds)
 
     @precondition(lambda self: any(self.model.ready.values()))
@@ -123,7 +123,10 @@ class QueueMachine(RuleBasedStateMachine):
         assert key not in self.model.running, "never with two workers"
         self.model.take(key)
         assert self.queue.priority(key) is self.model.running[key]
-        self.turns = [*self.turns[1 - len(ROUND) :], self.model.running[key] is most_urgent]
+        self.turns = [
+            *self.turns[1 - len(PRIORITY_ROUND) :],
+            self.model.running[key] is most_urgent,
+        ]
         assert self.turns.count(False) <= 2, "the most urgent goes first, but for two in a round"
 
     @precondition(lambda self: not self.model.closed)

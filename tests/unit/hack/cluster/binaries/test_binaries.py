@@ -7,7 +7,7 @@ import pytest
 from hack.cluster.binaries import find as binaries_find
 from hack.cluster.binaries.cache import cached_path
 from hack.cluster.binaries.catalogue import Program
-from hack.cluster.binaries.find import find
+from hack.cluster.binaries.find import find_binary
 
 PROGRAM = Program("kube-thing", "kubernetes", "example.org/thing", "v1.36.3")
 
@@ -21,7 +21,7 @@ def a_program(folder: Path, says: str) -> Path:
 
 
 @pytest.fixture
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def search_dirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Empty folders for the assets, PATH and the cache."""
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path / "assets"))
     monkeypatch.setenv("PATH", f"{tmp_path / 'path'}:/usr/bin:/bin")
@@ -29,33 +29,33 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_assets_come_before_path_and_the_cache(places: Path) -> None:
-    assets = a_program(places / "assets", "Kubernetes v1.36.1")
-    a_program(places / "path", "Kubernetes v1.36.2")
+def test_the_assets_come_before_path_and_the_cache(search_dirs: Path) -> None:
+    assets = a_program(search_dirs / "assets", "Kubernetes v1.36.1")
+    a_program(search_dirs / "path", "Kubernetes v1.36.2")
     a_program(cached_path(PROGRAM).parent, "Kubernetes v1.36.3")
-    assert find(PROGRAM) == binaries_find.Binary(assets, "v1.36.1", "KUBEBUILDER_ASSETS")
+    assert find_binary(PROGRAM) == binaries_find.Binary(assets, "v1.36.1", "KUBEBUILDER_ASSETS")
 
 
-def test_path_comes_before_the_cache(places: Path) -> None:
-    on_path = a_program(places / "path", "Kubernetes v1.36.2")
+def test_path_comes_before_the_cache(search_dirs: Path) -> None:
+    on_path = a_program(search_dirs / "path", "Kubernetes v1.36.2")
     a_program(cached_path(PROGRAM).parent, "Kubernetes v1.36.3")
-    assert find(PROGRAM) == binaries_find.Binary(on_path, "v1.36.2", "PATH")
+    assert find_binary(PROGRAM) == binaries_find.Binary(on_path, "v1.36.2", "PATH")
 
 
 def test_a_wrong_version_is_named_and_the_cache_is_used(
-    places: Path, capsys: pytest.CaptureFixture[str]
+    search_dirs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    a_program(places / "path", "Kubernetes v1.20.0")
+    a_program(search_dirs / "path", "Kubernetes v1.20.0")
     cached = a_program(cached_path(PROGRAM).parent, "Kubernetes v1.36.3")
-    assert find(PROGRAM) == binaries_find.Binary(cached, "v1.36.3", "cache")
+    assert find_binary(PROGRAM) == binaries_find.Binary(cached, "v1.36.3", "cache")
     assert "v1.20.0" in capsys.readouterr().out
 
 
-def test_a_program_that_does_not_run_is_not_used(places: Path) -> None:
-    broken = a_program(places / "path", "whatever")
+def test_a_program_that_does_not_run_is_not_used(search_dirs: Path) -> None:
+    broken = a_program(search_dirs / "path", "whatever")
     broken.write_text("#!/no/such/interpreter\n")
-    assert find(PROGRAM) is None
+    assert find_binary(PROGRAM) is None
 
 
-def test_nothing_found_means_that_it_must_be_built(places: Path) -> None:
-    assert find(PROGRAM) is None
+def test_nothing_found_means_that_it_must_be_built(search_dirs: Path) -> None:
+    assert find_binary(PROGRAM) is None

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hack.cluster.binaries.build import build_one
+from hack.cluster.binaries.build import build_program
 from hack.cluster.binaries.cache import cached_path
 from hack.cluster.binaries.catalogue import PROGRAMS
 from hack.cluster.errors import ClusterError
@@ -28,19 +28,19 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_finished_build_is_in_the_cache(tmp_path: Path) -> None:
-    build_one(a_go(tmp_path, 'echo whole > "$out"'), ETCD, "etcd")
+    build_program(a_go(tmp_path, 'echo whole > "$out"'), ETCD, "etcd")
     assert cached_path(ETCD).read_text() == "whole\n"
 
 
 def test_a_failed_build_says_what_the_compiler_said_and_leaves_nothing(tmp_path: Path) -> None:
     go = a_go(tmp_path, 'echo half > "$out"; echo no such module >&2; exit 1')
     with pytest.raises(ClusterError, match="no such module"):
-        build_one(go, ETCD, "etcd")
+        build_program(go, ETCD, "etcd")
     assert list(cached_path(ETCD).parent.iterdir()) == []
 
 
 def test_a_build_that_dies_half_way_leaves_nothing(tmp_path: Path) -> None:
     go = a_go(tmp_path, 'echo half > "$out"; kill -9 $$')
     with pytest.raises(ClusterError):
-        build_one(go, ETCD, "etcd")
+        build_program(go, ETCD, "etcd")
     assert list(cached_path(ETCD).parent.iterdir()) == []

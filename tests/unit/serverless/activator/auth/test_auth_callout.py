@@ -5,16 +5,16 @@ from typing import Any
 import nkeys
 import pytest
 
-from serverless.activator.auth.auth_callout import Gate, response
-from serverless.activator.auth.jwt import Signer, UnreadableTokenError, claims_in
-from serverless.activator.auth.permissions import may_publish, may_subscribe
-from serverless.activator.auth.worker_credentials import WorkerUser, user_named
+from serverless.activator.auth.auth_callout import CalloutPolicy, callout_response
+from serverless.activator.auth.jwt import InvalidTokenError, TokenSigner, decode_claims
+from serverless.activator.auth.permissions import publish_subjects, subscribe_subjects
+from serverless.activator.auth.worker_credentials import WorkerUser, parse_worker_user
 from shared.invocation.queue_names import QueueNames
 
 SEED = nkeys.encode_seed(bytes(range(32)), nkeys.PREFIX_BYTE_ACCOUNT).decode()
 KEY = b"key"
 USER = WorkerUser("fn", "uid-1")
-GATE = Gate(KEY, "WORKERS", QueueNames(), lambda user: user == USER)
+GATE = CalloutPolicy(KEY, "WORKERS", QueueNames(), lambda user: user == USER)
 
 
 def asked(user: str, password: str) -> dict[str, Any]:
@@ -26,16 +26,18 @@ def asked(user: str, password: str) -> dict[str, Any]:
 
 
 def answer(user: str, password: str) -> dict[str, Any]:
-    return claims_in(response(asked(user, password), GATE, Signer(SEED), 9).encode())
+    return decode_claims(
+        callout_response(asked(user, password), GATE, TokenSigner(SEED), 9).encode()
+    )
 
 
 def test_a_worker_gets_a_token_of_its_account_and_permissions() -> None:
     said = answer(USER.name, USER.password(KEY))
     assert (said["aud"], said["sub"], said["iat"]) == ("SERVER", "UKEY", 9)
-    token = claims_in(said["nats"]["jwt"].encode())
+    token = decode_claims(said["nats"]["jwt"].encode())
     assert (token["aud"], token["sub"], token["name"]) == ("WORKERS", "UKEY", USER.name)
-    assert token["nats"]["pub"] == {"allow": may_publish(USER, QueueNames())}
-    assert token["nats"]["sub"] == {"allow": may_subscribe(USER, QueueNames())}
+    assert token["nats"]["pub"] == {"allow": publish_subjects(USER, QueueNames())}
+    assert token["nats"]["sub"] == {"allow": subscribe_subjects(USER, QueueNames())}
 
 
 @pytest.mark.parametrize(
@@ -56,24 +58,24 @@ def test_others_get_none(user: str, password: str) -> None:
 
 
 def test_a_name_leads_back_to_its_workers() -> None:
-    assert user_named(USER.name) == USER
-    assert user_named("worker.") is None
+    assert parse_worker_user(USER.name) == USER
+    assert parse_worker_user("worker.") is None
 
 
 def test_no_two_functions_share_a_subject() -> None:
     names = QueueNames()
-    mine = {*may_publish(USER, names), *may_subscribe(USER, names)}
+    mine = {*publish_subjects(USER, names), *subscribe_subjects(USER, names)}
     for other in (WorkerUser("fn-1", "uid-1"), WorkerUser("f", "uid-1")):
-        theirs = {*may_publish(other, names), *may_subscribe(other, names)}
+        theirs = {*publish_subjects(other, names), *subscribe_subjects(other, names)}
         assert mine & theirs == set()
 
 
 @pytest.mark.parametrize("token", [b"", b"a.b", b"\xff.\xff.\xff", b"a.WzFd.c"])
 def test_what_is_no_token_is_refused(token: bytes) -> None:
-    with pytest.raises(UnreadableTokenError):
-        claims_in(token)
+    with pytest.raises(InvalidTokenError):
+        decode_claims(token)
 
 
 def test_a_seed_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="seed"):
-        Signer("no seed")
+        TokenSigner("no seed")

@@ -5,24 +5,24 @@ from typing import cast
 import pytest
 from prometheus_client import CollectorRegistry
 
-from serverless.activator.metrics import Measures
-from serverless.activator.scaling.cold_starts import ColdStarts
-from serverless.activator.scaling.observed_worker import Worker, WorkerState
-from serverless.activator.scaling.plan import Load, Scene
-from serverless.activator.scaling.snapshot import Memory
-from serverless.activator.sweep.invocation_store import Records
-from serverless.nats.stored_message import Stored
+from serverless.activator.metrics import FunctionMetrics
+from serverless.activator.scaling.cold_starts import ColdStartTimer
+from serverless.activator.scaling.observed_worker import ObservedWorker, WorkerState
+from serverless.activator.scaling.plan import QueueLoad, ScalingSnapshot
+from serverless.activator.scaling.snapshot import ScalingState
+from serverless.activator.sweep.invocation_store import InvocationStore
+from serverless.nats.stored_message import StoredMessage
 from shared.invocation import record as codec
 from shared.invocation import transition
-from shared.invocation.record import Record, Request, Result
-from shared.invocation.state import State
+from shared.invocation.record import InvocationRecord, InvocationRequest, InvocationResult
+from shared.invocation.state import InvocationState
 from shared.v1alpha1.function import FunctionSpec
 
-ACCEPTED = transition.accepted(Request(), "uid", "hash", 10_000)
-RUNNING = transition.begun(ACCEPTED, "w1", 1, 14_500)
-SUCCEEDED = transition.finished(RUNNING, State.SUCCEEDED, Result(), 14_510)
+ACCEPTED = transition.new_record(InvocationRequest(), "uid", "hash", 10_000)
+RUNNING = transition.attempt_started(ACCEPTED, "w1", 1, 14_500)
+SUCCEEDED = transition.finished(RUNNING, InvocationState.SUCCEEDED, InvocationResult(), 14_510)
 EXPIRED = transition.expired(ACCEPTED, 20_000)
-TRIED_AGAIN = transition.begun(transition.released(RUNNING), "w2", 2, 60_000)
+TRIED_AGAIN = transition.attempt_started(transition.requeued(RUNNING), "w2", 2, 60_000)
 SPEC = FunctionSpec(spec_name="g1", image="i")
 
 
@@ -30,31 +30,43 @@ class PlayedRecords:
     """The queue of a function whose first invocation is `first`; counts what is asked."""
 
     def __init__(self) -> None:
-        self.first: Record | None = ACCEPTED
+        self.first: InvocationRecord | None = ACCEPTED
         self.asked = 0
 
-    async def first_queued(self, _: str) -> str | None:
+    async def oldest_queued_key(self, _: str) -> str | None:
         self.asked += 1
         return "echo.first"
 
-    async def latest(self, key: str) -> Stored | None:
+    async def get_record(self, key: str) -> StoredMessage | None:
         self.asked += 1
         assert key == "echo.first"
-        return None if self.first is None else Stored(key, 1, 0, codec.encode(self.first))
+        return (
+            None
+            if self.first is None
+            else StoredMessage(key, 1, 0, codec.encode_record(self.first))
+        )
 
 
 class Activator:
     """What an activator sees of one function, look by look."""
 
     def __init__(self) -> None:
-        self.records, self.memory, self._registry = PlayedRecords(), Memory(), CollectorRegistry()
-        measures = Measures(self._registry)
-        self._cold_starts = ColdStarts(cast(Records, self.records), measures.cold_start_seconds)
+        self.records, self.memory, self._registry = (
+            PlayedRecords(),
+            ScalingState(),
+            CollectorRegistry(),
+        )
+        measures = FunctionMetrics(self._registry)
+        self._cold_starts = ColdStartTimer(
+            cast(InvocationStore, self.records), measures.cold_start_seconds
+        )
 
     async def sees(self, queued: int, running: int, *states: WorkerState) -> None:
-        workers = tuple(Worker(f"w{number}", number, each) for number, each in enumerate(states))
-        scene = Scene(spec=SPEC, load=Load(queued, running), workers=workers, now=0)
-        await self._cold_starts.follow("echo", scene, self.memory)
+        workers = tuple(
+            ObservedWorker(f"w{number}", number, each) for number, each in enumerate(states)
+        )
+        scene = ScalingSnapshot(spec=SPEC, load=QueueLoad(queued, running), workers=workers, now=0)
+        await self._cold_starts.observe("echo", scene, self.memory)
 
     def measured(self) -> tuple[float | None, float | None]:
         """How many there were, and their seconds together."""
@@ -92,13 +104,13 @@ async def test_a_message_that_was_taken_a_moment_ago_is_waited_for() -> None:
 
 
 @pytest.mark.parametrize("end", [EXPIRED, TRIED_AGAIN, None], ids=["expired", "again", "no record"])
-async def test_what_has_no_first_run_to_tell_of_is_forgotten(end: Record | None) -> None:
+async def test_what_has_no_first_run_to_tell_of_is_forgotten(end: InvocationRecord | None) -> None:
     activator = Activator()
     await activator.sees(1, 0)
     activator.records.first = end
     await activator.sees(0, 0)
     assert activator.measured() == (0, 0)
-    assert activator.memory == Memory()
+    assert activator.memory == ScalingState()
 
 
 async def test_nothing_is_asked_while_work_finds_its_worker() -> None:

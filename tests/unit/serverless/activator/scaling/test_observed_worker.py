@@ -5,19 +5,24 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.gpuunit.status.diagnosis import node_trouble
-from serverless.activator.scaling.observed_worker import LOST_MS, Worker, WorkerState, worker
-from serverless.activator.timestamps import ms_of
-from serverless.activator.workers.worker_spec import number_of, order
+from controller.gpuunit.status.diagnosis import diagnose_node
+from serverless.activator.scaling.observed_worker import (
+    LOST_AFTER_MS,
+    ObservedWorker,
+    WorkerState,
+    observe_worker,
+)
+from serverless.activator.timestamps import parse_timestamp_ms
+from serverless.activator.workers.worker_spec import build_worker_spec, worker_number_of
 from shared.invocation.worker_report import WorkerReport
 from shared.k8s.meta import ObjectMeta
 from shared.k8s.pod import Pod
 from shared.v1alpha1.function import Function, FunctionSpec
 from shared.v1alpha1.gpuunit import GPUUnit
-from shared.v1alpha1.wellknown import OPERATION_ID
+from shared.v1alpha1.wellknown import OPERATION_ID_ANNOTATION
 
 BORN = "2026-01-01T00:00:00Z"
-LATER = ms_of(BORN) + LOST_MS
+LATER = parse_timestamp_ms(BORN) + LOST_AFTER_MS
 
 
 def a_function(**spec: Any) -> Function:
@@ -30,20 +35,20 @@ def a_function(**spec: Any) -> Function:
 
 def a_unit(function: Function, number: int | None = 3, made_by: str = "", **status: Any) -> GPUUnit:
     """The unit that the API makes of an order."""
-    asked = order(function, number or 0)
+    asked = build_worker_spec(function, number or 0)
     fields = ("specName", "image", "template", "storageMounts", "serverless")
     spec = {name: asked.body[name] for name in fields if name in asked.body}
     by = made_by or (asked.operation_id if number is not None else "somebody/1")
     metadata = {
         "name": asked.name,
         "creationTimestamp": BORN,
-        "annotations": {OPERATION_ID: by},
+        "annotations": {OPERATION_ID_ANNOTATION: by},
     }
     return msgspec.convert({"metadata": metadata, "spec": spec, "status": status}, GPUUnit)
 
 
-def seen(unit: GPUUnit, function: Function | None = None, now: int = LATER) -> Worker:
-    found = worker(function or a_function(), unit, {}, now)
+def seen(unit: GPUUnit, function: Function | None = None, now: int = LATER) -> ObservedWorker:
+    found = observe_worker(function or a_function(), unit, {}, now)
     assert found is not None
     return found
 
@@ -60,7 +65,7 @@ def saying(reason: str, message: str = "") -> dict[str, Any]:
 
 
 def test_an_order_is_the_same_for_the_same_function_and_number() -> None:
-    asked = order(a_function(concurrency=4, framework={"invokePath": "/run"}), 7)
+    asked = build_worker_spec(a_function(concurrency=4, framework={"invokePath": "/run"}), 7)
     assert (asked.name, asked.operation_id) == ("fn-7", "fn/u/7")
     assert asked.body == {
         "operationID": "fn/u/7",
@@ -82,12 +87,12 @@ def test_an_order_is_the_same_for_the_same_function_and_number() -> None:
     [("fn/u/12", 12), ("fn/other/12", None), ("fn/u/", None), ("fn/u/1x", None), ("x", None)],
 )
 def test_ours_are_those_of_our_operations(made_by: str, number: int | None) -> None:
-    assert number_of(a_unit(a_function(), made_by=made_by), "u") == number
+    assert worker_number_of(a_unit(a_function(), made_by=made_by), "u") == number
 
 
 def test_a_worker_of_a_predecessor_is_no_worker() -> None:
     unit = a_unit(a_function(), made_by="fn/uid-before/1")
-    assert worker(a_function(), unit, {}, 0) is None
+    assert observe_worker(a_function(), unit, {}, 0) is None
 
 
 @pytest.mark.parametrize(
@@ -111,7 +116,7 @@ def test_one_without_a_place_is_lost_only_after_a_while() -> None:
 
 def test_the_controllers_words_for_a_lost_node_are_known() -> None:
     pod = msgspec.convert({"metadata": {"name": "p"}, "spec": {"nodeName": "n1"}}, Pod)
-    said = node_trouble(pod, {})
+    said = diagnose_node(pod, {})
     assert said is not None
     unit = a_unit(a_function(), **saying(said.reason, said.message))
     assert seen(unit).state is WorkerState.LOST
@@ -137,13 +142,13 @@ def test_a_unit_of_another_spec_is_outdated(change: dict[str, Any]) -> None:
 def test_the_tag_is_the_one_that_the_api_gives() -> None:
     unit = a_unit(a_function())
     meta = msgspec.structs.replace(unit.metadata, uid="u-7", generation=2)
-    assert seen(msgspec.structs.replace(unit, metadata=meta)).tag == '"u-7.2"'
+    assert seen(msgspec.structs.replace(unit, metadata=meta)).etag == '"u-7.2"'
 
 
 def test_a_report_tells_how_busy_it_is() -> None:
     unit = a_unit(a_function())
-    assert (seen(unit).is_busy, seen(unit).idle_since) == (False, ms_of(BORN))
+    assert (seen(unit).is_busy, seen(unit).idle_since) == (False, parse_timestamp_ms(BORN))
     report = WorkerReport(running=2, last_active=5, version="1")
-    told = worker(a_function(), unit, {"fn-3": report}, LATER)
+    told = observe_worker(a_function(), unit, {"fn-3": report}, LATER)
     assert told is not None
     assert (told.is_busy, told.idle_since) == (True, 5)

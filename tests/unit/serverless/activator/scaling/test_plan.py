@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serverless.activator.scaling.demand_history import Need
-from serverless.activator.scaling.observed_worker import Worker, WorkerState
+from serverless.activator.scaling.demand_history import Demand
+from serverless.activator.scaling.observed_worker import ObservedWorker, WorkerState
 from serverless.activator.scaling.plan import (
-    Load,
-    Plan,
-    Scene,
-    Why,
+    QueueLoad,
+    RemovalReason,
+    ScalingPlan,
+    ScalingSnapshot,
     desired_workers,
-    needs_after,
-    plan,
+    next_demand_history,
+    plan_scaling,
 )
 from shared.v1alpha1.function import FunctionSpec
 
@@ -31,21 +31,23 @@ def a_spec(**changes: Any) -> FunctionSpec:
     return FunctionSpec(**{**asked, **changes})
 
 
-def a_worker(number: int | None = 1, state: WorkerState = READY, **changes: Any) -> Worker:
-    return Worker(name=f"w{number}", number=number, state=state, **changes)
+def a_worker(number: int | None = 1, state: WorkerState = READY, **changes: Any) -> ObservedWorker:
+    return ObservedWorker(name=f"w{number}", number=number, state=state, **changes)
 
 
-def a_scene(*workers: Worker, load: int = 0, **changes: Any) -> Scene:
+def a_scene(*workers: ObservedWorker, load: int = 0, **changes: Any) -> ScalingSnapshot:
     spec = changes.pop("spec", a_spec())
-    return Scene(spec=spec, load=Load(queued=load), workers=workers, now=NOW, **changes)
+    return ScalingSnapshot(
+        spec=spec, load=QueueLoad(queued=load), workers=workers, now=NOW, **changes
+    )
 
 
-def unneeded(since: int) -> tuple[Need, ...]:
+def unneeded(since: int) -> tuple[Demand, ...]:
     """All that there are were needed until then, and none after."""
-    return Need(99, since), Need(0, since)
+    return Demand(99, since), Demand(0, since)
 
 
-def removed(wanted: Plan) -> str:
+def removed(wanted: ScalingPlan) -> str:
     return wanted.remove.name if wanted.remove else ""
 
 
@@ -66,42 +68,47 @@ def removed(wanted: Plan) -> str:
 def test_the_backlog_gives_the_number_of_workers(
     load: int, spec: dict[str, Any], wanted: int
 ) -> None:
-    assert desired_workers(a_spec(**spec), Load(queued=load)) == wanted
+    assert desired_workers(a_spec(**spec), QueueLoad(queued=load)) == wanted
 
 
 def test_a_worker_is_asked_for_at_once() -> None:
-    assert plan(a_scene(load=1)) == Plan(1, create=True)
+    assert plan_scaling(a_scene(load=1)) == ScalingPlan(1, create=True)
 
 
 def test_one_that_is_being_asked_for_counts() -> None:
-    assert plan(a_scene(load=1, is_asking=True)) == Plan(1)
+    assert plan_scaling(a_scene(load=1, is_creating=True)) == ScalingPlan(1)
 
 
 def test_a_surplus_waits_for_the_idle_timeout() -> None:
-    first = plan(a_scene(a_worker()))
-    assert (removed(first), first.wake_ms) == ("", 10_000)
-    still = plan(a_scene(a_worker(), needs=unneeded(NOW - 9_999)))
-    assert (removed(still), still.wake_ms) == ("", 1)
-    assert removed(plan(a_scene(a_worker(), needs=unneeded(NOW - 10_000)))) == "w1"
+    first = plan_scaling(a_scene(a_worker()))
+    assert (removed(first), first.requeue_after_ms) == ("", 10_000)
+    still = plan_scaling(a_scene(a_worker(), demand_history=unneeded(NOW - 9_999)))
+    assert (removed(still), still.requeue_after_ms) == ("", 1)
+    assert removed(plan_scaling(a_scene(a_worker(), demand_history=unneeded(NOW - 10_000)))) == "w1"
 
 
 def test_a_need_ends_the_wait() -> None:
-    busy = a_scene(a_worker(), load=1, needs=unneeded(1))
-    assert plan(replace(busy, load=Load(), needs=needs_after(busy))).wake_ms == 10_000
+    busy = a_scene(a_worker(), load=1, demand_history=unneeded(1))
+    assert (
+        plan_scaling(
+            replace(busy, load=QueueLoad(), demand_history=next_demand_history(busy))
+        ).requeue_after_ms
+        == 10_000
+    )
 
 
 def test_a_need_lasts_until_a_look_shows_that_it_is_over() -> None:
-    long_ago = (Need(1, 0),)
-    assert plan(a_scene(a_worker(), needs=long_ago)).wake_ms == 10_000
+    long_ago = (Demand(1, 0),)
+    assert plan_scaling(a_scene(a_worker(), demand_history=long_ago)).requeue_after_ms == 10_000
 
 
 def test_each_worker_waits_for_itself() -> None:
     """Two of three were needed until a moment ago: only the third has waited."""
-    needs = (Need(3, NOW - 10_000), Need(2, NOW - 1), Need(0, NOW - 1))
+    needs = (Demand(3, NOW - 10_000), Demand(2, NOW - 1), Demand(0, NOW - 1))
     three = [a_worker(number) for number in (1, 2, 3)]
-    assert removed(plan(a_scene(*three, needs=needs))) == "w1"
-    rest = plan(a_scene(*three[1:], needs=needs))
-    assert (removed(rest), rest.wake_ms) == ("", 9_999)
+    assert removed(plan_scaling(a_scene(*three, demand_history=needs))) == "w1"
+    rest = plan_scaling(a_scene(*three[1:], demand_history=needs))
+    assert (removed(rest), rest.requeue_after_ms) == ("", 9_999)
 
 
 def test_the_one_idle_longest_goes_and_a_busy_one_last() -> None:
@@ -110,48 +117,51 @@ def test_the_one_idle_longest_goes_and_a_busy_one_last() -> None:
         a_worker(2, idle_since=100, is_busy=True),
         a_worker(3, idle_since=200),
     ]
-    assert removed(plan(a_scene(*workers, needs=unneeded(0)))) == "w3"
-    assert removed(plan(a_scene(workers[1], needs=unneeded(0)))) == "w2"
+    assert removed(plan_scaling(a_scene(*workers, demand_history=unneeded(0)))) == "w3"
+    assert removed(plan_scaling(a_scene(workers[1], demand_history=unneeded(0)))) == "w2"
 
 
 def test_only_one_goes_at_a_time() -> None:
-    assert removed(plan(a_scene(a_worker(1), a_worker(2, GOING), needs=unneeded(0)))) == ""
+    assert (
+        removed(plan_scaling(a_scene(a_worker(1), a_worker(2, GOING), demand_history=unneeded(0))))
+        == ""
+    )
 
 
 def test_one_made_by_hand_counts_and_stays() -> None:
     by_hand = a_worker(None, is_current=False)
-    assert plan(a_scene(by_hand, load=1)) == Plan(1)
-    assert removed(plan(a_scene(by_hand, needs=unneeded(0)))) == ""
-    assert removed(plan(a_scene(a_worker(None, LOST)))) == ""
+    assert plan_scaling(a_scene(by_hand, load=1)) == ScalingPlan(1)
+    assert removed(plan_scaling(a_scene(by_hand, demand_history=unneeded(0)))) == ""
+    assert removed(plan_scaling(a_scene(a_worker(None, LOST)))) == ""
 
 
 def test_one_that_fails_by_itself_is_not_replaced() -> None:
-    assert plan(a_scene(a_worker(1, FAILED), load=1)) == Plan(1)
+    assert plan_scaling(a_scene(a_worker(1, FAILED), load=1)) == ScalingPlan(1)
 
 
 def test_one_without_a_place_is_removed_and_then_replaced() -> None:
-    wanted = plan(a_scene(a_worker(1, LOST), load=1))
-    assert (removed(wanted), wanted.why) == ("w1", Why.LOST)
-    assert plan(a_scene(a_worker(1, GOING), load=1)).create
+    wanted = plan_scaling(a_scene(a_worker(1, LOST), load=1))
+    assert (removed(wanted), wanted.reason) == ("w1", RemovalReason.LOST)
+    assert plan_scaling(a_scene(a_worker(1, GOING), load=1)).create
 
 
 def test_outdated_ones_are_replaced_one_at_a_time_the_idle_first() -> None:
     old = [a_worker(1, is_current=False, is_busy=True), a_worker(2, is_current=False)]
-    wanted = plan(a_scene(*old, load=2))
-    assert (removed(wanted), wanted.why) == ("w2", Why.OUTDATED)
-    assert plan(a_scene(old[0], load=2)).create
-    assert removed(plan(a_scene(old[0], a_worker(3, STARTING), load=2))) == ""
-    assert removed(plan(a_scene(old[0], load=2, is_asking=True))) == ""
-    assert removed(plan(a_scene(old[0], a_worker(3), load=2))) == "w1"
+    wanted = plan_scaling(a_scene(*old, load=2))
+    assert (removed(wanted), wanted.reason) == ("w2", RemovalReason.OUTDATED)
+    assert plan_scaling(a_scene(old[0], load=2)).create
+    assert removed(plan_scaling(a_scene(old[0], a_worker(3, STARTING), load=2))) == ""
+    assert removed(plan_scaling(a_scene(old[0], load=2, is_creating=True))) == ""
+    assert removed(plan_scaling(a_scene(old[0], a_worker(3), load=2))) == "w1"
 
 
 def test_an_outdated_one_that_is_not_needed_goes_without_waiting() -> None:
-    assert removed(plan(a_scene(a_worker(1, is_current=False)))) == "w1"
+    assert removed(plan_scaling(a_scene(a_worker(1, is_current=False)))) == "w1"
 
 
 states = st.sampled_from(list(WorkerState))
 workers = st.builds(
-    Worker,
+    ObservedWorker,
     name=st.uuids().map(str),
     number=st.none() | st.integers(1, 99),
     state=states,
@@ -168,37 +178,37 @@ specs = st.builds(
     idle_timeout_seconds=st.integers(0, 5),
 )
 scenes = st.builds(
-    Scene,
+    ScalingSnapshot,
     spec=specs,
-    load=st.builds(Load, queued=st.integers(0, 30), running=st.integers(0, 10)),
+    load=st.builds(QueueLoad, queued=st.integers(0, 30), running=st.integers(0, 10)),
     workers=st.lists(workers, max_size=8, unique_by=lambda each: each.name).map(tuple),
     now=st.just(NOW),
-    needs=st.lists(st.builds(Need, st.integers(0, 9), st.integers(0, NOW)), max_size=4).map(
-        lambda needs: tuple(sorted(needs, key=lambda each: (-each.workers, each.until)))
-    ),
-    is_asking=st.booleans(),
+    demand_history=st.lists(
+        st.builds(Demand, st.integers(0, 9), st.integers(0, NOW)), max_size=4
+    ).map(lambda needs: tuple(sorted(needs, key=lambda each: (-each.workers, each.until)))),
+    is_creating=st.booleans(),
 )
 
 
 @given(scenes)
-def test_a_step_is_one_step_and_never_beyond_the_bounds(scene: Scene) -> None:
-    wanted = plan(scene)
+def test_a_step_is_one_step_and_never_beyond_the_bounds(scene: ScalingSnapshot) -> None:
+    wanted = plan_scaling(scene)
     assert not (wanted.create and wanted.remove)
     assert wanted.desired <= scene.spec.max_workers
     if wanted.create:
-        assert scene.count < wanted.desired
+        assert scene.worker_count < wanted.desired
     if wanted.remove is not None:
-        assert wanted.remove.is_ours
+        assert wanted.remove.is_managed
         assert wanted.remove.state is not GOING
-        assert len(scene.staying) == len(scene.workers)
+        assert len(scene.active_workers) == len(scene.workers)
 
 
 @given(scenes)
-def test_a_needed_current_worker_with_a_place_is_never_removed(scene: Scene) -> None:
-    wanted = plan(scene)
-    if wanted.why is Why.SURPLUS:
-        assert scene.count > wanted.desired
-    if wanted.why is Why.OUTDATED:
+def test_a_needed_current_worker_with_a_place_is_never_removed(scene: ScalingSnapshot) -> None:
+    wanted = plan_scaling(scene)
+    if wanted.reason is RemovalReason.SURPLUS:
+        assert scene.worker_count > wanted.desired
+    if wanted.reason is RemovalReason.OUTDATED:
         assert wanted.remove
         assert not wanted.remove.is_current
 
@@ -211,46 +221,46 @@ def test_a_surplus_goes_only_after_nobody_has_needed_it_for_so_long(
     scene, numbers = a_scene(*(a_worker(number) for number in range(4))), count(4)
     needed, present = list[tuple[int, int]](), 4
     for pause, load in looks:
-        scene = replace(scene, now=scene.now + pause, load=Load(queued=load))
+        scene = replace(scene, now=scene.now + pause, load=QueueLoad(queued=load))
         needed.append((present, scene.now))
-        wanted = plan(scene)
+        wanted = plan_scaling(scene)
         present = wanted.desired
-        if wanted.why is Why.SURPLUS:
-            last = max(at for workers, at in needed if workers >= scene.count)
+        if wanted.reason is RemovalReason.SURPLUS:
+            last = max(at for workers, at in needed if workers >= scene.worker_count)
             assert scene.now - last >= scene.spec.idle_timeout_seconds * 1000
         scene = replace(after(scene, wanted, numbers), now=scene.now)
 
 
 @given(st.lists(workers.map(lambda each: replace(each, state=READY, is_current=True)), min_size=1))
-def test_a_busy_worker_is_a_surplus_only_where_nobody_is_idle(ready: list[Worker]) -> None:
-    scene = a_scene(*ready, needs=unneeded(0))
-    wanted = plan(scene)
-    assert (wanted.remove is None) == (not scene.removable)
+def test_a_busy_worker_is_a_surplus_only_where_nobody_is_idle(ready: list[ObservedWorker]) -> None:
+    scene = a_scene(*ready, demand_history=unneeded(0))
+    wanted = plan_scaling(scene)
+    assert (wanted.remove is None) == (not scene.removable_workers)
     if wanted.remove and wanted.remove.is_busy:
-        assert all(each.is_busy for each in scene.removable)
+        assert all(each.is_busy for each in scene.removable_workers)
 
 
 @given(scenes)
-def test_steps_lead_to_what_is_desired_and_then_end(scene: Scene) -> None:
+def test_steps_lead_to_what_is_desired_and_then_end(scene: ScalingSnapshot) -> None:
     """Units start and go as they are told; those made by hand may be too many for ever."""
     numbers = count(100)
     for _ in range(40):
-        scene = after(scene, plan(scene), numbers)
-    ours = [each for each in scene.staying if each.is_ours]
-    assert scene.count == max(plan(scene).desired, scene.count - len(ours))
+        scene = after(scene, plan_scaling(scene), numbers)
+    ours = [each for each in scene.active_workers if each.is_managed]
+    assert scene.worker_count == max(plan_scaling(scene).desired, scene.worker_count - len(ours))
     assert all(each.is_current and each.state is not LOST for each in ours)
 
 
-def after(scene: Scene, wanted: Plan, numbers: "count[int]") -> Scene:
+def after(scene: ScalingSnapshot, wanted: ScalingPlan, numbers: "count[int]") -> ScalingSnapshot:
     """The scene a little later."""
-    stay = [each for each in scene.staying if each is not wanted.remove]
+    stay = [each for each in scene.active_workers if each is not wanted.remove]
     started = [replace(each, state=READY) if each.state is STARTING else each for each in stay]
-    if wanted.create or scene.is_asking:
+    if wanted.create or scene.is_creating:
         started.append(a_worker(next(numbers), STARTING))
     return replace(
         scene,
         workers=tuple(started),
-        is_asking=False,
-        needs=needs_after(scene),
+        is_creating=False,
+        demand_history=next_demand_history(scene),
         now=scene.now + 10_000,
     )

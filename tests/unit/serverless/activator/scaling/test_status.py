@@ -5,11 +5,15 @@ from typing import Any
 
 import pytest
 
-from serverless.activator.scaling.observed_worker import Worker, WorkerState
-from serverless.activator.scaling.plan import Load, Scene
-from serverless.activator.scaling.status import status
-from serverless.activator.workers.create_backoff import LONGEST_SECONDS, Trouble, trouble
-from serverless.activator.workers.runtime_api import Refused, Unfinished
+from serverless.activator.scaling.observed_worker import ObservedWorker, WorkerState
+from serverless.activator.scaling.plan import QueueLoad, ScalingSnapshot
+from serverless.activator.scaling.status import build_status
+from serverless.activator.workers.create_backoff import (
+    MAX_BACKOFF_SECONDS,
+    CreateFailure,
+    next_create_failure,
+)
+from serverless.activator.workers.runtime_api import Pending, Rejected
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.function import Function, FunctionSpec, FunctionStatus
 from shared.v1alpha1.reasons import FunctionReason
@@ -23,16 +27,18 @@ def said(
     desired: int = 0,
     load: int = 0,
     known: FunctionStatus | None = None,
-    standing_in_the_way: Trouble | None = None,
+    standing_in_the_way: CreateFailure | None = None,
     **worker: Any,
 ) -> FunctionStatus:
     spec = FunctionSpec(spec_name="g1", image="i")
     function = Function(
         metadata=ObjectMeta(name="fn", generation=4), spec=spec, status=known or FunctionStatus()
     )
-    workers = tuple(Worker(f"w{at}", at, state, **worker) for at, state in enumerate(states))
-    scene = Scene(spec=spec, load=Load(queued=load), workers=workers, now=0)
-    return status(function, scene, desired, standing_in_the_way, NOW)
+    workers = tuple(
+        ObservedWorker(f"w{at}", at, state, **worker) for at, state in enumerate(states)
+    )
+    scene = ScalingSnapshot(spec=spec, load=QueueLoad(queued=load), workers=workers, now=0)
+    return build_status(function, scene, desired, standing_in_the_way, NOW)
 
 
 @pytest.mark.parametrize(
@@ -57,24 +63,24 @@ def test_the_phase_follows_the_workers(made: FunctionStatus, phase: str, reason:
 @pytest.mark.parametrize(
     ("answer", "phase", "reason"),
     [
-        (Refused("insufficient_capacity", "none"), "Degraded", FunctionReason.NO_STOCK),
-        (Refused("invalid_request", "bad"), "Failed", FunctionReason.INVALID_SPEC),
-        (Refused("forbidden", "no"), "Degraded", FunctionReason.REFUSED),
-        (Unfinished("later"), "Scaling", FunctionReason.SCALING),
+        (Rejected("insufficient_capacity", "none"), "Degraded", FunctionReason.INSUFFICIENT_STOCK),
+        (Rejected("invalid_request", "bad"), "Failed", FunctionReason.INVALID_SPEC),
+        (Rejected("forbidden", "no"), "Degraded", FunctionReason.WORKER_REFUSED),
+        (Pending("later"), "Scaling", FunctionReason.SCALING),
     ],
 )
-def test_trouble_comes_first(answer: Refused | Unfinished, phase: str, reason: str) -> None:
-    made = said(READY, desired=2, standing_in_the_way=trouble(answer, None, 0.0))
+def test_trouble_comes_first(answer: Rejected | Pending, phase: str, reason: str) -> None:
+    made = said(READY, desired=2, standing_in_the_way=next_create_failure(answer, None, 0.0))
     assert (made.phase, made.conditions[0].reason) == (phase, reason)
 
 
 def test_each_failure_waits_longer_than_the_one_before_up_to_a_bound() -> None:
-    found: Trouble | None = None
+    found: CreateFailure | None = None
     pauses = []
     for _ in range(8):
-        found = trouble(Refused("insufficient_capacity", "none"), found, 100.0)
-        pauses.append(found.again_at - 100.0)
-    assert pauses == [1, 2, 4, 8, 16, LONGEST_SECONDS, LONGEST_SECONDS, LONGEST_SECONDS]
+        found = next_create_failure(Rejected("insufficient_capacity", "none"), found, 100.0)
+        pauses.append(found.retry_at - 100.0)
+    assert pauses == [1, 2, 4, 8, 16, MAX_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS]
 
 
 def test_the_same_sight_gives_the_same_status_also_later() -> None:

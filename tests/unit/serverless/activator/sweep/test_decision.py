@@ -8,31 +8,31 @@ from msgspec.structs import replace
 
 from serverless.activator.sweep.decision import (
     QUIET_MS,
-    Facts,
-    Home,
-    Leave,
-    Message,
-    Queue,
-    Settle,
-    Step,
-    Tell,
+    Existence,
+    Finish,
+    PublishOutcome,
+    QueuedCall,
+    RecordFacts,
+    Requeue,
+    Skip,
+    SweepAction,
     decide,
 )
-from shared.invocation.message import Call
-from shared.invocation.record import Record, Request
-from shared.invocation.state import FINAL, FailureClass, State
+from shared.invocation.message import CallMessage
+from shared.invocation.record import InvocationRecord, InvocationRequest
+from shared.invocation.state import FINAL_STATES, FailureClass, InvocationState
 
 NOW = 10_000_000
 QUIET, BUSY = NOW - QUIET_MS, NOW - QUIET_MS + 1
-OPEN = [State.QUEUED, State.RUNNING, State.CANCELLING]
+OPEN = [InvocationState.QUEUED, InvocationState.RUNNING, InvocationState.CANCELLING]
 
 
-def a_record(state: State = State.QUEUED, **changes: Any) -> Record:
-    made = Record(
+def a_record(state: InvocationState = InvocationState.QUEUED, **changes: Any) -> InvocationRecord:
+    made = InvocationRecord(
         function_uid="f",
         hash="h",
         accepted_at=NOW - 60_000,
-        request=Request(ttl_seconds=3600),
+        request=InvocationRequest(ttl_seconds=3600),
         state=state,
         attempts=1,
         worker="w",
@@ -41,109 +41,115 @@ def a_record(state: State = State.QUEUED, **changes: Any) -> Record:
     return replace(made, **changes)
 
 
-def a_message(run: int = 2, function_uid: str = "f") -> Message:
-    call = Call(function_uid=function_uid, request_id="r", invocation_id="i", run=run)
-    return Message(7, call)
+def a_message(run: int = 2, function_uid: str = "f") -> QueuedCall:
+    call = CallMessage(function_uid=function_uid, function_name="r", invocation_id="i", run=run)
+    return QueuedCall(7, call)
 
 
-def step(record: Record, **changes: Any) -> Step:
+def step(record: InvocationRecord, **changes: Any) -> SweepAction:
     facts: dict[str, Any] = {
         "changed_at": QUIET,
-        "message": None,
+        "queued_call": None,
         "is_worker_alive": False,
-        "home": Home.STANDS,
+        "existence": Existence.PRESENT,
         "now": NOW,
     }
-    return decide(Facts(record=record, **{**facts, **changes}))
+    return decide(RecordFacts(record=record, **{**facts, **changes}))
 
 
 def test_a_queued_one_without_a_message_is_queued_again() -> None:
-    assert step(a_record()) == Queue()
+    assert step(a_record()) == Requeue()
 
 
 @pytest.mark.parametrize(("run", "uid"), [(1, "f"), (2, "of another function")])
 def test_the_message_of_another_run_or_function_gives_way(run: int, uid: str) -> None:
-    assert step(a_record(), message=a_message(run, uid)) == Queue()
+    assert step(a_record(), queued_call=a_message(run, uid)) == Requeue()
 
 
-@pytest.mark.parametrize("message", [a_message(), Message(7, None)])
-def test_a_queued_one_with_its_message_is_left_to_the_workers(message: Message) -> None:
-    assert step(a_record(), message=message) == Leave()
+@pytest.mark.parametrize("message", [a_message(), QueuedCall(7, None)])
+def test_a_queued_one_with_its_message_is_left_to_the_workers(message: QueuedCall) -> None:
+    assert step(a_record(), queued_call=message) == Skip()
 
 
 def test_a_running_one_that_nobody_runs_is_queued_again() -> None:
-    wanted = step(a_record(State.RUNNING, sequence=7))
-    assert isinstance(wanted, Queue)
+    wanted = step(a_record(InvocationState.RUNNING, sequence=7))
+    assert isinstance(wanted, Requeue)
     assert wanted.record is not None
-    assert (wanted.record.state, wanted.record.attempts) == (State.QUEUED, 1)
+    assert (wanted.record.state, wanted.record.attempts) == (InvocationState.QUEUED, 1)
 
 
 def test_a_cancelling_one_that_nobody_runs_is_cancelled() -> None:
-    wanted = step(a_record(State.CANCELLING))
-    assert isinstance(wanted, Settle)
-    assert wanted.record.state is State.CANCELLED
+    wanted = step(a_record(InvocationState.CANCELLING))
+    assert isinstance(wanted, Finish)
+    assert wanted.record.state is InvocationState.CANCELLED
 
 
-@pytest.mark.parametrize("state", [State.RUNNING, State.CANCELLING])
-@pytest.mark.parametrize("around", [{"message": a_message()}, {"is_worker_alive": True}])
+@pytest.mark.parametrize("state", [InvocationState.RUNNING, InvocationState.CANCELLING])
+@pytest.mark.parametrize("around", [{"queued_call": a_message()}, {"is_worker_alive": True}])
 def test_one_with_a_message_or_a_live_worker_is_left_alone(
-    state: State, around: dict[str, Any]
+    state: InvocationState, around: dict[str, Any]
 ) -> None:
-    assert step(a_record(state), **around) == Leave()
+    assert step(a_record(state), **around) == Skip()
 
 
 @pytest.mark.parametrize("state", OPEN)
-def test_what_has_changed_lately_is_not_touched(state: State) -> None:
-    for home, message in product((Home.STANDS, Home.GONE), (None, a_message())):
-        assert step(a_record(state), changed_at=BUSY, home=home, message=message) == Leave()
+def test_what_has_changed_lately_is_not_touched(state: InvocationState) -> None:
+    for home, message in product((Existence.PRESENT, Existence.GONE), (None, a_message())):
+        assert step(a_record(state), changed_at=BUSY, existence=home, queued_call=message) == Skip()
 
 
 @pytest.mark.parametrize(
     ("state", "late_ms", "ends_as"),
     [
-        (State.QUEUED, 5_000, None),
-        (State.QUEUED, 5_001, State.EXPIRED),
-        (State.RUNNING, 7_000, None),
-        (State.RUNNING, 7_001, State.EXPIRED),
-        (State.CANCELLING, 7_001, State.CANCELLED),
+        (InvocationState.QUEUED, 5_000, None),
+        (InvocationState.QUEUED, 5_001, InvocationState.EXPIRED),
+        (InvocationState.RUNNING, 7_000, None),
+        (InvocationState.RUNNING, 7_001, InvocationState.EXPIRED),
+        (InvocationState.CANCELLING, 7_001, InvocationState.CANCELLED),
     ],
 )
 @pytest.mark.parametrize("changed_at", [QUIET, BUSY])
 def test_an_overdue_one_ends_however_lately_it_changed(
-    state: State, late_ms: int, ends_as: State | None, changed_at: int
+    state: InvocationState, late_ms: int, ends_as: InvocationState | None, changed_at: int
 ) -> None:
     record = a_record(state, accepted_at=NOW - 3_600_000 - late_ms)
-    around: dict[str, Any] = {"message": a_message(), "is_worker_alive": True}
+    around: dict[str, Any] = {"queued_call": a_message(), "is_worker_alive": True}
     wanted = step(record, changed_at=changed_at, **around)
-    assert (wanted.record.state if isinstance(wanted, Settle) else None) == ends_as
+    assert (wanted.record.state if isinstance(wanted, Finish) else None) == ends_as
 
 
 @pytest.mark.parametrize("state", OPEN)
-@pytest.mark.parametrize(("home", "changed_at"), [(Home.GONE, QUIET), (Home.PURGED, NOW)])
+@pytest.mark.parametrize(
+    ("home", "changed_at"), [(Existence.GONE, QUIET), (Existence.PURGING, NOW)]
+)
 def test_without_its_function_an_open_one_is_cancelled(
-    state: State, home: Home, changed_at: int
+    state: InvocationState, home: Existence, changed_at: int
 ) -> None:
-    wanted = step(a_record(state), home=home, changed_at=changed_at, message=a_message())
-    assert isinstance(wanted, Settle)
-    assert wanted.record.state is State.CANCELLED
+    wanted = step(a_record(state), existence=home, changed_at=changed_at, queued_call=a_message())
+    assert isinstance(wanted, Finish)
+    assert wanted.record.state is InvocationState.CANCELLED
     assert wanted.record.result
     assert wanted.record.result.failure_class == FailureClass.FUNCTION_DELETED
 
 
-@pytest.mark.parametrize("state", sorted(FINAL))
-@pytest.mark.parametrize("home", Home)
-def test_a_final_one_is_told_once_it_is_quiet_and_never_changed(state: State, home: Home) -> None:
+@pytest.mark.parametrize("state", sorted(FINAL_STATES))
+@pytest.mark.parametrize("home", Existence)
+def test_a_final_one_is_told_once_it_is_quiet_and_never_changed(
+    state: InvocationState, home: Existence
+) -> None:
     record = a_record(state, accepted_at=0)
-    assert step(record, home=home) == Tell()
-    assert step(record, home=home, changed_at=BUSY) == Leave()
-    assert step(replace(record, published=True), home=home) == Leave()
+    assert step(record, existence=home) == PublishOutcome()
+    assert step(record, existence=home, changed_at=BUSY) == Skip()
+    assert step(replace(record, published=True), existence=home) == Skip()
 
 
 @pytest.mark.parametrize("state", OPEN)
-def test_nothing_open_stays_open_for_ever(state: State) -> None:
+def test_nothing_open_stays_open_for_ever(state: InvocationState) -> None:
     """Whatever is around it: once its time is over it ends."""
     record = a_record(state, accepted_at=0)
-    for home, alive, message in product(Home, (True, False), (None, a_message(), Message(1, None))):
-        wanted = step(record, home=home, is_worker_alive=alive, message=message)
-        assert isinstance(wanted, Settle)
+    for home, alive, message in product(
+        Existence, (True, False), (None, a_message(), QueuedCall(1, None))
+    ):
+        wanted = step(record, existence=home, is_worker_alive=alive, queued_call=message)
+        assert isinstance(wanted, Finish)
         assert wanted.record.is_final

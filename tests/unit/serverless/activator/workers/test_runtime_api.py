@@ -5,21 +5,21 @@ from pathlib import Path
 import pytest
 
 from serverless.activator.config import Config
-from serverless.activator.wiring import keys
-from serverless.activator.workers.runtime_api import authorization
+from serverless.activator.wiring import load_auth_secrets
+from serverless.activator.workers.runtime_api import authorization_header
 from shared.config.loader import ConfigurationError
 
 ONE = "Zk3v0123456789abcdef"
 
 
 def test_who_names_no_file_sends_no_token() -> None:
-    assert authorization("") == {}
+    assert authorization_header("") == {}
 
 
 def test_the_token_of_the_file_is_sent_without_the_end_of_its_line(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(f"{ONE}\n")
-    assert authorization(str(file)) == {"Authorization": f"Bearer {ONE}"}
+    assert authorization_header(str(file)) == {"Authorization": f"Bearer {ONE}"}
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_file_of_anything_but_one_token_is_refused_without_telling_it(
     file = tmp_path / "token"
     file.write_text(text)
     with pytest.raises(ConfigurationError, match="runtimeApiTokenFile: ") as refused:
-        authorization(str(file))
+        authorization_header(str(file))
     assert ONE not in str(refused.value)
 
 
@@ -51,4 +51,4 @@ def test_an_activator_with_such_a_file_does_not_start(tmp_path: Path) -> None:
         worker_key_file=str(key), callout_seed_file=str(key), runtime_api_token_file=str(tokens)
     )
     with pytest.raises(ConfigurationError, match="runtimeApiTokenFile: "):
-        keys(config)
+        load_auth_secrets(config)

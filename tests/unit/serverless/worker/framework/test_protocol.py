@@ -2,24 +2,24 @@
 
 import pytest
 
-from serverless.framework.invocation import invocation
+from serverless.framework.invocation import parse_invocation
 from serverless.worker.framework.request import request_headers
-from serverless.worker.framework.response import is_retryable, kept_content_type, kept_headers
-from shared.invocation.record import Record, Request
-from shared.invocation.state import State
+from serverless.worker.framework.response import filter_headers, is_retryable, valid_content_type
+from shared.invocation.record import InvocationRecord, InvocationRequest
+from shared.invocation.state import InvocationState
 
-RECORD = Record(
+RECORD = InvocationRecord(
     function_uid="uid",
     run=2,
     hash="h",
     accepted_at=1_700_000_000_000,
-    request=Request(
+    request=InvocationRequest(
         content_type="text/plain",
         headers={"X-Run": "99", "X-Mine": "yes"},
         attributes={"name": "Zoë", "n": [1]},
         timeout_seconds=60,
     ),
-    state=State.RUNNING,
+    state=InvocationState.RUNNING,
     attempts=3,
     started_at=1_700_000_000_250,
 )
@@ -41,7 +41,7 @@ def test_our_headers_cannot_be_forged_and_everything_is_ascii() -> None:
 
 
 def test_a_framework_reads_what_a_worker_writes() -> None:
-    given = invocation(request_headers("fn.i-1", RECORD), "text/plain", b'{"a": 1}')
+    given = parse_invocation(request_headers("fn.i-1", RECORD), "text/plain", b'{"a": 1}')
     assert (given.id, given.function, given.run, given.attempt) == ("i-1", "fn", 2, 3)
     assert given.attributes == {"name": "Zoë", "n": [1]}
     assert given.deadline.timestamp() == 1_700_000_060.250
@@ -56,12 +56,12 @@ def test_headers_of_the_connection_and_values_that_are_not_text_are_left_out() -
         ("X-Odd", "caf\udcc3\udca9"),
         ("X-Good", "yes"),
     ]
-    assert kept_headers(given) == {"X-Good": "yes"}
+    assert filter_headers(given) == {"X-Good": "yes"}
 
 
 def test_headers_are_kept_while_they_fit() -> None:
     given = [(f"X-{number}", "v" * 1000) for number in range(10)]
-    assert list(kept_headers(given)) == ["X-0", "X-1", "X-2", "X-3"]
+    assert list(filter_headers(given)) == ["X-0", "X-1", "X-2", "X-3"]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_headers_are_kept_while_they_fit() -> None:
     ],
 )
 def test_a_content_type_must_be_one(value: str, kept: str) -> None:
-    assert kept_content_type(value) == kept
+    assert valid_content_type(value) == kept
 
 
 @pytest.mark.parametrize(("value", "says_so"), [("true", True), (" TRUE ", True), ("1", False)])

@@ -6,7 +6,11 @@ from hypothesis import strategies as st
 
 from shared.v1alpha1.gpuunit import GPUUnitSpec
 from shared.v1alpha1.mount import StorageMount
-from shared.v1alpha1.validation.mount_path import SHARED_MEMORY, is_reserved, normalised
+from shared.v1alpha1.validation.mount_path import (
+    SHARED_MEMORY_PATH,
+    is_reserved_path,
+    normalise_path,
+)
 from shared.v1alpha1.validation.mounts import mount_problems
 
 PATHS = st.lists(
@@ -29,8 +33,8 @@ def problems(*mounts: tuple[str, str]) -> list[str]:
         "/a/../b",
         "/devices",
         "/procs",
-        SHARED_MEMORY,
-        f"{SHARED_MEMORY}/a",
+        SHARED_MEMORY_PATH,
+        f"{SHARED_MEMORY_PATH}/a",
         "/a b",
     ],
 )
@@ -52,8 +56,8 @@ def test_a_folder_of_the_user_s_is_taken(path: str) -> None:
         ("/sys/", "is a path of the system"),
         ("/dev", "is a path of the system"),
         ("/dev/null", "is a path of the system"),
-        (f"{SHARED_MEMORY}/..", "is a path of the system"),
-        (f"{SHARED_MEMORY}em", "is a path of the system"),
+        (f"{SHARED_MEMORY_PATH}/..", "is a path of the system"),
+        (f"{SHARED_MEMORY_PATH}em", "is a path of the system"),
         ("/../proc", "is a path of the system"),
         ("/a:b", "has a colon"),
     ],
@@ -81,15 +85,15 @@ def test_what_no_storage_can_be_called_is_refused() -> None:
 
 @given(PATHS)
 def test_a_path_that_is_normalised_stays_as_it_is(path: str) -> None:
-    once = normalised(path)
-    assert normalised(once) == once
+    once = normalise_path(path)
+    assert normalise_path(once) == once
     assert once.startswith("/")
     assert ".." not in once.split("/")
 
 
 @given(PATHS)
 def test_no_way_of_writing_reaches_the_system(path: str) -> None:
-    first = normalised(path).split("/")[1]
+    first = normalise_path(path).split("/")[1]
     in_system = first in ("", "proc", "sys", "dev")
-    shared_memory = normalised(path).split("/")[1:3] == ["dev", "shm"]
-    assert is_reserved(normalised(path)) is (in_system and not shared_memory)
+    shared_memory = normalise_path(path).split("/")[1:3] == ["dev", "shm"]
+    assert is_reserved_path(normalise_path(path)) is (in_system and not shared_memory)

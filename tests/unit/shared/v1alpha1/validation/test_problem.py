@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.v1alpha1.validation.problem import Problem, repeated
+from shared.v1alpha1.validation.problem import Problem, repeated_positions
 
 
 @pytest.mark.parametrize(
@@ -29,5 +29,5 @@ def test_whatever_was_given_the_text_is_one_printable_line(value: str) -> None:
 
 
 def test_the_places_of_what_was_there_before() -> None:
-    assert repeated("abacab") == [2, 4, 5]
-    assert repeated("abc") == []
+    assert repeated_positions("abacab") == [2, 4, 5]
+    assert repeated_positions("abc") == []

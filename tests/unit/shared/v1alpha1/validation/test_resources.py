@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.k8s.quantity import Quantity
-from shared.v1alpha1.unit_resources import Envelope, Toleration
-from shared.v1alpha1.validation.resources import envelope_problems
+from shared.v1alpha1.unit_resources import Toleration, UnitResources
+from shared.v1alpha1.validation.resources import resource_problems
 
 AMOUNTS = st.from_regex(r"[-+]?[0-9.]{0,4}([KMGi]{1,2}|[munk]|e[0-9]{1,3})?", fullmatch=True)
 
 
-def envelope(**fields: Any) -> Envelope:
-    return msgspec.structs.replace(Envelope(spec_name="g1.1", memory="16Gi"), **fields)
+def envelope(**fields: Any) -> UnitResources:
+    return msgspec.structs.replace(UnitResources(spec_name="g1.1", memory="16Gi"), **fields)
 
 
 def paths(**fields: Any) -> list[str]:
-    return [problem.path for problem in envelope_problems(envelope(**fields))]
+    return [problem.path for problem in resource_problems(envelope(**fields))]
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def paths(**fields: Any) -> list[str]:
     ],
 )
 def test_what_a_node_can_give_is_taken(fields: dict[str, Any]) -> None:
-    assert envelope_problems(envelope(**fields)) == []
+    assert resource_problems(envelope(**fields)) == []
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_all_problems_are_told_in_the_order_of_the_fields() -> None:
 
 
 def test_the_text_says_what_would_do() -> None:
-    (problem,) = envelope_problems(envelope(memory="12 GB"))
+    (problem,) = resource_problems(envelope(memory="12 GB"))
     assert problem.text == (
         'spec.memory: "12 GB" is not a Kubernetes quantity such as 64Gi, 1.5G, 500m or 1e3,'
         " at most 2^63-1"

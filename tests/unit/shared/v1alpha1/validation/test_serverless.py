@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from shared.v1alpha1.validation.serverless import serverless_problems
-from tests.support.builders.gpu_units import a_unit
+from tests.support.builders.gpu_units import new_unit
 
 
 def problems(**spec: Any) -> list[str]:
-    return [problem.path for problem in serverless_problems(a_unit(**spec).spec)]
+    return [problem.path for problem in serverless_problems(new_unit(**spec).spec)]
 
 
 def with_framework(**framework: str) -> list[str]:

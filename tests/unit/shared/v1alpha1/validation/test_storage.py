@@ -2,12 +2,12 @@
 
 import pytest
 
-from shared.v1alpha1.gpustorage import GPUStorageSpec, Prepare
+from shared.v1alpha1.gpustorage import GPUStorageSpec, PrepareSpec
 from shared.v1alpha1.validation.storage import storage_problems
 
 
 def problems(size: str = "1Gi", origin: str = "") -> list[str]:
-    spec = GPUStorageSpec(size=size, prepare=Prepare(from_storage_name=origin))
+    spec = GPUStorageSpec(size=size, prepare=PrepareSpec(from_storage_name=origin))
     return [problem.text for problem in storage_problems(spec)]
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.v1alpha1.gpuunit import Access, GPUUnitSpec
-from shared.v1alpha1.template import EnvSource, EnvVar, Port, SecretKeyRef, Template
+from shared.v1alpha1.gpuunit import GPUUnitSpec, UnitAccess
+from shared.v1alpha1.template import EnvVar, EnvVarSource, Port, SecretKeyRef, WorkloadTemplate
 from shared.v1alpha1.validation.unit import access_problems, workload_problems
 
 HTTP = Port(name="http", port=80)
@@ -20,15 +20,15 @@ def unit(**fields: Any) -> GPUUnitSpec:
 
 
 def with_envs(*envs: EnvVar) -> GPUUnitSpec:
-    return unit(template=Template(envs=envs))
+    return unit(template=WorkloadTemplate(envs=envs))
 
 
 def with_ports(*ports: Port) -> GPUUnitSpec:
-    return unit(template=Template(ports=ports))
+    return unit(template=WorkloadTemplate(ports=ports))
 
 
-def secret(name: str, key: str) -> EnvSource:
-    return EnvSource(secret_key_ref=SecretKeyRef(name=name, key=key))
+def secret(name: str, key: str) -> EnvVarSource:
+    return EnvVarSource(secret_key_ref=SecretKeyRef(name=name, key=key))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_workload_that_cannot_is_refused(spec: GPUUnitSpec, path: str) -> None
 
 
 def test_all_problems_of_a_workload_are_told_in_order() -> None:
-    template = Template(envs=(EnvVar(name="="),), ports=(Port(name="-", port=1),))
+    template = WorkloadTemplate(envs=(EnvVar(name="="),), ports=(Port(name="-", port=1),))
     spec = unit(image="", image_pull_secrets=("-",), template=template)
     assert [problem.path for problem in workload_problems(spec)] == [
         "spec.image",
@@ -105,10 +105,10 @@ def test_what_may_be_a_secret_is_never_told(end: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "access", [None, Access(), Access(primary_port="http"), Access(scheme="git+ssh")]
+    "access", [None, UnitAccess(), UnitAccess(primary_port="http"), UnitAccess(scheme="git+ssh")]
 )
-def test_access_to_a_port_is_taken(access: Access | None) -> None:
-    assert access_problems(unit(access=access, template=Template(ports=(HTTP,)))) == []
+def test_access_to_a_port_is_taken(access: UnitAccess | None) -> None:
+    assert access_problems(unit(access=access, template=WorkloadTemplate(ports=(HTTP,)))) == []
 
 
 def test_a_unit_without_access_needs_no_ports() -> None:
@@ -118,14 +118,14 @@ def test_a_unit_without_access_needs_no_ports() -> None:
 @pytest.mark.parametrize(
     ("access", "ports", "text"),
     [
-        (Access(), (), "spec.access: needs a port in spec.template.ports"),
+        (UnitAccess(), (), "spec.access: needs a port in spec.template.ports"),
         (
-            Access(primary_port="grpc"),
+            UnitAccess(primary_port="grpc"),
             (HTTP, Port(name="web", port=81)),
             "spec.access.primaryPort: \"grpc\" is no port of the unit; there are 'http', 'web'",
         ),
         (
-            Access(scheme="http://"),
+            UnitAccess(scheme="http://"),
             (HTTP,),
             'spec.access.scheme: "http://" is not a scheme:'
             " a letter, then letters, digits, +, - and ., such as https",
@@ -133,11 +133,13 @@ def test_a_unit_without_access_needs_no_ports() -> None:
     ],
 )
 def test_access_that_leads_nowhere_is_refused(
-    access: Access, ports: tuple[Port, ...], text: str
+    access: UnitAccess, ports: tuple[Port, ...], text: str
 ) -> None:
-    spec = unit(access=access, template=Template(ports=ports))
+    spec = unit(access=access, template=WorkloadTemplate(ports=ports))
     assert [problem.text for problem in access_problems(spec)] == [text]
 
 
 def test_access_without_any_template_is_refused() -> None:
-    assert [problem.path for problem in access_problems(unit(access=Access()))] == ["spec.access"]
+    assert [problem.path for problem in access_problems(unit(access=UnitAccess()))] == [
+        "spec.access"
+    ]
