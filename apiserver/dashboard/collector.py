@@ -31,7 +31,7 @@ class SnapshotCollector:
         self._system_namespace = system_namespace
 
     async def collect(self) -> ClusterSnapshot:
-        """All that is to be seen now; ClusterError."""
+        """All that is to be seen now; KubeError."""
         cluster = self._cluster
         operations = (await cluster.list(OPERATIONS, self._system_namespace, _NOT_SUCCEEDED)).items
         return ClusterSnapshot(

@@ -64,7 +64,7 @@ def _read_buffered(request: web.Request, max_bytes: int) -> bytes:
 
 @asynccontextmanager
 async def body_time_limit(request: web.Request) -> AsyncIterator[None]:
-    """Count the length of the block as the time of the body; SlowBodyError when it is up."""
+    """Count the length of the block as the time of the body; BodyTimeoutError when it is up."""
     try:
         async with request[DEADLINE].body_time_limit():
             yield

@@ -85,7 +85,7 @@ class InvocationAcceptor:
     async def accept(self, submission: Submission) -> Acceptance:
         """Record and queue the invocation, or find the one that is there.
 
-        NotFoundError, ConflictError, QueueFullError, UnknownOutcomeError, QueueError, ClusterError.
+        NotFoundError, ConflictError, QueueFullError, AcceptanceUnknownError, QueueError, KubeError.
         """
         try:
             await self._function_lookup.require_unchanged(submission.function)

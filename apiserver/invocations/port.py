@@ -18,7 +18,7 @@ class InvocationServicePort(Protocol):
         ...
 
     async def accept(self, submission: Submission) -> Acceptance:
-        """Accept an invocation; ConflictError, QueueFullError, UnknownOutcomeError."""
+        """Accept an invocation; ConflictError, QueueFullError, AcceptanceUnknownError."""
         ...
 
     async def get(self, function_name: str, invocation_id: str) -> Invocation:

@@ -14,7 +14,7 @@ class OutcomePublisher:
         self._queue = queue
 
     async def publish(self, invocation: Invocation, revision: int) -> StoredRecord:
-        """Tell the outcome, remove the message, and mark the record; RecordStaleError."""
+        """Tell the outcome, remove the message, and mark the record; RecordConflictError."""
         record = invocation.record
         if record.published:
             return StoredRecord(record, revision)

@@ -76,7 +76,7 @@ class InvocationService:
         return await self._acceptor.receive_payload(command, chunks)
 
     async def accept(self, submission: Submission) -> Acceptance:
-        """Accept an invocation; ConflictError, QueueFullError, UnknownOutcomeError."""
+        """Accept an invocation; ConflictError, QueueFullError, AcceptanceUnknownError."""
         return await self._acceptor.accept(submission)
 
     async def get(self, function_name: str, invocation_id: str) -> Invocation:

@@ -37,7 +37,7 @@ class Page(Generic[Item]):
 
 
 class ClusterReader(Protocol):
-    """The Kubernetes API; every method raises ClusterError and nothing else."""
+    """The Kubernetes API; every method raises KubeError and nothing else."""
 
     @property
     def server(self) -> str:
@@ -54,18 +54,18 @@ class ClusterReader(Protocol):
 
 
 class ObjectClient(Protocol):
-    """The objects of our group in Kubernetes; every method raises ClusterError and nothing else."""
+    """The objects of our group in Kubernetes; every method raises KubeError and nothing else."""
 
     async def get(self, resource: Resource[T], namespace: str, name: str) -> T:
-        """The object as it is now; AbsentError."""
+        """The object as it is now; NotFoundError."""
         ...
 
     async def list(self, resource: Resource[T], namespace: str, options: ListOptions) -> Page[T]:
-        """One page; ContinueExpiredError, RejectedError for a token or selector that is none."""
+        """One page; ContinueExpiredError; InvalidError for a malformed token or selector."""
         ...
 
     async def create(self, resource: Resource[T], namespace: str, body: JsonObject) -> T:
-        """Make an object; TakenError, RejectedError."""
+        """Make an object; AlreadyExistsError, InvalidError."""
         ...
 
     async def patch(
@@ -76,7 +76,7 @@ class ObjectClient(Protocol):
         body: JsonObject,
         subresource: str = "",
     ) -> T:
-        """Merge `body` in; with a uid or resourceVersion in its metadata StaleError if not met."""
+        """Merge `body` in; ConflictError if its metadata has another uid or resourceVersion."""
         ...
 
     async def delete(
@@ -88,7 +88,7 @@ class ObjectClient(Protocol):
         uid: str = "",
         resource_version: str = "",
     ) -> None:
-        """Ask for its deletion; AbsentError, StaleError where a condition is not met."""
+        """Ask for its deletion; NotFoundError, ConflictError where a condition is not met."""
         ...
 
     def watch(
@@ -107,7 +107,7 @@ class StorageClassReader(Protocol):
     """The ways in which the cluster makes volumes."""
 
     async def list_storage_classes(self) -> tuple[StorageClass, ...]:
-        """Every StorageClass, as the server's own cache has it; ClusterError."""
+        """Every StorageClass, as the server's own cache has it; KubeError."""
         ...
 
 

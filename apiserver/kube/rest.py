@@ -61,7 +61,7 @@ class RestClient:
     async def send(
         self, request: KubeRequest, *, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
     ) -> bytes:
-        """The body of a success, or a ClusterError."""
+        """The body of a success, or a KubeError."""
         access = await self._credentials.fresh_config()
         async with translate_transport_errors(access.server, timeout_seconds):
             answer = await self._send_with_reload(access, request, self._send_once)
@@ -75,7 +75,7 @@ class RestClient:
         return answer.body
 
     async def stream(self, request: KubeRequest) -> LineStream:
-        """An open stream, or a ClusterError."""
+        """An open stream, or a KubeError."""
         access = await self._credentials.fresh_config()
         async with translate_transport_errors(access.server, REQUEST_TIMEOUT_SECONDS):
             begun = await self._send_with_reload(access, request, self._open_once)
@@ -138,7 +138,7 @@ class RestClient:
 
 @asynccontextmanager
 async def translate_transport_errors(server: str, timeout_seconds: float) -> AsyncIterator[None]:
-    """Tell of what breaks the connection, or takes too long, as a ClusterError."""
+    """Tell of what breaks the connection, or takes too long, as a KubeError."""
     try:
         async with asyncio.timeout(timeout_seconds):
             yield

@@ -87,7 +87,7 @@ class JetStreamCallQueue:
 
 
 class JetStreamOutcomeStream:
-    """Implements the port OutcomeLog."""
+    """Implements the port OutcomeStream."""
 
     def __init__(self, requests: JetStreamRequests, names: QueueNames) -> None:
         self._requests = requests

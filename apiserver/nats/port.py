@@ -62,11 +62,11 @@ class RecordStore(Protocol):
         ...
 
     async def put(self, key: str, record: InvocationRecord, revision: int = 0) -> int:
-        """Put a record in the place of that revision, 0 is none; RecordStaleError."""
+        """Put a record in the place of that revision, 0 is none; RecordConflictError."""
         ...
 
     async def delete(self, key: str, revision: int) -> None:
-        """Make a record as if it had never been; RecordStaleError."""
+        """Make a record as if it had never been; RecordConflictError."""
         ...
 
     async def storage_usage(self) -> RecordStorageUsage:
@@ -78,7 +78,7 @@ class CallQueue(Protocol):
     """The work queue; every method raises QueueError and nothing else."""
 
     async def publish(self, call: CallMessage) -> None:
-        """Queue a call, unless it already is; QueueRefusedError when there is no room."""
+        """Queue a call, unless it already is; QueueRejectedError when there is no room."""
         ...
 
     async def remove(self, call: CallMessage) -> None:

@@ -39,7 +39,7 @@ class JetStreamRequests:
 
     @property
     def client(self) -> Client:
-        """The connected client; QueueNotAskedError.
+        """The connected client; QueueNotSentError.
 
         A client without a connection would keep what it is given, and send it much later.
         """

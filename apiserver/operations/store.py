@@ -136,7 +136,7 @@ class OperationStore:
         return BegunOperation(restarted, is_new=restarted.status.begun_by == mine)
 
     async def reread(self, operation: Operation) -> Operation:
-        """The same record as it is now; LostRecordError if it was removed or made anew."""
+        """The same record as it is now; OperationLostError if it was removed or made anew."""
         found = await self.find(operation.spec.operation_id)
         if found is None or found.metadata.uid != operation.metadata.uid:
             raise OperationLostError(

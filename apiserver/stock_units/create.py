@@ -38,7 +38,7 @@ class StockUnitCreator:
     ) -> None:
         """Put the uids of the units of `ordinals` into `made`; a few are made at a time.
 
-        ClusterError where one cannot be made: refused, or failing for ten minutes.
+        KubeError where one cannot be made: refused, or failing for ten minutes.
         """
         turns, deadline = (
             asyncio.Semaphore(MAX_CONCURRENT_CREATES),

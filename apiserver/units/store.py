@@ -29,7 +29,7 @@ class UnitStore:
             return None
 
     async def create(self, body: JsonObject) -> GPUUnit:
-        """Make a unit; TakenError where the name is taken, perhaps by ourselves."""
+        """Make a unit; AlreadyExistsError where the name is taken, perhaps by ourselves."""
         return await self._retry.call(lambda: self._objects.create(GPU_UNITS, self.namespace, body))
 
     async def missing_function_error(self, command: CreateUnit) -> ConflictError | None:

@@ -79,7 +79,7 @@ class OutcomeStore:
                 await pool.close()
 
     async def save(self, rows: Sequence[OutcomeRow]) -> None:
-        """Store them all, or none; NoStoreError where that has to be tried again."""
+        """Store them all, or none; StoreUnavailableError where that has to be tried again."""
         pool = self._pool
         if pool is None:
             raise StoreUnavailableError(self._last_error)

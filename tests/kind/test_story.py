@@ -62,7 +62,9 @@ async def gone(api: ApiClient, place: str) -> None:
     )
 
 
-def test_our_processes_run_as_nobody_on_a_read_only_root(deployed_cluster: Any) -> None:
+def test_product_processes_run_as_the_nobody_user_on_a_read_only_root(
+    deployed_cluster: Any,
+) -> None:
     listed = deployed_cluster.kubectl("get", "pods", "-n", "runtime-system", "-o", "json")
     for pod in json.loads(listed)["items"]:
         for container in pod["spec"]["containers"]:
@@ -80,7 +82,7 @@ def test_our_processes_run_as_nobody_on_a_read_only_root(deployed_cluster: Any) 
     assert uid.split()[0] == "65532"
 
 
-async def test_passwords_were_made_in_the_cluster(deployed_cluster: Any) -> None:
+async def test_nats_passwords_are_created_in_the_cluster(deployed_cluster: Any) -> None:
     secret = deployed_cluster.kubectl(
         "get", "secret", "nats-users", "-n", "runtime-system", "-o", "json"
     )

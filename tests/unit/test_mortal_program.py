@@ -62,16 +62,18 @@ async def lived(at: int, moment: AwaitSide, strike: Callable[[], None] | None = 
         (4, AwaitSide.RESUMED, {"begun", "over", "child", "unwound"}),
     ],
 )
-async def test_nothing_runs_after_its_last_wait(at: int, moment: AwaitSide, said: set[str]) -> None:
+async def test_a_crashed_program_runs_nothing_after_its_last_await(
+    at: int, moment: AwaitSide, said: set[str]
+) -> None:
     assert set(await lived(at, moment)) - {"other"} == said
 
 
-async def test_what_is_not_counted_dies_too() -> None:
+async def test_tasks_that_are_not_counted_crash_with_the_program() -> None:
     assert (await lived(1, AwaitSide.SUSPENDED)).count("other") < 9
     assert (await lived(99, AwaitSide.SUSPENDED)).count("other") == 9
 
 
-async def test_another_strike_leaves_it_alive() -> None:
+async def test_an_injected_fault_other_than_a_crash_keeps_the_program_alive() -> None:
     struck = Told()
     said = await lived(2, AwaitSide.RESUMED, lambda: struck.append("now"))
     assert (struck, said[-1]) == (["now"], "other")

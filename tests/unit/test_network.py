@@ -73,13 +73,13 @@ def is_meant(peers: list[dict[str, Any]], program: str) -> bool:
 
 
 @pytest.mark.parametrize(("caller", "called", "port"), CALLS)
-def test_programs_reach_each_other(caller: str, called: str, port: int) -> None:
+def test_programs_may_connect_to_each_other(caller: str, called: str, port: int) -> None:
     assert may_send(caller, port, to=called)
     assert may_take(called, port, caller)
 
 
 @pytest.mark.parametrize("program", ["runtime-api", "result-store"])
-def test_who_is_given_a_dsn_reaches_postgresql_wherever_it_is(program: str) -> None:
+def test_programs_with_a_dsn_may_connect_to_postgresql_anywhere(program: str) -> None:
     assert may_send(program, 5432)
 
 
@@ -91,9 +91,9 @@ def test_the_api_server_is_reached_on_whatever_port_it_listens(program: str, por
 
 @pytest.mark.parametrize("protocol", ["UDP", "TCP"])
 @pytest.mark.parametrize("port", [53, 5353])
-def test_names_are_looked_up_wherever_the_name_server_is(protocol: str, port: int) -> None:
+def test_dns_is_allowed_to_any_name_server(protocol: str, port: int) -> None:
     assert may_send("runtime-api", port, protocol), "it may be on the node, or behind 5353"
 
 
-def test_nobody_else_reaches_postgresql() -> None:
+def test_other_programs_may_not_connect_to_postgresql() -> None:
     assert not any(may_send(program, 5432) for program in ("controller-manager", "activator"))

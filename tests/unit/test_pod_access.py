@@ -68,6 +68,6 @@ async def test_an_account_that_is_not_mounted_is_bad_configuration(
 @pytest.mark.parametrize(
     "module", [controller_kubeconfig, kubeconfig], ids=["controller", "apiserver"]
 )
-async def test_who_names_no_kubeconfig_uses_the_pods_account(module: Any, tmp_path: Path) -> None:
+async def test_the_pod_account_is_used_without_a_kubeconfig(module: Any, tmp_path: Path) -> None:
     environment = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBECONFIG": "/absent"}
     assert module.config_loader("", environment, tmp_path) is module.load_in_cluster

@@ -1,4 +1,4 @@
-"""Typed verbs on kinds: every call is one request, every failure an ApiError."""
+"""Typed verbs on kinds: every call is one request, every failure a KubeError."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -21,8 +21,8 @@ async def open_client(
 ) -> AsyncIterator[Client]:
     """A client for the length of the block; `name` is its user agent and field manager.
 
-    Without a kubeconfig it uses the pod's service account, or else the user's default. AccessError
-    where that cannot be used; whether the server answers is not asked.
+    Without a kubeconfig it uses the pod's service account, or else the user's default. Raises
+    KubeconfigError where that cannot be used; does not ask whether the server answers.
     """
     load = controller_kubeconfig.config_loader(kubeconfig, os.environ, Path.home())
     credentials = Credentials(load, await load(), clock)

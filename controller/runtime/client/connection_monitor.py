@@ -32,7 +32,7 @@ class RequestSender(Protocol):
         ...
 
     async def send(self, request: KubeRequest, *, timeout_seconds: float) -> bytes:
-        """The body of a success, or an ApiError."""
+        """The body of a success, or a KubeError."""
         ...
 
 
@@ -68,7 +68,7 @@ class ConnectionMonitor:
                 self._set_error(None)
 
     async def wait_until_connected(self) -> None:
-        """Wait until the cluster answers; NoClusterError when it is too old or does not."""
+        """Wait until the cluster answers; ClusterUnavailableError if it does not or is too old."""
         deadline = self._clock.monotonic() + STARTUP_TIMEOUT_SECONDS
         while True:
             try:

@@ -66,7 +66,7 @@ class RestClient:
     async def send(
         self, request: KubeRequest, *, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
     ) -> bytes:
-        """The body of a success, or an ApiError; tries again where the server says when to."""
+        """The body of a success, or a KubeError; tries again where the server says when to."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 return await self._send(request)

@@ -32,7 +32,7 @@ class QueueLoad:
 
 @dataclass(frozen=True, slots=True)
 class ScalingSnapshot:
-    """All that a step depends on; `is_asking` while the last worker's making is not over."""
+    """All that a step depends on; `is_creating` while a create is in flight."""
 
     spec: FunctionSpec
     load: QueueLoad

@@ -43,7 +43,7 @@ class RunFinisher:
     ) -> None:
         """Decide the outcome here and now, then publish it; OvertakenError if we came too late.
 
-        NoRoomError where the record could be smaller.
+        StreamLimitError where the record could be smaller.
         """
         is_smallest = final.result is None or not final.result.body.inline
         stored = await self._record_store.update(previous, final, wait_for_room=is_smallest)

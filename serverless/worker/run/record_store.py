@@ -56,7 +56,7 @@ class RecordStore:
     ) -> StoredRecord:
         """Put `wanted` in the place of `over`, or raise OvertakenError.
 
-        Where there is no room for it that is waited for, unless it need not be: NoRoomError.
+        Where there is no room for it that is waited for, unless it need not be: StreamLimitError.
         """
         tries = 0
         while True:

@@ -55,7 +55,7 @@ async def test_a_function_is_made_once_and_shown_flat(ingress: InvocationApi) ->
     assert asked["name"] in [each["name"] for each in listed]
 
 
-async def test_a_change_keeps_what_it_does_not_name(ingress: InvocationApi) -> None:
+async def test_a_function_change_keeps_omitted_fields(ingress: InvocationApi) -> None:
     name = await ingress.create_function(
         maxWorkers=4, concurrency=8, framework={"invokePath": "/run"}
     )
@@ -97,7 +97,9 @@ async def test_bad_functions_are_refused_by_field(
     assert list(answer.field_errors) == [field]
 
 
-async def test_a_function_with_work_is_deleted_only_by_a_clear_wish(ingress: InvocationApi) -> None:
+async def test_a_function_with_queued_invocations_is_deleted_only_with_purge(
+    ingress: InvocationApi,
+) -> None:
     name = await ingress.create_function()
     await held(ingress, name)
     await ingress.invoke(name)

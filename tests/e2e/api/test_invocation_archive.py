@@ -73,7 +73,7 @@ def outcome(uid: str, number: int, run: int = 1) -> OutcomeMessage:
     )
 
 
-async def test_what_the_queue_has_forgotten_is_still_found(
+async def test_invocations_gone_from_nats_are_read_from_the_archive(
     api: ApiClient, database: PostgresServer
 ) -> None:
     made = {"operationID": "1", "name": "echo", "specName": "g1.1", "image": "a"}

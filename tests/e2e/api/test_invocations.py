@@ -82,7 +82,7 @@ async def test_many_requests_for_one_id_are_one_invocation_on_all_replicas(
     assert {each.error["code"] for each in answers if each.status == 409} == {"conflict"}
 
 
-async def test_a_sync_call_is_answered_by_whoever_ends_it(ingress: InvocationApi) -> None:
+async def test_a_sync_call_is_answered_once_the_invocation_is_final(ingress: InvocationApi) -> None:
     name = await ingress.create_function()
     asked = {"invocationID": "s", "mode": "sync", "waitSeconds": 60, "payload": 1}
     calls = [ingress.invoke(name, each, **asked) for each in (ingress.api, ingress.replica)]
@@ -304,7 +304,7 @@ async def test_a_full_queue_takes_no_more_but_answers_replays(ingress: Invocatio
     assert (await ingress.invoke(name, invocationID="q0")).status == 200
 
 
-async def test_what_an_earlier_function_of_the_name_had_counts_as_absent(
+async def test_invocations_of_an_earlier_function_of_the_name_are_not_found(
     ingress: InvocationApi,
 ) -> None:
     name = await ingress.create_function()
@@ -380,7 +380,7 @@ async def test_bad_input_is_refused_by_field(
     assert list(answer.field_errors) == [field]
 
 
-async def test_no_invocation_outlives_its_record_also_by_the_wish_of_its_function(
+async def test_the_ttl_of_an_invocation_is_at_most_the_record_retention(
     ingress: InvocationApi,
 ) -> None:
     name, ttl = await ingress.create_function(), {"ttlSeconds": 72 * 3600}
@@ -391,7 +391,7 @@ async def test_no_invocation_outlives_its_record_also_by_the_wish_of_its_functio
     assert (await ingress.invoke(name, ttlSeconds=60)).status == 202
 
 
-async def test_no_new_one_takes_the_room_that_the_others_need_for_their_outcomes(
+async def test_new_invocations_are_refused_when_open_records_need_the_remaining_space(
     ingress: InvocationApi,
 ) -> None:
     name = await ingress.create_function()
@@ -440,7 +440,7 @@ async def records_limited(ingress: InvocationApi, fullness: float) -> AsyncItera
             await client.jetstream().update_stream(info.config, max_bytes=info.config.max_bytes)
 
 
-async def test_what_is_not_there_is_not_found(ingress: InvocationApi) -> None:
+async def test_an_absent_function_or_invocation_is_not_found(ingress: InvocationApi) -> None:
     name = await ingress.create_function()
     assert (await ingress.invoke("nobody")).status_and_code == (404, "not_found")
     assert (await raw(ingress, "nobody", b"")).status_and_code == (404, "not_found")

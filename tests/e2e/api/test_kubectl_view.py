@@ -28,7 +28,7 @@ def table(text: str) -> list[list[str]]:
     return [line.split() for line in text.splitlines()]
 
 
-async def test_what_was_made_over_http_is_seen_with_kubectl(
+async def test_objects_created_over_http_are_shown_by_kubectl(
     product: RunningProduct, kubectl: AsKubectl
 ) -> None:
     names = product.installation.namespaces
@@ -76,7 +76,7 @@ async def test_a_pool_that_was_made_over_http_is_scaled_with_kubectl(
     assert (await product.api.get(f"{POOLS}/warm")).data["replicas"] == 2
 
 
-async def test_health_counts_what_there_is(product: RunningProduct) -> None:
+async def test_health_counts_nodes_and_units(product: RunningProduct) -> None:
     await product.create_ready_stock(2)
     await product.create_ready_unit()
 

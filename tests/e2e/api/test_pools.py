@@ -46,7 +46,7 @@ async def test_a_pool_is_made_and_fills_itself(product: RunningProduct) -> None:
     await product.wait_ready_stock(asked["specName"], 2)
 
 
-async def test_the_same_pool_again_is_a_replay_on_every_replica(product: RunningProduct) -> None:
+async def test_a_repeated_pool_create_is_a_replay_on_every_replica(product: RunningProduct) -> None:
     asked = a_pool()
     first = await product.api.post(POOLS, asked)
     again = await product.replica.post(POOLS, asked)
@@ -56,7 +56,7 @@ async def test_the_same_pool_again_is_a_replay_on_every_replica(product: Running
     assert other.status_and_code == (409, "operation_conflict")
 
 
-async def test_a_pool_that_was_deleted_is_not_made_again(product: RunningProduct) -> None:
+async def test_a_replay_does_not_recreate_a_deleted_pool(product: RunningProduct) -> None:
     asked = a_pool(replicas=0)
     made = (await product.api.post(POOLS, asked)).data
     await product.api.delete(f"{POOLS}/{asked['name']}")
@@ -105,7 +105,7 @@ async def test_a_pool_is_scaled(product: RunningProduct) -> None:
         await product.wait_ready_stock(asked["specName"], replicas)
 
 
-async def test_another_envelope_replaces_the_stock(product: RunningProduct) -> None:
+async def test_changed_pool_resources_replace_the_stock(product: RunningProduct) -> None:
     asked = a_pool()
     await product.api.post(POOLS, asked)
     await product.wait_ready_stock(asked["specName"], 2)
@@ -119,7 +119,9 @@ async def test_another_envelope_replaces_the_stock(product: RunningProduct) -> N
     )
 
 
-async def test_what_a_replacement_leaves_out_is_as_if_never_given(product: RunningProduct) -> None:
+async def test_omitted_fields_of_a_pool_replacement_get_their_defaults(
+    product: RunningProduct,
+) -> None:
     asked = a_pool(replicas=0, cpu="1", nodeSelector={"zone": "b"}, maxUnavailable=1)
     await product.api.post(POOLS, asked)
     answer = await product.api.put(f"{POOLS}/{asked['name']}", {"memory": "64Mi", "replicas": 0})
@@ -127,7 +129,7 @@ async def test_what_a_replacement_leaves_out_is_as_if_never_given(product: Runni
     assert not {"cpu", "nodeSelector", "maxUnavailable"} & set(answer.data)
 
 
-async def test_a_replacement_of_what_has_changed_since_is_refused(product: RunningProduct) -> None:
+async def test_a_pool_replacement_with_a_stale_etag_is_refused(product: RunningProduct) -> None:
     asked = a_pool(replicas=1)
     await product.api.post(POOLS, asked)
     place = f"{POOLS}/{asked['name']}"
@@ -150,7 +152,7 @@ async def test_a_deleted_pool_takes_its_unclaimed_stock_along(product: RunningPr
     await product.wait_ready_stock(asked["specName"], 0)
 
 
-async def test_a_catalogued_spec_needs_no_envelope_and_takes_no_other(
+async def test_a_pool_of_a_catalogued_spec_takes_its_resources_from_the_catalogue(
     product: RunningProduct,
 ) -> None:
     asked = a_pool(specName="h1.large", replicas=0)
@@ -178,7 +180,7 @@ async def test_a_catalogued_spec_needs_no_envelope_and_takes_no_other(
     ],
     ids=str,
 )
-async def test_settings_that_cannot_be_are_refused_by_field(
+async def test_invalid_pool_settings_are_refused_by_field(
     api: ApiClient, body: dict[str, Any], fields: list[str]
 ) -> None:
     answer = await api.put(f"{POOLS}/any", {"memory": "64Mi", **body})
@@ -188,7 +190,7 @@ async def test_settings_that_cannot_be_are_refused_by_field(
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-async def test_there_is_no_such_pool(api: ApiClient, method: str) -> None:
+async def test_an_absent_pool_is_not_found(api: ApiClient, method: str) -> None:
     body = {"memory": "64Mi"} if method == "PUT" else None
 
     assert (await api.request(method, f"{POOLS}/absent", body)).status_and_code == (
@@ -241,9 +243,9 @@ async def test_jobs_are_listed_in_parts(product: RunningProduct) -> None:
 
 
 @pytest.mark.parametrize("query", ["type=bake_bread", "status=Succeeded", "label=a%3Db"])
-async def test_a_query_of_jobs_that_cannot_be_is_refused(api: ApiClient, query: str) -> None:
+async def test_an_invalid_query_of_jobs_is_refused(api: ApiClient, query: str) -> None:
     assert (await api.get(f"{JOBS}?{query}")).status_and_code == (400, "invalid_request")
 
 
-async def test_there_is_no_such_job(api: ApiClient) -> None:
+async def test_an_absent_job_is_not_found(api: ApiClient) -> None:
     assert (await api.get(f"{JOBS}/absent")).status_and_code == (404, "not_found")

@@ -18,7 +18,7 @@ from tests.support.wait.eventually import eventually
 TOGETHER = 20
 
 
-async def test_the_same_request_again_is_the_same_unit_on_every_replica(
+async def test_a_repeated_create_returns_the_same_unit_on_every_replica(
     product: RunningProduct,
 ) -> None:
     spec = await product.create_ready_stock(2)
@@ -106,7 +106,9 @@ async def test_a_creation_without_stock_succeeds_once_there_is_some(
     assert (await product.replica.post(UNITS, order)).status == 201
 
 
-async def test_of_many_who_ask_at_once_one_is_told_that_it_is_new(product: RunningProduct) -> None:
+async def test_one_of_many_concurrent_creates_of_an_operation_gets_201(
+    product: RunningProduct,
+) -> None:
     spec = await product.create_ready_stock(3)
     order = create_unit_request(spec)
     callers = [product.api, product.replica] * (TOGETHER // 2)
@@ -118,7 +120,7 @@ async def test_of_many_who_ask_at_once_one_is_told_that_it_is_new(product: Runni
     await product.wait_ready_stock(spec, 2)
 
 
-async def test_of_many_who_want_one_name_one_gets_it(product: RunningProduct) -> None:
+async def test_one_of_many_concurrent_creates_of_a_name_succeeds(product: RunningProduct) -> None:
     spec, name = await product.create_ready_stock(6), new_name("unit")
     callers = [product.api, product.replica] * 3
     answers = await asyncio.gather(
@@ -173,7 +175,7 @@ async def test_a_failed_job_is_begun_again_by_the_same_request(product: RunningP
     assert (await product.replica.post(POOLS, second)).status == 201
 
 
-async def test_what_a_killed_replica_has_accepted_is_finished_by_another(
+async def test_a_seed_accepted_by_a_killed_replica_is_finished_by_another_replica(
     product: RunningProduct, tmp_path: Path
 ) -> None:
     spec = new_name("spec")

@@ -35,7 +35,7 @@ async def ended(api: ApiClient, operation_id: str) -> dict[str, Any]:
     return found
 
 
-async def test_a_seed_is_accepted_with_the_place_of_its_job(api: ApiClient) -> None:
+async def test_a_seed_is_accepted_with_the_location_of_its_job(api: ApiClient) -> None:
     seed = a_seed(replicas=2)
     answer = await api.post(STOCK, seed)
 
@@ -72,7 +72,7 @@ async def test_a_seeded_unit_becomes_ready_and_shows_what_it_holds(product: Runn
     await product.api.delete(f"{STOCK}/{unit['name']}")
 
 
-async def test_the_same_seed_again_is_the_same_job(product: RunningProduct) -> None:
+async def test_a_repeated_seed_returns_the_same_job(product: RunningProduct) -> None:
     seed = a_seed(replicas=2)
     await product.api.post(STOCK, seed)
     first = await ended(product.api, seed["operationID"])
@@ -119,7 +119,7 @@ async def test_a_unit_under_the_operation_of_a_seed_is_refused(product: RunningP
         ("color", "red"),
     ],
 )
-async def test_a_seed_that_cannot_be_is_refused_by_field(
+async def test_an_invalid_seed_is_refused_by_field(
     product: RunningProduct, field: str, value: object
 ) -> None:
     seed = a_seed(**{field: value})
@@ -178,7 +178,7 @@ async def test_the_summary_counts_all_stock_whatever_the_page(product: RunningPr
     assert len(answer.data) == 1
 
 
-async def test_stock_that_nobody_has_claimed_can_be_deleted(product: RunningProduct) -> None:
+async def test_unclaimed_stock_can_be_deleted(product: RunningProduct) -> None:
     spec = await product.create_ready_stock(1)
     (unit,) = (await product.api.get(f"{STOCK}?specName={spec}")).data
     answer = await product.api.delete(f"{STOCK}/{unit['name']}")
@@ -189,7 +189,7 @@ async def test_stock_that_nobody_has_claimed_can_be_deleted(product: RunningProd
     )
 
 
-async def test_deleted_stock_is_not_made_again_by_its_seed(product: RunningProduct) -> None:
+async def test_a_seed_does_not_recreate_deleted_stock(product: RunningProduct) -> None:
     seed = a_seed()
     await product.api.post(STOCK, seed)
     job = await ended(product.api, seed["operationID"])
@@ -217,7 +217,7 @@ async def test_claimed_stock_cannot_be_deleted(product: RunningProduct) -> None:
     assert stock in answer.error["message"]
 
 
-async def test_there_is_no_such_stock(api: ApiClient) -> None:
+async def test_absent_stock_is_not_found(api: ApiClient) -> None:
     assert (await api.delete(f"{STOCK}/absent")).status_and_code == (404, "not_found")
 
 
@@ -236,7 +236,7 @@ async def test_the_catalogue_is_listed_with_what_there_is_of_each_spec(
     assert (small["stock"], small["available"]) == ({"Ready": 2}, 2)
 
 
-async def test_a_catalogued_spec_takes_its_envelope_from_the_catalogue(
+async def test_a_seed_of_a_catalogued_spec_takes_its_resources_from_the_catalogue(
     product: RunningProduct,
 ) -> None:
     seed = a_seed(specName="h1.large")
@@ -250,14 +250,14 @@ async def test_a_catalogued_spec_takes_its_envelope_from_the_catalogue(
     await product.api.delete(f"{STOCK}/{unit['metadata']['name']}")
 
 
-async def test_a_catalogued_spec_is_not_given_another_envelope(api: ApiClient) -> None:
+async def test_a_seed_of_a_catalogued_spec_with_other_resources_is_refused(api: ApiClient) -> None:
     answer = await api.post(STOCK, a_seed(specName="h1.large", memory="32Gi"))
 
     assert answer.status_and_code == (409, "conflict")
     assert "64Gi" in answer.field_errors["memory"]
 
 
-async def test_the_same_envelope_in_other_words_is_no_conflict(api: ApiClient) -> None:
+async def test_equal_resources_in_another_notation_are_accepted(api: ApiClient) -> None:
     answer = await api.post(STOCK, a_seed(specName="h1.small", memory="1024Mi"))
 
     assert answer.status == 202

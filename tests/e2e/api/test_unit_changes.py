@@ -25,7 +25,7 @@ async def a_full_unit(product: RunningProduct) -> str:
     return await product.create_ready_unit(template=TEMPLATE, access=ACCESS, labels=LABELS)
 
 
-async def test_what_is_left_out_stays(product: RunningProduct) -> None:
+async def test_omitted_unit_fields_keep_their_values(product: RunningProduct) -> None:
     place = f"{UNITS}/{await a_full_unit(product)}"
     answer = await product.api.put(place, {"image": "example/app:2"})
 
@@ -37,7 +37,9 @@ async def test_what_is_left_out_stays(product: RunningProduct) -> None:
     assert (await product.replica.get(place)).data["image"] == "example/app:2"
 
 
-async def test_a_given_object_replaces_the_stored_one_as_a_whole(product: RunningProduct) -> None:
+async def test_a_given_template_replaces_the_stored_template_as_a_whole(
+    product: RunningProduct,
+) -> None:
     place = f"{UNITS}/{await a_full_unit(product)}"
     template = {
         "envs": [{"name": "C", "value": "3"}],
@@ -52,7 +54,7 @@ async def test_a_given_object_replaces_the_stored_one_as_a_whole(product: Runnin
     assert answer.data["labels"] == {"tenant": "red"}
 
 
-async def test_null_clears(product: RunningProduct) -> None:
+async def test_a_null_field_is_cleared_from_the_unit(product: RunningProduct) -> None:
     place = f"{UNITS}/{await a_full_unit(product)}"
     answer = await product.api.put(place, {"template": None, "access": None, "labels": None})
 
@@ -62,7 +64,7 @@ async def test_null_clears(product: RunningProduct) -> None:
     assert not {"serviceName", "accessURL"} & set(settled)
 
 
-async def test_labels_of_ours_survive_a_change_of_labels(product: RunningProduct) -> None:
+async def test_product_labels_survive_a_change_of_the_user_labels(product: RunningProduct) -> None:
     name = await a_full_unit(product)
     before = (await product.installation.get_unit(name))["metadata"]["labels"]
     await product.api.put(f"{UNITS}/{name}", {"labels": None})
@@ -90,7 +92,7 @@ async def test_labels_of_ours_survive_a_change_of_labels(product: RunningProduct
     ],
     ids=str,
 )
-async def test_a_change_that_cannot_be_is_refused_by_field(
+async def test_an_invalid_unit_change_is_refused_by_field(
     product: RunningProduct, unit: str, body: dict[str, Any], fields: list[str]
 ) -> None:
     before = await product.installation.get_unit(unit)
@@ -125,7 +127,7 @@ async def test_a_change_of_the_image_is_rolled_out(product: RunningProduct) -> N
     )
 
 
-async def test_labels_restart_nothing_and_reach_the_pods_with_the_next_rollout(
+async def test_changed_labels_reach_the_pods_with_the_next_rollout_only(
     product: RunningProduct,
 ) -> None:
     name = await a_full_unit(product)
@@ -175,7 +177,7 @@ async def test_the_tag_of_a_unit_survives_changes_of_its_status(product: Running
     assert (await product.api.get(place)).headers["ETag"] == changed.headers["ETag"]
 
 
-async def test_a_change_of_what_has_changed_since_is_refused(product: RunningProduct) -> None:
+async def test_a_unit_change_with_a_stale_etag_is_refused(product: RunningProduct) -> None:
     place = f"{UNITS}/{await product.create_ready_unit()}"
     seen = {"If-Match": (await product.api.get(place)).headers["ETag"]}
     await product.replica.put(place, {"image": "example/app:2"})

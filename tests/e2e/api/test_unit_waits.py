@@ -35,7 +35,7 @@ async def waited(caller: ApiClient, name: str, seconds: int = LIMIT_SECONDS) -> 
     return found
 
 
-async def test_the_answer_comes_when_the_unit_is_ready(product: RunningProduct) -> None:
+async def test_a_waiting_get_returns_when_the_unit_is_ready(product: RunningProduct) -> None:
     name = await a_unit(product, simulated("slow", delay="1h"))
     (pod,) = await eventually(lambda: unit_pods(product.installation, name))
     async with asyncio.TaskGroup() as group:
@@ -47,7 +47,7 @@ async def test_the_answer_comes_when_the_unit_is_ready(product: RunningProduct) 
     assert waiting.result()["phase"] == "Ready"
 
 
-async def test_the_answer_comes_when_the_unit_has_failed_and_says_why(
+async def test_a_waiting_get_returns_when_the_unit_has_failed(
     product: RunningProduct,
 ) -> None:
     name = await a_unit(product, simulated("image-pull"))
@@ -57,7 +57,7 @@ async def test_the_answer_comes_when_the_unit_has_failed_and_says_why(
     assert "example/app:1" in unit["message"]
 
 
-async def test_the_answer_comes_at_the_time_limit_whatever_the_unit_is(
+async def test_a_waiting_get_returns_at_the_time_limit(
     product: RunningProduct,
 ) -> None:
     name = await a_unit(product, simulated("never-ready"))
@@ -95,7 +95,7 @@ async def is_waited_for(api: ApiClient) -> bool:
     return float(line.split()[-1]) > 1
 
 
-async def test_a_change_is_waited_for_as_a_creation_is(product: RunningProduct) -> None:
+async def test_a_waiting_get_after_a_change_waits_for_the_rollout(product: RunningProduct) -> None:
     name = await product.create_ready_unit()
     await product.api.put(f"{UNITS}/{name}", {"labels": simulated("slow", delay="1s")})
     await product.api.put(f"{UNITS}/{name}", {"image": "example/app:2"})
@@ -108,7 +108,7 @@ async def test_a_change_is_waited_for_as_a_creation_is(product: RunningProduct) 
 @pytest.mark.parametrize(
     "query", ["wait=Failed", "wait=ready", "wait=Ready&timeoutSeconds=0", "wait=Ready&x=1"]
 )
-async def test_a_wait_that_cannot_be_is_refused(api: ApiClient, query: str) -> None:
+async def test_an_invalid_wait_parameter_is_refused(api: ApiClient, query: str) -> None:
     assert (await api.get(f"{UNITS}/x?{query}")).status_and_code == (400, "invalid_request")
 
 

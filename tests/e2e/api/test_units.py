@@ -15,7 +15,9 @@ from tests.support.wait.eventually import eventually
 PORTS = {"ports": [{"name": "http", "port": 8888}, {"name": "ssh", "port": 22}]}
 
 
-async def test_a_unit_is_made_from_stock_and_has_its_envelope(product: RunningProduct) -> None:
+async def test_a_unit_created_from_stock_has_the_resources_of_the_stock(
+    product: RunningProduct,
+) -> None:
     spec = await product.create_ready_stock(1, memory="128Mi")
     (stock,) = (await product.api.get(f"{STOCK}?specName={spec}")).data
     order = create_unit_request(
@@ -187,7 +189,7 @@ async def test_a_storage_that_is_not_ready_is_waited_for(product: RunningProduct
     ],
     ids=str,
 )
-async def test_what_kubernetes_would_refuse_later_is_refused_before_stock_is_touched(
+async def test_an_invalid_create_is_refused_before_stock_is_claimed(
     product: RunningProduct, asked: dict[str, object], fields: list[str]
 ) -> None:
     order = create_unit_request("h1.small", **asked)
@@ -198,7 +200,7 @@ async def test_what_kubernetes_would_refuse_later_is_refused_before_stock_is_tou
     assert (await product.api.get(f"{JOBS}/{order['operationID']}")).status == 404
 
 
-async def test_every_problem_is_told_at_once(api: ApiClient) -> None:
+async def test_every_validation_error_of_a_create_is_listed(api: ApiClient) -> None:
     access = {"template": {"ports": [{"name": "http", "port": 80}]}, "access": {"primaryPort": "x"}}
     answer = await api.post(UNITS, {"name": "X", "image": 7, "colour": "red", **access})
 
@@ -217,7 +219,7 @@ async def test_a_deleted_unit_is_gone_with_its_children(product: RunningProduct)
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-async def test_there_is_no_such_unit(api: ApiClient, method: str) -> None:
+async def test_an_absent_unit_is_not_found(api: ApiClient, method: str) -> None:
     body = {"image": "example/app:2"} if method == "PUT" else None
     answer = await api.request(method, f"{UNITS}/absent", body)
 
@@ -234,7 +236,7 @@ async def test_there_is_no_such_unit(api: ApiClient, method: str) -> None:
         ("DELETE", JOBS, "GET,HEAD"),
     ],
 )
-async def test_a_wrong_method_is_told_the_right_ones(
+async def test_a_wrong_method_on_units_gets_the_allowed_methods(
     api: ApiClient, method: str, path: str, allowed: str
 ) -> None:
     answer = await api.request(method, path)
@@ -272,7 +274,7 @@ async def test_units_are_found_by_spec_phase_and_label(product: RunningProduct) 
     assert await found(f"specName={spec}&phase=Failed") == []
 
 
-async def test_a_list_is_read_in_parts(product: RunningProduct) -> None:
+async def test_units_are_listed_in_pages(product: RunningProduct) -> None:
     spec = await product.create_ready_stock(5)
     orders = [create_unit_request(spec) for _ in range(5)]
     await asyncio.gather(*(product.api.post(UNITS, order) for order in orders))
@@ -288,7 +290,7 @@ async def test_a_list_is_read_in_parts(product: RunningProduct) -> None:
     assert names == sorted(order["name"] for order in orders)
 
 
-async def test_a_part_tells_how_many_remain(product: RunningProduct) -> None:
+async def test_a_page_of_units_has_the_remaining_count(product: RunningProduct) -> None:
     await asyncio.gather(*(product.create_unit() for _ in range(2)))
     count = len((await product.api.get(f"{UNITS}?limit=500")).data)
     part = await product.api.get(f"{UNITS}?limit=1")
@@ -300,5 +302,5 @@ async def test_a_part_tells_how_many_remain(product: RunningProduct) -> None:
     "query",
     ["limit=0", "limit=501", "limit=x", "phase=Sleepy", "label=a%20b%20c", "continue=x", "page=2"],
 )
-async def test_a_query_that_cannot_be_read_is_refused(api: ApiClient, query: str) -> None:
+async def test_an_invalid_query_of_units_is_refused(api: ApiClient, query: str) -> None:
     assert (await api.get(f"{UNITS}?{query}")).status_and_code == (400, "invalid_request")

@@ -95,7 +95,9 @@ async def refused(product: ProductProcess) -> list[str]:
     return re.findall(r'^rest_client_requests_total\{code="403".*$', text, re.MULTILINE)
 
 
-async def test_nothing_of_the_story_is_forbidden(deployed: dict[str, ProductProcess]) -> None:
+async def test_the_shipped_roles_allow_all_documented_requests(
+    deployed: dict[str, ProductProcess],
+) -> None:
     api = ApiClient(deployed["runtime-api"].url)
     envelope = {"specName": "story", "memory": "64Mi", "gpu": 1}
     seed = {"operationID": "story-seed", "replicas": 2, **envelope}

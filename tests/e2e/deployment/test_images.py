@@ -130,7 +130,7 @@ def test_hadolint_has_nothing_to_say(dockerfile: Path) -> None:
 
 
 @pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.suffix[1:])
-def test_an_image_runs_as_nobody_from_a_pinned_base(dockerfile: Path) -> None:
+def test_an_image_runs_as_the_nobody_user_on_a_pinned_base(dockerfile: Path) -> None:
     build, final = parse_stages(dockerfile)
     bases = {stage[0].words[0] for stage in (build, final)}
     assert len(bases) == 1
@@ -180,7 +180,7 @@ def test_an_entry_point_explains_itself(built: Path, dockerfile: Path, python: P
         assert files_of(tree) == before
 
 
-async def test_the_api_serves_and_stops_as_nobody_on_a_read_only_tree(built: Path) -> None:
+async def test_the_api_runs_as_the_nobody_user_on_a_read_only_filesystem(built: Path) -> None:
     _, final = parse_stages(ROOT / "Dockerfile.api")
     address = f"{HOST}:{new_port()}"
     before = files_of(built)
@@ -197,7 +197,7 @@ async def test_the_api_serves_and_stops_as_nobody_on_a_read_only_tree(built: Pat
     assert files_of(built) == before
 
 
-def test_nothing_of_the_workbench_is_in_the_image(built: Path) -> None:
+def test_the_image_has_no_development_dependencies(built: Path) -> None:
     (library,) = (built / "venv/lib").iterdir()
     found = {
         path.name.partition("-")[0].lower() for path in library.glob("site-packages/*.dist-info")

@@ -38,7 +38,7 @@ async def address(files: Path, tmp_path: Path) -> AsyncIterator[str]:
         await process.stop()
 
 
-async def test_folders_are_listed_and_files_are_read(address: str) -> None:
+async def test_the_accessor_lists_folders_and_serves_files(address: str) -> None:
     async with aiohttp.ClientSession(address) as session:
         async with session.get("/models/") as listing:
             assert "weights.bin" in await listing.text()
@@ -47,7 +47,7 @@ async def test_folders_are_listed_and_files_are_read(address: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "POST", "DELETE", "PATCH"])
-async def test_nothing_is_written(address: str, files: Path, method: str) -> None:
+async def test_the_accessor_refuses_writes(address: str, files: Path, method: str) -> None:
     path = "/models/weights.bin"
     async with (
         aiohttp.ClientSession(address) as session,
@@ -58,7 +58,7 @@ async def test_nothing_is_written(address: str, files: Path, method: str) -> Non
 
 
 @pytest.mark.parametrize("path", ["/../secret", "/%2e%2e/secret", "/models/..%2f..%2fsecret"])
-async def test_nothing_beside_the_storage_is_read(address: str, path: str) -> None:
+async def test_the_accessor_serves_no_file_outside_the_storage(address: str, path: str) -> None:
     async with (
         aiohttp.ClientSession() as session,
         session.get(f"{address}{path}", allow_redirects=False) as answer,

@@ -129,7 +129,7 @@ async def schemathesis(url: str, folder: Path) -> tuple[int, str]:
     return process.returncode or 0, report.decode()
 
 
-async def test_every_answer_is_one_that_the_document_names(
+async def test_every_response_matches_the_openapi_document(
     api: ProductProcess, tmp_path: Path
 ) -> None:
     code, report = await schemathesis(api.url, tmp_path)

@@ -87,7 +87,7 @@ async def test_a_request_in_flight_finishes_before_the_background_work_ends(
     assert work.ended.is_set()
 
 
-async def test_who_keeps_a_connection_is_answered_on_it_and_told_to_open_another(
+async def test_a_kept_connection_gets_one_more_response_with_connection_close(
     unused_tcp_port: int,
 ) -> None:
     app, work, readiness = SlowApp().app, Work(), Readiness(lambda: KUBERNETES_OFF)
@@ -106,7 +106,7 @@ async def test_who_keeps_a_connection_is_answered_on_it_and_told_to_open_another
     assert (last.status, last.headers.get("Connection")) == (200, "close")
 
 
-async def test_who_was_being_told_that_the_connection_is_kept_may_ask_once_more(
+async def test_a_client_that_was_promised_keep_alive_may_send_one_more_request(
     unused_tcp_port: int,
 ) -> None:
     slow, work, readiness = SlowApp(), Work(), Readiness(lambda: KUBERNETES_OFF)
@@ -127,7 +127,7 @@ async def test_who_was_being_told_that_the_connection_is_kept_may_ask_once_more(
     assert (last.status, last.headers.get("Connection")) == (200, "close")
 
 
-async def test_who_keeps_a_connection_and_does_not_ask_is_not_waited_for_long(
+async def test_an_idle_kept_connection_does_not_delay_the_shutdown(
     unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "PARTING", 0.0)

@@ -84,9 +84,7 @@ def post(wire: RawConnection, body: bytes, *headers: str) -> RawResponse:
     return wire.request("POST", UNITS, *(headers or (JSON_HEADER,)), body=body)
 
 
-def test_a_body_of_the_largest_size_is_read_and_one_byte_more_is_not(
-    api: ProductProcess, wire: RawConnection
-) -> None:
+def test_a_body_above_the_maximum_size_is_refused(api: ProductProcess, wire: RawConnection) -> None:
     refused(api, post(wire, BODY.ljust(LARGEST)), 409)
     refused(api, post(wire, BODY.ljust(LARGEST + 1)), 413)
 
@@ -185,7 +183,7 @@ def test_a_path_that_means_harm_is_refused(
     ],
     ids=lambda raw: repr(raw[-40:]),
 )
-def test_http_that_is_none_is_refused(api: ProductProcess, wire: RawConnection, raw: bytes) -> None:
+def test_malformed_http_is_refused(api: ProductProcess, wire: RawConnection, raw: bytes) -> None:
     refused(api, wire.send(raw)[0], 400, 404, 405)
 
 
@@ -197,7 +195,7 @@ def test_http_that_is_none_is_refused(api: ProductProcess, wire: RawConnection, 
     ],
     ids=["address", "header"],
 )
-def test_what_is_too_long_is_told_by_its_status(
+def test_an_oversized_request_line_or_header_is_refused_with_its_status(
     api: ProductProcess, wire: RawConnection, raw: bytes, status: int
 ) -> None:
     answer = wire.send(raw)[0]
@@ -344,7 +342,7 @@ BODIES = (
 )
 
 
-def test_no_body_whatsoever_makes_the_api_fail(wire: RawConnection, api: ProductProcess) -> None:
+def test_no_request_body_causes_a_server_error(wire: RawConnection, api: ProductProcess) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", wire.port, timeout=TIMEOUT_SECONDS)
 
     @settings(max_examples=400)

@@ -119,7 +119,7 @@ async def test_when_kubernetes_is_back_requests_succeed_again(
     assert (await alone.post(STOCK, seed)).status == 202
 
 
-async def test_a_process_that_is_told_to_leave_kubernetes_alone_says_so(tmp_path: Path) -> None:
+async def test_an_api_with_kube_mode_off_reports_that_kubernetes_is_off(tmp_path: Path) -> None:
     async with run_product_process(
         product_processes.RUNTIME_API, tmp_path, {"kubeMode": "off"}
     ) as product:

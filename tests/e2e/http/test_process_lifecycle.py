@@ -94,7 +94,7 @@ def test_while_a_required_cluster_is_waited_for_the_process_is_alive_but_not_rea
         assert api.process.returncode == 0
 
 
-def test_auto_starts_without_a_cluster_and_says_so_in_health(tmp_path: Path) -> None:
+def test_kube_mode_auto_starts_without_a_cluster_and_reports_it_in_health(tmp_path: Path) -> None:
     config = a_kubeconfig(tmp_path, "http://127.0.0.1:1")
     with run_api_process("--kubeconfig", config, "--kube-mode", "auto") as api:
         health = api.get("/api/v1/health").json["data"]

@@ -23,7 +23,7 @@ def assert_failure(answer: HTTPResponse, status: int, code: str) -> None:
     assert re.fullmatch(r"[A-Za-z0-9._-]{1,128}", answer.headers[REQUEST_ID])
 
 
-def test_liveness_answers(api: APIProcess) -> None:
+def test_the_liveness_probe_answers(api: APIProcess) -> None:
     assert api.get("/healthz").json == {"data": {"status": "alive"}}
 
 
@@ -76,7 +76,7 @@ def test_the_stream_of_the_operations_page_is_only_read(api: APIProcess) -> None
     assert (answer.status, answer.headers["Allow"]) == (405, "GET")
 
 
-def test_a_wrong_method_is_answered_with_the_right_ones(api: APIProcess) -> None:
+def test_a_wrong_method_is_answered_with_the_allowed_methods(api: APIProcess) -> None:
     answer = api.request("POST", "/api/v1/health")
     assert_failure(answer, 405, "method_not_allowed")
     assert answer.headers["Allow"] == "GET,HEAD"
@@ -100,7 +100,7 @@ def test_an_unknown_query_parameter_is_named(api: APIProcess) -> None:
     ],
     ids=["words", "version", "header", "length", "expect", "tls"],
 )
-def test_malformed_http_is_answered_in_the_envelope(api: APIProcess, raw: bytes) -> None:
+def test_malformed_http_gets_a_json_error(api: APIProcess, raw: bytes) -> None:
     assert_failure(api.send(raw), 400, "invalid_request")
 
 
@@ -122,7 +122,7 @@ def test_a_page_asks_no_other_host(api: APIProcess, path: str) -> None:
         assert api.get(link).status == 200
 
 
-def test_nothing_on_the_operations_page_runs_that_is_not_a_file_of_ours(api: APIProcess) -> None:
+def test_the_dashboard_runs_scripts_of_the_same_origin_only(api: APIProcess) -> None:
     policy = api.get("/ui").headers["Content-Security-Policy"]
     assert "default-src 'none'; script-src 'self'; style-src 'self';" in policy
     assert "unsafe" not in policy
@@ -135,7 +135,7 @@ def test_the_swagger_script_asks_no_validator_and_drops_the_query(api: APIProces
     assert script.startswith("history.replaceState")
 
 
-def test_a_browser_that_has_a_file_is_told_so(api: APIProcess) -> None:
+def test_a_cached_static_file_is_answered_with_304(api: APIProcess) -> None:
     etag = api.get("/swagger/static/start.js").headers["Etag"]
     assert api.get("/swagger/static/start.js", If_None_Match=etag).status == 304
 
@@ -165,7 +165,7 @@ def test_metrics_come_in_the_format_that_is_asked_for(api: APIProcess) -> None:
     assert openmetrics.headers["Content-Type"].startswith("application/openmetrics-text")
 
 
-def test_methods_that_nobody_knows_do_not_become_labels(api: APIProcess) -> None:
+def test_unknown_http_methods_do_not_become_metric_labels(api: APIProcess) -> None:
     assert_failure(api.request("PROPFIND", "/healthz"), 405, "method_not_allowed")
     text = api.get("/metrics").body.decode()
     assert 'method="OTHER"' in text

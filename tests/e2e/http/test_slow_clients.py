@@ -41,7 +41,7 @@ async def connected(
         await writer.wait_closed()
 
 
-async def test_silence_from_the_start_is_closed(unused_tcp_port: int) -> None:
+async def test_a_connection_that_never_sends_is_closed(unused_tcp_port: int) -> None:
     async with connected(unused_tcp_port) as (reader, _), asyncio.timeout(60):
         assert await reader.read() == b""
 

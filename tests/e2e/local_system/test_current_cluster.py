@@ -33,7 +33,7 @@ async def system(control_plane: ControlPlane, tmp_path: Path) -> AsyncIterator[L
     await local.down()
 
 
-async def test_a_yes_installs_and_runs_our_processes_against_it(
+async def test_make_up_with_consent_installs_and_runs_the_product_in_the_current_cluster(
     control_plane: ControlPlane, system: LocalSystem
 ) -> None:
     code, screen = await system.run_command("up", "--cluster", "current", stdin="y\n")
@@ -48,7 +48,7 @@ async def test_a_yes_installs_and_runs_our_processes_against_it(
     assert await kubectl.run("get", "clusterrole", "gpu-runtime:runtime-api")
 
 
-async def test_anything_but_a_yes_changes_nothing(
+async def test_make_up_without_consent_changes_nothing(
     control_plane: ControlPlane, system: LocalSystem
 ) -> None:
     code, screen = await system.run_command("up", "--cluster", "current", stdin="\n")
@@ -58,7 +58,7 @@ async def test_anything_but_a_yes_changes_nothing(
         await admin_kubectl(control_plane).run("get", "clusterrole", "gpu-runtime:runtime-api")
 
 
-async def test_another_kind_of_cluster_needs_a_down_first(system: LocalSystem) -> None:
+async def test_make_up_with_another_cluster_kind_needs_make_down_first(system: LocalSystem) -> None:
     await system.run_command("up", "--cluster", "current", stdin="y\n")
     before = system.running_pids()
     code, screen = await system.run_command("up", "--cluster", "local")
@@ -66,7 +66,7 @@ async def test_another_kind_of_cluster_needs_a_down_first(system: LocalSystem) -
     assert system.running_pids() == before
 
 
-async def test_kind_says_what_to_install_where_there_is_no_kind(tmp_path: Path) -> None:
+async def test_make_up_without_kind_says_what_to_install(tmp_path: Path) -> None:
     system = LocalSystem(tmp_path / "local", {"PATH": str(tmp_path)})
     code, screen = await system.run_command("up", "--cluster", "kind")
     assert (code, "CLUSTER=kind needs docker" in screen) == (1, True)

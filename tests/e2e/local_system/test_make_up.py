@@ -99,7 +99,7 @@ async def fresh(tmp_path: Path) -> AsyncIterator[LocalSystem]:
     await local.down()
 
 
-async def test_the_screen_says_what_runs_where_and_what_to_try(
+async def test_the_summary_of_make_up_lists_processes_and_example_commands(
     system: LocalSystem, first_screen: list[str]
 ) -> None:
     (screen,) = first_screen
@@ -111,7 +111,7 @@ async def test_the_screen_says_what_runs_where_and_what_to_try(
         assert any(name in line and f"pid {pid}" in line for line in screen.splitlines())
 
 
-async def test_the_api_and_kubectl_answer_as_the_screen_promises(system: LocalSystem) -> None:
+async def test_the_example_commands_of_the_summary_work(system: LocalSystem) -> None:
     told = system.environment()
     _, health = await eventually(
         lambda: get(f"{told['BASE_URL']}/api/v1/health"),
@@ -146,7 +146,7 @@ async def test_every_process_has_a_pid_file_with_its_own_pid(system: LocalSystem
     assert system.pid_files() == system.running_pids()
 
 
-async def test_everything_listens_on_loopback_only(system: LocalSystem) -> None:
+async def test_all_processes_listen_on_loopback_only(system: LocalSystem) -> None:
     for pid in system.running_pids().values():
         listening = [
             connection.laddr.ip
@@ -162,7 +162,7 @@ async def test_a_second_up_changes_nothing(system: LocalSystem) -> None:
     assert system.running_pids() == before
 
 
-async def test_two_ups_at_once_make_one_system(system: LocalSystem) -> None:
+async def test_two_concurrent_make_up_start_one_system(system: LocalSystem) -> None:
     await system.kill("controller", "kwok")
     await asyncio.gather(system.up(), system.up())
     assert system.pid_files() == system.running_pids()
@@ -213,7 +213,7 @@ async def test_logs_follow_every_process(system: LocalSystem) -> None:
         await following.communicate()
 
 
-async def test_one_more_api_runs_beside_the_first_and_goes_down_with_it(
+async def test_an_extra_api_process_is_stopped_by_make_down(
     system: LocalSystem,
 ) -> None:
     extra = await system.start_command("run", "api", "--http-addr", "127.0.0.1:0")
@@ -238,7 +238,7 @@ def makers_of_shared_memory() -> set[int]:
     return {int(segment.split()[4]) for segment in segments}
 
 
-async def test_down_leaves_nothing(fresh: LocalSystem) -> None:
+async def test_make_down_leaves_no_process_and_no_file(fresh: LocalSystem) -> None:
     await fresh.up("--nodes", "1", "--gpus", "2")
     _, health = await get(f"{fresh.environment()['BASE_URL']}/api/v1/health")
     assert (health["data"]["nodeCount"], health["data"]["totalGPUCapacity"]) == (1, 2)
@@ -259,7 +259,7 @@ def hold_back(home: Path, name: str) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("moment", ["etcd", "kwok", "runtime-api"])
-async def test_an_interrupted_up_leaves_nothing_running(
+async def test_an_interrupted_make_up_leaves_no_process(
     fresh: LocalSystem, moment: str, number: signal.Signals
 ) -> None:
     hold_back(fresh.state_dir, "pod-runner")  # whoever has come to an end cannot be interrupted
@@ -272,7 +272,7 @@ async def test_an_interrupted_up_leaves_nothing_running(
     assert fresh.running_pids() == {}
 
 
-async def test_an_up_that_was_killed_is_repaired_by_the_next(fresh: LocalSystem) -> None:
+async def test_a_killed_make_up_is_repaired_by_the_next(fresh: LocalSystem) -> None:
     starting = await fresh.start_command("up")
     pid_file = fresh.state_dir / "pids" / "kube-apiserver"
     await eventually(lambda: asyncio.sleep(0, pid_file.exists()))

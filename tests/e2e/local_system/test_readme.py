@@ -34,7 +34,7 @@ def uids(told: str) -> list[str]:
     return re.findall(r'"name":"notebook".*?"uid":"([^"]+)"', told)
 
 
-async def test_a_machine_in_seconds(system: LocalSystem) -> None:
+async def test_the_readme_commands_create_a_unit(system: LocalSystem) -> None:
     machine, again, pool = story("A machine in seconds")
 
     told = await run_documented_commands(system, machine)
@@ -54,7 +54,7 @@ async def test_a_machine_in_seconds(system: LocalSystem) -> None:
     assert re.search(r"g1-1\s+g1\.1\s+4", scaled), scaled
 
 
-async def test_files_that_outlive_machines(system: LocalSystem) -> None:
+async def test_the_readme_commands_keep_a_storage_beyond_its_unit(system: LocalSystem) -> None:
     (commands,) = story("Files that outlive machines")
 
     told = await run_documented_commands(system, commands)

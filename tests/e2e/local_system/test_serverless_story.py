@@ -125,7 +125,7 @@ async def more_replicas(
         yield {"second": second, "third": third}
 
 
-async def test_the_story_of_a_function(system: LocalSystem) -> None:
+async def test_the_documented_function_commands_work(system: LocalSystem) -> None:
     calls, scaling, ends = shell_blocks(ROOT / "README.md", "A function from zero to many and back")
 
     told = await run_documented_commands(system, calls)
@@ -146,7 +146,7 @@ async def test_the_story_of_a_function(system: LocalSystem) -> None:
 
 
 @pytest.mark.parametrize("seed", draw_seeds("kills"))
-async def test_the_promise_holds_whoever_is_killed(
+async def test_invocations_run_exactly_once_while_processes_are_killed(
     system: LocalSystem, tmp_path: Path, seed: int
 ) -> None:
     notebook, first = tmp_path / "notebook", system.environment()["BASE_URL"]

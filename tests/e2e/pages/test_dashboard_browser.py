@@ -89,7 +89,7 @@ async def comes(page: BrowserPage, script: str, value: object) -> None:
     await eventually(lambda: page.evaluate(script), lambda said: said == value)
 
 
-async def test_a_person_follows_what_happens(
+async def test_the_dashboard_shows_changes_of_the_cluster(
     api: ProductProcess,
     installation: IsolatedInstallation,
     page: BrowserPage,

@@ -75,7 +75,7 @@ async def test_a_viewer_who_does_not_read_is_dropped(
             await eventually(lambda: status_of_a_viewer(url), lambda status: status == 200)
 
 
-async def test_a_viewer_who_reads_is_not_dropped_and_frees_its_place_when_it_goes(
+async def test_a_reading_viewer_stays_connected_and_frees_its_slot_on_disconnect(
     unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(handlers, "WRITE_SECONDS", 60.0)

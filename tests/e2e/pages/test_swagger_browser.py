@@ -110,7 +110,7 @@ async def stock_is_ready(api: ProductProcess) -> bool:
     return len(answer["data"]) > 0
 
 
-async def test_everything_can_be_tried_out_and_no_other_host_is_asked(
+async def test_every_operation_can_be_tried_out_in_swagger_without_another_host(
     api: ProductProcess, page: BrowserPage, tmp_path: Path
 ) -> None:
     _, document = await get(f"{api.url}/swagger/doc.json")

@@ -45,7 +45,9 @@ async def queue(tmp_path: Path) -> AsyncIterator[NATSServer]:
         yield server
 
 
-async def test_a_function_ends_in_order_wherever_the_activator_dies(queue: NATSServer) -> None:
+async def test_a_function_is_deleted_completely_although_the_activator_crashes_at_any_await(
+    queue: NATSServer,
+) -> None:
     async def killed(at: int, moment: AwaitSide) -> CrashingProgram:
         program, ended = CrashingProgram(FunctionFinalizer.finalize, at, moment), asyncio.Event()
         async with new_function_harness(queue, history=1) as world:

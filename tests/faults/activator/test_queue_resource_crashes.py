@@ -97,7 +97,7 @@ async def crash_test(
         yield ActivatorCrashTest(functions, activator_config(site, queue, NO_API))
 
 
-async def test_a_function_gets_its_outfit_whatever_write_was_the_last(
+async def test_a_function_gets_its_queue_resources_although_the_activator_crashes_at_any_write(
     crash_test: ActivatorCrashTest,
 ) -> None:
     functions, lines = crash_test.functions, list[str]()
@@ -121,7 +121,7 @@ async def test_a_function_gets_its_outfit_whatever_write_was_the_last(
     require(lines, "PATCH ", "/secrets/", "CONSUMER.CREATE.", "STREAM.CREATE.OBJ_", "/status")
 
 
-async def test_a_function_ends_in_order_whatever_write_was_the_last(
+async def test_a_function_is_deleted_completely_although_the_activator_crashes_at_any_write(
     crash_test: ActivatorCrashTest,
 ) -> None:
     functions, lines = crash_test.functions, list[str]()

@@ -116,7 +116,7 @@ async def test_the_store_is_right_after_the_server_was_away(
         await wait_equal(informer, replica, control_plane.admin, namespace)
 
 
-async def test_what_was_deleted_while_nobody_watched_is_gone(
+async def test_objects_deleted_during_an_outage_are_removed_from_the_store(
     control_plane: ControlPlane, client: Client, namespace: str
 ) -> None:
     for name in NAMES:

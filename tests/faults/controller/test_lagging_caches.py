@@ -20,7 +20,7 @@ from tests.support.faults.lagging_controller import run_lagging_controller
 from tests.support.wait.eventually import eventually
 
 
-async def test_a_unit_whose_revision_is_heard_of_last_is_ready_all_the_same(
+async def test_a_unit_becomes_ready_although_the_replicaset_cache_lags(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_lagging_controller(installation, REPLICA_SETS) as controller:
@@ -50,7 +50,7 @@ async def runs(site: IsolatedInstallation, name: str) -> None:
     await eventually(deployments, timeout_seconds=MAX_WATCH_GAP_SECONDS)
 
 
-async def test_the_record_of_a_unit_that_was_not_heard_of_yet_is_kept_for_it(
+async def test_the_operation_of_a_unit_is_kept_while_the_unit_cache_lags(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -91,7 +91,7 @@ THEIRS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     ("kind", "plural"), [(SERVICES, "services"), (NETWORK_POLICIES, "networkpolicies")]
 )
-async def test_a_child_of_somebody_else_that_was_not_heard_of_yet_is_left_alone(
+async def test_a_foreign_child_object_is_left_alone_while_the_cache_lags(
     installation: IsolatedInstallation, kind: Kind[Any], plural: str
 ) -> None:
     async with run_lagging_controller(installation, kind) as controller:

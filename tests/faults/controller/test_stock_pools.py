@@ -32,7 +32,7 @@ def stock(client: Client, namespace: str) -> StockPoolFixture:
     return StockPoolFixture(client, namespace)
 
 
-async def test_a_keeper_whose_cache_lags_never_makes_more_than_asked(
+async def test_a_pool_controller_with_a_lagging_cache_never_exceeds_the_replicas(
     client: Client, stock: StockPoolFixture
 ) -> None:
     source = LaggingSource(client, GPU_UNITS)
@@ -86,7 +86,7 @@ async def knows(keeper: InProcessStockPoolController, stock: StockPoolFixture) -
     return keeper.caches.pools.get(stock.key) == await stock.get_pool()
 
 
-async def test_a_keeper_that_loses_answers_never_makes_more_than_asked(
+async def test_a_pool_controller_that_loses_answers_never_exceeds_the_replicas(
     client: Client, stock: StockPoolFixture
 ) -> None:
     deaf = LostAnswerClient(client, every=3)
@@ -141,7 +141,7 @@ async def test_a_count_that_another_leader_has_taken_is_not_undone(
 
 
 @pytest.mark.parametrize("moment", CrashPoint)
-async def test_a_keeper_that_dies_at_any_write_is_followed_by_one_that_ends_right(
+async def test_a_pool_is_correct_after_its_controller_crashes_at_any_write(
     client: Client, stock: StockPoolFixture, moment: CrashPoint
 ) -> None:
     await stock.create_pool(3)

@@ -81,7 +81,7 @@ async def is_filled_and_free(site: IsolatedInstallation) -> None:
     )
 
 
-async def test_a_filling_survives_a_crash_at_every_write(
+async def test_a_prepare_survives_a_crash_at_every_write(
     installed_control_plane: ControlPlane,
 ) -> None:
     async def begin(site: IsolatedInstallation) -> None:

@@ -24,7 +24,7 @@ async def write_something(plane: ControlPlane) -> str:
     return f"{CONFIG_MAPS}/{name}"
 
 
-async def test_what_was_written_outlives_a_kill_of_etcd_and_the_api_server(
+async def test_objects_survive_a_kill_of_etcd_and_the_api_server(
     control_plane: ControlPlane,
 ) -> None:
     note = await write_something(control_plane)

@@ -92,7 +92,7 @@ async def test_a_stalled_connection_is_silent_and_loses_nothing_when_it_heals() 
         caller.close()
 
 
-async def test_a_muted_server_hears_everything_and_is_heard_when_it_heals() -> None:
+async def test_a_muted_server_receives_all_bytes_and_its_answers_are_delayed() -> None:
     echo = Echo()
     async with proxied_echo(echo) as proxy:
         caller = await Caller.connect(proxy)
@@ -130,7 +130,7 @@ async def test_a_delay_holds_back_each_way() -> None:
 
 
 @pytest.mark.parametrize("turns", range(8))
-async def test_what_is_being_accepted_when_all_is_cut_is_not_let_through(turns: int) -> None:
+async def test_a_connection_being_accepted_during_a_cut_is_reset(turns: int) -> None:
     async with proxied_echo() as proxy:
         caller = await Caller.connect(proxy)
         for _ in range(turns):

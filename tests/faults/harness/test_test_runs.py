@@ -191,7 +191,7 @@ async def test_a_process_that_would_not_be_found_after_the_run_is_not_started(
     assert "give it marked(environment)" in output
 
 
-async def test_a_kept_failure_waits_for_a_person(checkout: Checkout) -> None:
+async def test_a_failure_with_keep_waits_for_enter(checkout: Checkout) -> None:
     checkout.write(WAITING.replace("time.sleep(600)", "assert not 'fine'"))
     async with checkout.run("--keep", "-x") as process:
         assert process.stdout is not None
@@ -205,7 +205,7 @@ async def test_a_kept_failure_waits_for_a_person(checkout: Checkout) -> None:
     assert not child.is_running()
 
 
-async def test_blocks_and_ports_are_given_once() -> None:
+async def test_port_blocks_and_ports_are_allocated_once() -> None:
     one, two = take_block(), take_block()
     try:
         assert one.first != two.first

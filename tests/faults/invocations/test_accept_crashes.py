@@ -150,7 +150,7 @@ async def ended(work: Awaitable[object]) -> object:
 
 @pytest.mark.parametrize("payload", [b"small", LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("fault", REQUEST_FAULTS, ids=lambda each: each.name.lower())
-async def test_a_struck_acceptance_is_whole_or_nothing_and_can_be_repeated(
+async def test_a_faulty_accept_is_complete_or_absent_and_can_be_repeated(
     steps: InvocationSteps, fault: CallFault, payload: bytes
 ) -> None:
     async def accept(process: InvocationService, key: str) -> object:
@@ -185,7 +185,7 @@ async def test_a_struck_acceptance_is_whole_or_nothing_and_can_be_repeated(
 
 
 @pytest.mark.parametrize("fault", REQUEST_FAULTS, ids=lambda each: each.name.lower())
-async def test_a_struck_cancel_leaves_a_message_or_an_end(
+async def test_a_faulty_cancel_leaves_a_message_or_a_final_record(
     steps: InvocationSteps, fault: CallFault
 ) -> None:
     async def cancel(process: InvocationService, key: str) -> object:
@@ -207,7 +207,7 @@ async def test_a_struck_cancel_leaves_a_message_or_an_end(
 
 
 @pytest.mark.parametrize("fault", REQUEST_FAULTS, ids=lambda each: each.name.lower())
-async def test_a_struck_redrive_never_forgets_the_outcome_before(
+async def test_a_faulty_redrive_never_loses_the_previous_outcome(
     steps: InvocationSteps, fault: CallFault
 ) -> None:
     async def redrive(process: InvocationService, key: str) -> object:

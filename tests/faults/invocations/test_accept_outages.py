@@ -72,7 +72,7 @@ async def outage(
                 yield OutageFixture(api, server, proxy, jetstream.ports)
 
 
-async def test_a_queue_that_is_down_accepts_nothing_and_one_that_is_back_has_all(
+async def test_invocations_are_refused_while_nats_is_down_and_kept_after_a_restart(
     outage: OutageFixture,
 ) -> None:
     assert (await outage.invoke("before")).status == 202
@@ -109,7 +109,7 @@ async def test_a_silent_queue_accepts_nothing_and_is_used_again_when_it_speaks(
 
 
 @pytest.mark.parametrize("stream", ["RUNTIME_INVOCATIONS", "KV_runtime-invocations"])
-async def test_a_stream_that_somebody_deletes_is_made_again_without_a_new_connection(
+async def test_a_deleted_stream_is_recreated_without_a_reconnect(
     outage: OutageFixture, stream: str
 ) -> None:
     assert (await outage.invoke("before")).status == 202

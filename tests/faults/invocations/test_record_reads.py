@@ -64,7 +64,9 @@ async def test_a_record_is_found_that_a_replica_does_not_have_yet(records: Recor
     assert await records.behind.find("echo.new") == StoredRecord(RECORD, revision)
 
 
-async def test_the_mark_of_one_taken_back_is_found_as_well(records: RecordsFixture) -> None:
+async def test_the_tombstone_of_a_withdrawn_record_is_found_although_a_replica_lags(
+    records: RecordsFixture,
+) -> None:
     leader = records.jetstream.ports.records
     await leader.delete("echo.not", await leader.put("echo.not", RECORD))
     assert (
@@ -74,12 +76,12 @@ async def test_the_mark_of_one_taken_back_is_found_as_well(records: RecordsFixtu
     )
 
 
-async def test_what_nobody_has_is_not_found(records: RecordsFixture) -> None:
+async def test_an_absent_record_is_not_found(records: RecordsFixture) -> None:
     assert await records.behind.find("echo.none") is None
 
 
 @pytest.mark.parametrize("request_id", ["echo", ""], ids=["one", "all"])
-async def test_what_is_no_record_is_left_out_of_the_lists(
+async def test_unreadable_records_are_omitted_from_lists(
     records: RecordsFixture, request_id: str
 ) -> None:
     queue, stream = records.jetstream.ports, records.client.jetstream()

@@ -125,7 +125,7 @@ async def test_a_slow_payload_of_a_function_that_stands_is_accepted(upload: Uplo
     [(None, NotFoundError), (GOES, ConflictError), (ANOTHER, ConflictError)],
     ids=["gone", "going", "another"],
 )
-async def test_no_bucket_is_made_for_a_function_that_has_gone_meanwhile(
+async def test_no_bucket_is_created_for_a_function_deleted_during_the_upload(
     upload: UploadFixture, fate: Function | None, refusal: type[Exception]
 ) -> None:
     with pytest.raises(refusal):
@@ -150,7 +150,7 @@ async def test_a_small_payload_that_comes_too_late_is_refused(upload: UploadFixt
     assert not await upload.has_record()
 
 
-async def test_a_bucket_that_has_gone_under_a_payload_is_not_made_again(
+async def test_a_bucket_deleted_during_the_upload_is_not_recreated(
     upload: UploadFixture,
 ) -> None:
     with pytest.raises(StreamNotFoundError):

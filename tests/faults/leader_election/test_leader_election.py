@@ -110,7 +110,7 @@ async def test_a_leader_whose_event_loop_is_blocked_ends_itself(
 
 
 @COUNTS
-async def test_nobody_leads_while_the_api_server_is_away_and_somebody_does_when_it_is_back(
+async def test_there_is_no_leader_during_an_api_server_outage_and_one_after_it(
     control_plane: ControlPlane, elect: Elect, count: int
 ) -> None:
     async with elect(count, SHORT) as election:
@@ -136,7 +136,7 @@ async def test_a_leader_that_stops_cleanly_hands_over_without_waiting_for_the_le
         await election.wait_further_acts()
 
 
-def test_the_checker_finds_two_leaders(tmp_path: Path) -> None:
+def test_the_overlap_check_finds_two_leaders(tmp_path: Path) -> None:
     log = tmp_path / "reigns"
     log.write_text(
         "1000000000 a begin\n2000000000 a beat\n3000000000 b begin\n"

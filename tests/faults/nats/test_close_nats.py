@@ -21,7 +21,7 @@ STUCK_SECONDS: Final = 1.0
 Spoil = Callable[[TCPProxy, Client], Awaitable[None]]
 
 
-async def test_one_can_leave_while_the_queue_is_gone(nats_server: NATSServer) -> None:
+async def test_a_nats_connection_closes_while_the_server_is_gone(nats_server: NATSServer) -> None:
     async def lose(proxy: TCPProxy, client: Client) -> None:
         proxy.refuse()
         proxy.cut()
@@ -31,7 +31,9 @@ async def test_one_can_leave_while_the_queue_is_gone(nats_server: NATSServer) ->
     await everybody_leaves(nats_server, lose)
 
 
-async def test_one_can_leave_while_the_queue_does_not_read(nats_server: NATSServer) -> None:
+async def test_a_nats_connection_closes_while_the_server_does_not_read(
+    nats_server: NATSServer,
+) -> None:
     async def stall(proxy: TCPProxy, client: Client) -> None:
         proxy.stall()
         await flood(client)

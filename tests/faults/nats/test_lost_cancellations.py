@@ -57,7 +57,7 @@ def cancel_with_answer(monkeypatch: pytest.MonkeyPatch) -> CancelWithAnswer:
 
 
 @pytest.mark.parametrize("program", NATS_USERS)
-async def test_a_connection_ends_when_it_is_told_to(
+async def test_a_nats_connection_task_ends_although_its_cancellation_meets_an_answer(
     program: str, nats_server: NATSServer, cancel_with_answer: CancelWithAnswer
 ) -> None:
     for moment in itertools.count(1):
@@ -68,7 +68,7 @@ async def test_a_connection_ends_when_it_is_told_to(
 
 
 @pytest.mark.parametrize("program", NATS_USERS)
-async def test_a_request_ends_when_it_is_told_to(
+async def test_a_nats_request_task_ends_although_its_cancellation_meets_an_answer(
     program: str, nats_server: NATSServer, cancel_with_answer: CancelWithAnswer
 ) -> None:
     desk = NATS_USERS[program](nats_server.admin_url)

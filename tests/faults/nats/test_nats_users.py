@@ -82,7 +82,7 @@ async def asked(
     return answer
 
 
-async def test_every_program_is_kept_from_what_is_not_its_work(queue: NATSServer) -> None:
+async def test_every_nats_user_is_denied_other_subjects(queue: NATSServer) -> None:
     wrong = []
     for name, forbidden in MAY_NOT_PUBLISH.items():
         async with connect_as(queue, name, queue.password(name)) as user:
@@ -93,7 +93,7 @@ async def test_every_program_is_kept_from_what_is_not_its_work(queue: NATSServer
     assert wrong == []
 
 
-async def test_every_program_can_do_its_work(queue: NATSServer) -> None:
+async def test_every_nats_user_may_use_its_subjects(queue: NATSServer) -> None:
     outcome, call = "runtime.serverless.result.echo", "runtime.serverless.invoke.echo.one"
     async with (
         connect_as(queue, "runtime-api", queue.password("runtime-api")) as api,
@@ -120,7 +120,7 @@ async def test_every_program_can_do_its_work(queue: NATSServer) -> None:
         assert told.subject == outcome
 
 
-async def test_nobody_gets_in_without_the_right_password(queue: NATSServer) -> None:
+async def test_nats_refuses_a_wrong_password(queue: NATSServer) -> None:
     """Nobody answers for workers here, so that they wait in vain; others are refused at once."""
     for user in ("admin", "runtime-api", "worker.echo.uid"):
         stranger = NATSConnection()

@@ -104,7 +104,9 @@ async def callers_go_away(system: System) -> None:
         callers_go_away,
     ],
 )
-async def test_everybody_is_served_once_although(system: System, calamity: Calamity) -> None:
+async def test_every_concurrent_create_is_served_once_during_faults(
+    system: System, calamity: Calamity
+) -> None:
     by_hand = await system.world.create_all_ready_stock(CALLERS, SPEC)
     callers = system.callers
     async with aiohttp.ClientSession() as session, asyncio.TaskGroup() as group:

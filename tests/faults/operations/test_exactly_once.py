@@ -116,7 +116,7 @@ async def test_no_call_of_a_seed_that_fails_once_fails_the_job(
 
 
 @pytest.mark.parametrize("first", range(0, 50, BATCH))
-async def test_the_invariants_hold_whatever_happens(
+async def test_the_invariants_hold_in_random_schedules(
     installation: IsolatedInstallation, first: int
 ) -> None:
     """Several schedules beside each other; a failure names its seed."""

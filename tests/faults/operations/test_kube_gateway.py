@@ -111,7 +111,7 @@ async def test_a_watch_that_is_cut_is_unreachable(
             await anext(versions)
 
 
-async def test_an_outage_is_noticed_after_five_failures_and_its_end_by_one_trial(
+async def test_the_circuit_breaker_opens_after_five_failures_and_closes_after_one_probe(
     gateway: RestKubeClient, proxy: TCPProxy, installation: IsolatedInstallation
 ) -> None:
     clock = VirtualClock()

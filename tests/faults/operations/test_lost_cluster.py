@@ -82,7 +82,7 @@ async def health(api: ProductProcess) -> dict[str, Any]:
 
 
 @OUTAGES
-async def test_health_answers_at_once_and_tells_the_truth_when_the_cluster_is_back(
+async def test_health_answers_during_an_outage_and_is_correct_after_it(
     installed_control_plane: ControlPlane, api: ProductProcess, lose: Step, bring_back: Step
 ) -> None:
     known = await health(api)

@@ -11,7 +11,7 @@ CHUNK = 250
 
 
 @pytest.mark.parametrize("first", range(0, 2000, CHUNK))
-def test_the_invariants_hold_whatever_happens(first: int) -> None:
+def test_the_invariants_hold_in_random_schedules_on_the_model(first: int) -> None:
     outcomes = set()
     for rest in run_and_check_all(range(first, first + CHUNK)):
         outcomes |= {answer.error_code or "served" for answer in rest.results}

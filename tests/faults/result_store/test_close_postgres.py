@@ -20,7 +20,7 @@ BINARIES: Final = find_postgres_dir()
 
 
 @pytest.mark.skipif(BINARIES is None, reason=SKIP_REASON)
-async def test_one_can_leave_while_postgresql_does_not_answer(tmp_path: Path) -> None:
+async def test_the_connection_pool_closes_while_postgresql_does_not_answer(tmp_path: Path) -> None:
     assert BINARIES is not None
     async with (
         new_postgres(BINARIES) as postgres,

@@ -174,7 +174,7 @@ async def test_no_function_changes_the_outcomes_of_another(stores: ResultStoreFi
     assert [each["state"] for each in await stores.rows()] == ["succeeded", "succeeded"]
 
 
-async def test_nothing_is_lost_while_postgresql_or_the_store_is_down(
+async def test_no_outcome_is_lost_while_postgresql_or_the_result_store_is_down(
     stores: ResultStoreFixture,
 ) -> None:
     await stores.tell(an_outcome("a"))

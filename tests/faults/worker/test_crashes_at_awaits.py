@@ -73,7 +73,7 @@ async def place_of(
 
 
 @pytest.mark.parametrize("story", SCENARIOS)
-async def test_the_promise_holds_wherever_the_worker_dies(
+async def test_an_invocation_is_finished_once_although_the_worker_crashes_at_any_await(
     nats_server: NATSServer, story: str
 ) -> None:
     async def killed(at: int, moment: AwaitSide) -> CrashingProgram:
@@ -92,7 +92,7 @@ async def test_the_promise_holds_wherever_the_worker_dies(
 
 
 @pytest.mark.parametrize("story", ATTEMPTS)
-async def test_no_attempt_is_lost_wherever_the_worker_is_told_to_end(
+async def test_no_attempt_is_lost_although_the_worker_stops_at_any_await(
     nats_server: NATSServer, story: str
 ) -> None:
     async def drained(at: int, moment: AwaitSide) -> CrashingProgram:
@@ -108,7 +108,7 @@ async def test_no_attempt_is_lost_wherever_the_worker_is_told_to_end(
     await crash_at_every_await(drained)
 
 
-async def test_an_attempt_is_given_back_wherever_the_worker_has_no_time_for_it(
+async def test_an_attempt_is_released_when_the_worker_is_stopped_without_grace(
     nats_server: NATSServer,
 ) -> None:
     async def hurried(at: int, moment: AwaitSide) -> CrashingProgram:

@@ -24,7 +24,7 @@ from tests.support.wait.eventually import eventually
 
 
 @pytest.mark.parametrize("story", SCENARIOS)
-async def test_the_promise_holds_whichever_call_goes_wrong(
+async def test_an_invocation_is_finished_once_although_any_call_fails(
     nats_server: NATSServer, story: str
 ) -> None:
     calls = (await lived(nats_server, story, 0, QueueFault.NONE, LONG_ACK_WAIT_SECONDS)).calls

@@ -65,7 +65,7 @@ async def test_the_largest_attributes_arrive(socket: Path) -> None:
         )
 
 
-async def test_the_echo_does_as_it_is_told(socket: Path) -> None:
+async def test_the_echo_framework_follows_its_attributes(socket: Path) -> None:
     async with serving(create_app(echo, {}), socket):
         plain = await asked(socket)
         assert plain == FrameworkResponse(200, "text/plain", {}, b"hello")

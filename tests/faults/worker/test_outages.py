@@ -192,7 +192,7 @@ async def test_cancelling_may_race_with_the_end(
 
 
 @pytest.mark.parametrize("seed", draw_seeds("faults", 2))
-async def test_any_schedule_of_faults_keeps_the_promise(
+async def test_invocations_run_exactly_once_in_random_fault_schedules(
     nats_server: NATSServer, harness: FunctionHarness, proxy: TCPProxy, seed: int
 ) -> None:
     randomness = random.Random(seed)

@@ -46,7 +46,7 @@ def outcomes(seen: InvocationSnapshot) -> dict[str, tuple[InvocationState, str, 
     }
 
 
-async def test_answers_and_errors_become_outcomes(
+async def test_function_results_and_errors_become_outcomes(
     nats_server: NATSServer, harness: FunctionHarness
 ) -> None:
     await harness.submit("good")
@@ -80,7 +80,7 @@ async def test_answers_and_errors_become_outcomes(
     assert (bodies["good"], bodies["retried"]) == (b"good/1/1", b"retried/1/2")
 
 
-async def test_a_rude_framework_fails_its_invocations_and_nothing_else(
+async def test_a_misbehaving_framework_fails_its_own_invocations_only(
     nats_server: NATSServer, harness: FunctionHarness
 ) -> None:
     for number, manner in enumerate(
@@ -122,7 +122,7 @@ async def test_large_bodies_go_through_the_functions_bucket(
     assert await harness.read_body(results["big"]) == b"x" * 5_000_000
 
 
-async def test_outcomes_find_room_where_their_results_have_none_in_the_records(
+async def test_outcomes_are_stored_although_their_results_do_not_fit_the_records(
     nats_server: NATSServer, harness: FunctionHarness
 ) -> None:
     names = [f"n{number}" for number in range(12)]
@@ -253,7 +253,7 @@ async def test_a_cancelled_invocation_is_broken_off(
     assert outcomes(seen) == {"unwanted": (InvocationState.CANCELLED, "cancelled", 1)}
 
 
-async def test_a_run_that_somebody_else_has_ended_is_broken_off_by_a_nudge(
+async def test_a_run_with_a_final_record_is_aborted_by_a_notification(
     nats_server: NATSServer, harness: FunctionHarness
 ) -> None:
     await harness.submit("purged", attributes={"wait": True})
@@ -297,7 +297,7 @@ async def test_a_worker_holds_no_more_than_its_slots_and_reports_them(
     assert framework.max_running == 2
 
 
-async def test_draining_finishes_what_runs_and_takes_nothing_more(
+async def test_a_draining_worker_finishes_running_invocations_and_takes_no_new_ones(
     nats_server: NATSServer, harness: FunctionHarness
 ) -> None:
     await harness.submit("running", attributes={"wait": True})

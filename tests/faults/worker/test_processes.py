@@ -112,7 +112,7 @@ async def test_a_worker_that_is_told_to_end_finishes_what_runs(
 
 
 @pytest.mark.parametrize("seed", draw_seeds("kills"))
-async def test_processes_may_be_killed_at_any_time(
+async def test_invocations_run_exactly_once_while_worker_processes_are_killed(
     nats_server: NATSServer, short_ack_wait_harness: FunctionHarness, tmp_path: Path, seed: int
 ) -> None:
     world, randomness = short_ack_wait_harness, random.Random(seed)
@@ -148,7 +148,7 @@ async def over_with_everybody_up(world: FunctionHarness, victims: list[Process])
     return await world.is_queue_empty()
 
 
-async def test_a_function_runs_on_a_desk_against_any_queue(
+async def test_a_function_runs_locally_against_a_nats_server(
     nats_server: NATSServer, harness: FunctionHarness, tmp_path: Path
 ) -> None:
     script = tmp_path / "my_function.py"
@@ -182,7 +182,7 @@ async def test_a_function_runs_once_without_any_queue(tmp_path: Path) -> None:
     assert b"has ended without an answer: does it call serve?" in errors
 
 
-async def test_ctrl_c_ends_a_call_that_takes_too_long_without_many_words(tmp_path: Path) -> None:
+async def test_ctrl_c_ends_a_slow_local_call_without_a_traceback(tmp_path: Path) -> None:
     script, payload, called = (tmp_path / name for name in ("my_function.py", "payload", "called"))
     script.write_text(ENDLESS)
     payload.write_text(json.dumps(str(called)))
@@ -194,7 +194,7 @@ async def test_ctrl_c_ends_a_call_that_takes_too_long_without_many_words(tmp_pat
     assert b"Traceback" not in errors
 
 
-async def test_a_program_on_a_desk_that_does_not_end_is_killed(
+async def test_a_local_framework_that_does_not_exit_is_killed(
     nats_server: NATSServer, harness: FunctionHarness, tmp_path: Path
 ) -> None:
     script = tmp_path / "my_function.py"

@@ -202,7 +202,7 @@ FORBIDDEN = [
 ]
 
 
-async def test_a_worker_can_do_nothing_else(door: Door) -> None:
+async def test_a_worker_is_denied_all_other_subjects(door: Door) -> None:
     before = await contents(door)
     async with door.worker(MINE) as worker:
         async with asyncio.TaskGroup() as group:
@@ -250,7 +250,7 @@ async def test_an_answer_cannot_be_sent_where_its_asker_may_not_write(door: Door
     assert await contents(door) == before
 
 
-async def test_a_stranger_is_not_let_in(door: Door) -> None:
+async def test_the_auth_callout_rejects_unknown_workers(door: Door) -> None:
     gone = WorkerUser("gone", "uid-3")
     for user, proof in ((MINE, OTHER), (WorkerUser("mine", "uid-2"), MINE), (gone, gone)):
         with pytest.raises(nats.errors.Error, match="Authorization"):

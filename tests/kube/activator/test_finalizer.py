@@ -96,7 +96,7 @@ async def has_stream(functions: FunctionsClient, name: str) -> bool:
     return name in {each.config.name for each in infos}
 
 
-async def test_a_function_brings_its_consumer_bucket_and_secret_and_leaves_none_behind(
+async def test_the_consumer_bucket_and_secret_of_a_function_are_created_and_deleted_with_it(
     installed_control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     async with (

@@ -36,7 +36,7 @@ async def world(
         yield RunningProduct(site, caller, caller), functions
 
 
-async def test_workers_follow_the_queue_from_none_to_all_and_back(
+async def test_workers_scale_with_the_queue_from_zero_to_the_maximum_and_back(
     world: tuple[RunningProduct, FunctionsClient],
 ) -> None:
     installation, functions = world
@@ -67,7 +67,7 @@ async def told(functions: FunctionsClient, reason: str) -> set[str]:
     return {note.partition(":")[0] for note in notes}
 
 
-async def test_a_broken_function_and_one_without_stock_hold_up_nobody(
+async def test_a_broken_function_and_a_function_without_stock_do_not_block_other_functions(
     world: tuple[RunningProduct, FunctionsClient],
 ) -> None:
     installation, functions = world
@@ -97,7 +97,7 @@ async def test_a_broken_function_and_one_without_stock_hold_up_nobody(
     assert unit["spec"]["image"] == "example/newer:1"
 
 
-async def test_a_worker_made_by_hand_counts_and_is_never_deleted(
+async def test_a_manually_created_worker_counts_and_is_never_deleted(
     world: tuple[RunningProduct, FunctionsClient],
 ) -> None:
     installation, functions = world

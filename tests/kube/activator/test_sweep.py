@@ -157,7 +157,7 @@ async def test_open_records_without_a_message_are_queued_again(swept: Swept) -> 
     assert await functions.published_outcomes(FN) == []
 
 
-async def test_records_that_nobody_can_finish_get_their_outcome(swept: Swept) -> None:
+async def test_overdue_and_orphaned_records_get_a_final_outcome(swept: Swept) -> None:
     functions = swept.functions
     overdue = await functions.submit(FN, "overdue", ttl_seconds=5)
     begun = transition.attempt_started(overdue, "fn-1", 999, now_ms())
@@ -198,7 +198,7 @@ async def test_records_that_nobody_can_finish_get_their_outcome(swept: Swept) ->
     }  # by another function than its record
 
 
-async def test_the_worker_of_a_run_that_is_settled_is_told_at_once(swept: Swept) -> None:
+async def test_the_worker_of_a_run_that_the_sweep_finishes_is_notified(swept: Swept) -> None:
     functions = swept.functions
     heard = await functions.client.subscribe(QUEUE_NAMES.cancellation_subject(FN))
     overdue = await functions.submit(FN, "waiting", ttl_seconds=5)
@@ -246,7 +246,7 @@ async def test_a_record_that_cannot_be_queued_keeps_no_other_from_its_end(swept:
     assert await functions.queued_counts(FN) == {"lost": 1}
 
 
-async def test_the_room_that_records_take_is_told(swept: Swept) -> None:
+async def test_the_sweep_measures_the_space_used_by_records(swept: Swept) -> None:
     await swept.functions.submit(FN, "small")
     await swept.sweep.run_round()
     before = swept.sweep.records_used_ratio
@@ -270,7 +270,7 @@ def finished(registry: CollectorRegistry, function: str) -> dict[str, float]:
     }
 
 
-async def test_a_second_sweep_changes_nothing_and_tells_nothing_twice(swept: Swept) -> None:
+async def test_a_second_sweep_changes_nothing_and_publishes_no_outcome_twice(swept: Swept) -> None:
     functions = swept.functions
     await functions.submit(FN, "overdue", ttl_seconds=5)
     await functions.submit(FN, "lost", publish=False)
@@ -298,7 +298,7 @@ async def test_a_queue_that_has_lost_everything_is_followed_from_its_beginning(
 
 
 @pytest.mark.parametrize("moment", AwaitSide)
-async def test_a_sweep_that_dies_at_any_wait_is_followed_by_one_that_ends_right(
+async def test_records_are_correct_after_a_sweep_crashes_at_any_await(
     swept: Swept, queue: NATSServer, moment: AwaitSide
 ) -> None:
     functions, turns = swept.functions, 0

@@ -64,7 +64,7 @@ def is_ready_with(counter: int) -> Any:
     return lambda status: status.get("phase") == "Ready" and status.get("settledCounter") == counter
 
 
-async def test_a_program_that_fails_is_told_of_and_not_replaced_until_it_is_changed(
+async def test_a_failing_worker_is_reported_and_replaced_only_after_a_function_change(
     functions: FunctionsClient,
 ) -> None:
     site, spec = functions.installation, new_name("spec")
@@ -106,7 +106,7 @@ async def test_a_program_that_fails_is_told_of_and_not_replaced_until_it_is_chan
     assert unit["metadata"]["name"] == f"{name}-2"
 
 
-async def test_a_worker_whose_place_is_gone_is_replaced_by_one_elsewhere(
+async def test_a_worker_on_a_lost_node_is_replaced_on_another_node(
     functions: FunctionsClient,
 ) -> None:
     site, specs, names = functions.installation, (new_name("spec"), new_name("spec")), []

@@ -80,7 +80,7 @@ def an_operation(name: str) -> dict[str, Any]:
 # One object.
 
 
-async def test_what_was_made_is_read_back(
+async def test_a_created_object_is_read_back(
     gateway: RestKubeClient, installation: IsolatedInstallation, here: str
 ) -> None:
     made = await make(gateway, here, "one", memory="2Gi")
@@ -110,7 +110,7 @@ async def test_a_status_is_patched_apart_from_its_object(
     assert changed.spec.request_hash == "v1:x"
 
 
-async def test_what_was_deleted_is_gone(gateway: RestKubeClient, here: str) -> None:
+async def test_a_deleted_object_is_not_found(gateway: RestKubeClient, here: str) -> None:
     made = await make(gateway, here, "one")
     uid, version = made.metadata.uid, made.metadata.resource_version
     await gateway.delete(GPU_UNITS, here, "one", uid=uid, resource_version=version)
@@ -137,7 +137,9 @@ async def test_every_call_is_counted_by_its_method(
 # Refusals.
 
 
-async def test_an_absent_object_is_told_by_every_verb(gateway: RestKubeClient, here: str) -> None:
+async def test_every_verb_raises_not_found_for_an_absent_object(
+    gateway: RestKubeClient, here: str
+) -> None:
     with pytest.raises(kube_errors.NotFoundError):
         await gateway.get(GPU_UNITS, here, "none")
     with pytest.raises(kube_errors.NotFoundError):
@@ -172,7 +174,7 @@ async def test_a_deletion_of_another_version_is_stale(
     assert (await gateway.get(GPU_UNITS, here, "one")).metadata.deletion_timestamp is None
 
 
-async def test_a_body_against_the_rules_is_rejected_in_the_servers_words(
+async def test_an_invalid_body_is_rejected_with_the_servers_message(
     gateway: RestKubeClient, here: str
 ) -> None:
     with pytest.raises(
@@ -194,12 +196,12 @@ async def test_a_body_of_another_kind_is_rejected(gateway: RestKubeClient, here:
         await gateway.create(STOCK_POOLS, here, unit_manifest("one"))
 
 
-async def test_a_place_that_is_not_ours_is_refused(gateway: RestKubeClient) -> None:
+async def test_another_namespace_is_forbidden(gateway: RestKubeClient) -> None:
     with pytest.raises(kube_errors.ForbiddenError, match=r"with 403: .* Check that manifests/rbac"):
         await gateway.list(GPU_UNITS, "kube-system", ListOptions())
 
 
-async def test_a_full_quota_is_told_by_its_text(
+async def test_a_full_quota_is_recognised_by_its_message(
     gateway: RestKubeClient, installation: IsolatedInstallation, here: str
 ) -> None:
     await installation.create("resourcequotas", {"metadata": {"name": "few"}}, namespace=here)
@@ -217,7 +219,7 @@ async def test_a_full_quota_is_told_by_its_text(
     assert text.startswith("exceeded quota: few, requested: ")
 
 
-async def test_a_full_quota_is_told_before_a_taken_name(
+async def test_a_full_quota_is_reported_before_a_taken_name(
     gateway: RestKubeClient, installation: IsolatedInstallation, here: str
 ) -> None:
     await make(gateway, here, "one")
@@ -344,7 +346,9 @@ async def test_a_kind_that_is_not_installed_is_no_absent_object(
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)
-async def test_a_name_never_leads_elsewhere(gateway: RestKubeClient, here: str, name: str) -> None:
+async def test_a_malformed_name_never_reaches_another_path(
+    gateway: RestKubeClient, here: str, name: str
+) -> None:
     await make(gateway, here, "a")
     with pytest.raises(kube_errors.NotFoundError):
         await gateway.get(GPU_UNITS, here, name)
@@ -401,14 +405,14 @@ async def test_a_cached_list_has_it_soon(gateway: RestKubeClient, here: str) -> 
     "selection",
     [ListOptions(label_selector="a=("), ListOptions(limit=1, continue_token="x")],  # noqa: S106
 )
-async def test_a_selection_that_is_none_is_rejected(
+async def test_a_malformed_selector_is_rejected(
     gateway: RestKubeClient, here: str, selection: ListOptions
 ) -> None:
     with pytest.raises(kube_errors.InvalidError):
         await gateway.list(GPU_UNITS, here, selection)
 
 
-async def test_a_token_of_a_past_that_was_thrown_away_is_expired(
+async def test_a_continue_token_of_a_compacted_version_is_expired(
     gateway: RestKubeClient, installed_control_plane: ControlPlane, here: str
 ) -> None:
     made = [await make(gateway, here, name) for name in ("a", "b")]
@@ -479,8 +483,6 @@ async def test_a_watch_that_is_closed_gives_its_connection_back(
     assert len(connector._acquired) == 0
 
 
-async def test_a_watch_of_a_past_that_was_thrown_away_ends(
-    gateway: RestKubeClient, here: str
-) -> None:
+async def test_a_watch_from_a_compacted_version_ends(gateway: RestKubeClient, here: str) -> None:
     await make(gateway, here, "one")
     assert [seen async for seen in gateway.watch(GPU_UNITS, here, "one", "1")] == []

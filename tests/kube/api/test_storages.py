@@ -155,7 +155,7 @@ async def test_without_a_name_the_class_that_the_volume_has_got_decides(
     assert "'sim-fixed'" in refused.error["message"]
 
 
-async def test_a_storage_is_deleted_when_nobody_has_it(
+async def test_only_an_unlocked_storage_can_be_deleted(
     api: ApiClient, installation: IsolatedInstallation
 ) -> None:
     await api.post(STORAGES, a_storage("data"))
@@ -188,7 +188,7 @@ async def test_a_failed_prepare_is_recovered_once(
     assert (await api.post(f"{STORAGES}/none/recover", None)).status_and_code == (404, "not_found")
 
 
-async def test_of_two_units_that_want_a_storage_one_is_made(
+async def test_one_of_two_units_that_mount_a_storage_is_created(
     api: ApiClient, installation: IsolatedInstallation
 ) -> None:
     await api.post(STORAGES, a_storage("data"))

@@ -88,7 +88,7 @@ async def names(client: Client, namespace: str) -> list[str]:
     return sorted(found.metadata.name for found in (await client.list(OPERATIONS, namespace)).items)
 
 
-async def test_final_records_go_after_their_retention_and_no_others(
+async def test_only_final_operations_are_deleted_after_their_retention(
     client: Client, namespace: str
 ) -> None:
     await record(client, namespace, "done", phase="Succeeded", finishedAt=now())
@@ -101,7 +101,7 @@ async def test_final_records_go_after_their_retention_and_no_others(
         )
 
 
-async def test_a_record_stays_while_a_unit_depends_on_it_also_unheard_of(
+async def test_an_operation_stays_while_an_uncached_unit_depends_on_it(
     client: Client, namespace: str
 ) -> None:
     """The caches of the units follow nothing here: they know of none."""
@@ -136,7 +136,7 @@ def ended() -> dict[str, str]:
     return {"phase": "Succeeded", "finishedAt": now()}
 
 
-async def test_a_success_drops_its_request_and_a_failure_keeps_it(
+async def test_a_succeeded_operation_drops_its_request_and_a_failed_operation_keeps_it(
     client: Client, namespace: str
 ) -> None:
     done = await record(client, namespace, "done", phase="Succeeded", finishedAt=now())
@@ -146,7 +146,7 @@ async def test_a_success_drops_its_request_and_a_failure_keeps_it(
     assert (await client.get(OPERATIONS, failed)).spec.request == {"name": "u"}
 
 
-async def test_a_record_that_was_restarted_meanwhile_stays(client: Client, namespace: str) -> None:
+async def test_a_restarted_operation_is_not_deleted(client: Client, namespace: str) -> None:
     long_ago = format_timestamp(SystemClock().now() - timedelta(days=2))
     key = await record(client, namespace, "failed", phase="Failed", finishedAt=long_ago)
     seen = await client.get(OPERATIONS, key)

@@ -34,7 +34,7 @@ async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
         yield made
 
 
-async def test_what_is_created_can_be_read_and_deleted(client: Client, namespace: str) -> None:
+async def test_a_created_object_can_be_read_and_deleted(client: Client, namespace: str) -> None:
     made = await client.create(CONFIG_MAPS, config_map_manifest(namespace, "a", colour="red"))
     assert await client.get(CONFIG_MAPS, ObjectKey(namespace, "a")) == made
     deleted = await client.delete(CONFIG_MAPS, ObjectKey(namespace, "a"))
@@ -66,7 +66,7 @@ async def test_a_kind_that_is_shown_once_more_when_it_is_deleted_counts_as_gone(
     assert (deleted.remaining, deleted.uid) == (None, made.metadata.uid)
 
 
-async def test_a_taken_name_is_told_from_a_lost_race(client: Client, namespace: str) -> None:
+async def test_already_exists_is_told_from_a_conflict(client: Client, namespace: str) -> None:
     made = await client.create(CONFIG_MAPS, config_map_manifest(namespace, "a"))
     with pytest.raises(AlreadyExistsError):
         await client.create(CONFIG_MAPS, config_map_manifest(namespace, "a"))
@@ -121,7 +121,7 @@ async def test_errors_say_what_can_be_done_about_them(
             await unprivileged.list(Kind("", "v1", "secrets", "Secret", ConfigMap))
 
 
-async def test_a_version_that_is_not_there_yet_is_told_apart(
+async def test_a_future_resource_version_raises_version_too_large(
     client: Client, namespace: str
 ) -> None:
     future = {"resourceVersion": "999999999", "resourceVersionMatch": "NotOlderThan"}

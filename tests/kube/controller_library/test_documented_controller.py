@@ -45,7 +45,7 @@ async def controller(run: Run, plane: ControlPlane, namespace: str) -> AsyncIter
             stop.set()
 
 
-async def test_it_keeps_a_config_map_for_every_note(
+async def test_the_documented_controller_keeps_a_config_map_for_every_note(
     documented: Run, control_plane: ControlPlane, notes_admin: AdminClient, namespace: str
 ) -> None:
     note = f"/apis/tests.local/v1/namespaces/{namespace}/notes/a"

@@ -60,9 +60,7 @@ async def test_the_store_follows_creates_changes_and_deletes(
     assert "before-1" not in replica.objects
 
 
-async def test_the_initial_list_is_a_backlog_and_what_comes_after_is_news(
-    client: Client, namespace: str
-) -> None:
+async def test_only_the_initial_list_is_marked_as_backlog(client: Client, namespace: str) -> None:
     await client.create(CONFIG_MAPS, config_map_manifest(namespace, "old"))
     informer, replica = new_informer(client, namespace), NoticeReplica()
     subscription = informer.subscribe(replica)
@@ -74,7 +72,7 @@ async def test_the_initial_list_is_a_backlog_and_what_comes_after_is_news(
     assert not replica.notices[-1].is_backlog
 
 
-async def test_a_late_handler_first_hears_of_everything_there_is(
+async def test_a_late_handler_first_gets_all_existing_objects(
     client: Client, admin: AdminClient, namespace: str
 ) -> None:
     await client.create(CONFIG_MAPS, config_map_manifest(namespace, "a"))

@@ -52,7 +52,9 @@ async def browsed_on(site: IsolatedInstallation, node: str) -> None:
     )
 
 
-async def test_an_accessor_is_made_and_its_address_told(installation: IsolatedInstallation) -> None:
+async def test_an_accessor_is_created_and_its_url_reported(
+    installation: IsolatedInstallation,
+) -> None:
     async with run_controller(installation):
         await create_storage(installation, storage_manifest("data", accessor=ON))
         found = await browsed(installation, "data")
@@ -92,7 +94,9 @@ async def test_an_accessor_that_is_switched_off_is_removed(
     assert accessor_of(found) == {"phase": "Disabled"}
 
 
-async def test_nothing_is_browsed_before_it_is_filled(installation: IsolatedInstallation) -> None:
+async def test_an_accessor_starts_only_after_the_prepare(
+    installation: IsolatedInstallation,
+) -> None:
     async with run_controller(installation):
         await create_storage(
             installation, simulated_prepare_storage("data", run_for="1h", accessor=ON)
@@ -101,7 +105,7 @@ async def test_nothing_is_browsed_before_it_is_filled(installation: IsolatedInst
         assert await installation.list("services") == []
 
 
-async def test_browsing_does_not_choose_the_place_of_a_volume(
+async def test_an_accessor_does_not_bind_a_waiting_volume(
     installation: IsolatedInstallation,
 ) -> None:
     mounts = [{"name": "data", "mountPath": "/data"}]
@@ -147,7 +151,7 @@ async def test_a_storage_that_is_browsed_can_be_deleted(installation: IsolatedIn
         await installation.wait_gone("persistentvolumeclaims", "data")
 
 
-async def test_an_accessor_that_was_changed_by_hand_is_put_back(
+async def test_a_changed_accessor_is_restored(
     installation: IsolatedInstallation,
 ) -> None:
     path = installation.path("deployments", "accessor-data")

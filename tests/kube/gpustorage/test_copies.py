@@ -31,7 +31,7 @@ def a_copy(run_for: str = "1s") -> dict[str, Any]:
     return simulated_prepare_storage("copy", run_for=run_for, prepare={"fromStorageName": "source"})
 
 
-async def test_a_copy_reads_its_source_and_gives_it_back(
+async def test_a_copy_locks_its_source_and_releases_it(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -98,7 +98,7 @@ async def test_a_source_that_is_deleted_in_the_middle_stays_until_the_copy_is_ma
     await assert_prepare_pods(installation, "copy", 1)
 
 
-async def test_a_copy_that_has_succeeded_does_not_miss_its_source(
+async def test_a_finished_copy_does_not_need_its_source(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):

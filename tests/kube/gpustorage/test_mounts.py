@@ -128,7 +128,7 @@ async def test_a_lock_outlives_its_unit_until_the_last_pod_is_gone(
     assert await unit_pods(installation, "mine") == []
 
 
-async def test_a_lock_is_not_given_back_while_a_pod_is_there_that_nobody_has_heard_of(
+async def test_a_lock_is_not_released_while_an_uncached_pod_exists(
     installation: IsolatedInstallation,
 ) -> None:
     slow = mounting("mine", "data")
@@ -164,7 +164,7 @@ def late_mounts(site: IsolatedInstallation, client: Client) -> LockReconciler:
     return LockReconciler(caches, lookup, Writer(client, caches.informers), recorder)
 
 
-async def test_a_lock_that_is_torn_away_comes_back_to_whose_pods_use_the_volume(
+async def test_a_removed_lock_is_restored_for_the_unit_whose_pods_use_the_volume(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -187,7 +187,7 @@ async def test_a_lock_that_is_torn_away_comes_back_to_whose_pods_use_the_volume(
     assert pods == []
 
 
-async def test_a_unit_that_mounts_a_storage_no_longer_gives_it_back(
+async def test_a_unit_that_drops_a_mount_releases_the_lock(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -205,7 +205,7 @@ async def test_a_unit_that_mounts_a_storage_no_longer_gives_it_back(
         await installation.wait_unit_reason("mine", "UnitReady")
 
 
-async def test_the_old_pod_of_a_change_leaves_the_volume_before_the_new_one_is_ready(
+async def test_the_old_pod_of_a_rollout_releases_the_volume_before_the_new_pod_is_ready(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -266,7 +266,7 @@ async def test_several_storages_are_taken_all_or_waited_for(
     assert [await holder(installation, name) for name in ("a", "b")] == ["both", "both"]
 
 
-async def test_a_storage_that_was_only_locked_is_given_back_when_the_unit_drops_it(
+async def test_a_locked_but_unmounted_storage_is_released_when_the_unit_drops_it(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -286,7 +286,7 @@ async def test_a_storage_that_was_only_locked_is_given_back_when_the_unit_drops_
     assert held == "both"
 
 
-async def test_a_lock_of_an_operation_without_a_record_is_given_back(
+async def test_a_lock_of_an_absent_operation_is_released(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -380,7 +380,7 @@ async def test_a_lock_may_be_older_than_the_volume(installation: IsolatedInstall
     assert found["status"]["claimName"] == "data"
 
 
-async def test_a_lock_whose_unit_is_gone_before_it_was_named_is_given_back(
+async def test_a_lock_without_a_uid_is_released_when_its_unit_is_gone(
     installation: IsolatedInstallation,
 ) -> None:
     gone = {"kind": "GPUUnit", "namespace": "n", "name": "mine", "uid": "uid-of-mine"}

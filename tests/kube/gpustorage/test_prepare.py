@@ -86,7 +86,7 @@ async def test_a_storage_is_filled_and_then_ready(
     await assert_prepare_pods(installation, "data", 1)
 
 
-async def test_what_keeps_a_filling_from_beginning_is_told_and_the_words_do_not_flap(
+async def test_a_blocked_prepare_is_reported_with_a_stable_message(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -108,7 +108,7 @@ async def test_what_keeps_a_filling_from_beginning_is_told_and_the_words_do_not_
     assert later["metadata"]["resourceVersion"] == told["metadata"]["resourceVersion"]
 
 
-async def test_a_job_that_is_refused_is_told_of_and_made_later(
+async def test_a_refused_prepare_job_is_reported_and_created_later(
     installation: IsolatedInstallation,
 ) -> None:
     quotas, jobs = installation.path("resourcequotas"), "count/jobs.batch"
@@ -129,7 +129,7 @@ async def test_a_job_that_is_refused_is_told_of_and_made_later(
     assert "exceeded quota: no" in ready_condition(refused)["message"]
 
 
-async def test_a_failure_is_told_and_waits_for_a_request(
+async def test_a_failed_prepare_is_reported_and_waits_for_a_recover_request(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -176,7 +176,7 @@ async def test_a_request_to_recover_begins_one_new_attempt(
     await assert_prepare_pods(installation, "data", EACH_ATTEMPT + 1)
 
 
-async def test_the_same_request_to_recover_is_acted_on_once(
+async def test_a_repeated_recover_request_starts_no_second_attempt(
     installation: IsolatedInstallation,
 ) -> None:
     deadline = StorageConfig(prepare_deadline=Duration(1))
@@ -200,7 +200,7 @@ async def test_the_same_request_to_recover_is_acted_on_once(
     assert left["metadata"]["uid"] == second["metadata"]["uid"]
 
 
-async def test_a_filling_has_a_deadline(installation: IsolatedInstallation) -> None:
+async def test_a_prepare_has_a_deadline(installation: IsolatedInstallation) -> None:
     deadline = StorageConfig(prepare_deadline=Duration(2))
     async with run_controller(installation, storage=deadline):
         await create_storage(installation, simulated_prepare_storage("data", run_for=PAUSED))
@@ -298,7 +298,7 @@ async def test_a_storage_that_is_deleted_while_it_is_filled_goes(
         await installation.wait_gone("persistentvolumeclaims", "data")
 
 
-async def test_a_job_whose_storage_was_torn_away_is_let_go(
+async def test_the_job_of_a_storage_without_finalizers_is_deleted(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):

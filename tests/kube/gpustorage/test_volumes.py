@@ -34,7 +34,7 @@ from tests.support.cluster.isolated_installation import IsolatedInstallation, re
 from tests.support.wait.eventually import eventually
 
 
-async def test_a_storage_has_a_volume_and_says_so(installation: IsolatedInstallation) -> None:
+async def test_a_storage_reports_its_bound_volume(installation: IsolatedInstallation) -> None:
     async with run_controller(installation):
         made = await create_storage(installation, storage_manifest("models"))
         found = await wait_storage_reason(installation, "models", "StorageReady")
@@ -117,7 +117,7 @@ async def test_a_volume_grows_with_its_storage(
     assert told == [f"the volume grew from 1Gi to {size}"]
 
 
-async def test_a_class_that_cannot_grow_says_so_and_the_size_can_be_set_back(
+async def test_an_unsupported_expansion_is_reported_and_the_size_can_be_reverted(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -145,7 +145,7 @@ async def test_a_volume_does_not_shrink(installation: IsolatedInstallation) -> N
     assert before["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"]
 
 
-async def test_a_size_that_no_volume_has_is_told_and_can_be_mended(
+async def test_an_impossible_size_is_reported_and_can_be_corrected(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -175,7 +175,7 @@ async def test_a_size_that_grows_before_the_volume_is_there_is_given_afterwards(
         )
 
 
-async def test_a_volume_that_was_deleted_by_hand_is_not_made_anew(
+async def test_a_manually_deleted_pvc_is_not_recreated(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -191,7 +191,7 @@ async def test_a_volume_that_was_deleted_by_hand_is_not_made_anew(
     assert await installation.list("persistentvolumeclaims") == []
 
 
-async def test_a_leader_that_has_not_heard_of_a_volume_does_not_take_it_for_lost(
+async def test_a_new_leader_with_an_old_cache_does_not_report_a_lost_volume(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -205,7 +205,7 @@ async def test_a_leader_that_has_not_heard_of_a_volume_does_not_take_it_for_lost
             await late_volumes(installation, client).reconcile_volume(found)
 
 
-async def test_a_leader_that_has_not_heard_of_somebody_elses_claim_does_not_take_it(
+async def test_a_new_leader_with_an_old_cache_does_not_adopt_a_foreign_pvc(
     installation: IsolatedInstallation,
 ) -> None:
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
@@ -235,7 +235,7 @@ def late_volumes(site: IsolatedInstallation, client: Client) -> VolumeReconciler
     return VolumeReconciler(caches, ObjectReader(caches, client, site.namespaces), settings, sync)
 
 
-async def test_a_claim_of_somebody_else_is_never_touched(
+async def test_a_foreign_pvc_is_never_changed(
     installation: IsolatedInstallation,
 ) -> None:
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}

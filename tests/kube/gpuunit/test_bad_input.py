@@ -122,7 +122,7 @@ STORED: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("spec", "reason", "said"), STORED)
-async def test_what_passes_the_schema_fails_with_the_field_and_the_value_until_it_is_fixed(
+async def test_an_invalid_unit_that_passes_the_schema_fails_with_field_and_value(
     installed_control_plane: ControlPlane,
     installation: IsolatedInstallation,
     tmp_path: Path,
@@ -201,7 +201,7 @@ async def test_a_bad_change_leaves_what_runs_alone(installation: IsolatedInstall
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
 
 
-async def test_stock_with_a_bad_envelope_says_so(installation: IsolatedInstallation) -> None:
+async def test_stock_with_invalid_resources_reports_it(installation: IsolatedInstallation) -> None:
     stock = installation.namespaces.stock
     async with run_controller(installation):
         await installation.create("gpuunits", unit_manifest("warm", memory="lots"), namespace=stock)
@@ -214,7 +214,7 @@ async def test_stock_with_a_bad_envelope_says_so(installation: IsolatedInstallat
     assert 'spec.memory: "lots"' in ready_condition(unit)["message"]
 
 
-async def test_stock_ignores_what_only_users_units_have_and_says_so(
+async def test_stock_ignores_workload_fields_and_reports_it(
     installation: IsolatedInstallation,
 ) -> None:
     stock = installation.namespaces.stock

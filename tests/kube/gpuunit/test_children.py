@@ -97,7 +97,7 @@ async def differing(client: Client, unit: GPUUnit, stock: str = "elsewhere") -> 
 
 
 @pytest.mark.parametrize("spec", ODD.values(), ids=ODD.keys())
-async def test_what_the_server_stores_covers_what_was_built(
+async def test_the_stored_children_match_the_built_children(
     client: Client, namespace: str, spec: dict[str, Any]
 ) -> None:
     unit = await stored(client, new_unit(namespace=namespace, **spec))
@@ -134,7 +134,7 @@ async def test_a_port_that_went_is_no_longer_there_once_applied(
     assert [port["name"] for port in live.spec["ports"]] == ["dns"]
 
 
-async def test_what_others_add_is_no_difference_and_what_they_change_is(
+async def test_added_fields_of_others_are_no_drift_and_changed_fields_are(
     client: Client, namespace: str
 ) -> None:
     unit = await stored(client, new_unit(namespace=namespace, **FULL_SPEC))

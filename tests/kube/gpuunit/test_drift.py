@@ -40,7 +40,7 @@ async def edit(site: IsolatedInstallation, kind: str, body: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize("kind", CHILDREN)
-async def test_a_deleted_child_is_made_again(installation: IsolatedInstallation, kind: str) -> None:
+async def test_a_deleted_child_is_recreated(installation: IsolatedInstallation, kind: str) -> None:
     async with run_controller(installation):
         await ready_unit(installation)
         first = await child(installation, kind)
@@ -91,7 +91,7 @@ def template_of(**container: Any) -> dict[str, Any]:
         pytest.param("networkpolicies", {"policyTypes": ["Ingress"]}, id="policy types"),
     ],
 )
-async def test_an_edited_field_is_put_back(
+async def test_an_edited_field_is_restored(
     installation: IsolatedInstallation, kind: str, spec: dict[str, Any]
 ) -> None:
     async with run_controller(installation):
@@ -110,7 +110,9 @@ async def test_an_edited_field_is_put_back(
 
 
 @pytest.mark.parametrize("kind", CHILDREN)
-async def test_a_removed_mark_is_put_back(installation: IsolatedInstallation, kind: str) -> None:
+async def test_removed_labels_and_annotations_of_a_child_are_restored(
+    installation: IsolatedInstallation, kind: str
+) -> None:
     async with run_controller(installation):
         await ready_unit(installation)
         before = (await child(installation, kind))["metadata"]
@@ -125,7 +127,7 @@ async def test_a_removed_mark_is_put_back(installation: IsolatedInstallation, ki
     assert [marks[name] for name in hashes] == [before["annotations"][name] for name in hashes]
 
 
-async def test_what_others_add_stays_when_our_own_is_put_back(
+async def test_fields_added_by_others_stay_when_drift_is_corrected(
     installation: IsolatedInstallation,
 ) -> None:
     theirs = {"labels": {"team": "blue"}, "annotations": {"example.com/note": "theirs"}}
@@ -160,7 +162,9 @@ async def test_what_others_add_stays_when_our_own_is_put_back(
     assert [port["name"] for port in service["spec"]["ports"]] == ["http", "theirs"]
 
 
-async def test_what_a_unit_no_longer_asks_for_goes(installation: IsolatedInstallation) -> None:
+async def test_children_that_a_unit_no_longer_needs_are_deleted(
+    installation: IsolatedInstallation,
+) -> None:
     both = {"ports": [*PORTS["ports"], {"name": "stats", "port": 9000}]}
     async with run_controller(installation):
         await ready_unit(installation, template=both)
@@ -193,7 +197,9 @@ async def test_drift_is_corrected_after_a_time_without_a_controller(
         await installation.wait_unit_reason("mine", "UnitReady")
 
 
-async def test_the_reservation_of_stock_is_put_back_too(installation: IsolatedInstallation) -> None:
+async def test_a_scaled_down_deployment_of_stock_is_restored(
+    installation: IsolatedInstallation,
+) -> None:
     stock = installation.namespaces.stock
     path = installation.path("deployments", "unit-mine", namespace=stock)
     async with run_controller(installation):
@@ -228,7 +234,7 @@ async def versions(site: IsolatedInstallation) -> list[str]:
     ]
 
 
-async def test_a_correction_is_told(installation: IsolatedInstallation) -> None:
+async def test_a_correction_is_reported_as_an_event(installation: IsolatedInstallation) -> None:
     async with run_controller(installation):
         await ready_unit(installation)
         await edit(installation, "deployments", {"spec": {"replicas": 2}})

@@ -56,7 +56,7 @@ async def test_thirty_units_get_the_gpus_that_they_claimed(
         await assert_no_eviction(installation)
 
 
-async def test_a_place_that_is_freed_late_is_kept_all_the_same(
+async def test_a_slowly_freed_gpu_stays_nominated_for_its_unit(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -79,7 +79,7 @@ async def test_a_place_that_is_freed_late_is_kept_all_the_same(
         await assert_no_eviction(installation)
 
 
-async def test_a_unit_that_asks_for_more_than_its_stock_gets_the_gpu_all_the_same(
+async def test_a_unit_with_larger_requests_than_its_stock_keeps_the_gpu(
     installation: IsolatedInstallation,
 ) -> None:
     default = {"type": "Container", "defaultRequest": {"cpu": "100m"}}
@@ -104,7 +104,7 @@ async def test_a_unit_that_asks_for_more_than_its_stock_gets_the_gpu_all_the_sam
         await assert_no_eviction(installation)
 
 
-async def test_a_place_is_not_promised_for_longer_than_its_node_can_be_used(
+async def test_a_nomination_ends_when_its_node_becomes_unusable(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -126,7 +126,7 @@ async def test_a_place_is_not_promised_for_longer_than_its_node_can_be_used(
     assert ready_condition(lost)["message"].startswith("0/4 nodes are available")
 
 
-async def test_a_unit_that_does_not_fit_where_its_stock_was_has_the_schedulers_words(
+async def test_a_unit_that_does_not_fit_on_the_node_of_its_stock_shows_the_scheduler_message(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -159,7 +159,7 @@ async def released(site: IsolatedInstallation, order: CreateUnitSteps) -> dict[s
     )
 
 
-async def test_the_record_is_closed_with_the_unit_that_was_admitted(
+async def test_the_operation_succeeds_with_the_admitted_unit(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -173,7 +173,7 @@ async def test_the_record_is_closed_with_the_unit_that_was_admitted(
     assert record["status"]["created"] == 1
 
 
-async def test_a_unit_without_a_record_is_a_stray(installation: IsolatedInstallation) -> None:
+async def test_a_unit_without_an_operation_is_deleted(installation: IsolatedInstallation) -> None:
     async with run_controller(installation):
         order = await new_create_with_stock(installation)
         await api_steps.claim_stock(installation, order)
@@ -203,7 +203,7 @@ async def test_a_unit_without_a_record_is_a_stray(installation: IsolatedInstalla
         ),
     ],
 )
-async def test_a_unit_that_the_record_does_not_hold_is_a_stray_and_its_stock_is_released(
+async def test_a_unit_that_its_operation_does_not_name_is_deleted_and_its_stock_released(
     installation: IsolatedInstallation, spec: dict[str, object], status: dict[str, object]
 ) -> None:
     async with run_controller(installation):
@@ -217,7 +217,7 @@ async def test_a_unit_that_the_record_does_not_hold_is_a_stray_and_its_stock_is_
         await released(installation, order)
 
 
-async def test_a_unit_that_is_deleted_before_it_starts_gives_its_stock_back(
+async def test_a_unit_deleted_before_its_start_releases_its_stock(
     installation: IsolatedInstallation,
 ) -> None:
     order = None
@@ -246,7 +246,7 @@ async def test_a_unit_that_is_deleted_before_it_starts_gives_its_stock_back(
     assert stock["metadata"]["uid"] == order.stock_uid
 
 
-async def test_a_unit_whose_stock_was_taken_away_says_so(
+async def test_a_unit_whose_stock_was_deleted_reports_it(
     installation: IsolatedInstallation,
 ) -> None:
     order = None
@@ -262,7 +262,7 @@ async def test_a_unit_whose_stock_was_taken_away_says_so(
     assert order.stock_name in unit["status"]["conditions"][0]["message"]
 
 
-async def test_the_stock_of_a_unit_that_waits_for_longer_than_records_are_kept_stays_its_own(
+async def test_a_waiting_unit_keeps_its_stock_after_its_operation_was_swept(
     installation: IsolatedInstallation,
 ) -> None:
     mounts = [{"name": "models", "mountPath": "/models"}]

@@ -40,7 +40,7 @@ def owner_of(child: dict[str, Any]) -> str:
     return str(owner["name"])
 
 
-async def test_stock_with_the_longest_name_reserves_a_place(
+async def test_stock_with_a_name_of_maximum_length_reserves_a_gpu(
     installation: IsolatedInstallation,
 ) -> None:
     stock, name = installation.namespaces.stock, "s" * 63

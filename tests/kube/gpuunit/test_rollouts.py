@@ -95,7 +95,9 @@ async def test_an_image_that_is_changed_twice_at_once_keeps_its_gpu(
         await assert_no_eviction(installation)
 
 
-async def test_a_deleted_pod_is_replaced_in_its_place(installation: IsolatedInstallation) -> None:
+async def test_a_deleted_pod_is_replaced_on_the_same_node(
+    installation: IsolatedInstallation,
+) -> None:
     async with run_controller(installation):
         slow = {"sim.local/stop": "late", "sim.local/stop-for": "1s"}
         before = nodes_of(await fill_cluster(installation, user_unit_manifests(slow)))
@@ -138,7 +140,7 @@ async def test_a_unit_whose_spec_was_spoilt_keeps_its_gpu_when_its_pod_is_delete
         await assert_no_eviction(installation)
 
 
-async def test_a_new_pod_that_cannot_run_in_the_old_place_leaves_the_old_one_alone(
+async def test_the_old_pod_keeps_running_when_the_new_pod_cannot_use_its_node(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -156,7 +158,7 @@ async def test_a_new_pod_that_cannot_run_in_the_old_place_leaves_the_old_one_alo
         await assert_no_eviction(installation)
 
 
-async def test_labels_alone_restart_nobody(installation: IsolatedInstallation) -> None:
+async def test_a_label_change_alone_restarts_no_pod(installation: IsolatedInstallation) -> None:
     async with run_controller(installation):
         await installation.create(
             "gpuunits", with_labels(unit_manifest("mine", image="a:1"), {"team": "a"})

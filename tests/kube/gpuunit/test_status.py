@@ -42,7 +42,7 @@ def message_of(unit: dict[str, Any]) -> str:
     return str(ready_condition(unit)["message"])
 
 
-async def test_an_image_that_cannot_be_pulled_is_named_and_the_words_do_not_flap(
+async def test_an_image_pull_error_is_reported_with_a_stable_message(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -62,7 +62,7 @@ async def waits_for(site: IsolatedInstallation, name: str, reason: str) -> None:
     await eventually(lambda: unit_pods(site, name), lambda pods: waiting_reason(pods[0]) == reason)
 
 
-async def test_a_crash_loop_tells_the_exit_code_and_the_last_words_and_is_then_silent(
+async def test_a_crash_loop_is_reported_once_with_exit_code_and_last_output(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -95,7 +95,7 @@ async def test_a_container_that_needs_too_much_memory_is_said_to(
     assert "OOMKilled, exit code 137" in message_of(unit)
 
 
-async def test_a_unit_that_fits_nowhere_has_the_schedulers_words_and_starts_when_it_fits(
+async def test_an_unschedulable_unit_shows_the_scheduler_message_and_starts_once_it_fits(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -108,7 +108,9 @@ async def test_a_unit_that_fits_nowhere_has_the_schedulers_words_and_starts_when
     assert message_of(unit).startswith("0/4 nodes are available: 4 Insufficient nvidia.com/gpu")
 
 
-async def test_stock_that_fits_nowhere_says_so_too(installation: IsolatedInstallation) -> None:
+async def test_unschedulable_stock_shows_the_scheduler_message(
+    installation: IsolatedInstallation,
+) -> None:
     stock = installation.namespaces.stock
     async with run_controller(installation):
         await installation.create("gpuunits", unit_manifest("warm", gpu=9), namespace=stock)
@@ -129,7 +131,7 @@ async def test_a_slow_start_is_progress(installation: IsolatedInstallation) -> N
     assert (phase_of(unit), ready_condition(unit)["reason"]) == ("Progressing", "UnitProgressing")
 
 
-async def test_a_container_that_never_becomes_ready_is_told_from_one_that_is_not_there(
+async def test_a_running_container_that_is_never_ready_is_reported(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -219,7 +221,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("kind", FOREIGN)
-async def test_a_child_of_somebody_else_is_left_alone_and_its_removal_lets_the_unit_go_on(
+async def test_a_foreign_child_object_blocks_the_unit_until_it_is_removed(
     installation: IsolatedInstallation, kind: str
 ) -> None:
     theirs = await installation.create(kind, FOREIGN[kind])
@@ -237,7 +239,7 @@ async def test_a_child_of_somebody_else_is_left_alone_and_its_removal_lets_the_u
     assert "ownerReferences" not in left["metadata"]
 
 
-async def test_a_unit_that_is_made_again_at_once_gets_children_of_its_own(
+async def test_a_recreated_unit_gets_its_own_children(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -343,7 +345,7 @@ async def test_a_unit_waits_for_its_storage_and_then_starts(
     assert phase_of(pending) == "Progressing"
 
 
-async def test_the_story_of_a_unit_is_told_by_kubectl_describe(
+async def test_kubectl_describe_shows_the_events_of_a_unit(
     installed_control_plane: ControlPlane, installation: IsolatedInstallation
 ) -> None:
     async def described() -> str:

@@ -8,7 +8,7 @@ from tests.support.cluster.isolated_installation import (
 )
 
 
-async def test_a_stock_unit_reserves_a_place(installation: IsolatedInstallation) -> None:
+async def test_a_stock_unit_reserves_a_gpu(installation: IsolatedInstallation) -> None:
     stock = installation.namespaces.stock
     async with run_controller(installation):
         await installation.create("gpuunits", unit_manifest("warm"), namespace=stock)

@@ -127,7 +127,7 @@ async def try_out_children(admin: AdminClient, unit: GPUUnit) -> None:
 
 
 @pytest.mark.parametrize("spec", ACCEPTED, ids=shown)
-async def test_what_we_accept_the_server_accepts(
+async def test_a_spec_that_passes_our_rules_is_accepted_by_the_server(
     installed_control_plane: ControlPlane, namespace: str, spec: dict[str, Any]
 ) -> None:
     unit = new_unit(namespace=namespace, **spec)
@@ -140,7 +140,7 @@ async def test_what_we_accept_the_server_accepts(
     [*((each, 422) for each in REFUSED), *((each, 500) for each in REPEATED)],
     ids=shown,
 )
-async def test_what_the_server_refuses_we_refuse(
+async def test_a_spec_that_the_server_refuses_fails_our_rules(
     installed_control_plane: ControlPlane, namespace: str, spec: dict[str, Any], status: int
 ) -> None:
     unit = new_unit(namespace=namespace, **spec)

@@ -65,7 +65,7 @@ async def test_a_worker_outlives_its_function_and_nothing_is_written_at_rest(
         assert resource_version(await installation.get_unit("mine")) == resource_version(before)
 
 
-async def test_a_worker_that_cannot_be_says_why_and_makes_no_pod(
+async def test_an_invalid_worker_reports_the_reason_and_creates_no_pod(
     installation: IsolatedInstallation,
 ) -> None:
     framework = {"socketPath": "/proc/f.sock", "invokePath": "go"}

@@ -99,7 +99,7 @@ def waits_for(reason: str, pod: dict[str, Any]) -> bool:
     return waiting_reason(pod) == reason
 
 
-async def test_a_crash_loop_restarts_and_tells_how_it_ended(
+async def test_a_crash_looping_container_restarts_and_shows_its_termination(
     admin: AdminClient, namespace: str
 ) -> None:
     pod = await Pod(admin, namespace).create(

@@ -139,7 +139,7 @@ async def test_an_account_may_do_what_its_program_needs(
 
 
 @pytest.mark.parametrize("account", ACCOUNTS_OF_OURS)
-async def test_an_account_may_do_nothing_else(
+async def test_an_account_is_denied_everything_else(
     installed_control_plane: ControlPlane, account: str
 ) -> None:
     refused = [act for act in REFUSED if act.account == account]

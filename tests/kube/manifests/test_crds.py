@@ -284,7 +284,7 @@ async def test_scaling_a_function_sets_the_workers_it_keeps(
     assert found["spec"]["minWorkers"] == 2
 
 
-async def test_a_person_sees_where_a_unit_came_from_and_why_it_waits(
+async def test_kubectl_get_shows_the_source_and_the_reason_of_a_unit(
     resources: Resources, admin: AdminClient, kubectl: AsKubectl, namespace: str
 ) -> None:
     await resources.create("GPUUnit", memory="16Gi")

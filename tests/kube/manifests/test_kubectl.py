@@ -48,7 +48,7 @@ def table(text: str) -> list[list[str]]:
     return [line.split() for line in text.splitlines()]
 
 
-async def test_units_are_shown_with_what_matters(
+async def test_kubectl_get_shows_the_printer_columns_of_units(
     installation: IsolatedInstallation, kubectl: AsKubectl
 ) -> None:
     async with run_controller(installation):
@@ -68,7 +68,7 @@ async def test_units_are_shown_with_what_matters(
     assert wide[1][4:8] == [address, "1", "1Gi", node]
 
 
-async def test_everything_of_ours_is_shown_by_its_category(
+async def test_kubectl_get_by_category_shows_all_product_objects(
     installation: IsolatedInstallation, kubectl: AsKubectl
 ) -> None:
     await installation.create("gpuunits", user_unit_manifest("mine"))
@@ -79,7 +79,7 @@ async def test_everything_of_ours_is_shown_by_its_category(
     assert sorted(shown.split()) == [f"gpustorage.{group}/models", f"gpuunit.{group}/mine"]
 
 
-async def test_waiting_ends_when_the_change_runs(
+async def test_kubectl_wait_ends_when_the_change_is_rolled_out(
     installation: IsolatedInstallation, kubectl: AsKubectl
 ) -> None:
     wait = ("wait", "--for=condition=Ready", "gpuunit/mine", "--timeout=120s")
@@ -140,7 +140,7 @@ async def test_stock_shows_no_address(
     assert not any("://" in cell for cell in shown[1])
 
 
-async def test_a_template_is_explained(kubectl: AsKubectl) -> None:
+async def test_kubectl_explain_describes_the_template(kubectl: AsKubectl) -> None:
     explained = await eventually(
         lambda: kubectl("explain", "gpuunit.spec.template"), tolerate=ClusterError
     )

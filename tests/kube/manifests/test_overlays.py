@@ -47,7 +47,7 @@ def pods_of(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-async def test_an_overlay_is_applied_and_all_its_pods_are_let_in(
+async def test_an_overlay_is_applied_and_all_its_pods_are_admitted(
     installed_control_plane: ControlPlane, overlay: str
 ) -> None:
     """Pods that the namespace's security level refuses would never be there."""
@@ -108,7 +108,7 @@ async def test_our_images_carry_the_version_of_the_release(
     assert ours == {product_version()}
 
 
-async def test_nothing_secret_is_shipped(installed_control_plane: ControlPlane) -> None:
+async def test_the_overlays_contain_no_secret_values(installed_control_plane: ControlPlane) -> None:
     for overlay in OVERLAYS:
         secrets = [
             each

@@ -126,7 +126,7 @@ async def volume_of(site: IsolatedInstallation) -> str:
     return str(claim["spec"]["volumeName"])
 
 
-async def test_what_was_backed_up_is_there_again(
+async def test_all_backed_up_objects_are_restored(
     installation: IsolatedInstallation, shell: Any
 ) -> None:
     async with run_controller(installation):

@@ -62,7 +62,7 @@ async def test_a_consumed_unit_is_counted_once(
     assert (await stock.get_pool()).status.allocated == 1
 
 
-async def test_a_unit_consumed_while_nobody_looked_is_counted(
+async def test_a_unit_consumed_while_no_controller_ran_is_counted(
     client: Client, stock: StockPoolFixture, keeper: InProcessStockPoolController
 ) -> None:
     async with keeper.run():

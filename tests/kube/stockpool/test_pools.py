@@ -115,7 +115,7 @@ async def test_a_pool_is_scaled_as_kubectl_does_it(
     assert seen["status"] == {"replicas": 0, "selector": f"{POOL_LABEL}=warm"}
 
 
-async def test_starts_are_bounded(
+async def test_the_number_of_starting_units_is_limited(
     stock: StockPoolFixture, keeper: InProcessStockPoolController
 ) -> None:
     async with keeper.run():
@@ -127,7 +127,7 @@ async def test_starts_are_bounded(
         await stock.wait_pool(lambda pool: pool.status.replicas == 3)
 
 
-async def test_a_unit_that_finds_no_node_is_told_of_and_kept(
+async def test_an_unschedulable_unit_is_reported_and_kept(
     stock: StockPoolFixture, keeper: InProcessStockPoolController
 ) -> None:
     waiting = {
@@ -159,7 +159,7 @@ async def test_a_name_that_another_unit_has_is_passed_over(
     assert (await stock.get_unit("warm-0")).metadata == foreign.metadata
 
 
-async def test_a_deleted_pool_takes_its_unclaimed_units_along(
+async def test_a_deleted_pool_deletes_its_unclaimed_units(
     client: Client, stock: StockPoolFixture, keeper: InProcessStockPoolController
 ) -> None:
     async with keeper.run():

@@ -40,7 +40,7 @@ def keeper(client: Client, namespace: str) -> InProcessStockPoolController:
     return InProcessStockPoolController(client, namespace)
 
 
-async def test_a_wrong_spec_is_told_of_and_harms_nothing_until_it_is_mended(
+async def test_an_invalid_pool_spec_is_reported_and_changes_no_unit(
     stock: StockPoolFixture, keeper: InProcessStockPoolController, admin: AdminClient
 ) -> None:
     async with keeper.run():
@@ -61,7 +61,7 @@ async def test_a_wrong_spec_is_told_of_and_harms_nothing_until_it_is_mended(
     assert (await stock.get_unit("warm-0")).metadata.uid == uid
 
 
-async def test_a_quota_that_refuses_is_told_of_and_survived(
+async def test_a_full_quota_is_reported_and_the_pool_recovers(
     stock: StockPoolFixture, keeper: InProcessStockPoolController, admin: AdminClient
 ) -> None:
     quota = await create_effective_quota(admin, stock.namespace, max_units=1)
@@ -76,7 +76,7 @@ async def test_a_quota_that_refuses_is_told_of_and_survived(
         await stock.wait_pool(lambda pool: pool.status.phase == "Progressing")
 
 
-async def test_units_that_the_server_finds_wrong_are_told_of_and_not_tried_for_ever(
+async def test_units_rejected_by_the_server_are_reported_and_not_retried_endlessly(
     client: Client, stock: StockPoolFixture, admin: AdminClient
 ) -> None:
     counted = CountingClient(client)

@@ -37,7 +37,7 @@ async def filled(stock: StockPoolFixture, replicas: int) -> None:
     await stock.wait_pool(lambda pool: pool.status.phase == "Ready")
 
 
-async def test_unclaimed_units_are_replaced_one_by_one_and_claimed_ones_are_left(
+async def test_only_unclaimed_units_are_replaced_and_one_by_one(
     client: Client, stock: StockPoolFixture
 ) -> None:
     async with record_unit_counts(client, stock.namespace) as census:
@@ -57,7 +57,7 @@ async def test_unclaimed_units_are_replaced_one_by_one_and_claimed_ones_are_left
     assert (kept.metadata.uid, kept.spec) == (claimed.metadata.uid, claimed.spec)
 
 
-async def test_an_envelope_that_fits_nowhere_costs_only_a_few_units(
+async def test_unschedulable_resources_replace_only_a_few_units(
     client: Client, stock: StockPoolFixture
 ) -> None:
     async with InProcessStockPoolController(client, stock.namespace).run():
@@ -76,7 +76,7 @@ async def test_an_envelope_that_fits_nowhere_costs_only_a_few_units(
     assert await memories(stock) == ["1Gi", "1Gi", "900Gi", "900Gi"]
 
 
-async def test_units_of_the_wrong_envelope_that_never_started_are_replaced_at_once(
+async def test_outdated_units_that_never_started_are_replaced_at_once(
     client: Client, stock: StockPoolFixture
 ) -> None:
     async with InProcessStockPoolController(client, stock.namespace).run():

@@ -169,7 +169,7 @@ async def test_waiting_for_a_unit_may_take_longer_than_other_requests() -> None:
         assert (await api.get(f"{PLACE}/a?wait=Ready&timeoutSeconds=60")).status == 200
 
 
-async def test_a_failure_of_a_service_is_answered_in_the_envelope() -> None:
+async def test_a_service_error_gets_a_json_error_response() -> None:
     class DownUnits(FakeUnitService):
         async def get(self, name: str) -> GPUUnit:
             raise ServiceUnavailableError("Kubernetes is down", retry_after=5)

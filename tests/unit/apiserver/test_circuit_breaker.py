@@ -29,13 +29,13 @@ def open_up(breaker: CircuitBreaker) -> None:
         assert call(breaker, CallResult.FAILED) is Permit.NORMAL
 
 
-def test_it_opens_after_five_failures_in_a_row(breaker: CircuitBreaker) -> None:
+def test_the_breaker_opens_after_five_failures_in_a_row(breaker: CircuitBreaker) -> None:
     open_up(breaker)
     assert breaker.is_open
     assert breaker.acquire() is None
 
 
-def test_an_answer_in_between_starts_the_count_again(breaker: CircuitBreaker) -> None:
+def test_a_success_resets_the_failure_count_of_the_breaker(breaker: CircuitBreaker) -> None:
     for _ in range(3):
         for _ in range(MAX_FAILURES - 1):
             call(breaker, CallResult.FAILED)
@@ -52,7 +52,9 @@ def test_a_call_that_was_given_up_says_nothing(breaker: CircuitBreaker) -> None:
     assert breaker.is_open
 
 
-def test_it_is_open_for_five_seconds(breaker: CircuitBreaker, clock: AutoAdvanceClock) -> None:
+def test_the_breaker_stays_open_for_five_seconds(
+    breaker: CircuitBreaker, clock: AutoAdvanceClock
+) -> None:
     open_up(breaker)
     assert breaker.retry_after == 5
     clock.advance(OPEN_SECONDS - 0.1)
@@ -62,7 +64,9 @@ def test_it_is_open_for_five_seconds(breaker: CircuitBreaker, clock: AutoAdvance
     assert breaker.acquire() is Permit.PROBE
 
 
-def test_one_trial_is_in_flight_at_a_time(breaker: CircuitBreaker, clock: AutoAdvanceClock) -> None:
+def test_only_one_probe_is_in_flight_at_a_time(
+    breaker: CircuitBreaker, clock: AutoAdvanceClock
+) -> None:
     open_up(breaker)
     clock.advance(OPEN_SECONDS)
     assert breaker.acquire() is Permit.PROBE
@@ -70,7 +74,7 @@ def test_one_trial_is_in_flight_at_a_time(breaker: CircuitBreaker, clock: AutoAd
     assert breaker.acquire() is None
 
 
-def test_a_trial_that_is_answered_closes_it(
+def test_a_successful_probe_closes_the_breaker(
     breaker: CircuitBreaker, clock: AutoAdvanceClock
 ) -> None:
     open_up(breaker)
@@ -80,7 +84,9 @@ def test_a_trial_that_is_answered_closes_it(
     open_up(breaker)  # and all five failures are needed again
 
 
-def test_a_trial_that_fails_keeps_it_open(breaker: CircuitBreaker, clock: AutoAdvanceClock) -> None:
+def test_a_failed_probe_keeps_the_breaker_open(
+    breaker: CircuitBreaker, clock: AutoAdvanceClock
+) -> None:
     open_up(breaker)
     clock.advance(OPEN_SECONDS)
     assert call(breaker, CallResult.FAILED) is Permit.PROBE
@@ -89,7 +95,7 @@ def test_a_trial_that_fails_keeps_it_open(breaker: CircuitBreaker, clock: AutoAd
     assert breaker.acquire() is Permit.PROBE
 
 
-def test_a_trial_that_was_given_up_makes_room_for_another(
+def test_an_abandoned_probe_allows_another_probe(
     breaker: CircuitBreaker, clock: AutoAdvanceClock
 ) -> None:
     open_up(breaker)
@@ -98,7 +104,7 @@ def test_a_trial_that_was_given_up_makes_room_for_another(
     assert breaker.acquire() is Permit.PROBE
 
 
-def test_calls_that_fail_late_do_not_keep_it_open(
+def test_late_failures_do_not_keep_the_breaker_open(
     breaker: CircuitBreaker, clock: AutoAdvanceClock
 ) -> None:
     late = breaker.acquire()
@@ -110,7 +116,7 @@ def test_calls_that_fail_late_do_not_keep_it_open(
     assert breaker.acquire() is Permit.PROBE
 
 
-def test_a_call_that_fails_late_does_not_end_the_trial(
+def test_a_late_failure_does_not_end_the_probe(
     breaker: CircuitBreaker, clock: AutoAdvanceClock
 ) -> None:
     late = breaker.acquire()
@@ -122,7 +128,7 @@ def test_a_call_that_fails_late_does_not_end_the_trial(
     assert breaker.acquire() is None
 
 
-def test_a_late_answer_closes_it(breaker: CircuitBreaker) -> None:
+def test_a_late_success_closes_the_breaker(breaker: CircuitBreaker) -> None:
     late = breaker.acquire()
     assert late is Permit.NORMAL
     open_up(breaker)
@@ -130,7 +136,7 @@ def test_a_late_answer_closes_it(breaker: CircuitBreaker) -> None:
     assert breaker.acquire() is Permit.NORMAL
 
 
-def test_a_sign_of_life_brings_the_trial_forward(breaker: CircuitBreaker) -> None:
+def test_a_sign_of_life_allows_a_probe_at_once(breaker: CircuitBreaker) -> None:
     open_up(breaker)
     breaker.allow_probe_now()
     assert breaker.acquire() is Permit.PROBE

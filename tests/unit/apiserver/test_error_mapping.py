@@ -30,7 +30,7 @@ INTERNALS = "https://10.0.0.1:6443 answered GET /apis"
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
 )
-def test_a_failure_has_a_code_and_tells_no_internals(
+def test_a_service_error_has_a_code_and_no_internals(
     error: kube_errors.KubeError, status: int, code: str
 ) -> None:
     told = service_error_from_kube(error)
@@ -54,7 +54,9 @@ def test_a_failure_has_a_code_and_tells_no_internals(
     ],
     ids=repr,
 )
-def test_who_should_try_again_is_told_when(error: kube_errors.KubeError, pause: int | None) -> None:
+def test_a_retryable_error_has_its_retry_after(
+    error: kube_errors.KubeError, pause: int | None
+) -> None:
     assert service_error_from_kube(error).retry_after == pause
 
 
@@ -65,7 +67,7 @@ def test_who_should_try_again_is_told_when(error: kube_errors.KubeError, pause: 
         kube_errors.QuotaExceededError("", "the server's words"),
     ],
 )
-def test_what_the_request_broke_is_told_in_the_servers_words(
+def test_an_invalid_request_keeps_the_servers_message(
     error: kube_errors.KubeError,
 ) -> None:
     assert service_error_from_kube(error).message == "the server's words"
@@ -74,6 +76,8 @@ def test_what_the_request_broke_is_told_in_the_servers_words(
 @pytest.mark.parametrize(
     "error", [kube_errors.ForbiddenError(""), kube_errors.UnexpectedResponseError("")]
 )
-def test_what_only_an_operator_can_mend_says_so(error: kube_errors.KubeError) -> None:
+def test_an_error_for_operators_says_that_an_operator_must_act(
+    error: kube_errors.KubeError,
+) -> None:
     told: ServiceError = service_error_from_kube(error)
     assert told.message.endswith("an operator must look at this")

@@ -11,7 +11,7 @@ from shared.config.loader import ConfigurationError
 EVERYWHERE = Address("", 8080)
 
 
-def test_nobody_is_asked_for_a_token_on_loopback() -> None:
+def test_no_token_is_required_on_loopback() -> None:
     assert open_token_file(Config(), SystemClock()) is None
 
 
@@ -20,6 +20,6 @@ def test_where_other_machines_can_call_tokens_are_needed() -> None:
         open_token_file(Config(http_addr=EVERYWHERE), SystemClock())
 
 
-def test_they_are_not_needed_where_the_configuration_says_so() -> None:
+def test_tokens_are_not_required_when_anonymous_access_is_configured() -> None:
     config = Config(http_addr=EVERYWHERE, auth=AuthConfig(allow_anonymous=True))
     assert open_token_file(config, SystemClock()) is None

@@ -59,7 +59,7 @@ async def test_stock_is_deleted() -> None:
     assert stock.calls == ["stock-1"]
 
 
-async def test_a_new_pool_is_answered_with_its_place() -> None:
+async def test_a_created_pool_is_answered_with_its_location() -> None:
     pools = FakePoolService(accepted=OperationResult(new_pool(), ResultKind.NEW))
     async with run_app(pools=pools) as api:
         answer = await api.post(POOLS, POOL)
@@ -67,7 +67,7 @@ async def test_a_new_pool_is_answered_with_its_place() -> None:
     assert pools.calls == [CreatePool("p-1", "g1", "g1.1", PoolSettings(replicas=3))]
 
 
-async def test_a_pool_that_is_gone_is_told_of() -> None:
+async def test_a_replay_reports_a_deleted_pool() -> None:
     gone = DeletedObject("g1", "runtime-stock", "u", "p-1")
     async with run_app(
         pools=FakePoolService(accepted=OperationResult(gone, ResultKind.REPLAY))
@@ -114,7 +114,7 @@ async def test_jobs_are_listed() -> None:
 
 
 @pytest.mark.parametrize("operation_id", ["order-4711", "fn/uid/3", "a b?#%", "{x}", "é", "100%25"])
-async def test_a_job_is_found_at_the_place_that_was_answered(operation_id: str) -> None:
+async def test_a_job_is_found_at_its_location(operation_id: str) -> None:
     stock = FakeStockService(OperationResult(new_job(operation_id), ResultKind.NEW))
     async with run_app(
         stock=stock, jobs=FakeJobService({operation_id: new_job(operation_id)})

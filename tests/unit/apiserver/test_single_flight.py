@@ -25,7 +25,7 @@ class Source:
         return number
 
 
-async def test_who_asks_meanwhile_gets_the_same_value_and_later_a_new_one() -> None:
+async def test_concurrent_callers_share_one_fetch_and_later_callers_fetch_again() -> None:
     clock, source = AutoAdvanceClock(), Source()
     values = SingleFlightCache[int](clock, 5.0)
     async with asyncio.TaskGroup() as group:
@@ -56,7 +56,7 @@ async def test_a_failure_is_for_all_who_waited_and_is_not_kept() -> None:
     assert await values.get("a", source.fetch) == 2
 
 
-async def test_one_who_is_cancelled_while_fetching_leaves_it_to_the_next() -> None:
+async def test_a_cancelled_fetch_is_repeated_by_the_next_caller() -> None:
     source = Source()
     values = SingleFlightCache[int](AutoAdvanceClock(), 5.0)
     async with asyncio.TaskGroup() as group:

@@ -37,7 +37,7 @@ def test_a_pod_is_bound_once_it_has_a_node() -> None:
     assert unit_of_bound_pod(ObservedObject(ObservedMetadata("x"), ObservedSpec("gpu-1"))) is None
 
 
-def test_a_pod_runs_once_it_says_so() -> None:
+def test_a_pod_runs_once_it_is_ready() -> None:
     for status, expected in (("False", None), ("True", "a")):
         item = ObservedObject(
             ObservedMetadata("x", LABELS),

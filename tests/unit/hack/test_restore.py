@@ -28,7 +28,7 @@ def an_object(kind: str, name: str, **metadata: Any) -> dict[str, Any]:
     }
 
 
-def test_what_a_server_had_added_is_left_out() -> None:
+def test_server_generated_fields_are_not_restored() -> None:
     (unit,) = restorable_objects([an_object("GPUUnit", "mine", labels={"a": "b"})])
     assert unit["metadata"] == {
         "name": "mine",
@@ -39,12 +39,12 @@ def test_what_a_server_had_added_is_left_out() -> None:
     assert set(unit) == {"apiVersion", "kind", "metadata", "spec"}
 
 
-def test_owners_make_what_they_own_anew() -> None:
+def test_owned_objects_are_not_restored() -> None:
     of_a_pool = an_object("GPUUnit", "warm-0", ownerReferences=[{"kind": "StockPool"}])
     assert restorable_objects([of_a_pool, an_object("Operation", "o")]) == []
 
 
-def test_those_that_others_refer_to_come_first() -> None:
+def test_referenced_kinds_are_restored_first() -> None:
     kinds = ["GPUUnit", "Function", "GPUStorage", "StockPool"]
     made = restorable_objects([an_object(kind, "one") for kind in kinds])
     assert [each["kind"] for each in made] == ["StockPool", "GPUStorage", "Function", "GPUUnit"]
@@ -71,7 +71,7 @@ def test_a_claim_becomes_that_of_the_storage_as_it_is_now() -> None:
     assert (owner["kind"], owner["uid"], owner["controller"]) == ("GPUStorage", "new", True)
 
 
-def test_a_claim_is_to_be_bound_anew() -> None:
+def test_a_restored_pvc_has_no_binding_annotations() -> None:
     notes = {
         "pv.kubernetes.io/bind-completed": "yes",
         "pv.kubernetes.io/bound-by-controller": "yes",
@@ -89,25 +89,25 @@ def test_claims_of_strangers_and_claims_without_a_volume_are_left_alone() -> Non
 
 
 @pytest.mark.parametrize("ended", ["Succeeded", "Failed"])
-def test_a_filling_that_had_ended_is_known_again(ended: str) -> None:
+def test_a_final_prepare_status_is_restored(ended: str) -> None:
     before = a_filled_storage(ended, message="why")
     known = restored_status([before], {**before, "status": {}})
     assert known == {"claimName": "data", "prepare": {"phase": ended, "message": "why"}}
 
 
 @pytest.mark.parametrize("phase", ["", "Pending", "Running"])
-def test_a_filling_that_had_not_ended_is_not_begun_again_over_what_may_be_there(phase: str) -> None:
+def test_an_unfinished_prepare_is_restored_as_failed(phase: str) -> None:
     before = a_filled_storage(phase)
     known = restored_status([before], {**before, "status": {}})
     assert known["prepare"] == {"phase": "Failed", "message": UNFINISHED_PREPARE_MESSAGE}
 
 
-def test_what_a_living_storage_knows_of_its_filling_stands() -> None:
+def test_the_prepare_status_of_an_existing_storage_is_kept() -> None:
     before, now = a_filled_storage("Running"), a_filled_storage("Succeeded")
     assert restored_status([before], now) == {"claimName": "data"}
 
 
-def test_a_storage_that_nothing_fills_has_no_filling() -> None:
+def test_a_storage_without_prepare_gets_no_prepare_status() -> None:
     assert restored_status([], an_object("GPUStorage", "data")) == {"claimName": "data"}
 
 
@@ -194,7 +194,7 @@ def test_a_storage_gets_its_old_volume_and_keeps_it_from_others_meanwhile() -> N
     assert cluster.find("GPUUnit", "mine")
 
 
-def test_a_second_run_writes_nothing() -> None:
+def test_a_second_restore_writes_nothing() -> None:
     cluster = Cluster(a_volume())
     Restorer(BACKUP, cluster).run()
     cluster.writes.clear()
@@ -203,7 +203,7 @@ def test_a_second_run_writes_nothing() -> None:
 
 
 @pytest.mark.parametrize("writes", range(1, 5))
-def test_a_run_that_ended_after_any_write_is_finished_by_the_next(writes: int) -> None:
+def test_an_interrupted_restore_is_finished_by_the_next(writes: int) -> None:
     cluster = Cluster(a_volume())
 
     def break_down() -> None:
@@ -227,7 +227,7 @@ def test_a_storage_that_was_not_lost_is_left_alone() -> None:
     assert cluster.find("GPUUnit", "mine")
 
 
-def test_a_volume_that_somebody_else_has_now_stays_theirs() -> None:
+def test_a_volume_bound_to_another_pvc_is_not_taken() -> None:
     cluster = Cluster(a_volume("another"))
     Restorer(BACKUP, cluster).run()
     assert cluster.find("PersistentVolume", "v")["spec"]["claimRef"]["name"] == "another"

@@ -38,7 +38,7 @@ def test_the_name_of_a_test_makes_a_folder_whatever_it_holds() -> None:
     assert log_dir_name(f"tests/a.py::test[{'../' * 100}]") == "a.py-test-.." + "-.." * 36
 
 
-def test_old_runs_give_way(tmp_path: Path) -> None:
+def test_the_logs_of_old_runs_are_removed(tmp_path: Path) -> None:
     for number in range(9):
         (new_log_dir(tmp_path, f"run-{number}")).mkdir(parents=True)
     kept = sorted(path.name for path in (tmp_path / ".test-logs").iterdir())

@@ -5,7 +5,7 @@ import pytest
 from tests.runner.seeds import SEED_VARIABLE, choose_seed, draw_seeds
 
 
-def test_the_same_run_draws_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_run_seed_draws_the_same_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SEED_VARIABLE, "7")
     assert choose_seed() == "7"
     assert draw_seeds("kills", 2) == draw_seeds("kills", 2)
@@ -13,7 +13,7 @@ def test_the_same_run_draws_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert draw_seeds("kills") != draw_seeds("faults")
 
 
-def test_another_run_draws_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_run_seed_draws_other_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SEED_VARIABLE, "7")
     before = draw_seeds("kills")
     monkeypatch.setenv(SEED_VARIABLE, "8")

@@ -42,12 +42,12 @@ def with_history(*records: InvocationRecord) -> InvocationSnapshot:
     return replace(GOOD, versions={KEY: history(*records)})
 
 
-def test_an_invocation_that_went_well_breaks_nothing() -> None:
+def test_a_correct_invocation_has_no_violations() -> None:
     assert find_violations(GOOD) == []
     assert is_finished(GOOD)
 
 
-def test_a_second_run_breaks_nothing() -> None:
+def test_a_correct_second_run_has_no_violations() -> None:
     again = transition.redriven(TOLD, 3)
     late = transition.dead_lettered(again, "why", FailureClass.ATTEMPTS_EXHAUSTED, 4)
     letter = DeadLetterMessage(
@@ -97,5 +97,5 @@ BREAKS: dict[str, Callable[[], InvocationSnapshot]] = {
 
 
 @pytest.mark.parametrize("how", BREAKS)
-def test_every_way_of_breaking_the_promise_is_seen(how: str) -> None:
+def test_every_kind_of_violation_is_found(how: str) -> None:
     assert find_violations(BREAKS[how]()) != []

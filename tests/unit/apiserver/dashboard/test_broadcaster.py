@@ -69,13 +69,13 @@ async def is_told_nothing(seat: Subscriber) -> bool:
     return silent
 
 
-async def test_without_viewers_nobody_looks() -> None:
+async def test_the_cluster_is_not_polled_without_viewers() -> None:
     async with playing() as played:
         await played.clock.advance(60)
         assert played.lookout.looks == 0
 
 
-async def test_a_viewer_is_told_at_once_and_the_cluster_is_looked_at_every_second() -> None:
+async def test_a_viewer_gets_a_snapshot_at_once_and_the_cluster_is_polled_every_second() -> None:
     async with playing() as played:
         with played.feed.subscribe() as seat:
             edition, beat = await told(seat)
@@ -94,7 +94,7 @@ async def test_two_viewers_cost_as_much_as_one() -> None:
         assert played.lookout.looks == 4
 
 
-async def test_the_first_viewer_is_not_told_what_the_last_one_saw() -> None:
+async def test_a_first_viewer_does_not_get_an_outdated_snapshot() -> None:
     async with playing() as played:
         with played.feed.subscribe() as seat:
             old, _ = await told(seat)
@@ -125,7 +125,7 @@ async def test_the_mark_changes_with_what_is_seen_and_with_nothing_else() -> Non
     assert first.digest == same.digest != changed.digest
 
 
-async def test_a_viewer_who_was_away_is_told_the_newest_once() -> None:
+async def test_a_slow_viewer_gets_only_the_newest_snapshot() -> None:
     async with playing() as played:
         with played.feed.subscribe() as seat:
             await played.clock.advance(3)
@@ -150,7 +150,7 @@ async def test_while_kubernetes_is_down_what_was_seen_stays_and_grows_old() -> N
             assert (await told(seat))[1] == Heartbeat(now="2026-11-16T00:00:05Z", age_seconds=0.0)
 
 
-async def test_a_viewer_who_comes_while_kubernetes_is_down_is_told_so() -> None:
+async def test_a_new_viewer_gets_the_error_while_kubernetes_is_down() -> None:
     async with playing() as played:
         played.lookout.answer = DOWN
         with played.feed.subscribe() as seat:
@@ -159,7 +159,7 @@ async def test_a_viewer_who_comes_while_kubernetes_is_down_is_told_so() -> None:
     assert (beat.age_seconds, beat.trouble) == (None, "nobody is there")
 
 
-async def test_a_look_that_hangs_does_not_stop_the_signs_of_life() -> None:
+async def test_a_hanging_poll_does_not_stop_the_heartbeats() -> None:
     async with playing() as played:
         with played.feed.subscribe() as seat:
             await told(seat)
@@ -170,7 +170,7 @@ async def test_a_look_that_hangs_does_not_stop_the_signs_of_life() -> None:
             assert (await told(seat))[1].age_seconds == 6.0
 
 
-async def test_there_are_only_so_many_seats_and_a_free_one_is_given_again() -> None:
+async def test_the_number_of_viewers_is_limited_and_a_freed_slot_is_reused() -> None:
     feed = Played().feed
     with ExitStack() as first, feed.subscribe():
         first.enter_context(feed.subscribe())
@@ -193,5 +193,5 @@ async def test_a_large_cluster_is_looked_at_less_often() -> None:
 
 
 @pytest.mark.parametrize(("size", "seconds"), [(0, 1.0), (1000, 1.0), (4500, 4.5), (10**6, 10.0)])
-def test_the_more_there_is_the_longer_the_rest(size: int, seconds: float) -> None:
+def test_the_poll_interval_grows_with_the_number_of_objects(size: int, seconds: float) -> None:
     assert refresh_seconds(size) == seconds

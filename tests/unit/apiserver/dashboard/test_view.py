@@ -53,7 +53,7 @@ def test_a_unit_says_where_it_is_and_why_it_is_not_ready() -> None:
     )
 
 
-def test_of_many_units_those_are_listed_that_need_somebody() -> None:
+def test_failed_units_are_listed_first_when_the_list_is_cut() -> None:
     many = [new_unit(f"u{number}") for number in range(MAX_ROWS + 5)]
     view = units_view([*many, new_unit("bad", "Failed")])
     assert (len(view.listed.rows), view.listed.more) == (MAX_ROWS, 6)
@@ -77,7 +77,7 @@ def test_a_long_message_is_cut_and_shows_it() -> None:
     assert truncate_message("x" * (MAX_MESSAGE_LENGTH + 1)) == "x" * (MAX_MESSAGE_LENGTH - 1) + "…"
 
 
-def test_stock_is_counted_by_spec_and_state_also_where_a_pool_has_none_yet() -> None:
+def test_stock_is_counted_by_spec_and_state_including_empty_pools() -> None:
     stock = [
         new_unit("a"),
         new_unit("b", ""),
@@ -141,7 +141,7 @@ def test_while_a_unit_takes_the_place_of_its_stock_a_gpu_is_counted_once() -> No
     assert (view.active, view.stock, view.free) == (8, 0, 0)
 
 
-def test_nodes_that_take_nobody_come_first_and_have_nothing_free() -> None:
+def test_unschedulable_nodes_come_first_and_have_no_free_gpus() -> None:
     nodes = [new_node("a"), new_node("c", cordoned=True), new_node("b", ready="Unknown")]
     view = nodes_view(nodes, [], [new_unit(node="c")])
     assert [(row.name, row.state, row.free, row.out) for row in view.listed.rows] == [

@@ -20,7 +20,7 @@ async def test_an_outage_is_known_at_the_next_probe() -> None:
     assert (monitor.state.is_connected, monitor.state.error) == (False, str(UNREACHABLE))
 
 
-async def test_a_return_is_known_at_the_next_probe_and_nodes_are_listed_at_once() -> None:
+async def test_the_next_probe_detects_a_recovery_and_nodes_are_listed_at_once() -> None:
     gateway, clock = ScriptedGateway(V1_34, UNREACHABLE, V1_34), AutoAdvanceClock(end_seconds=4)
     monitor = ClusterMonitor(gateway, gateway, clock)
     await clock.run_to_end(monitor.run())

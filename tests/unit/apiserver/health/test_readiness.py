@@ -38,12 +38,12 @@ def test_a_process_that_wants_no_cluster_is_ready() -> None:
     assert not_ready_reasons(KUBERNETES_OFF, is_draining=False) == ()
 
 
-def test_a_lost_cluster_is_a_reason() -> None:
+def test_a_lost_cluster_makes_the_process_not_ready() -> None:
     (reason,) = not_ready_reasons(probe_failed(COUNTED, UNREACHABLE, 2.0), is_draining=False)
     assert reason == f"Kubernetes is not connected: {UNREACHABLE}"
 
 
-def test_a_cluster_not_asked_yet_is_a_reason() -> None:
+def test_a_cluster_that_was_not_probed_yet_makes_the_process_not_ready() -> None:
     assert len(not_ready_reasons(ClusterState(), is_draining=False)) == 1
 
 

@@ -46,7 +46,7 @@ async def test_a_connected_cluster_is_described_in_full() -> None:
     }
 
 
-async def test_what_was_never_seen_is_absent_and_not_zero() -> None:
+async def test_unknown_counts_are_absent_and_not_zero() -> None:
     assert answer(KUBERNETES_OFF, ConnectionStatus(connected=False, error="no queue")) == {
         "startedAt": "2026-11-16T00:00:00Z",
         "uptimeSeconds": 12,

@@ -56,7 +56,7 @@ async def test_a_token_opens_the_routes_of_its_role(
 
 
 @pytest.mark.parametrize(("path", "scheme"), [(UNITS, "Bearer"), ("/ui", "Basic")])
-async def test_who_is_unknown_is_told_what_to_send(
+async def test_an_unauthenticated_request_gets_a_www_authenticate_header(
     api: InProcessApi, path: str, scheme: str
 ) -> None:
     answer = await api.get(path)
@@ -64,13 +64,13 @@ async def test_who_is_unknown_is_told_what_to_send(
     assert answer.headers["WWW-Authenticate"].startswith(f"{scheme} realm=")
 
 
-async def test_who_has_another_role_is_told_which_is_needed(api: InProcessApi) -> None:
+async def test_a_token_of_another_role_gets_the_required_role(api: InProcessApi) -> None:
     answer = await api.post(STOCK, {}, Authorization=f"Bearer {TENANTS}")
     assert answer.error_code == "forbidden"
     assert answer.json["error"]["message"] == "this needs a token of the role operator"
 
 
-def test_each_route_is_for_one_role_or_for_everybody() -> None:
+def test_each_route_needs_one_role_or_none() -> None:
     paths = {route.path for route in create_routes(CollectorRegistry())}
     by_role = {
         role: {each for each in paths if required_role(each) is role} for role in (*Role, None)

@@ -21,7 +21,7 @@ async def abandoned(work: BackgroundTasks, result: asyncio.Future[str]) -> None:
         request.cancel()
 
 
-async def test_the_result_is_handed_on() -> None:
+async def test_the_result_of_a_background_task_is_returned() -> None:
     async def one() -> int:
         return 1
 
@@ -29,7 +29,7 @@ async def test_the_result_is_handed_on() -> None:
         assert await work.finish(one()) == 1
 
 
-async def test_a_failure_is_the_requests_and_ends_no_other_work() -> None:
+async def test_a_failed_background_task_raises_in_its_request_only() -> None:
     async def broken() -> None:
         raise ConflictError("claimed")
 
@@ -59,7 +59,9 @@ async def test_a_stop_waits_for_work_whose_request_is_gone() -> None:
     assert done == [True]
 
 
-async def test_a_stop_does_not_wait_for_ever(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_stop_cancels_background_tasks_after_the_grace_period(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     result: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     async with run_background_tasks(grace_seconds=0.0) as work:
         await abandoned(work, result)
@@ -67,7 +69,7 @@ async def test_a_stop_does_not_wait_for_ever(caplog: pytest.LogCaptureFixture) -
     assert [record.message for record in caplog.records] == ["detached_work_cut_off"]
 
 
-async def test_a_bug_in_work_that_nobody_waits_for_is_logged(
+async def test_an_unexpected_error_of_an_abandoned_task_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     result: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -77,7 +79,9 @@ async def test_a_bug_in_work_that_nobody_waits_for_is_logged(
     assert [record.message for record in caplog.records] == ["detached_work_failed"]
 
 
-async def test_a_refusal_that_nobody_waits_for_is_no_bug(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_service_error_of_an_abandoned_task_is_not_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     result: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     async with run_background_tasks() as work:
         await abandoned(work, result)

@@ -6,7 +6,7 @@ from apiserver.errors import ServiceUnavailableError
 from apiserver.http.byte_budget import ByteBudget
 
 
-def test_what_does_not_fit_is_refused_until_there_is_room() -> None:
+def test_a_reservation_beyond_the_byte_budget_is_refused() -> None:
     bytes_ = ByteBudget(100)
     with bytes_.reserve(60):
         with (
@@ -19,7 +19,7 @@ def test_what_does_not_fit_is_refused_until_there_is_room() -> None:
             pass
 
 
-def test_one_that_is_larger_than_all_fits_alone() -> None:
+def test_a_reservation_above_the_whole_budget_is_allowed_alone() -> None:
     bytes_ = ByteBudget(100)
     with bytes_.reserve(1000), pytest.raises(ServiceUnavailableError), bytes_.reserve(1):
         pass

@@ -10,7 +10,7 @@ from apiserver.errors import DeadlineExceededError
 from apiserver.http.deadline import DEADLINE, Deadline, RequestTimeLimits, deadline_middleware
 
 
-async def test_the_time_of_the_body_is_not_the_time_of_the_answer() -> None:
+async def test_reading_the_body_does_not_use_the_time_of_the_response() -> None:
     clock = asyncio.get_running_loop()
     async with asyncio.timeout(0.0) as scope:
         deadline = Deadline(RequestTimeLimits(10.0, 5.0), scope)
@@ -22,14 +22,14 @@ async def test_the_time_of_the_body_is_not_the_time_of_the_answer() -> None:
     assert received + 10.0 <= due <= clock.time() + 10.0
 
 
-async def test_a_body_has_its_own_time() -> None:
+async def test_reading_the_body_has_its_own_time_limit() -> None:
     async with asyncio.timeout(None) as scope:
         with pytest.raises(TimeoutError):
             async with Deadline(RequestTimeLimits(10.0, 0.0), scope).body_time_limit():
                 await asyncio.get_running_loop().create_future()
 
 
-async def test_more_time_is_counted_from_now() -> None:
+async def test_an_extended_deadline_counts_from_now() -> None:
     clock = asyncio.get_running_loop()
     async with asyncio.timeout(None) as scope:
         before = clock.time()
@@ -56,7 +56,7 @@ async def test_a_request_that_takes_too_long_is_answered() -> None:
         await deadline_middleware(RequestTimeLimits(0.0))(make_mocked_request("GET", "/"), hangs)
 
 
-async def test_a_timeout_of_a_handlers_own_is_not_the_requests() -> None:
+async def test_a_timeout_inside_a_handler_is_not_the_request_deadline() -> None:
     async def fails(request: web.Request) -> web.StreamResponse:
         assert request[DEADLINE].limits == RequestTimeLimits(5.0)
         raise TimeoutError("of its own")

@@ -57,7 +57,7 @@ def test_json_is_read(body: bytes, value: object) -> None:
         (b'{"\\udc00": 1}', "a text has half of a surrogate pair"),
     ],
 )
-def test_what_is_not_json_is_refused_with_its_place(body: bytes, reason: str) -> None:
+def test_malformed_json_is_refused_with_its_position(body: bytes, reason: str) -> None:
     with pytest.raises(InvalidRequestError) as caught:
         decode_json_object(body)
     said = caught.value.message.removeprefix(MALFORMED)

@@ -20,7 +20,7 @@ async def of_its_own() -> int:
     raise TimeoutError("of its own")
 
 
-async def test_what_happens_is_handed_on() -> None:
+async def test_the_result_of_a_wait_is_returned() -> None:
     assert await LongPolls().run_until_stop(at_once()) == 1
 
 
@@ -32,7 +32,7 @@ async def test_a_stop_ends_every_wait() -> None:
     assert [task.result() for task in waiting] == [None, None, None]
 
 
-async def test_nothing_is_waited_for_after_a_stop() -> None:
+async def test_a_wait_after_a_stop_returns_at_once() -> None:
     waits = LongPolls()
     waits.stop()
     assert await waits.run_until_stop(for_ever()) is None

@@ -33,7 +33,7 @@ def _made() -> dict[str, object]:
     return dict(build_openapi(create_routes(CollectorRegistry()), "0.1.0"))
 
 
-def test_it_is_a_valid_document(made: dict[str, Any]) -> None:
+def test_the_openapi_document_is_valid(made: dict[str, Any]) -> None:
     validate(json.loads(json.dumps(made)))
 
 
@@ -86,7 +86,7 @@ def test_no_parameter_has_what_only_a_schema_may_have(made: dict[str, Any]) -> N
                 assert ("schema" in parameter) is (parameter["in"] == "body")
 
 
-def test_making_it_again_gives_the_same(made: dict[str, object]) -> None:
+def test_the_openapi_document_is_reproducible(made: dict[str, object]) -> None:
     again = build_openapi(create_routes(CollectorRegistry()), "0.1.0")
     assert json.dumps(again, sort_keys=True) == json.dumps(made, sort_keys=True)
 
@@ -104,7 +104,7 @@ def test_every_documented_answer_has_an_example(made: dict[str, object]) -> None
                 assert ("schema" in answer) is ("application/json" in answer.get("examples", ()))
 
 
-def test_only_the_pages_for_people_are_not_in_it(made: dict[str, Any]) -> None:
+def test_only_the_html_pages_are_not_documented(made: dict[str, Any]) -> None:
     every = {route.path.replace(":[^/]+", "") for route in create_routes(CollectorRegistry())}
     left_out = every - made["paths"].keys()
     assert {path for path in left_out if path.startswith(("/swagger", "/ui"))} == left_out

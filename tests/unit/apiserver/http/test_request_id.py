@@ -10,10 +10,10 @@ def made() -> str:
 
 
 @pytest.mark.parametrize("given", ["a", "x" * 128, "A-z_0.9"])
-def test_a_fit_id_is_the_callers(given: str) -> None:
+def test_a_valid_request_id_is_kept(given: str) -> None:
     assert choose_request_id(given, made) == given
 
 
 @pytest.mark.parametrize("given", [None, "", "x" * 129, "a b", "a\n", "a=b", "caf\u00e9", "a/b"])
-def test_any_other_is_replaced(given: str | None) -> None:
+def test_an_invalid_request_id_is_replaced(given: str | None) -> None:
     assert choose_request_id(given, made) == "made"

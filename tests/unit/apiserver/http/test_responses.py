@@ -51,7 +51,7 @@ def test_problems_are_listed_by_field() -> None:
         (web.HTTPBadGateway(), 500, "internal"),
     ],
 )
-def test_what_aiohttp_raises_is_put_into_the_envelope(
+def test_aiohttp_errors_get_a_json_error_response(
     error: web.HTTPException, status: int, code: str
 ) -> None:
     response = http_exception_failure(error)
@@ -82,7 +82,7 @@ async def test_a_bug_is_answered_without_internals_and_logged_with_them(
     assert line.exc_info is not None
 
 
-async def test_a_failure_of_kubernetes_is_told_in_the_callers_words_and_logged_in_ours(
+async def test_a_kubernetes_error_is_logged_in_full_and_answered_without_internals(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def down(_: web.Request) -> web.StreamResponse:
@@ -95,7 +95,7 @@ async def test_a_failure_of_kubernetes_is_told_in_the_callers_words_and_logged_i
     assert [line.message for line in caplog.records] == ["cluster_call_failed"]
 
 
-async def test_what_a_caller_got_wrong_is_no_warning_in_our_log(
+async def test_a_client_error_is_not_logged_as_a_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def rejected(_: web.Request) -> web.StreamResponse:

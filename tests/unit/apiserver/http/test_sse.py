@@ -11,5 +11,5 @@ def test_an_event_without_a_mark_leaves_the_last_one_standing() -> None:
     assert encode_event("beat", b"{}") == b"event: beat\ndata: {}\n\n"
 
 
-def test_a_client_is_told_when_to_come_back() -> None:
+def test_the_retry_field_has_the_reconnect_delay() -> None:
     assert encode_retry(2000) == b"retry: 2000\n\n"

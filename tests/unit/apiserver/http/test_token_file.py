@@ -39,7 +39,7 @@ async def test_a_token_that_is_replaced_is_good_no_longer(path: Path) -> None:
 
 
 @pytest.mark.parametrize("held", [None, b"", b"operator short", b"\xff"])
-async def test_a_file_that_cannot_be_used_changes_nothing_and_is_told_of_once(
+async def test_an_invalid_token_file_is_logged_once_and_keeps_the_old_tokens(
     path: Path, held: bytes | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = TokenFile(str(path), clock := after(3))
@@ -53,7 +53,9 @@ async def test_a_file_that_cannot_be_used_changes_nothing_and_is_told_of_once(
     ("held", "said"),
     [(None, "cannot be read: No such"), (b"nobody", "line 1"), (b"\xff", "is not UTF-8")],
 )
-def test_at_the_start_it_must_be_good(path: Path, held: bytes | None, said: str) -> None:
+def test_an_invalid_token_file_at_the_start_is_a_configuration_error(
+    path: Path, held: bytes | None, said: str
+) -> None:
     hold(path, held)
     with pytest.raises(ConfigurationError, match=rf"auth.tokensFile: '.*': {said}"):
         TokenFile(str(path), AutoAdvanceClock())

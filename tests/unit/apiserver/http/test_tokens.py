@@ -44,7 +44,7 @@ def test_tokens_themselves_are_not_kept() -> None:
         (f"operator {OPERATORS}ö", "the token of line 1 is not of at least 16"),
     ],
 )
-def test_a_text_that_cannot_be_used_is_refused_by_line(text: str, said: str) -> None:
+def test_a_malformed_token_file_is_refused_by_line(text: str, said: str) -> None:
     with pytest.raises(InvalidTokensError, match=said) as refused:
         TokenSet.parse(text)
     assert OPERATORS not in str(refused.value)

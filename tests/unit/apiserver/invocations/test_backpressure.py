@@ -20,9 +20,7 @@ def encoded(size: int) -> float:
 
 @pytest.mark.parametrize("most", [GIB, 64 * 1024**2, 1024**2])
 @pytest.mark.parametrize("fullness", [0.0, 0.4, 0.79])
-def test_all_that_were_accepted_can_end_with_as_much_as_each_may_have(
-    most: int, fullness: float
-) -> None:
+def test_every_accepted_invocation_has_space_for_its_outcome(most: int, fullness: float) -> None:
     taken, promised, opened = int(most * fullness), 0.0, 0
     while has_space(room := RecordCapacity(taken, most, opened)):
         promised += (
@@ -44,6 +42,6 @@ def test_a_bucket_without_a_limit_is_never_full() -> None:
     assert (has_space(room), max_inline_bytes(room)) == (True, DEFAULT_INLINE_BYTES)
 
 
-def test_what_is_open_counts_with_what_it_will_take() -> None:
+def test_open_records_count_with_their_future_size() -> None:
     assert has_space(RecordCapacity(GIB // 2, GIB, 1000))
     assert not has_space(RecordCapacity(GIB // 2, GIB, 50_000))

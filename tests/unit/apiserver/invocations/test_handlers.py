@@ -13,7 +13,7 @@ INVOKE = f"{FUNCTIONS}/echo/invoke"
 AT_ONCE = RequestLimits().max_in_flight_bytes // MAX_PAYLOAD_BYTES
 
 
-async def test_who_waits_for_an_outcome_takes_no_room_from_those_who_send() -> None:
+async def test_waiting_sync_calls_do_not_use_the_byte_budget_of_uploads() -> None:
     invocations = FakeInvocations()
 
     async def waiting() -> int:

@@ -27,7 +27,7 @@ BODIES: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 
 @given(BODIES)
-def test_what_is_read_quickly_is_what_the_schema_reads(body: dict[str, Any]) -> None:
+def test_the_fast_parser_gives_the_same_request_as_the_schema(body: dict[str, Any]) -> None:
     plain = parse_plain_invocation(body)
     try:
         slow = RequestSchema.parse(InvokeSchema(), dict(body))

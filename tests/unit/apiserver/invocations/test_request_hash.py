@@ -15,7 +15,7 @@ PAYLOAD = Payload(InvocationBody(inline=b"x", size=1), "digest")
 COMMAND = Invoke(function_name="echo", headers={"b": "1", "a": "2"}, attributes={"y": 1, "x": [2]})
 
 
-def test_neither_order_nor_waiting_nor_the_place_of_the_payload_matters() -> None:
+def test_the_hash_ignores_key_order_wait_time_and_payload_storage() -> None:
     again = replace(
         COMMAND,
         headers={"a": "2", "b": "1"},
@@ -36,7 +36,7 @@ def test_neither_order_nor_waiting_nor_the_place_of_the_payload_matters() -> Non
         {"ttl_seconds": 9},
     ],
 )
-def test_everything_that_the_function_sees_matters(change: dict[str, Any]) -> None:
+def test_the_hash_covers_every_field_that_the_function_gets(change: dict[str, Any]) -> None:
     assert invocation_hash(replace(COMMAND, **change), PAYLOAD) != invocation_hash(COMMAND, PAYLOAD)
 
 

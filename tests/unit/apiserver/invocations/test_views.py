@@ -31,7 +31,7 @@ def test_every_moment_that_is_read_can_be_shown() -> None:
     assert str(view(last)["acceptedAt"]).startswith("9999-12-31T23:59:59.")
 
 
-def test_a_queued_one_has_no_more_than_its_acceptance() -> None:
+def test_a_queued_invocation_shows_only_its_acceptance_time() -> None:
     assert view(QUEUED) == {
         "invocationID": "a",
         "requestID": "echo",
@@ -52,7 +52,7 @@ def test_clocks_that_disagree_make_no_time_negative() -> None:
     assert shown["result"] == {"error": "e"}
 
 
-def test_one_that_never_ran_has_no_times_of_running() -> None:
+def test_an_invocation_that_never_ran_shows_no_run_times() -> None:
     shown = view(transition.cancelled(QUEUED, QUEUED.accepted_at + 5))
     assert shown.keys().isdisjoint({"startedAt", "queueMilliseconds", "runMilliseconds"})
     assert shown["finishedAt"] == "2001-09-09T01:46:40.128Z"

@@ -81,7 +81,9 @@ async def test_a_silent_server_is_no_longer_asked(guarded: GuardedGatewayFixture
     assert failure.value.retry_after == 5
 
 
-async def test_timeouts_count_too(guarded: GuardedGatewayFixture) -> None:
+async def test_timeouts_count_as_failures_of_the_circuit_breaker(
+    guarded: GuardedGatewayFixture,
+) -> None:
     await guarded.fail(MAX_FAILURES, kube_errors.RequestTimeoutError("slow."))
     with pytest.raises(kube_errors.NotSentError, match=r"^slow\. Not asked"):
         await guarded.read()
@@ -99,7 +101,9 @@ async def test_a_server_that_refuses_is_there(
     await guarded.fail(MAX_FAILURES - 1, DOWN)
 
 
-async def test_one_trial_ends_the_outage(guarded: GuardedGatewayFixture) -> None:
+async def test_one_successful_probe_closes_the_circuit_breaker(
+    guarded: GuardedGatewayFixture,
+) -> None:
     await guarded.lose()
     guarded.behind.mood = None
     guarded.clock.advance(OPEN_SECONDS)
@@ -107,7 +111,7 @@ async def test_one_trial_ends_the_outage(guarded: GuardedGatewayFixture) -> None
     assert await guarded.read() == UNIT
 
 
-async def test_others_fail_at_once_while_the_trial_is_in_flight(
+async def test_other_calls_fail_at_once_while_the_probe_is_in_flight(
     guarded: GuardedGatewayFixture,
 ) -> None:
     await guarded.lose()
@@ -130,7 +134,7 @@ async def test_others_fail_at_once_while_the_trial_is_in_flight(
     assert guarded.behind.reads == MAX_FAILURES + 1
 
 
-async def test_a_trial_that_is_cancelled_leaves_room_for_the_next(
+async def test_a_cancelled_probe_allows_the_next_probe(
     guarded: GuardedGatewayFixture,
 ) -> None:
     await guarded.lose()
@@ -146,7 +150,7 @@ async def test_a_trial_that_is_cancelled_leaves_room_for_the_next(
     assert await guarded.read() == UNIT
 
 
-async def test_a_name_that_is_none_says_nothing_of_the_server(
+async def test_an_invalid_name_does_not_count_for_the_circuit_breaker(
     guarded: GuardedGatewayFixture,
 ) -> None:
     await guarded.lose()
@@ -157,7 +161,7 @@ async def test_a_name_that_is_none_says_nothing_of_the_server(
         await guarded.read()
 
 
-async def test_the_version_is_asked_in_any_case_and_brings_the_trial_forward(
+async def test_a_version_call_is_never_blocked_and_allows_a_probe_at_once(
     guarded: GuardedGatewayFixture,
 ) -> None:
     await guarded.lose()

@@ -46,7 +46,7 @@ async def test_an_exec_plugin_is_asked_for_the_token(tmp_path: Path) -> None:
     assert access.authorization == "Bearer plugged"
 
 
-async def test_a_user_without_a_token_sends_none(tmp_path: Path) -> None:
+async def test_a_user_without_a_token_has_no_authorization_header(tmp_path: Path) -> None:
     access = await load_kubeconfig(write(tmp_path, {}))
     assert access.authorization is None
 
@@ -82,7 +82,7 @@ async def test_a_missing_token_file_is_named(tmp_path: Path) -> None:
         await load_kubeconfig(path)
 
 
-async def test_a_certificate_authority_that_is_none_is_bad_configuration(tmp_path: Path) -> None:
+async def test_an_invalid_certificate_authority_is_a_configuration_error(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text("not a certificate")
     https = {"server": "https://127.0.0.1:1", "certificate-authority": "ca.crt"}
     with pytest.raises(ConfigurationError, match="cannot be used"):
@@ -95,7 +95,7 @@ async def test_an_exec_plugin_that_fails_is_quoted(tmp_path: Path) -> None:
         await load_kubeconfig(write(tmp_path, {"exec": plugin}))
 
 
-async def test_what_is_named_wins_over_the_pod(tmp_path: Path) -> None:
+async def test_a_configured_kubeconfig_wins_over_the_pod_account(tmp_path: Path) -> None:
     load = config_loader(
         str(write(tmp_path, {})), {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, tmp_path
     )

@@ -80,7 +80,7 @@ MAKERS: list[Callable[[str], request.KubeRequest]] = [
 
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a%2fb", "a,b=c", "a\n", "\ud800"])
-def test_what_is_no_name_makes_no_call(
+def test_an_invalid_name_makes_no_call(
     make: Callable[[str], request.KubeRequest], name: str
 ) -> None:
     with pytest.raises(kube_errors.NotFoundError, match="there is nothing named"):

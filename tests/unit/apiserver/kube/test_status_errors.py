@@ -51,7 +51,7 @@ def test_a_refusal_is_known_by_its_code_and_reason(
     assert str(error).startswith(f"{SERVER} answered {GET} with {status}: ")
 
 
-def test_what_is_missing_at_a_creation_is_its_namespace() -> None:
+def test_a_404_of_a_create_means_a_missing_namespace() -> None:
     error = refusal(404, a_status('namespaces "x" not found', "NotFound"), POST)
     assert type(error) is kube_errors.UnexpectedResponseError
 

@@ -45,7 +45,9 @@ async def batches(stream: LineStream) -> list[list[bytes]]:
         ((), []),
     ],
 )
-async def test_lines_are_put_together(pieces: tuple[bytes, ...], lines: list[list[bytes]]) -> None:
+async def test_chunks_are_joined_to_lines(
+    pieces: tuple[bytes, ...], lines: list[list[bytes]]
+) -> None:
     assert await batches(a_stream(*pieces)) == lines
 
 

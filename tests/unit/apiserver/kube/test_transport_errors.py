@@ -42,11 +42,13 @@ def a_certificate_error() -> ssl.SSLCertVerificationError:
         (aiohttp.ClientPayloadError(), "cannot be reached: ClientPayloadError. Check that"),
     ],
 )
-def test_a_broken_connection_is_told_by_its_innermost_reason(error: Exception, said: str) -> None:
+def test_a_broken_connection_is_described_by_its_innermost_cause(
+    error: Exception, said: str
+) -> None:
     assert said in str(transport_errors.unreachable_error(SERVER, error))
 
 
-def test_the_password_of_a_proxy_is_not_told() -> None:
+def test_the_password_of_a_proxy_is_not_in_the_message() -> None:
     url = URL("http://user:hunter2@proxy:3128")
     request = aiohttp.RequestInfo(url, "GET", CIMultiDictProxy(CIMultiDict()), url)
     error = aiohttp.ClientHttpProxyError(

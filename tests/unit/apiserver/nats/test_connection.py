@@ -15,7 +15,7 @@ from shared.config.loader import ConfigurationError
 from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 
 
-async def test_before_the_first_connection_the_link_says_so() -> None:
+async def test_the_link_reports_that_nats_was_never_connected() -> None:
     link = QueueConnection(NATSConfig(url="nats://u:secret@q:4222"), AutoAdvanceClock()).status
     assert not link.connected
     assert (link.error or "").startswith("nats://q:4222: not connected yet. Check that NATS runs")
@@ -37,7 +37,7 @@ def test_credentials_in_the_url_are_not_shown(url: str, shown: str) -> None:
         (ValueError(), "ValueError"),
     ],
 )
-def test_an_error_is_put_into_words(error: Exception, words: str) -> None:
+def test_a_nats_error_has_a_readable_reason(error: Exception, words: str) -> None:
     assert describe_error(error) == words
 
 

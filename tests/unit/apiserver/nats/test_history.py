@@ -28,7 +28,7 @@ class Stream:
     st.integers(1, 10_001),
     st.integers(1, 50),
 )
-async def test_the_last_messages_are_found_wherever_they_are(
+async def test_the_last_messages_are_found_anywhere_in_the_stream(
     places: set[int], top: int, most: int
 ) -> None:
     stream = Stream(places).below(top)

@@ -32,7 +32,7 @@ def refused(code: int, description: str) -> bytes:
         (10023, "insufficient resources", QueueRejectedError),
     ],
 )
-def test_a_refusal_has_its_meaning(
+def test_a_jetstream_error_is_mapped_to_its_exception(
     code: int, description: str, kind: type[QueueRejectedError]
 ) -> None:
     with pytest.raises(QueueRejectedError, match=description) as caught:
@@ -47,5 +47,5 @@ def test_an_answer_that_cannot_be_read_proves_nothing() -> None:
     assert caught.value.is_uncertain
 
 
-def test_what_is_stored_has_its_place() -> None:
+def test_a_stored_message_has_its_sequence() -> None:
     assert decode_reply(b'{"stream": "S", "seq": 12}', PublishAck).seq == 12

@@ -10,7 +10,9 @@ from tests.model.model_api import ModelApi
 from tests.model.namespaces import SYSTEM_NAMESPACE
 
 
-async def test_who_began_an_attempt_that_has_failed_is_not_answered_for_the_next_one() -> None:
+async def test_the_starter_of_a_failed_attempt_does_not_get_the_result_of_the_next_attempt() -> (
+    None
+):
     api = ModelApi(replicas=2)
     api.add_stock("s")
     command = CreateUnit("op-1", "unit-1", "g1.1", "a:1")

@@ -55,13 +55,15 @@ def narrow(api: ModelApi, monkeypatch: pytest.MonkeyPatch, room: int) -> KubeSer
     return api.replicas[0]
 
 
-async def test_a_unit_is_the_operations(api: ModelApi, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_unit_whose_create_answer_was_lost_belongs_to_the_operation(
+    api: ModelApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = await api.run(narrow(api, monkeypatch, 1).units.create(UNIT))
 
     assert made.kind is ResultKind.NEW
 
 
-async def test_a_unit_that_is_not_there_is_refused(
+async def test_a_unit_create_refused_by_a_quota_stays_refused(
     api: ModelApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ConflictError, match="exceeded quota: few"):
@@ -69,14 +71,16 @@ async def test_a_unit_that_is_not_there_is_refused(
     assert (GPU_UNITS.plural, INSTANCE_NAMESPACE, "trainer") not in api.server.objects
 
 
-async def test_a_pool_is_the_operations(api: ModelApi, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_pool_whose_create_answer_was_lost_belongs_to_the_operation(
+    api: ModelApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = await api.run(narrow(api, monkeypatch, 1).pools.create(POOL))
 
     assert made.kind is ResultKind.NEW
 
 
 @pytest.mark.parametrize(("room", "phase"), [(3, "Succeeded"), (2, "Failed")])
-async def test_seeded_stock_is_the_operations(
+async def test_stock_whose_create_answer_was_lost_belongs_to_the_seed(
     api: ModelApi, monkeypatch: pytest.MonkeyPatch, room: int, phase: str
 ) -> None:
     replica = narrow(api, monkeypatch, room)

@@ -20,7 +20,7 @@ def test_the_id_of_the_operation_is_no_part_of_the_request() -> None:
     assert request_hash(UNIT) == request_hash(other)
 
 
-def test_what_is_empty_is_as_if_it_were_not_given() -> None:
+def test_empty_and_absent_fields_have_the_same_hash() -> None:
     empty = CreateUnit(
         operation_id="a",
         name="mine",

@@ -67,7 +67,7 @@ def entry(api: ModelApi, unit: GPUUnit) -> HandoffDecision:
     return check_handoff(unit, source, record, stock(api, source.name)).decision
 
 
-async def test_it_claims_its_stock_again_before_it_is_answered() -> None:
+async def test_a_restarted_create_claims_its_stock_again() -> None:
     api = await failed(ANY)
 
     accepted = await api.run(api.replicas[0].units.create(ANY))
@@ -77,7 +77,7 @@ async def test_it_claims_its_stock_again_before_it_is_answered() -> None:
     assert entry(api, accepted.value) is HandoffDecision.ADMITTED
 
 
-async def test_it_takes_other_stock_where_its_own_is_lost() -> None:
+async def test_a_restarted_create_takes_other_stock_if_its_own_is_lost() -> None:
     api = await failed(ANY)
     left = api.server.get(GPU_UNITS, INSTANCE_NAMESPACE, "trainer")["metadata"]["uid"]
     api.server.delete(GPU_UNITS, STOCK_NAMESPACE, "s-0", "", "")
@@ -90,7 +90,7 @@ async def test_it_takes_other_stock_where_its_own_is_lost() -> None:
     assert source_stock_of(accepted.value).name == "s-1"  # type: ignore[union-attr]
 
 
-async def test_it_is_refused_where_the_stock_that_it_names_is_lost() -> None:
+async def test_a_restarted_create_is_refused_if_its_named_stock_is_lost() -> None:
     api = await failed(NAMED)
     api.server.delete(GPU_UNITS, STOCK_NAMESPACE, "s-0", "", "")
     api.add_stock("s-1")
@@ -99,7 +99,7 @@ async def test_it_is_refused_where_the_stock_that_it_names_is_lost() -> None:
         await api.run(api.replicas[0].units.create(NAMED))
 
 
-async def test_it_is_new_although_the_answer_to_its_restart_was_lost(
+async def test_a_restarted_create_is_new_although_the_answer_to_its_restart_was_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     api = await failed(ANY)

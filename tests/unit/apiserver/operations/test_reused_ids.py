@@ -43,7 +43,7 @@ async def nothing() -> None:
     """What is done where nothing is under way."""
 
 
-async def test_stock_of_the_earlier_request_is_not_the_laters() -> None:
+async def test_a_reused_operation_id_does_not_adopt_stock_of_an_earlier_seed() -> None:
     api = ModelApi()
     await seeded(api, SMALL)
     sweep(api)
@@ -67,7 +67,7 @@ async def test_stock_of_the_same_request_is_still_its_own() -> None:
     assert (await seeded(api, SMALL))["objects"] == first["objects"]
 
 
-async def test_a_pool_of_the_earlier_request_is_not_the_laters() -> None:
+async def test_a_reused_operation_id_does_not_adopt_a_pool_of_an_earlier_request() -> None:
     api = ModelApi()
     create = api.replicas[0].pools.create
     await api.run(create(pool(1)))

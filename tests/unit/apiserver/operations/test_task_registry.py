@@ -22,7 +22,7 @@ async def open_workshop() -> AsyncIterator[KeyedTasks]:
         running.cancel()
 
 
-async def test_those_who_ask_for_the_same_wait_for_the_same() -> None:
+async def test_callers_with_the_same_key_join_one_task() -> None:
     gate, began = asyncio.Event(), []
 
     async def work() -> str:
@@ -39,7 +39,7 @@ async def test_those_who_ask_for_the_same_wait_for_the_same() -> None:
     assert began == ["once"]
 
 
-async def test_work_goes_on_when_nobody_waits_any_more() -> None:
+async def test_a_task_continues_when_no_caller_waits() -> None:
     gate, ended = asyncio.Event(), asyncio.Event()
 
     async def work() -> str:
@@ -53,7 +53,7 @@ async def test_work_goes_on_when_nobody_waits_any_more() -> None:
         await ended.wait()
 
 
-async def test_a_failure_is_told_to_those_who_wait_and_ends_nothing_else() -> None:
+async def test_a_failed_task_raises_for_its_callers_and_stops_no_other_task() -> None:
     async def fails() -> str:
         raise ValueError("no")
 
@@ -76,7 +76,7 @@ async def test_a_process_that_stops_begins_nothing() -> None:
         await workshop.join("key", work, LONG)
 
 
-async def test_a_workshop_that_is_closing_takes_no_more() -> None:
+async def test_a_closing_task_registry_takes_no_task() -> None:
     """Also while what is cut off has not ended yet."""
     workshop, is_ending, may_end = KeyedTasks(), asyncio.Event(), asyncio.Event()
 

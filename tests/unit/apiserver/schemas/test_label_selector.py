@@ -13,7 +13,7 @@ from apiserver.schemas.label_selector import is_label_selector
         *("example.com/team=blue", "a>1", "a < 2", "in", "in in (in)", "a=in", "a-b.c_d=x"),
     ],
 )
-def test_selectors(text: str) -> None:
+def test_valid_label_selectors_are_accepted(text: str) -> None:
     assert is_label_selector(text)
 
 
@@ -25,7 +25,7 @@ def test_selectors(text: str) -> None:
         *("a=-b", "-a", "a/b/c", "a=" + "x" * 64, "x" * 64, "a='b'", 'a="b"', "a\0", "ä=b", "a=ä"),
     ],
 )
-def test_what_is_none(text: str) -> None:
+def test_invalid_label_selectors_are_refused(text: str) -> None:
     assert not is_label_selector(text)
 
 

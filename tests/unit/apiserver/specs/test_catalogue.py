@@ -12,7 +12,7 @@ LARGE = UnitResources(
 CATALOGUE = Catalogue({"g1.8": CatalogueEntry(LARGE, "eight at once")})
 
 
-def test_a_catalogued_spec_needs_no_envelope() -> None:
+def test_a_catalogued_spec_needs_no_resources() -> None:
     assert CATALOGUE.resolve_resources("g1.8", RequestedResources()) == LARGE
 
 
@@ -25,7 +25,7 @@ def test_a_catalogued_spec_needs_no_envelope() -> None:
         RequestedResources(node_selector={"zone": "a"}),
     ],
 )
-def test_the_same_envelope_may_be_said_again(given: RequestedResources) -> None:
+def test_a_catalogued_spec_accepts_equal_resources(given: RequestedResources) -> None:
     assert CATALOGUE.resolve_resources("g1.8", given) == LARGE
 
 
@@ -40,7 +40,9 @@ def test_the_same_envelope_may_be_said_again(given: RequestedResources) -> None:
         (RequestedResources(shm_size="1Gi"), "shmSize"),
     ],
 )
-def test_another_envelope_is_refused_by_field(given: RequestedResources, field: str) -> None:
+def test_other_resources_of_a_catalogued_spec_are_refused_by_field(
+    given: RequestedResources, field: str
+) -> None:
     with pytest.raises(ConflictError) as refused:
         CATALOGUE.resolve_resources("g1.8", given)
     assert [detail.field for detail in refused.value.details] == [field]

@@ -41,7 +41,7 @@ def test_a_pool_is_read() -> None:
     assert CreatePoolSchema().parse(body) == CreatePool("p-1", "g1", "g1.1", SETTINGS)
 
 
-def test_settings_are_read() -> None:
+def test_pool_settings_are_read() -> None:
     assert PoolSettingsSchema().parse(WHOLE) == SETTINGS
     assert PoolSettingsSchema().parse({}) == PoolSettings()
 
@@ -80,7 +80,9 @@ def test_settings_are_read() -> None:
         ),
     ],
 )
-def test_problems_are_named(body: dict[str, Any], places: dict[str, str]) -> None:
+def test_problems_of_pool_settings_are_named_by_field(
+    body: dict[str, Any], places: dict[str, str]
+) -> None:
     assert field_errors(PoolSettingsSchema(), body) == places
 
 

@@ -21,7 +21,7 @@ QUANTITY = "is not a Kubernetes quantity such as 64Gi, 1.5G, 500m or 1e3, at mos
         ({"memory": "64Gi", "gpu": 0}, SeedStock("s-1", "g1.1", 1, memory="64Gi", gpu=0)),
     ],
 )
-def test_requests_are_read(fields: dict[str, Any], command: SeedStock) -> None:
+def test_seed_requests_are_read(fields: dict[str, Any], command: SeedStock) -> None:
     assert SeedStockSchema().parse({**LEAST, **fields}) == command
 
 
@@ -49,7 +49,9 @@ def test_requests_are_read(fields: dict[str, Any], command: SeedStock) -> None:
         ({"cpu": "1"}, {"cpu": "there is no such field"}),
     ],
 )
-def test_problems_are_named(fields: dict[str, Any], places: dict[str, str]) -> None:
+def test_problems_of_a_seed_are_named_by_field(
+    fields: dict[str, Any], places: dict[str, str]
+) -> None:
     assert field_errors(SeedStockSchema(), {**LEAST, **fields}) == places
 
 

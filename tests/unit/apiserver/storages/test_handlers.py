@@ -16,7 +16,9 @@ BODY = {"operationID": "d-1", "name": "data", "size": "1Gi"}
 
 
 @pytest.mark.parametrize(("outcome", "status"), [(ResultKind.NEW, 201), (ResultKind.REPLAY, 200)])
-async def test_a_storage_is_answered_with_its_place(outcome: ResultKind, status: int) -> None:
+async def test_a_created_storage_is_answered_with_its_location(
+    outcome: ResultKind, status: int
+) -> None:
     storages = FakeStorageService(accepted=OperationResult(new_storage(), outcome))
     async with run_app(storages=storages) as api:
         answer = await api.post(STORAGES, BODY)
@@ -25,7 +27,7 @@ async def test_a_storage_is_answered_with_its_place(outcome: ResultKind, status:
     assert storages.calls == [CreateStorage("d-1", "data", "1Gi")]
 
 
-async def test_an_unfinished_one_is_answered_with_its_job() -> None:
+async def test_an_unfinished_storage_create_is_answered_with_its_job() -> None:
     job = new_job("d-1", OperationType.CREATE_GPU_STORAGE)
     storages = FakeStorageService(accepted=OperationResult(job, ResultKind.UNFINISHED))
     async with run_app(storages=storages) as api:
@@ -33,7 +35,7 @@ async def test_an_unfinished_one_is_answered_with_its_job() -> None:
     assert (answer.status, answer.json["data"]["type"]) == (202, "create_gpu_storage")
 
 
-async def test_a_storage_that_is_gone_is_told_of() -> None:
+async def test_a_replay_reports_a_deleted_storage() -> None:
     gone = DeletedObject("data", "runtime-instance", "u", "d-1")
     async with run_app(
         storages=FakeStorageService(accepted=OperationResult(gone, ResultKind.REPLAY))

@@ -93,12 +93,14 @@ def test_a_copy_is_read() -> None:
         ({"prepare": 7}, {"prepare": "is not an object"}),
     ],
 )
-def test_problems_are_named(body: dict[str, Any], places: dict[str, str] | set[str]) -> None:
+def test_problems_of_a_storage_are_named_by_field(
+    body: dict[str, Any], places: dict[str, str] | set[str]
+) -> None:
     found = field_errors(CreateStorageSchema(), {**LEAST, **body})
     assert (found if isinstance(places, dict) else set(found)) == places
 
 
-def test_a_change_is_read() -> None:
+def test_a_storage_change_is_read() -> None:
     read = ChangeStorageSchema().parse
     assert read({}) == ChangeStorage("")
     assert read({"size": "2Gi", "labels": {}}) == ChangeStorage("", size="2Gi", labels={})
@@ -118,7 +120,9 @@ def test_a_change_is_read() -> None:
         ({"operationID": "x"}, {"operationID": "there is no such field"}),
     ],
 )
-def test_what_cannot_be_changed_is_named(body: dict[str, Any], places: dict[str, str]) -> None:
+def test_unchangeable_fields_of_a_storage_are_named(
+    body: dict[str, Any], places: dict[str, str]
+) -> None:
     assert field_errors(ChangeStorageSchema(), body) == places
 
 

@@ -69,7 +69,7 @@ async def test_another_request_of_the_same_operation_is_a_conflict() -> None:
         await api.run(create(CreateStorage("d-1", "data", "2Gi")))
 
 
-async def test_a_replay_tells_of_a_storage_that_is_gone() -> None:
+async def test_a_replay_reports_a_deleted_storage() -> None:
     api = ModelApi()
     create = api.replicas[0].storages.create
     await api.run(create(COMMAND))
@@ -80,7 +80,7 @@ async def test_a_replay_tells_of_a_storage_that_is_gone() -> None:
 
 
 @pytest.mark.parametrize("operation_id", ["", "d-2"])
-async def test_a_name_that_is_taken_is_told(operation_id: str) -> None:
+async def test_a_taken_storage_name_is_reported(operation_id: str) -> None:
     api = ModelApi()
     api.add_storage("data")
     with pytest.raises(AlreadyExistsError, match="another GPUStorage 'data'"):
@@ -120,7 +120,7 @@ async def test_storages_are_listed_by_phase() -> None:
     assert [each.metadata.name for each in page.items] == ["a"]
 
 
-async def test_what_is_given_is_changed() -> None:
+async def test_given_fields_of_a_storage_are_changed() -> None:
     api = ModelApi()
     api.add_storage("data", {"capacity": "1Gi"}, accessor={"enabled": True})
     api.patch_storage_metadata("data", labels={"old": "x", MANAGED_BY_LABEL: "gpu-runtime"})
@@ -130,7 +130,7 @@ async def test_what_is_given_is_changed() -> None:
     assert changed.metadata.labels == {"new": "y", MANAGED_BY_LABEL: "gpu-runtime"}
 
 
-async def test_a_change_is_for_the_revision_that_was_seen() -> None:
+async def test_a_storage_change_with_a_stale_revision_is_refused() -> None:
     api = ModelApi()
     api.add_storage("data")
     stale = ChangeStorage("data", "2Gi", if_match=(Revision("uid-1", 7),))
@@ -257,7 +257,7 @@ async def test_only_a_failed_prepare_is_recovered(
 
 
 @pytest.mark.parametrize("seed", range(10))
-async def test_of_several_recoveries_one_is_begun(seed: int) -> None:
+async def test_one_of_several_concurrent_recoveries_is_started(seed: int) -> None:
     api = ModelApi(seed=seed, replicas=2)
     api.add_storage("data", {"prepare": {"phase": "Failed"}}, prepare=FILLED_BY)
 
@@ -275,7 +275,7 @@ async def test_of_several_recoveries_one_is_begun(seed: int) -> None:
     assert api.get_storage("data").metadata.annotations[RECOVER_ANNOTATION].startswith("id-")
 
 
-async def test_what_has_failed_again_is_recovered_again() -> None:
+async def test_a_prepare_that_failed_again_can_be_recovered_again() -> None:
     api = ModelApi()
     status = {"prepare": {"phase": "Failed", "recoveredBy": "first"}}
     api.add_storage("data", status, prepare=FILLED_BY)
@@ -295,7 +295,7 @@ async def test_a_request_that_came_before_the_failure_is_no_recovery_under_way()
     assert asked.metadata.annotations[RECOVER_ANNOTATION] == "id-0"
 
 
-async def test_there_is_nothing_to_be_done_with_what_is_not_there() -> None:
+async def test_every_action_on_an_absent_storage_is_not_found() -> None:
     api = ModelApi()
     storages = api.replicas[0].storages
     for work in (

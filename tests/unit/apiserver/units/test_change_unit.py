@@ -29,11 +29,11 @@ from tests.unit.apiserver.field_errors import field_errors
         ),
     ],
 )
-def test_what_is_given_is_changed(body: dict[str, Any], command: ChangeUnit) -> None:
+def test_given_fields_are_changed(body: dict[str, Any], command: ChangeUnit) -> None:
     assert ChangeUnitSchema().parse(body) == command
 
 
-def test_what_is_absent_is_kept() -> None:
+def test_absent_fields_are_kept() -> None:
     command = ChangeUnitSchema().parse({})
     assert {command.image, command.template, command.access, command.labels} == {UNSET}
 
@@ -56,11 +56,11 @@ def test_what_is_absent_is_kept() -> None:
         ),
     ],
 )
-def test_what_cannot_be_changed_is_named(body: dict[str, Any], places: dict[str, str]) -> None:
+def test_unchangeable_fields_are_named(body: dict[str, Any], places: dict[str, str]) -> None:
     assert field_errors(ChangeUnitSchema(), body) == places
 
 
-def test_one_problem_hides_no_other() -> None:
+def test_all_problems_of_a_unit_change_are_listed() -> None:
     body = {
         "name": "other",
         "template": {"args": 7, "ports": [{"name": "http", "port": 80}]},

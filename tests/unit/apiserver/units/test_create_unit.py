@@ -22,11 +22,11 @@ def wrong(**fields: Any) -> dict[str, str]:
     return field_errors(CreateUnitSchema(), {**LEAST, **fields})
 
 
-def test_the_least_request() -> None:
+def test_a_minimal_create_request_is_read() -> None:
     assert CreateUnitSchema().parse(LEAST) == CreateUnit("o-1", "trainer", "g1.1", "example/app:1")
 
 
-def test_the_whole_request() -> None:
+def test_a_complete_create_request_is_read() -> None:
     body = {
         **LEAST,
         "namespace": "runtime-instance",
@@ -78,12 +78,12 @@ def test_the_whole_request() -> None:
     )
 
 
-def test_everything_that_is_missing_is_named_at_once() -> None:
+def test_all_missing_fields_are_listed() -> None:
     assert field_errors(CreateUnitSchema(), {}) == dict.fromkeys(LEAST, "is required")
 
 
 @pytest.mark.parametrize("operation_id", ["x", "a b", "fn/uid/3", "Ω" * 128, "👩‍🚀"[:1], "-"])
-def test_operation_ids(operation_id: str) -> None:
+def test_valid_operation_ids_are_accepted(operation_id: str) -> None:
     read = CreateUnitSchema().parse({**LEAST, "operationID": operation_id})
     assert read.operation_id == operation_id
 
@@ -91,7 +91,7 @@ def test_operation_ids(operation_id: str) -> None:
 @pytest.mark.parametrize(
     "operation_id", ["", " a", "a ", "a\u00a0", "\u2003a", "a\nb", "a\u200bb", "x" * 129, "a\x7f"]
 )
-def test_what_is_no_operation_id(operation_id: str) -> None:
+def test_invalid_operation_ids_are_refused(operation_id: str) -> None:
     (message,) = wrong(operationID=operation_id).values()
     assert message.endswith(
         "is not an operationID: 1 to 128 printable characters, no blank at either end, "
@@ -238,29 +238,29 @@ def test_a_long_unknown_field_is_cut() -> None:
     assert len(field) == 80
 
 
-def test_one_problem_hides_no_other() -> None:
+def test_a_problem_of_the_template_does_not_hide_other_problems() -> None:
     found = wrong(name="Bad_Name", colour="red", template=PORTS, access={"primaryPort": "nope"})
     assert set(found) == {"name", "colour", "access.primaryPort"}
 
 
-def test_a_problem_of_the_template_hides_none_of_the_address() -> None:
+def test_a_problem_of_the_template_does_not_hide_problems_of_the_access() -> None:
     template = {**PORTS, "envs": [{"name": 1}]}
     found = wrong(template=template, access={"primaryPort": "nope", "scheme": "gopher"})
     assert set(found) == {"template.envs[0].name", "access.primaryPort", "access.scheme"}
 
 
-def test_of_ports_that_cannot_be_read_none_is_missed() -> None:
+def test_unreadable_ports_cause_no_error_of_the_access() -> None:
     for template in ({"ports": 7}, {"ports": [{"name": "http"}]}, 7):
         found = wrong(template=template, access={"primaryPort": "http"})
         assert not [field for field in found if field.startswith("access")]
 
 
-def test_an_address_without_ports_is_told_beside_other_problems() -> None:
+def test_an_access_without_ports_is_listed_with_other_problems() -> None:
     found = wrong(image=7, template={"args": 7}, access={})
     assert set(found) == {"image", "template.args", "access"}
 
 
-def test_a_problem_elsewhere_hides_none_of_a_worker() -> None:
+def test_other_problems_do_not_hide_problems_of_a_worker() -> None:
     found = wrong(
         image=7,
         serverless={"requestID": "fn"},

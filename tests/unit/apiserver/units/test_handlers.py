@@ -14,7 +14,7 @@ PLACE = "/api/v1/gpu-units"
 BODY = {"operationID": "o 1/x", "name": "trainer", "specName": "g1.1", "image": "example/app:1"}
 
 
-async def test_a_new_unit_is_answered_with_its_place() -> None:
+async def test_a_created_unit_is_answered_with_its_location() -> None:
     units = FakeUnitService(accepted=OperationResult(new_unit(), ResultKind.NEW))
     async with run_app(units=units) as api:
         answer = await api.post(PLACE, BODY)
@@ -30,7 +30,7 @@ async def test_a_replay_is_answered_with_the_unit() -> None:
         assert (await api.post(PLACE, BODY)).status == 200
 
 
-async def test_a_replay_whose_unit_is_gone_says_so() -> None:
+async def test_a_replay_reports_a_deleted_unit() -> None:
     gone = DeletedObject("trainer", "runtime-instance", "uid-1", "o 1/x")
     async with run_app(
         units=FakeUnitService(accepted=OperationResult(gone, ResultKind.REPLAY))
@@ -46,7 +46,7 @@ async def test_a_replay_whose_unit_is_gone_says_so() -> None:
     }
 
 
-async def test_what_is_unfinished_is_answered_with_the_place_of_its_job() -> None:
+async def test_an_unfinished_create_is_answered_with_the_location_of_its_job() -> None:
     job = new_job("o 1/x", OperationType.CREATE_GPU_UNIT)
     async with run_app(
         units=FakeUnitService(accepted=OperationResult(job, ResultKind.UNFINISHED))
@@ -103,7 +103,7 @@ async def test_a_change_is_made_only_where_the_unit_matches(header: str, status:
         assert (await api.put(f"{PLACE}/trainer", {}, If_Match=header)).status == status
 
 
-async def test_a_change_is_handed_on() -> None:
+async def test_a_unit_change_is_passed_to_the_service() -> None:
     units = FakeUnitService({"trainer": new_unit()})
     async with run_app(units=units) as api:
         answer = await api.put(f"{PLACE}/trainer", {"image": "b:2"}, If_Match='"uid-trainer.2"')

@@ -41,7 +41,7 @@ def after(command: ChangeUnit) -> dict[str, Any]:
     return result
 
 
-def test_what_is_absent_stays() -> None:
+def test_absent_fields_of_a_unit_change_stay() -> None:
     changed = after(ChangeUnit("mine", image="a:2"))
     assert changed["spec"] == {**msgspec.to_builtins(UNIT.spec), "image": "a:2"}
     assert changed["metadata"]["labels"] == UNIT.metadata.labels
@@ -54,7 +54,7 @@ def test_a_given_object_replaces_the_stored_one_as_a_whole() -> None:
     assert changed["spec"]["access"] == {"primaryPort": "ssh"}
 
 
-def test_null_clears() -> None:
+def test_null_fields_of_a_unit_change_are_cleared() -> None:
     changed = after(
         ChangeUnit("mine", template=None, access=None, storage_mounts=None, labels=None)
     )
@@ -62,18 +62,18 @@ def test_null_clears() -> None:
     assert changed["metadata"]["labels"] == {"runtime.lokiwager.io/operation": "op"}
 
 
-def test_labels_replace_the_callers_labels_only() -> None:
+def test_changed_labels_replace_the_user_labels_only() -> None:
     changed = after(ChangeUnit("mine", labels={"team": "b", "new": "y"}))
     expected = {"team": "b", "new": "y", "runtime.lokiwager.io/operation": "op"}
     assert changed["metadata"]["labels"] == expected
 
 
-def test_a_change_is_for_the_unit_that_was_read() -> None:
+def test_a_unit_patch_has_uid_and_resource_version_preconditions() -> None:
     metadata = change_patch(UNIT, ChangeUnit("mine", image="a:2"))["metadata"]
     assert metadata == {"uid": "u", "resourceVersion": "7"}
 
 
-def test_the_spec_is_checked_as_it_will_be() -> None:
+def test_the_changed_spec_is_validated() -> None:
     spec = changed_spec(
         UNIT, ChangeUnit("mine", template=WorkloadTemplate(envs=(EnvVar(name="B"),)))
     )

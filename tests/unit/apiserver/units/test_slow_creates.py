@@ -30,7 +30,7 @@ async def api() -> ModelApi:
     return made
 
 
-async def test_a_slow_server_takes_of_the_time_for_the_outcome(
+async def test_a_slow_stock_list_counts_towards_the_create_time_limit(
     api: ModelApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = api._clients[0]
@@ -46,7 +46,9 @@ async def test_a_slow_server_takes_of_the_time_for_the_outcome(
     assert accepted.kind is ResultKind.UNFINISHED
 
 
-async def test_waiting_for_ones_turn_takes_of_it_too(api: ModelApi) -> None:
+async def test_waiting_for_a_create_slot_counts_towards_the_create_time_limit(
+    api: ModelApi,
+) -> None:
     units = api.replicas[0].units
 
     async def others() -> None:

@@ -20,7 +20,7 @@ def order(shelf: StockCandidates) -> list[str]:
     return [unit.metadata.name for _ in FOUND if (unit := shelf.take(0.5)) is not None]
 
 
-def test_each_unit_is_given_away_once() -> None:
+def test_each_stock_candidate_is_returned_once() -> None:
     shelf = a_shelf(1)
 
     assert sorted(order(shelf)) == sorted(unit.metadata.name for unit in FOUND)
@@ -31,5 +31,5 @@ def test_two_processes_choose_in_different_orders() -> None:
     assert order(a_shelf(1)) != order(a_shelf(2))
 
 
-def test_nothing_is_taken_from_a_shelf_that_has_stood_for_too_long() -> None:
+def test_expired_stock_candidates_are_not_returned() -> None:
     assert a_shelf(1).take(1.0) is None

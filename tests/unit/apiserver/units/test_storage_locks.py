@@ -79,7 +79,7 @@ def a_storage(
         (a_storage(prepare="Succeeded"), LockDecision.TAKE),
     ],
 )
-def test_what_is_done_about_a_lock(storage: GPUStorage, say: LockDecision) -> None:
+def test_a_storage_lock_is_judged_by_its_holder(storage: GPUStorage, say: LockDecision) -> None:
     assert decide_lock(storage, MINE, 0) is say
 
 
@@ -97,7 +97,7 @@ async def test_a_unit_locks_its_storages_in_the_order_of_their_names() -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-async def test_of_operations_that_race_for_storages_exactly_one_wins(seed: int) -> None:
+async def test_one_of_several_operations_that_race_for_storages_wins(seed: int) -> None:
     api = ModelApi(seed=seed, replicas=2)
     api.add_storage("a")
     api.add_storage("b")
@@ -182,7 +182,7 @@ async def test_a_restarted_operation_locks_again_what_may_be_being_freed() -> No
     assert api.get_storage("a").metadata.annotations[ATTEMPT_ANNOTATION] == "1"
 
 
-async def test_who_comes_late_to_an_operation_that_has_ended_leaves_no_lock() -> None:
+async def test_a_late_replica_leaves_no_lock_for_an_ended_operation() -> None:
     api = ModelApi()
     api.add_stock("s")
     api.add_storage("data")
@@ -198,7 +198,7 @@ async def test_who_comes_late_to_an_operation_that_has_ended_leaves_no_lock() ->
     assert api.get_storage("data").metadata.finalizers == ()
 
 
-async def test_who_wakes_up_late_leaves_the_lock_to_the_unit_that_others_have_made() -> None:
+async def test_a_late_replica_does_not_take_the_lock_of_a_unit_created_by_another() -> None:
     api = ModelApi(replicas=2)
     api.add_stock("s")
     api.add_storage("data")
@@ -216,9 +216,7 @@ async def test_who_wakes_up_late_leaves_the_lock_to_the_unit_that_others_have_ma
     assert api.get_storage("data").metadata.finalizers == (MOUNT_FINALIZER,)
 
 
-async def test_who_has_locked_and_stalls_leaves_the_lock_to_the_unit_that_others_have_made() -> (
-    None
-):
+async def test_a_stalled_replica_does_not_release_the_lock_of_a_unit_created_by_another() -> None:
     api = ModelApi(replicas=2)
     api.add_stock("s")
     api.add_storage("data")
@@ -239,7 +237,7 @@ async def test_who_has_locked_and_stalls_leaves_the_lock_to_the_unit_that_others
     )
 
 
-async def test_a_storage_that_is_still_to_be_filled_is_left_to_the_filling() -> None:
+async def test_a_storage_with_a_pending_prepare_is_not_locked_for_a_unit() -> None:
     api = ModelApi()
     api.add_stock("s")
     api.add_storage("data", prepare=FILL)
@@ -256,7 +254,7 @@ async def test_a_storage_that_is_still_to_be_filled_is_left_to_the_filling() -> 
         ('{"prepare":"copy","uid":"u"}', True),
     ],
 )
-async def test_a_change_cannot_mount_what_somebody_else_has(
+async def test_a_unit_change_cannot_mount_a_storage_locked_by_another(
     lock: str | None, is_refused: bool
 ) -> None:
     api = ModelApi()

@@ -14,7 +14,7 @@ UNIT = {"metadata": {"name": "trainer"}, "spec": {"specName": "g1.1", "image": "
 FIRST = (Revision("uid-1", 1),)
 
 
-async def test_a_changed_unit_is_not_the_one_that_was_seen() -> None:
+async def test_a_delete_with_a_stale_etag_is_refused() -> None:
     api = ModelApi()
     api.add_object(GPU_UNITS, INSTANCE_NAMESPACE, UNIT)
     api.server.patch(GPU_UNITS, INSTANCE_NAMESPACE, "trainer", {"spec": {"image": "a:2"}}, "")

@@ -43,7 +43,7 @@ def test_a_unit_of_which_everything_is_known_has_every_field_of_the_contract() -
     }
 
 
-def test_labels_of_ours_are_not_the_callers() -> None:
+def test_product_labels_are_not_shown() -> None:
     labels = {
         "tenant": "blue",
         wellknown.UNIT_LABEL: "a",

@@ -58,7 +58,7 @@ def test_a_child_that_is_not_there_is_made() -> None:
         ),
     ],
 )
-def test_nothing_is_done_where_all_that_we_want_is_there(found: Service) -> None:
+def test_a_matching_child_is_not_written(found: Service) -> None:
     assert next_action(wanted(found)) is ChildAction.NONE
 
 
@@ -79,7 +79,7 @@ def test_drift_is_corrected(found: Service) -> None:
     assert next_action(wanted(found)) is ChildAction.UPDATE
 
 
-def test_what_we_want_no_more_is_seen_by_the_hash() -> None:
+def test_a_removed_field_is_detected_by_the_applied_hash() -> None:
     both: dict[str, Any] = {"ports": [*PORTS["ports"], {"name": "stats", "port": 90}]}
     before = msgspec.convert(dict(wanted(**both).body), Service)
     assert next_action(wanted(before)) is ChildAction.UPDATE
@@ -94,7 +94,7 @@ def test_what_we_want_no_more_is_seen_by_the_hash() -> None:
         pytest.param(live(**owners(name="two", uid="u")), id="another unit's"),
     ],
 )
-def test_a_child_of_somebody_else_is_a_conflict(found: Service) -> None:
+def test_a_foreign_child_object_is_a_conflict(found: Service) -> None:
     assert next_action(wanted(found)) is ChildAction.CONFLICT
 
 

@@ -38,7 +38,7 @@ def test_a_request_only_grows_and_only_where_it_can(
 
 
 @pytest.mark.parametrize(("given", "asked"), [(None, "standard"), ("", None), ("fast", "fast")])
-def test_the_class_is_the_specs_or_the_configurations_or_the_clusters(
+def test_the_storage_class_is_from_the_spec_or_the_configuration_or_the_cluster(
     given: str | None, asked: str | None
 ) -> None:
     storage = new_storage() if given is None else new_storage(storageClassName=given)
@@ -94,7 +94,7 @@ def test_the_class_of_a_claim_that_is_there_stays() -> None:
         ),
     ],
 )
-def test_a_volume_is_judged(
+def test_the_ready_condition_follows_the_state_of_the_volume(
     size: str,
     claim: PersistentVolumeClaim | None,
     kind: StorageClass | None,

@@ -32,7 +32,7 @@ def test_the_selector_is_the_unit_alone() -> None:
     assert pod_selector(unit) == {"runtime.lokiwager.io/unit": "one"}
 
 
-def test_the_caller_s_labels_are_added_if_they_are_not_ours() -> None:
+def test_user_labels_are_added_if_they_are_not_reserved() -> None:
     theirs = {"team": "a", "sim.local/mode": "slow", "empty": ""}
     ours = {
         wellknown.UNIT_LABEL: "x",

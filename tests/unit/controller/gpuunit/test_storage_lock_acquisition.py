@@ -99,7 +99,7 @@ async def test_free_storages_are_locked_for_the_unit() -> None:
     assert (site.lock("a"), site.lock("b")) == (CONFIRMED, CONFIRMED)
 
 
-async def test_a_volume_that_others_use_is_not_taken_although_nobody_has_the_lock() -> None:
+async def test_a_volume_used_by_other_pods_is_not_locked_although_it_has_no_lock() -> None:
     site = Site()
     for name in ("a", "b"):
         site.put_storage(name)
@@ -124,7 +124,7 @@ async def test_pods_that_have_ended_or_only_browse_are_no_hindrance() -> None:
     assert await site.take() is None
 
 
-async def test_a_lock_that_was_torn_away_is_taken_again_by_whose_pods_have_the_volume() -> None:
+async def test_a_removed_lock_is_written_again_for_the_unit_whose_pods_use_the_volume() -> None:
     site = Site()
     for name in ("a", "b"):
         site.put_storage(name)

@@ -47,7 +47,9 @@ def woken(old: Service | None, new: Service | None) -> list[ObjectKey]:
         (names.unit_child_name(LONG), LONG),
     ],
 )
-def test_a_stranger_that_goes_wakes_the_unit_that_wants_its_name(name: str, unit: str) -> None:
+def test_a_deleted_foreign_object_enqueues_the_unit_that_needs_its_name(
+    name: str, unit: str
+) -> None:
     assert woken(a_service(name), None) == [ObjectKey(INSTANCE_NAMESPACE, unit)]
 
 
@@ -64,7 +66,7 @@ def test_a_stranger_that_goes_wakes_the_unit_that_wants_its_name(name: str, unit
         ),
     ],
 )
-def test_others_wake_nobody(old: Service | None, new: Service | None) -> None:
+def test_unrelated_objects_enqueue_no_unit(old: Service | None, new: Service | None) -> None:
     assert woken(old, new) == []
 
 
@@ -76,7 +78,7 @@ def a_pool(*claimed: str) -> StockPool:
     )
 
 
-def test_a_pool_that_notes_a_claim_or_goes_wakes_the_unit_that_waits_for_that() -> None:
+def test_a_pool_that_records_a_claim_or_is_deleted_enqueues_the_waiting_unit() -> None:
     stock = new_unit("s", namespace=STOCK_NAMESPACE, labels={"runtime.lokiwager.io/pool": "warm"})
     source = {"runtime.lokiwager.io/source-stock-uid": stock.metadata.uid}
     wakes = UnitTriggers(
@@ -111,7 +113,7 @@ def a_revision(replicas: int = 1, **notes: str) -> ReplicaSet:
         pytest.param(a_revision(number="1"), a_revision(number="2"), id="another revision"),
     ],
 )
-def test_a_revision_wakes_its_unit_and_the_one_that_takes_its_place(
+def test_a_replicaset_enqueues_its_unit_and_the_unit_created_from_it(
     old: ReplicaSet | None, new: ReplicaSet | None
 ) -> None:
     stock = new_unit("s", namespace=STOCK_NAMESPACE)
@@ -123,7 +125,7 @@ def test_a_revision_wakes_its_unit_and_the_one_that_takes_its_place(
     assert woken == [ObjectKey(STOCK_NAMESPACE, "s"), ObjectKey(INSTANCE_NAMESPACE, "one")]
 
 
-def test_the_number_of_its_pods_is_no_news_of_a_revision() -> None:
+def test_a_changed_pod_count_of_a_replicaset_enqueues_no_unit() -> None:
     wakes = UnitTriggers(
         caches_with(new_unit("s", namespace=STOCK_NAMESPACE)), unit_settings().namespaces
     )
@@ -155,14 +157,14 @@ def woken_by_node(old: Node | None, new: Node | None) -> list[ObjectKey]:
         (CORDONED_AND_LOST, CORDONED),
     ],
 )
-def test_a_node_whose_state_changes_wakes_the_units_that_are_there_or_shall_go_there(
+def test_a_changed_node_enqueues_the_units_running_or_nominated_there(
     old: Node | None, new: Node | None
 ) -> None:
     assert woken_by_node(old, new) == [ObjectKey(INSTANCE_NAMESPACE, "one")]
 
 
 @pytest.mark.parametrize("node", [READY, LOST, CORDONED, CORDONED_AND_LOST])
-def test_a_node_that_only_reports_wakes_nobody(node: Node) -> None:
+def test_a_node_heartbeat_enqueues_no_unit(node: Node) -> None:
     assert woken_by_node(node, node) == []
 
 
@@ -182,7 +184,7 @@ def a_user(*claims: str, **status: str) -> Pod:
         pytest.param(a_user("other"), None, False, id="another volume"),
     ],
 )
-def test_a_unit_hears_that_others_have_left_its_volume(
+def test_a_deleted_pod_enqueues_the_unit_that_waits_for_its_volume(
     old: Pod | None, new: Pod | None, is_woken: bool
 ) -> None:
     unit = new_unit("one", storageMounts=[{"name": "data", "mountPath": "/data"}])

@@ -34,5 +34,7 @@ MADE = {wellknown.OPERATION_ID_ANNOTATION: "o"}
         ),
     ],
 )
-def test_a_unit_needs_the_record_that_decides_on_it(notes: dict[str, str], needed: bool) -> None:
+def test_a_unit_needs_the_operation_that_decides_about_it(
+    notes: dict[str, str], needed: bool
+) -> None:
     assert is_operation_referenced(new_unit(annotations=notes), "o") is needed

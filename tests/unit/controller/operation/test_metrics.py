@@ -20,16 +20,16 @@ def a_record(kind: OperationType, phase: str, **status: Any) -> Operation:
     )
 
 
-def test_without_records_nothing_waits() -> None:
+def test_there_is_no_stalled_time_without_operations() -> None:
     assert stalled_seconds_by_type([], NOW) == {kind.value: 0.0 for kind in OperationType}
 
 
-def test_what_has_ended_waits_no_more() -> None:
+def test_final_operations_have_no_stalled_time() -> None:
     ended = [a_record(SEED, OperationPhase.SUCCEEDED), a_record(SEED, OperationPhase.FAILED)]
     assert stalled_seconds_by_type(ended, NOW)[SEED] == 0.0
 
 
-def test_the_longest_wait_since_the_last_sign_of_life_counts() -> None:
+def test_the_longest_time_without_progress_is_the_stalled_time() -> None:
     records = [
         a_record(SEED, OperationPhase.RUNNING, updated_at="2026-11-16T11:59:50Z"),
         a_record(SEED, OperationPhase.RUNNING, updated_at="2026-11-16T11:59:00Z"),

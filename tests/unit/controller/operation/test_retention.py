@@ -27,26 +27,26 @@ def a_record(phase: str, request: dict[str, Any] | None = None, **status: Any) -
 
 
 @pytest.mark.parametrize("phase", [OperationPhase.PENDING, OperationPhase.RUNNING])
-def test_a_record_that_is_not_final_is_left_alone(phase: str) -> None:
+def test_an_unfinished_operation_is_left_alone(phase: str) -> None:
     record = a_record(phase, {"a": 1}, updated_at="2020-01-01T00:00:00Z")
     assert next_retention_action(record, DAY, NOW) == RetentionAction()
 
 
 @pytest.mark.parametrize("phase", [OperationPhase.SUCCEEDED, OperationPhase.FAILED])
-def test_a_final_record_goes_after_its_retention(phase: str) -> None:
+def test_a_final_operation_is_deleted_after_its_retention(phase: str) -> None:
     record = a_record(phase, {"a": 1}, finished_at=AN_HOUR_AGO)
     assert next_retention_action(record, 3600, NOW) == RetentionAction(delete=True)
     assert next_retention_action(record, 3601, NOW).requeue_after == 1.0
 
 
-def test_a_success_needs_its_request_no_more() -> None:
+def test_a_succeeded_operation_drops_its_request() -> None:
     record = a_record(OperationPhase.SUCCEEDED, {"a": 1}, finished_at=AN_HOUR_AGO)
     assert next_retention_action(record, DAY, NOW) == RetentionAction(
         drop_request=True, requeue_after=DAY - 3600
     )
 
 
-def test_a_failure_keeps_its_request_for_a_restart() -> None:
+def test_a_failed_operation_keeps_its_request() -> None:
     record = a_record(OperationPhase.FAILED, {"a": 1}, finished_at=AN_HOUR_AGO)
     assert next_retention_action(record, DAY, NOW) == RetentionAction(requeue_after=DAY - 3600)
 
@@ -60,7 +60,7 @@ def test_a_failure_keeps_its_request_for_a_restart() -> None:
         ({}, 2),
     ],
 )
-def test_without_a_readable_end_the_next_best_moment_counts(
+def test_retention_without_an_end_time_counts_from_the_latest_known_time(
     times: dict[str, Any], hours: int
 ) -> None:
     record = a_record(OperationPhase.SUCCEEDED, **times)
@@ -69,6 +69,6 @@ def test_without_a_readable_end_the_next_best_moment_counts(
 
 
 @pytest.mark.parametrize("end", ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z"])
-def test_an_absurd_end_breaks_nothing(end: str) -> None:
+def test_an_invalid_end_time_does_not_fail_the_retention(end: str) -> None:
     found = next_retention_action(a_record(OperationPhase.FAILED, finished_at=end), DAY, NOW)
     assert found.delete == end.startswith("0001")

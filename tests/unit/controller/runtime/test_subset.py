@@ -35,7 +35,7 @@ def pod(**container: Any) -> dict[str, Any]:
         ({"metadata": {"finalizers": ()}}, {"metadata": {"finalizers": []}}),
     ],
 )
-def test_more_fields_are_no_difference(live: object, desired: object) -> None:
+def test_additional_live_fields_are_no_difference(live: object, desired: object) -> None:
     assert contains_desired(live, desired)
 
 
@@ -58,7 +58,7 @@ def test_more_fields_are_no_difference(live: object, desired: object) -> None:
         ({"spec": {"nodeSelector": {"a": "1", "b": ""}}}, {"spec": {"nodeSelector": {"a": "1"}}}),
     ],
 )
-def test_another_value_is_a_difference(live: object, desired: object) -> None:
+def test_a_different_live_value_is_a_difference(live: object, desired: object) -> None:
     assert not contains_desired(live, desired)
 
 
@@ -133,12 +133,12 @@ def test_the_rules_of_a_network_policy_are_one_value() -> None:
 
 
 @given(VALUES)
-def test_everything_covers_itself(value: object) -> None:
+def test_every_value_covers_itself(value: object) -> None:
     assert contains_desired(copy.deepcopy(value), value)
 
 
 @given(VALUES, VALUES, st.text(max_size=3))
-def test_what_is_covered_stays_covered_beside_another_field(
+def test_a_covered_value_stays_covered_beside_another_field(
     value: object, other: object, name: str
 ) -> None:
     assert contains_desired({"theirs": other, name + "!": value}, {name + "!": value})

@@ -23,14 +23,14 @@ def told(old: StockPoolStatus, new: StockPoolStatus) -> tuple[str, str] | None:
     return None if news is None else (news.reason.value, news.message)
 
 
-def test_people_hear_of_each_mistake_in_the_spec_once() -> None:
+def test_each_spec_error_of_a_pool_causes_one_event() -> None:
     wrong, other = after("bad", is_invalid=True), after("worse", is_invalid=True)
     assert told(FILLING, wrong) == ("InvalidSpec", "bad")
     assert told(wrong, other) == ("InvalidSpec", "worse")
     assert told(wrong, wrong) is None
 
 
-def test_people_hear_when_a_pool_can_no_longer_be_filled() -> None:
+def test_a_pool_that_can_no_longer_be_filled_causes_an_event() -> None:
     short = after("exceeded quota", is_invalid=False)
     assert told(FILLING, short) == ("NotReady", "exceeded quota")
     assert told(short, after("exceeded it again", is_invalid=False)) is None

@@ -5,7 +5,7 @@ from shared.v1alpha1.unit_resources import Toleration
 from tests.unit.controller.stockpool.pool_objects import new_pool
 
 
-def test_a_unit_has_the_envelope_of_its_pool_and_is_owned_by_it() -> None:
+def test_a_unit_has_the_resources_of_its_pool_and_is_owned_by_it() -> None:
     pool = new_pool(
         5,
         max_unavailable=2,

@@ -83,7 +83,7 @@ def test_ready_units_are_kept_while_their_replacements_find_no_node() -> None:
 
 
 @pytest.mark.parametrize("field", ["cpu", "memory", "shm_size", "gpu_resource", "spec_name"])
-def test_every_part_of_the_envelope_counts(field: str) -> None:
+def test_every_resource_field_makes_a_unit_outdated(field: str) -> None:
     changed: dict[str, Any] = {field: "2"}
     assert is_outdated(new_pool(**changed), new_unit(0))
     assert not is_outdated(new_pool(**changed), new_unit(0, **changed))

@@ -64,7 +64,7 @@ async def test_a_live_look_shows_what_the_server_has() -> None:
     )
 
 
-async def test_of_a_pool_that_is_gone_there_is_no_view() -> None:
+async def test_a_deleted_pool_has_no_snapshot() -> None:
     assert await views(NotFoundError("gone", status=404)).live(KEY) is None
     assert views(new_pool()).cached(KEY) is None
 

@@ -49,7 +49,7 @@ def test_a_pool_of_none_is_scaled_to_zero_once_none_is_left() -> None:
     assert said(new_pool(0), new_unit(0))[:2] == ("Progressing", "PoolProgressing")
 
 
-def test_a_unit_that_finds_no_node_is_told_before_one_that_failed() -> None:
+def test_an_unschedulable_unit_is_reported_before_a_failed_unit() -> None:
     failed = new_unit(0, UnitPhase.FAILED, said=("PodStartupFailed", "no such image"))
     waiting = new_unit(1, PROGRESSING, said=("PodUnschedulable", "0/4 nodes are available"))
     told = ("Degraded", "InsufficientNodes", "warm-1: 0/4 nodes are available")
@@ -76,7 +76,7 @@ def test_the_numbers_are_of_unclaimed_units_that_stay() -> None:
     assert (found.selector, found.observed_generation) == ("runtime.lokiwager.io/pool=warm", 2)
 
 
-def test_the_same_view_later_is_no_reason_to_write() -> None:
+def test_an_unchanged_pool_needs_no_status_write() -> None:
     first = next_status(PoolSnapshot(new_pool(1), (new_unit(0),)), None, NOW)
     again = next_status(PoolSnapshot(new_pool(1, status=first), (new_unit(0),)), None, LATER)
     assert merge_patch.create_merge_patch(first, again) == {}
@@ -98,12 +98,12 @@ def test_a_spec_that_is_wrong_fails_with_field_and_value() -> None:
         (ForbiddenError("POST: quota", status=403, message="quota"), PoolPhase.DEGRADED),
     ],
 )
-def test_a_refusal_is_told_in_the_words_of_the_server(
+def test_a_refusal_has_the_message_of_the_server(
     failure: InvalidError | ForbiddenError, phase: PoolPhase
 ) -> None:
     found = pool_readiness(new_pool(), [], rejection_problem(failure))
     assert (found.phase, found.message) == (phase, failure.message)
 
 
-def test_a_failure_that_passes_is_not_told() -> None:
+def test_a_transient_failure_is_not_reported() -> None:
     assert rejection_problem(ServerError("busy", status=500)) is None

@@ -49,7 +49,7 @@ async def while_it_waits() -> None:
 @pytest.mark.parametrize(
     "work", [in_a_finaliser, in_a_finaliser_at_the_end, in_the_work, while_it_waits]
 )
-def test_a_signal_is_heard(
+def test_a_signal_raises_keyboard_interrupt(
     interruption: InterruptHandler,
     work: Callable[[], Coroutine[None, None, None]],
     caplog: pytest.LogCaptureFixture,

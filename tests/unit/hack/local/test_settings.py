@@ -47,7 +47,7 @@ def test_a_port_that_our_own_process_holds_is_kept(taken: set[int]) -> None:
     assert choose({"runtime-api", "nats-server"}).ports == PREFERRED_PORTS
 
 
-def test_of_a_named_range_the_first_ports_are_preferred_and_the_last_replace_them(
+def test_the_first_ports_of_a_configured_range_are_preferred(
     taken: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(PORT_RANGE_VARIABLE, "9000-9199")

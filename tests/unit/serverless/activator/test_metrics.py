@@ -88,7 +88,7 @@ class Activator:
         return self.registry.get_sample_value(metric, {"function": function})
 
 
-async def test_what_runs_does_not_wait() -> None:
+async def test_running_invocations_do_not_count_as_waiting() -> None:
     activator = Activator()
     await activator.sweep.run_round()
 
@@ -96,7 +96,7 @@ async def test_what_runs_does_not_wait() -> None:
     assert activator.oldest_seconds("failing") is None
 
 
-async def test_a_function_without_dead_letters_has_none_so_that_the_first_is_seen_to_come() -> None:
+async def test_a_function_without_dead_letters_has_a_zero_metric() -> None:
     activator = Activator()
     await activator.depths.refresh()
     await activator.sweep.run_round()
@@ -104,7 +104,7 @@ async def test_a_function_without_dead_letters_has_none_so_that_the_first_is_see
     assert [activator.letters(name) for name in ("quiet", "failing", "gone")] == [0, 2, 7]
 
 
-async def test_nothing_is_said_before_somebody_has_looked_for_dead_letters() -> None:
+async def test_there_is_no_dead_letter_metric_before_the_first_sweep() -> None:
     activator = Activator()
     await activator.depths.refresh()
 
@@ -112,7 +112,7 @@ async def test_nothing_is_said_before_somebody_has_looked_for_dead_letters() -> 
 
 
 @pytest.mark.parametrize("function", ["quiet", "failing"])
-async def test_who_does_not_lead_counts_nothing(function: str) -> None:
+async def test_an_activator_that_does_not_lead_has_no_function_metrics(function: str) -> None:
     activator = Activator(leads=False)
     await activator.depths.refresh()
     await activator.sweep.run_round()

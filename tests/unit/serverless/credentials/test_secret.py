@@ -31,7 +31,7 @@ def test_an_empty_secret_gets_every_key_and_no_value_twice() -> None:
     assert len(set(made.values())) == len(made)
 
 
-def test_what_is_there_is_left_alone() -> None:
+def test_existing_secret_keys_are_kept() -> None:
     made = missing_values({}, Bytes())
 
     assert missing_values(made, Bytes()) == {}

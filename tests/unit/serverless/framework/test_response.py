@@ -24,12 +24,12 @@ GIVEN = Invocation("i", "fn", 1, 1, datetime(2026, 1, 1, tzinfo=UTC), {}, {}, "t
         (Response(b"x", content_type="a/b"), b"x", "a/b"),
     ],
 )
-def test_values_become_answers(value: object, body: bytes, content_type: str) -> None:
+def test_returned_values_become_responses(value: object, body: bytes, content_type: str) -> None:
     given = to_response(value)
     assert (given.body, given.content_type, given.status) == (body, content_type, 200)
 
 
-def test_a_value_that_stands_for_nothing_is_an_error() -> None:
+def test_an_unsupported_return_value_is_an_error() -> None:
     with pytest.raises(TypeError):
         to_response(object())
 

@@ -9,7 +9,7 @@ from serverless.worker.command_line import CommandLine, parse
 DEFAULT_URL = "nats://127.0.0.1:4222"
 
 
-def test_a_file_is_enough(tmp_path: Path) -> None:
+def test_a_file_alone_is_a_valid_command_line(tmp_path: Path) -> None:
     script = tmp_path / "my_function.py"
     script.touch()
     assert parse(["--local", str(script)]) == CommandLine(script, None, "local", DEFAULT_URL, 1)
@@ -27,7 +27,7 @@ def test_a_file_is_enough(tmp_path: Path) -> None:
         (["--concurrency", "many"], "--concurrency: 'many' is not a number"),
     ],
 )
-def test_a_mistake_is_told_and_ends_it(
+def test_an_invalid_command_line_exits_with_a_message(
     given: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -21,13 +21,13 @@ CALL = CallMessage(function_uid="uid", function_name="fn", invocation_id="i", ru
         "$JS.ACK._.ACCOUNT.STREAM.fn.1.42.3.1700000000123456789.5",
     ],
 )
-def test_both_forms_of_reply_subjects_tell_the_place(reply: str) -> None:
+def test_both_forms_of_reply_subjects_contain_the_sequence(reply: str) -> None:
     found = parse_delivery(SUBJECT, reply, b"", {})
     assert (found.sequence, found.sent_at) == (42, 1_700_000_000_123)
 
 
 @pytest.mark.parametrize("reply", ["", "_INBOX.x", "$JS.ACK.STREAM.fn"])
-def test_what_is_of_no_stream_has_no_place(reply: str) -> None:
+def test_a_message_without_a_stream_has_no_sequence(reply: str) -> None:
     with pytest.raises(ValueError, match="no reply subject"):
         parse_delivery(SUBJECT, reply, b"", {})
 

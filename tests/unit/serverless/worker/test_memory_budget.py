@@ -22,7 +22,7 @@ SIZE = 4 * MIB
 PIECE = bytes(64 * 1024)
 
 
-async def test_what_is_not_free_is_waited_for_in_turn() -> None:
+async def test_requests_for_memory_wait_in_order() -> None:
     memory, order = MemoryBudget(10), list[str]()
 
     async def ask(name: str, size: int) -> None:
@@ -39,12 +39,12 @@ async def test_what_is_not_free_is_waited_for_in_turn() -> None:
     assert order == ["large", "small"]
 
 
-async def test_more_than_there_is_gets_all_of_it() -> None:
+async def test_a_request_above_the_whole_budget_gets_the_whole_budget() -> None:
     memory = MemoryBudget(10)
     assert await memory.acquire(11) == 10
 
 
-async def test_whoever_gives_up_waiting_takes_nothing() -> None:
+async def test_a_cancelled_request_for_memory_takes_nothing() -> None:
     memory = MemoryBudget(10)
     await memory.acquire(10)
     with pytest.raises(TimeoutError):

@@ -15,16 +15,16 @@ LEAST = {
 }
 
 
-def test_three_variables_are_enough() -> None:
+def test_three_environment_variables_are_enough() -> None:
     assert from_environment(LEAST) == WorkerSettings(function_name="fn", worker="fn-1")
 
 
-def test_names_may_differ() -> None:
+def test_nats_names_are_configurable() -> None:
     given = LEAST | {"GPU_RUNTIME_QUEUE_NAMES": '{"prefix": "p"}'}
     assert from_environment(given).queue_names == QueueNames(prefix="p")
 
 
-def test_every_problem_is_told() -> None:
+def test_every_configuration_problem_is_listed() -> None:
     given = {
         "GPU_RUNTIME_CONCURRENCY": "0",
         "GPU_RUNTIME_TIMEOUT_SECONDS": "-1",
@@ -49,7 +49,7 @@ def test_an_address_is_shown_without_its_secret() -> None:
     assert redact_url("nats://admin:secret@q:4222") == "nats://q:4222"
 
 
-def test_what_goes_wrong_is_left_alone_longer_each_time_up_to_a_limit() -> None:
+def test_retry_intervals_grow_up_to_a_maximum() -> None:
     pace = Intervals(retry_seconds=1.0, max_retry_seconds=30.0)
     assert [pace.retry_delay_seconds(times) for times in (0, 1, 2, 3, 6, 999)] == [
         1,

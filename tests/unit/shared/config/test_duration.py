@@ -30,7 +30,7 @@ def test_a_duration_is_the_sum_of_its_parts(text: str, seconds: float) -> None:
         "99999999999999999h",
     ],
 )
-def test_anything_else_is_refused(text: str) -> None:
+def test_malformed_durations_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration above zero such as"):
         Duration.parse(text)
 
@@ -42,6 +42,6 @@ def test_a_duration_is_always_positive(seconds: float) -> None:
 
 
 @given(st.integers(min_value=1, max_value=10**12))
-def test_what_is_written_reads_back_the_same(milliseconds: int) -> None:
+def test_a_written_duration_is_parsed_back(milliseconds: int) -> None:
     duration = Duration(milliseconds / 1000)
     assert Duration.parse(str(duration)) == duration

@@ -11,14 +11,14 @@ from shared.config.metrics_tls import MetricsTLSConfig, metrics_ssl_context
 PROBES, METRICS = Address("127.0.0.1", 1), Address("127.0.0.1", 2)
 
 
-def test_without_files_metrics_are_plain() -> None:
+def test_metrics_are_plain_http_without_certificate_files() -> None:
     assert metrics_ssl_context(MetricsTLSConfig(), PROBES, PROBES) is None
 
 
 @pytest.mark.parametrize(
     "config", [MetricsTLSConfig(cert_file="c"), MetricsTLSConfig(key_file="k")]
 )
-def test_one_file_alone_is_refused(config: MetricsTLSConfig) -> None:
+def test_a_certificate_without_a_key_is_refused(config: MetricsTLSConfig) -> None:
     with pytest.raises(ConfigurationError, match="metricsTLS: give both"):
         metrics_ssl_context(config, PROBES, METRICS)
 

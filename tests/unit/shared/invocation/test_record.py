@@ -52,7 +52,7 @@ def test_a_record_is_read_as_it_was_written(record: InvocationRecord) -> None:
 
 @pytest.mark.parametrize("when", [-1, MAX_MILLISECONDS + 1])
 @pytest.mark.parametrize("field", ["accepted_at", "started_at", "finished_at"])
-def test_what_is_no_moment_is_not_read(field: str, when: int) -> None:
+def test_an_invalid_timestamp_is_a_decode_error(field: str, when: int) -> None:
     good = InvocationRecord(function_uid="u", hash="h", accepted_at=1, request=InvocationRequest())
     assert decode_record(encode_record(good)) == good
     with pytest.raises(msgspec.DecodeError):
@@ -77,7 +77,9 @@ def test_a_released_attempt_still_counts(record: InvocationRecord) -> None:
 
 
 @given(records)
-def test_every_end_is_final_says_why_and_is_still_to_be_told(record: InvocationRecord) -> None:
+def test_every_final_state_has_a_reason_and_an_unpublished_outcome(
+    record: InvocationRecord,
+) -> None:
     ends = [
         transition.cancelled(record, 5),
         transition.expired(record, 5),

@@ -46,7 +46,7 @@ def test_the_patch_turns_one_value_into_the_other(before: GPUUnitSpec, after: GP
 
 
 @given(specs)
-def test_there_is_nothing_to_write_where_nothing_changed(spec: GPUUnitSpec) -> None:
+def test_the_patch_between_equal_values_is_empty(spec: GPUUnitSpec) -> None:
     assert merge_patch.create_merge_patch(spec, msgspec.structs.replace(spec)) == {}
 
 

@@ -53,10 +53,10 @@ BAD: list[tuple[Callable[[str], bool], list[str]]] = [
 @pytest.mark.parametrize(
     ("is_good", "text"), [(rule, each) for rule, all_ in GOOD for each in all_]
 )
-def test_good_names_pass(is_good: Callable[[str], bool], text: str) -> None:
+def test_valid_names_are_accepted(is_good: Callable[[str], bool], text: str) -> None:
     assert is_good(text)
 
 
 @pytest.mark.parametrize(("is_good", "text"), [(rule, each) for rule, all_ in BAD for each in all_])
-def test_bad_names_do_not(is_good: Callable[[str], bool], text: str) -> None:
+def test_invalid_names_are_refused(is_good: Callable[[str], bool], text: str) -> None:
     assert not is_good(text)

@@ -46,7 +46,7 @@ def test_a_suffix_scales_the_number(text: str, units: int) -> None:
     assert Quantity.parse(text).nanos == units * NANOS_PER_UNIT
 
 
-def test_what_is_finer_than_a_nano_is_rounded_away_from_zero() -> None:
+def test_a_quantity_below_a_nano_is_rounded_away_from_zero() -> None:
     assert Quantity.parse("0.1n") == Quantity(1)
     assert Quantity.parse("-0.1n") == Quantity(-1)
 
@@ -71,13 +71,13 @@ def test_what_is_finer_than_a_nano_is_rounded_away_from_zero() -> None:
         ".",
     ],
 )
-def test_anything_else_is_refused_in_words_that_help(text: str) -> None:
+def test_a_malformed_quantity_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match="is not a Kubernetes quantity such as 64Gi"):
         Quantity.parse(text)
 
 
 @pytest.mark.parametrize("text", ["1e19", "8Ei", "1e999", "-1e19"])
-def test_more_than_kubernetes_can_hold_is_refused(text: str) -> None:
+def test_a_quantity_above_the_kubernetes_maximum_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="more than Kubernetes can hold"):
         Quantity.parse(text)
 
@@ -104,7 +104,7 @@ def test_a_whole_amount_is_rounded_up(text: str, whole: int) -> None:
 
 
 @given(st.integers(min_value=-MAX_NANOS, max_value=MAX_NANOS))
-def test_what_is_written_reads_back_the_same(nanos: int) -> None:
+def test_a_written_quantity_is_parsed_back(nanos: int) -> None:
     assert Quantity.parse(str(Quantity(nanos))) == Quantity(nanos)
 
 
@@ -125,7 +125,7 @@ def test_quantities_compare_as_the_amounts_they_stand_for(
         lambda text: len(text) <= MAX_TEXT_LENGTH
     )
 )
-def test_what_the_schema_lets_pass_is_read_or_too_large(text: str) -> None:
+def test_a_quantity_accepted_by_the_schema_is_parsed_or_too_large(text: str) -> None:
     try:
         assert Quantity.parse(text.removesuffix("\n")).nanos >= 0
     except ValueError as error:

@@ -43,14 +43,14 @@ def test_a_derived_name_is_a_label(name: str) -> None:
 
 @given(st.lists(objects, min_size=2, max_size=2, unique=True))
 @example(["a" * 59, "a" * 60])
-def test_two_names_never_share_a_derived_one(pair: list[str]) -> None:
+def test_two_names_never_share_a_derived_name(pair: list[str]) -> None:
     first, second = pair
     assert names.unit_child_name(first) != names.unit_child_name(second)
 
 
 @given(objects)
 @example("a" * 63)
-def test_a_name_chosen_to_look_cut_does_not_meet_the_cut_one(name: str) -> None:
+def test_a_name_that_looks_like_a_cut_name_does_not_collide_with_it(name: str) -> None:
     chosen = names.unit_child_name(name).removeprefix("unit-")
     assert (names.unit_child_name(chosen) == names.unit_child_name(name)) == (chosen == name)
 

@@ -31,7 +31,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("model", "stored"), EXAMPLES)
-def test_what_is_stored_comes_back_whole(model: type[Any], stored: dict[str, Any]) -> None:
+def test_stored_objects_are_decoded_completely(model: type[Any], stored: dict[str, Any]) -> None:
     decoded = msgspec.json.decode(msgspec.json.encode(stored), type=model)
     assert msgspec.json.decode(msgspec.json.encode(decoded)) == stored
 

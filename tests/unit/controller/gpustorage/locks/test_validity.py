@@ -86,7 +86,7 @@ def filled(phase: str, attempt: str = "r1", **metadata: str) -> GPUStorage:
         (filled("Running", deletionTimestamp="2026-01-01T00:00:00Z"), False, True),
     ],
 )
-def test_a_fillings_lock_stands_until_the_attempt_is_over(
+def test_the_lock_of_a_prepare_stands_until_its_attempt_is_over(
     target: GPUStorage | None, has_job: bool, is_void: bool
 ) -> None:
     assert is_prepare_lock_orphaned(FILLING, target, has_job=has_job) is is_void
@@ -100,7 +100,7 @@ def test_a_lock_is_written_and_read() -> None:
     assert patch["finalizers"] == ["other", "runtime.lokiwager.io/mount-protection"]
 
 
-def test_taking_twice_guards_once_and_freeing_leaves_what_others_want() -> None:
+def test_a_lock_adds_its_finalizer_once_and_a_release_keeps_other_finalizers() -> None:
     guarded = {"finalizers": ["runtime.lokiwager.io/mount-protection", "other"]}
     meta = new_storage(metadata=guarded).metadata
     assert protect_patch(meta)["metadata"]["finalizers"] == guarded["finalizers"]
@@ -110,7 +110,7 @@ def test_taking_twice_guards_once_and_freeing_leaves_what_others_want() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"unit": 1}'])
-def test_a_lock_that_cannot_be_read_is_nobodys(text: str) -> None:
+def test_an_unreadable_lock_has_no_holder(text: str) -> None:
     assert parse_storage_lock({"runtime.lokiwager.io/mounted-by": text}) == StorageLock()
 
 

@@ -31,13 +31,13 @@ def after(known: dict[str, Any], job: Job | None, recover: str = "") -> PrepareS
     return next_prepare_status(storage, job, "exit code 3")
 
 
-def test_nothing_that_was_asked_for_is_nothing_to_be_done() -> None:
+def test_a_storage_without_prepare_needs_no_job() -> None:
     found = next_prepare_status(new_storage(), None, "")
     assert found == PrepareStatus(phase="NotRequested")
     assert next_job_action(found, None) is JobAction.NONE
 
 
-def test_a_filling_is_pending_until_its_job_is_there() -> None:
+def test_a_prepare_is_pending_until_its_job_exists() -> None:
     found = after({}, None)
     assert found == PrepareStatus(phase="Pending", observed_digest=DIGEST)
     assert next_job_action(found, None) is JobAction.START
@@ -60,11 +60,13 @@ def test_the_job_is_named_once_it_is_seen() -> None:
         ({"phase": "Running"}, new_job(ready=1, **GOING), "Failed"),
     ],
 )
-def test_the_job_tells_how_far_the_filling_is(known: dict[str, Any], job: Job, phase: str) -> None:
+def test_the_phase_of_a_prepare_follows_its_job(
+    known: dict[str, Any], job: Job, phase: str
+) -> None:
     assert after(known, job).phase == phase
 
 
-def test_a_failure_says_how_the_job_and_its_pod_ended() -> None:
+def test_a_failed_prepare_has_the_messages_of_its_job_and_pod() -> None:
     assert (
         after({"phase": "Running"}, new_job("Failed")).message == "Why: what happened: exit code 3"
     )
@@ -81,57 +83,57 @@ def test_a_job_that_was_seen_and_is_gone_has_failed(phase: str) -> None:
 @pytest.mark.parametrize(
     "job", [None, new_job("Failed"), new_job(recover_request="r9"), new_job(**GOING)]
 )
-def test_a_success_is_final(job: Job | None) -> None:
+def test_a_succeeded_prepare_is_final(job: Job | None) -> None:
     known = {"phase": "Succeeded", "jobName": "prepare-data", "observedDigest": "of another spec"}
     found = after(known, job, recover="r1")
     assert (found.phase, found.observed_digest) == ("Succeeded", "of another spec")
     assert next_job_action(found, job) is (JobAction.NONE if job is None else JobAction.DELETE)
 
 
-def test_a_failure_waits_for_a_request() -> None:
+def test_a_failed_prepare_waits_for_a_recover_request() -> None:
     known = {"phase": "Failed", "message": "why", "jobName": "prepare-data"}
     found = after(known, new_job("Failed"))
     assert (found.phase, found.message) == ("Failed", "why")
     assert next_job_action(found, None) is JobAction.NONE
 
 
-def test_a_failed_job_is_let_go_and_stays_for_people_to_look_at() -> None:
+def test_a_failed_job_loses_its_finalizer_and_is_not_deleted() -> None:
     found = PrepareStatus(phase="Failed")
     assert next_job_action(found, new_job("Failed")) is JobAction.RELEASE
     assert next_job_action(found, new_job("Failed", has_finalizer=False)) is JobAction.NONE
 
 
-def test_a_request_begins_a_new_attempt() -> None:
+def test_a_recover_request_starts_a_new_attempt() -> None:
     known = {"phase": "Failed", "message": "why", "jobName": "prepare-data"}
     found = after(known, new_job("Failed"), recover="r1")
     assert (found.phase, found.recovered_by, found.recovery_phase) == ("Pending", "r1", "Pending")
     assert (found.job_name, found.message) == ("", "")
 
 
-def test_the_same_request_begins_none() -> None:
+def test_a_repeated_recover_request_starts_no_attempt() -> None:
     known = {"phase": "Failed", "recoveredBy": "r1"}
     assert after(known, None, recover="r1").phase == "Failed"
 
 
-def test_a_request_while_it_runs_is_not_acted_on() -> None:
+def test_a_recover_request_during_a_running_prepare_is_ignored() -> None:
     assert after({"phase": "Running"}, new_job(ready=1), recover="r1").recovered_by == ""
 
 
 @pytest.mark.parametrize("job", [new_job("Failed"), new_job(**GOING), None])
-def test_a_request_that_is_older_than_the_failure_is_not_acted_on(job: Job | None) -> None:
+def test_a_recover_request_older_than_the_failure_is_ignored(job: Job | None) -> None:
     known = {"phase": "Running", "jobName": "prepare-data"}
     found = after(known, job, recover="r1")
     assert (found.phase, found.prior_request) == ("Failed", "r1")
     assert after(msgspec.to_builtins(found), job, recover="r1").phase == "Failed"
 
 
-def test_another_request_is_acted_on_after_one_that_came_too_early() -> None:
+def test_a_new_recover_request_works_after_an_ignored_one() -> None:
     known = {"phase": "Failed", "priorRequest": "r1"}
     found = after(known, None, recover="r2")
     assert (found.phase, found.recovered_by, found.prior_request) == ("Pending", "r2", "")
 
 
-def test_the_job_of_an_earlier_attempt_says_nothing_of_this_one() -> None:
+def test_the_job_of_an_earlier_attempt_does_not_count_for_the_current_attempt() -> None:
     known = {"phase": "Pending", "recoveredBy": "r1"}
     old = new_job("Complete", recover_request="")
     found = after(known, old)

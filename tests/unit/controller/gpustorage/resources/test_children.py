@@ -48,7 +48,7 @@ def test_a_job_is_kept_until_its_outcome_is_recorded_and_knows_its_attempt() -> 
     assert meta["annotations"] == {"runtime.lokiwager.io/recover": "r1"}
 
 
-def test_the_callers_labels_reach_the_pods_and_ours_win() -> None:
+def test_user_labels_are_on_the_pods_and_product_labels_win() -> None:
     labels = job(PrepareSpec(from_image="i"))["spec"]["template"]["metadata"]["labels"]
     assert (labels["team"], labels["app.kubernetes.io/name"]) == ("blue", "gpu-storage-prepare")
 
@@ -71,13 +71,13 @@ def test_a_copy_reads_the_source_and_keeps_owners() -> None:
     ]
 
 
-def test_a_filling_may_reach_public_addresses_and_nobody_reaches_it() -> None:
+def test_a_prepare_pod_may_connect_to_public_addresses_and_accepts_no_connection() -> None:
     spec = prepare_network_policy_manifest(STORAGE, SETTINGS)["spec"]
     assert "ingress" not in spec
     assert spec["egress"][1]["to"][0]["ipBlock"] == {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}
 
 
-def test_an_accessor_is_reached_on_its_port_and_reaches_nobody() -> None:
+def test_an_accessor_accepts_connections_on_its_port_and_opens_none() -> None:
     spec = accessor_network_policy_manifest(STORAGE, 8080)["spec"]
     assert spec["ingress"] == [{"ports": [{"protocol": "TCP", "port": 8080}]}]
     assert len(spec["egress"]) == 1
@@ -95,6 +95,6 @@ def test_an_accessor_only_reads_and_is_where_the_volume_is() -> None:
     assert container["securityContext"]["readOnlyRootFilesystem"] is True
 
 
-def test_an_accessor_may_be_anywhere_while_nobody_uses_the_volume() -> None:
+def test_an_accessor_of_an_unused_volume_may_run_on_any_node() -> None:
     pod = accessor_deployment_manifest(STORAGE, SETTINGS, "")["spec"]["template"]["spec"]
     assert "affinity" not in pod

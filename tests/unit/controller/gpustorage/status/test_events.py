@@ -40,37 +40,37 @@ def told(old: GPUStorageStatus, new: GPUStorageStatus) -> list[tuple[str, bool]]
     return [(news.reason.value, news.is_warning) for news in status_events(old, new)]
 
 
-def test_time_alone_changes_nothing() -> None:
+def test_the_storage_status_does_not_change_with_time_alone() -> None:
     first = status()
     assert status(known=first, now=LATER) == first
 
 
-def test_becoming_ready_is_news_and_being_on_the_way_is_not() -> None:
+def test_an_event_is_sent_when_a_storage_becomes_ready_and_not_while_it_is_pending() -> None:
     pending = status(PENDING)
     assert told(GPUStorageStatus(), pending) == []
     assert told(pending, status(known=pending)) == [("Ready", False)]
 
 
-def test_a_filling_ends_with_news() -> None:
+def test_an_event_is_sent_at_the_end_of_a_prepare() -> None:
     pending = status(prepare="Running")
     assert told(pending, status(prepare="Succeeded")) == [("Prepared", False), ("Ready", False)]
     assert told(pending, status(prepare="Failed")) == [("PrepareFailed", True)]
 
 
-def test_growth_is_news() -> None:
+def test_an_event_is_sent_when_a_volume_was_expanded() -> None:
     assert told(status(), status(capacity="3Gi")) == [("Expanded", False)]
 
 
-def test_growth_that_cannot_be_is_a_warning_although_the_storage_is_ready() -> None:
+def test_an_unsupported_expansion_is_a_warning_although_the_storage_is_ready() -> None:
     refused = READY.with_reason(StorageReason.EXPANSION_NOT_SUPPORTED, "no")
     assert told(status(), status(refused)) == [("Failed", True)]
     assert told(status(refused), status()) == []
 
 
-def test_what_is_lost_is_a_failure() -> None:
+def test_a_lost_volume_is_a_failed_event() -> None:
     lost = StorageReadiness.failed(StorageReason.VOLUME_LOST, "gone")
     assert told(status(), status(lost)) == [("Failed", True)]
 
 
-def test_a_setback_is_told() -> None:
+def test_an_event_is_sent_when_a_storage_is_no_longer_ready() -> None:
     assert told(status(), status(PENDING)) == [("NotReady", True)]

@@ -32,7 +32,7 @@ FREE = new_unit("warm", namespace=STOCK_NAMESPACE)
         ),
     ],
 )
-def test_a_claim_that_stands(record: Operation, unit_uid: str | None) -> None:
+def test_a_valid_stock_claim_is_kept(record: Operation, unit_uid: str | None) -> None:
     assert orphaned_claim_reason(CLAIMED, record, unit_uid) is None
 
 
@@ -54,23 +54,25 @@ def test_a_claim_that_stands(record: Operation, unit_uid: str | None) -> None:
         ),
     ],
 )
-def test_a_claim_that_is_void(record: Operation | None, unit_uid: str | None, why: str) -> None:
+def test_a_void_stock_claim_has_a_reason(
+    record: Operation | None, unit_uid: str | None, why: str
+) -> None:
     assert orphaned_claim_reason(CLAIMED, record, unit_uid) == why
 
 
-def test_half_a_claim_is_one() -> None:
+def test_a_half_written_stock_claim_counts_as_a_claim() -> None:
     assert is_claimed(new_unit(labels={wellknown.CLAIMED_LABEL: "true"}))
     assert is_claimed(new_unit(annotations={wellknown.CLAIM_OPERATION_ANNOTATION: "op"}))
     assert not is_claimed(FREE)
 
 
-def test_who_claims_is_told() -> None:
+def test_the_claiming_unit_is_read_from_the_annotation() -> None:
     assert claiming_unit_name(CLAIMED) == "one"
     assert claiming_unit_name(new_unit(labels={wellknown.CLAIMED_LABEL: "true"})) == ""
     assert claiming_unit_name(FREE) is None
 
 
-def test_releasing_takes_the_claim_away_if_nobody_wrote_meanwhile() -> None:
+def test_the_release_patch_has_a_resource_version_precondition() -> None:
     meta = msgspec.structs.replace(CLAIMED.metadata, resource_version="7")
     patch = claim_release_patch(msgspec.structs.replace(CLAIMED, metadata=meta), None)
     assert patch == {

@@ -29,7 +29,7 @@ LARGER = {**GPU, "memory": "1Gi"}
         ),
     ],
 )
-def test_the_stock_is_let_go(workload: Workload) -> None:
+def test_the_stock_is_consumed_after_the_hand_off(workload: Workload) -> None:
     assert is_stock_releasable(workload, (STOCK,))
 
 
@@ -48,7 +48,7 @@ def test_the_stock_is_let_go(workload: Workload) -> None:
         ),
     ],
 )
-def test_the_stock_stays(workload: Workload) -> None:
+def test_the_stock_is_kept_before_the_hand_off(workload: Workload) -> None:
     assert not is_stock_releasable(workload, (STOCK,))
 
 
@@ -57,7 +57,7 @@ def test_stock_that_holds_nothing_goes_as_soon_as_there_is_a_pod() -> None:
     assert not is_stock_releasable(new_workload(), ())
 
 
-def test_stock_holds_its_place_also_while_its_revision_is_not_known() -> None:
+def test_a_stock_pod_keeps_its_reservation_while_its_replicaset_is_unknown() -> None:
     going = running_pod("going", "gpu-1", deleted=True)
     assert new_workload(previous=(STOCK, going)).scheduled_pods == (STOCK,)
     assert new_workload(STOCK, pending_pod()).scheduled_pods == (STOCK,)

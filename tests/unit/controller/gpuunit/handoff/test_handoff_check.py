@@ -70,13 +70,13 @@ def going(stock: GPUUnit) -> GPUUnit:
         ),
     ],
 )
-def test_the_record_decides(
+def test_the_operation_decides_whether_a_unit_is_admitted(
     record: Operation | None, stock: GPUUnit | None, entry: HandoffDecision
 ) -> None:
     assert check_handoff(UNIT, SOURCE, record, stock).decision is entry
 
 
-def test_a_refusal_tells_why() -> None:
+def test_a_rejected_unit_has_a_reason() -> None:
     assert (
         check_handoff(UNIT, SOURCE, None, HELD).message == "there is no record of operation 'op-1'"
     )
@@ -98,7 +98,7 @@ def test_the_source_is_in_the_annotations() -> None:
     assert source_stock_of(new_unit(annotations=notes)) == SOURCE
 
 
-def test_a_source_without_a_name_or_an_operation_is_one_that_no_record_knows() -> None:
+def test_an_incomplete_source_annotation_matches_no_operation() -> None:
     assert source_stock_of(
         new_unit(annotations={wellknown.SOURCE_STOCK_UID_ANNOTATION: "u"})
     ) == SourceStock("", "u", "")
@@ -109,7 +109,7 @@ def test_a_unit_is_admitted_once_it_is_marked_also_without_a_node() -> None:
     assert not is_admitted(UNIT)
 
 
-def test_an_open_record_holds_nobody() -> None:
+def test_an_unfinished_operation_names_no_unit() -> None:
     assert created_unit_uid(new_operation(phase="Running", objects=[object_entry("early")])) is None
 
 

@@ -40,7 +40,9 @@ MINE, OTHER = object_entry("uid-of-warm", 2), object_entry("uid-of-other", 2)
         pytest.param(None, SeedListing.STRAY, id="no record"),
     ],
 )
-def test_the_record_decides(record: Operation | None, listing: SeedListing) -> None:
+def test_the_operation_decides_whether_seeded_stock_is_listed(
+    record: Operation | None, listing: SeedListing
+) -> None:
     assert seed_listing(SEEDED, record) is listing
 
 
@@ -48,7 +50,7 @@ def test_the_record_decides(record: Operation | None, listing: SeedListing) -> N
     "record", [None, new_operation(phase="Failed"), new_operation(objects=[OTHER])]
 )
 @pytest.mark.parametrize("notes", [{}, {**NOTES, wellknown.LISTED_ANNOTATION: "true"}])
-def test_nobody_asks_again_about_stock_that_is_marked_or_made_by_hand(
+def test_marked_or_manually_created_stock_is_not_checked_again(
     notes: dict[str, str], record: Operation | None
 ) -> None:
     assert seed_listing(new_unit("warm", annotations=notes), record) is SeedListing.MARKED

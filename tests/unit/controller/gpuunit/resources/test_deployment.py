@@ -23,7 +23,7 @@ def test_an_active_unit_keeps_its_pod_until_the_next_one_runs() -> None:
     }
 
 
-def test_a_unit_that_gives_way_lets_its_old_pod_go_first() -> None:
+def test_a_unit_that_gives_way_has_max_unavailable_one() -> None:
     before = deployment_manifest(new_unit(), unit_settings(), {}, stop_old_pod_first=False)["spec"]
     after = deployment_manifest(new_unit(), unit_settings(), {}, stop_old_pod_first=True)["spec"]
     assert after.pop("strategy")["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 1}
@@ -31,7 +31,7 @@ def test_a_unit_that_gives_way_lets_its_old_pod_go_first() -> None:
     assert after == before
 
 
-def test_stock_is_replaced_in_its_place() -> None:
+def test_stock_has_the_recreate_strategy() -> None:
     stock = deployment_manifest(
         new_unit(namespace=STOCK_NAMESPACE), unit_settings(), {}, stop_old_pod_first=False
     )

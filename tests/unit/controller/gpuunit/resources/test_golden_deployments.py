@@ -88,7 +88,7 @@ def test_a_new_image_of_the_worker_alone_restarts_no_pod(path: Path) -> None:
     assert step(path, shipped_settings(NEW_WORKER)) is ChildAction.NONE
 
 
-def test_a_new_image_of_the_worker_comes_with_whatever_else_restarts_the_pod() -> None:
+def test_a_new_worker_image_is_applied_with_the_next_pod_change() -> None:
     unit = load_unit(WORKER)
     other = replace(unit, spec=replace(unit.spec, image="example/other:2"))
     body = desired_deployment(other, shipped_settings(NEW_WORKER), in_cluster(WORKER), NOT_SEEN)

@@ -47,7 +47,7 @@ def holding_for(unit: GPUUnit) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
-def test_a_unit_that_ends_reaches_what_it_has_reached_and_nobody_reaches_it(unit: GPUUnit) -> None:
+def test_a_terminating_unit_keeps_its_egress_and_accepts_no_connection(unit: GPUUnit) -> None:
     policies, own = holding_for(unit), network_policy_manifest(unit, shipped_settings())["spec"]
 
     assert [rule for each in policies for rule in each.get("egress", [])] == own.get("egress", [])

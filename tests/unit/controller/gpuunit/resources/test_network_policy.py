@@ -26,7 +26,7 @@ BOTH_WAYS = {
 }
 
 
-def test_stock_talks_with_nobody() -> None:
+def test_stock_has_no_network_access() -> None:
     stock = new_unit(namespace=STOCK_NAMESPACE, **FULL_SPEC)
     assert network_policy_manifest(stock, unit_settings()) == {
         "metadata": child_metadata(stock, "egress-one"),

@@ -43,7 +43,7 @@ def container(**unit: Any) -> dict[str, Any]:
     return dict(found)
 
 
-def test_stock_holds_its_place_and_ignores_the_workload() -> None:
+def test_a_stock_pod_reserves_resources_and_ignores_the_workload() -> None:
     stock = new_unit(
         namespace=STOCK_NAMESPACE,
         annotations={wellknown.ADMITTED_ANNOTATION: "node-1"},
@@ -134,7 +134,7 @@ def test_an_active_unit_runs_the_user_s_program() -> None:
     }
 
 
-def test_what_is_not_asked_for_is_not_there() -> None:
+def test_a_minimal_unit_has_no_optional_pod_fields() -> None:
     assert pod() == {
         **LOCKED_DOWN,
         "priorityClassName": "gpu-runtime-active",
@@ -223,7 +223,7 @@ def test_volumes_of_long_names_stay_apart_and_within_the_limit() -> None:
     assert max(map(len, names)) <= 63
 
 
-def test_the_user_s_own_value_wins() -> None:
+def test_user_environment_variables_win() -> None:
     envs = [{"name": "GPU_COUNT", "value": "7"}, {"name": "UNIT_NAME"}]
     found = container(template={"envs": envs})["env"]
     assert found == [GIVEN[1], GIVEN[3], {"name": "GPU_COUNT", "value": "7"}, {"name": "UNIT_NAME"}]

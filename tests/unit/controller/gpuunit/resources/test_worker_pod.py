@@ -169,7 +169,7 @@ def test_a_framework_elsewhere_moves_the_socket_of_both() -> None:
         assert [environment(container)[name] for name in PLACE] == list(framework.values())
 
 
-def test_other_names_at_the_queue_are_told_to_the_worker() -> None:
+def test_configured_nats_names_are_passed_to_the_worker() -> None:
     queue_names = QueueNames(prefix="elsewhere")
     known = unit_settings()
     others = replace(known, sidecar=replace(known.sidecar, queue_names=queue_names))

@@ -35,7 +35,7 @@ AMOUNTS = st.dictionaries(
 )
 
 
-def test_the_pod_gets_the_place_of_the_first_holder_that_is_large_enough() -> None:
+def test_the_pod_is_nominated_to_the_node_of_the_first_large_enough_holder() -> None:
     pod = pending_pod(requests=ONE)
     small, large = (
         running_pod(node="gpu-0", requests={GPU: "1"}),
@@ -44,7 +44,7 @@ def test_the_pod_gets_the_place_of_the_first_holder_that_is_large_enough() -> No
     assert choose_nomination(pod, (), [small, large], READY_NODES) == Nomination(pod, "gpu-1")
 
 
-def test_the_gpus_of_claimed_stock_are_kept_whatever_else_the_pod_asks_for() -> None:
+def test_the_node_of_claimed_stock_is_nominated_whatever_cpu_the_pod_requests() -> None:
     pod, stock = (
         pending_pod(requests={**ONE, "cpu": "100m", "memory": "32Gi"}),
         running_pod(requests=ONE),
@@ -53,7 +53,7 @@ def test_the_gpus_of_claimed_stock_are_kept_whatever_else_the_pod_asks_for() -> 
     assert choose_nomination(pod, (), [stock], READY_NODES) is None
 
 
-def test_the_place_of_stock_with_fewer_gpus_is_not_kept() -> None:
+def test_the_node_of_stock_with_fewer_gpus_is_not_nominated() -> None:
     pod = pending_pod(requests={GPU: "2"})
     assert choose_nomination(pod, [running_pod(requests={GPU: "1"})], (), READY_NODES) is None
     assert (
@@ -71,13 +71,13 @@ def test_the_place_of_stock_with_fewer_gpus_is_not_kept() -> None:
         ({"memory": "1Gi", GPU: "0"}, False),
     ],
 )
-def test_a_place_is_of_no_use_to_a_pod_that_asks_for_other_gpus(
+def test_a_holder_is_useless_for_a_pod_that_requests_other_gpus(
     asked: dict[str, str], is_useless: bool
 ) -> None:
     assert has_no_gpu_for(running_pod(requests=ONE), pending_pod(requests=asked)) is is_useless
 
 
-def test_a_pod_that_nobody_looked_at_yet_may_find_a_place_of_its_own() -> None:
+def test_a_pod_that_the_scheduler_has_not_tried_is_not_nominated() -> None:
     assert (
         choose_nomination(new_pod(requests=ONE), (), [running_pod(requests=ONE)], READY_NODES)
         is None
@@ -100,7 +100,7 @@ def test_without_a_pod_or_a_holder_there_is_nothing_to_do(pod: Any) -> None:
         pytest.param(new_node(taints=[{**TAINT, "effect": "PreferNoSchedule"}]), {}, id="a wish"),
     ],
 )
-def test_a_node_that_lets_the_pod_in(node: Node, spec: dict[str, Any]) -> None:
+def test_a_node_that_matches_the_pod_admits_it(node: Node, spec: dict[str, Any]) -> None:
     pod = pending_pod(requests=ONE, spec=spec)
     assert choose_nomination(pod, (), [running_pod(requests=ONE)], {"gpu-0": node}) == Nomination(
         pod, "gpu-0"
@@ -117,13 +117,15 @@ def test_a_node_that_lets_the_pod_in(node: Node, spec: dict[str, Any]) -> None:
         pytest.param({"gpu-0": new_node(taints=[TAINT])}, {}, id="tainted"),
     ],
 )
-def test_a_node_that_does_not(nodes: dict[str, Node], spec: dict[str, Any]) -> None:
+def test_a_node_that_does_not_match_the_pod_rejects_it(
+    nodes: dict[str, Node], spec: dict[str, Any]
+) -> None:
     pod = pending_pod(requests=ONE, spec=spec)
     assert choose_nomination(pod, (), [running_pod(requests=ONE)], nodes) is None
 
 
 @given(AMOUNTS)
-def test_a_pod_fits_into_the_place_of_its_equal(amounts: dict[str, str]) -> None:
+def test_a_pod_fits_in_place_of_a_pod_with_equal_requests(amounts: dict[str, str]) -> None:
     assert is_within_requests_of(new_pod(requests=amounts), new_pod(requests=amounts))
 
 
@@ -133,7 +135,7 @@ def test_a_pod_fits_where_no_amount_is_larger(mine: dict[str, str], held: dict[s
     assert is_within_requests_of(new_pod(requests=mine), new_pod(requests=held)) is fits
 
 
-def test_amounts_are_compared_as_amounts() -> None:
+def test_requests_are_compared_as_quantities() -> None:
     assert is_within_requests_of(
         new_pod(requests={"memory": "1024Mi"}), new_pod(requests={"memory": "1Gi"})
     )
@@ -142,7 +144,7 @@ def test_amounts_are_compared_as_amounts() -> None:
     )
 
 
-def test_the_containers_of_a_pod_ask_together() -> None:
+def test_the_requests_of_all_containers_are_added() -> None:
     each = {"name": "a", "resources": {"requests": {"cpu": "500m"}}}
     pod = new_pod(spec={"containers": [each, each]})
     assert total_requests(pod) == {"cpu": Quantity.parse("1")}
@@ -181,13 +183,13 @@ def test_a_taint_is_tolerated_as_kubernetes_does(
     assert is_tolerated(Taint(**TAINT), [msgspec.convert(toleration, Toleration)]) is tolerated
 
 
-def test_the_place_that_is_kept_for_a_superseded_pod_goes_to_the_current_one() -> None:
+def test_the_nomination_of_a_superseded_pod_goes_to_the_current_pod() -> None:
     pod = pending_pod(requests=ONE)
     superseded = pending_pod(requests=ONE, nominatedNodeName="gpu-1")
     assert choose_nomination(pod, (), [superseded], READY_NODES) == Nomination(pod, "gpu-1")
 
 
-def test_a_pod_for_which_a_place_is_kept_is_left_alone() -> None:
+def test_a_nominated_pod_is_not_nominated_again() -> None:
     pod = pending_pod(requests=ONE, nominatedNodeName="gpu-1")
     holders = [running_pod(node="gpu-0", requests=ONE), running_pod(node="gpu-1", requests=ONE)]
     assert choose_nomination(pod, (), holders, READY_NODES) is None

@@ -27,7 +27,7 @@ def nomination_timeouts(clock: VirtualClock) -> NominationTimeouts:
     return NominationTimeouts(clock)
 
 
-async def test_a_place_is_expected_for_as_long_as_somebody_ends_in_it(
+async def test_a_nomination_does_not_time_out_while_a_pod_terminates_on_the_node(
     clock: VirtualClock, nomination_timeouts: NominationTimeouts
 ) -> None:
     holder = running_pod("old", "gpu-0", deleted=True)
@@ -42,7 +42,7 @@ async def test_a_place_is_expected_for_as_long_as_somebody_ends_in_it(
     )
 
 
-async def test_a_place_that_is_free_is_expected_for_a_while(
+async def test_a_nomination_to_a_free_node_times_out(
     clock: VirtualClock, nomination_timeouts: NominationTimeouts
 ) -> None:
     assert (
@@ -58,7 +58,7 @@ async def test_a_place_that_is_free_is_expected_for_a_while(
     assert nomination_timeouts.remaining_seconds(KEY, NOMINATED, (), READY_NODES) == 0
 
 
-async def test_another_place_is_expected_anew(
+async def test_a_nomination_to_another_node_restarts_the_timeout(
     clock: VirtualClock, nomination_timeouts: NominationTimeouts
 ) -> None:
     nomination_timeouts.remaining_seconds(KEY, NOMINATED, (), READY_NODES)
@@ -71,7 +71,7 @@ async def test_another_place_is_expected_anew(
     )
 
 
-async def test_a_unit_that_was_made_again_is_not_told_of_the_one_before(
+async def test_a_recreated_unit_does_not_inherit_a_nomination_timeout(
     clock: VirtualClock, nomination_timeouts: NominationTimeouts
 ) -> None:
     nomination_timeouts.remaining_seconds(KEY, NOMINATED, (), READY_NODES)
@@ -92,7 +92,7 @@ async def test_a_unit_that_was_made_again_is_not_told_of_the_one_before(
         pytest.param(NOMINATED, {"gpu-0": new_node(unschedulable=True)}, id="the node is cordoned"),
     ],
 )
-def test_no_place_is_expected(
+def test_a_pod_without_a_usable_nomination_has_no_timeout(
     nomination_timeouts: NominationTimeouts, pod: Pod, nodes: dict[str, Node]
 ) -> None:
     assert (

@@ -72,12 +72,12 @@ def test_the_old_pod_stays(workload: Workload) -> None:
     assert not should_stop_old_pod_first(new_unit(), workload)
 
 
-def test_a_volume_on_the_old_node_lets_the_old_pod_go_for_a_new_one_elsewhere() -> None:
+def test_the_old_pod_of_a_mounted_storage_gives_way_to_a_new_pod_on_another_node() -> None:
     workload = new_workload(new_pod("new", node="gpu-1"), previous=(OLD,))
     assert should_stop_old_pod_first(new_unit(storageMounts=MOUNTS), workload)
 
 
-def test_a_volume_alone_does_not_while_the_new_pod_has_no_place() -> None:
+def test_the_old_pod_of_a_mounted_storage_stays_while_the_new_pod_has_no_node() -> None:
     assert not should_stop_old_pod_first(
         new_unit(storageMounts=MOUNTS), new_workload(pending_pod(), previous=(OLD,))
     )
@@ -93,5 +93,7 @@ def test_a_volume_alone_does_not_while_the_new_pod_has_no_place() -> None:
         ({"strategy": {"rollingUpdate": {"maxUnavailable": 1}}}, True),
     ],
 )
-def test_the_deployment_tells_whether_it_was_told(spec: dict[str, Any], giving_way: bool) -> None:
+def test_giving_way_is_read_from_the_deployment_strategy(
+    spec: dict[str, Any], giving_way: bool
+) -> None:
     assert is_stopping_old_pod_first(spec) is giving_way

@@ -30,12 +30,12 @@ def waiting(reason: str, message: str = "", **more: Any) -> Pod:
     )
 
 
-def test_a_pod_without_a_node_has_the_schedulers_words() -> None:
+def test_an_unschedulable_pod_has_the_scheduler_message() -> None:
     said = UnitReadiness.progressing(UnitReason.POD_UNSCHEDULABLE, "0/4 nodes are available")
     assert diagnose_workload(new_workload(pending_pod()), READY_NODES) == said
 
 
-def test_a_pod_whose_place_is_kept_has_no_trouble_until_it_is_lost() -> None:
+def test_a_nominated_pod_has_no_problem_until_the_nomination_is_lost() -> None:
     workload = new_workload(pending_pod(nominatedNodeName="gpu-0"))
     assert diagnose_workload(workload, READY_NODES, awaits_nominated_node=True) is None
     assert diagnose_workload(workload, READY_NODES) == diagnose_workload(
@@ -59,7 +59,7 @@ def test_a_pod_whose_place_is_kept_has_no_trouble_until_it_is_lost() -> None:
         ),
     ],
 )
-def test_what_is_no_trouble(pod: Pod) -> None:
+def test_healthy_pods_have_no_problem(pod: Pod) -> None:
     assert diagnose_workload(new_workload(pod), READY_NODES) is None
 
 
@@ -69,7 +69,7 @@ def test_an_image_that_cannot_be_had_is_a_failure(reason: str) -> None:
     assert found == UnitReadiness.failed(STARTUP_FAILED, f"{reason}: not found")
 
 
-def test_what_a_container_waits_for_may_still_come() -> None:
+def test_a_waiting_container_is_progressing() -> None:
     pod = waiting("CreateContainerConfigError", 'secret "keys" not found')
     said = 'CreateContainerConfigError: secret "keys" not found'
     assert diagnose_workload(new_workload(pod), READY_NODES) == UnitReadiness.progressing(
@@ -78,7 +78,7 @@ def test_what_a_container_waits_for_may_still_come() -> None:
 
 
 @pytest.mark.parametrize("state", [{"waiting": {"reason": "CrashLoopBackOff"}}, {}])
-def test_a_crash_loop_has_the_same_words_while_it_waits_and_while_it_tries(
+def test_a_crash_loop_has_the_same_message_while_waiting_and_while_running(
     state: dict[str, Any],
 ) -> None:
     pod = pod_with_container_status(state=state, restartCount=2, lastState={"terminated": ENDED})
@@ -96,7 +96,7 @@ def test_a_first_crash_is_not_a_loop_yet() -> None:
     )
 
 
-def test_a_crash_loop_of_which_nothing_is_known_says_so() -> None:
+def test_a_crash_loop_without_termination_data_reports_that() -> None:
     said = "CrashLoopBackOff: container unit ended with no known reason"
     assert diagnose_workload(
         new_workload(waiting("CrashLoopBackOff")), READY_NODES
@@ -120,7 +120,7 @@ def test_a_lost_node_is_named(nodes: dict[str, Any], state: str) -> None:
     assert found.message.startswith(f"node gpu-0 {state}: ")
 
 
-def test_pods_that_are_refused_are_told_by_the_deployment() -> None:
+def test_refused_pods_are_reported_from_the_deployment_condition() -> None:
     refused = {
         "type": "ReplicaFailure",
         "status": "True",
@@ -131,19 +131,19 @@ def test_pods_that_are_refused_are_told_by_the_deployment() -> None:
     assert found == UnitReadiness.progressing(STARTUP_FAILED, "FailedCreate: exceeded quota")
 
 
-def test_an_old_refusal_is_no_news_of_a_pod_that_is_there() -> None:
+def test_an_old_refusal_is_ignored_while_a_pod_exists() -> None:
     refused = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate"}
     assert diagnose_workload(new_workload(running_pod(), conditions=[refused]), READY_NODES) is None
 
 
-def test_a_paused_deployment_is_told_only_while_it_holds_something_back() -> None:
+def test_a_paused_deployment_is_reported_only_while_it_blocks_a_rollout() -> None:
     held_back = diagnose_workload(new_workload(paused=True), READY_NODES)
     assert held_back is not None
     assert held_back.message.startswith("Deployment unit-one is paused")
     assert diagnose_workload(new_workload(paused=True, updatedReplicas=1), READY_NODES) is None
 
 
-def test_without_a_deployment_there_is_no_trouble_yet() -> None:
+def test_a_unit_without_a_deployment_has_no_problem_yet() -> None:
     assert diagnose_workload(Workload(), READY_NODES) is None
 
 
@@ -160,5 +160,5 @@ def test_without_a_deployment_there_is_no_trouble_yet() -> None:
         ),
     ],
 )
-def test_progress_tells_how_far_it_is(pods: tuple[Pod, ...], said: str) -> None:
+def test_the_progress_message_counts_the_pods(pods: tuple[Pod, ...], said: str) -> None:
     assert progress_message(Workload(new_deployment(), pods)) == said

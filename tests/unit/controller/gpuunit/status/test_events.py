@@ -59,23 +59,25 @@ def told(*verdicts: UnitReadiness, generations: tuple[int, ...] = ()) -> StatusE
         ([FAILED, STARTING], None),
     ],
 )
-def test_a_new_reason_is_news(
+def test_a_new_reason_causes_an_event(
     verdicts: list[UnitReadiness], news: tuple[bool, EventReason, str] | None
 ) -> None:
     assert told(*verdicts) == (None if news is None else StatusEvent(*news))
 
 
-def test_a_rollout_is_no_setback() -> None:
+def test_a_rollout_causes_no_warning_event() -> None:
     assert told(READY, STARTING, generations=(1, 2)) is None
 
 
-def test_other_words_for_the_same_reason_are_no_news() -> None:
+def test_a_new_message_with_the_same_reason_causes_no_event() -> None:
     other = UnitReadiness.failed(FAILED.reason, "it crashed again")
     assert told(FAILED, other) is None
 
 
 @given(st.lists(st.sampled_from(VERDICTS)), st.sampled_from(VERDICTS))
-def test_nothing_is_told_twice(before: list[UnitReadiness], verdict: UnitReadiness) -> None:
+def test_an_unchanged_condition_causes_no_event(
+    before: list[UnitReadiness], verdict: UnitReadiness
+) -> None:
     assert told(*before, verdict, verdict) is None
 
 
@@ -96,7 +98,7 @@ def test_stock_says_what_it_ignores(spec: dict[str, Any], said: str | None) -> N
     assert (None if news is None else news.message) == said
 
 
-def test_stock_says_it_once_a_generation() -> None:
+def test_the_event_about_ignored_fields_is_sent_once_per_generation() -> None:
     stock = at(new_unit(namespace=STOCK_NAMESPACE), 1)
     seen = msgspec.structs.replace(stock, status=GPUUnitStatus(observed_generation=1))
     assert ignored_fields_event(seen) is None

@@ -16,16 +16,16 @@ def test_a_message_is_never_longer_than_a_kibibyte(message: str) -> None:
 
 
 @given(ANYTHING)
-def test_cutting_once_is_enough(message: str) -> None:
+def test_cutting_a_message_twice_changes_nothing(message: str) -> None:
     assert truncate_message(truncate_message(message)) == truncate_message(message)
 
 
 @given(st.text(max_size=MAX_MESSAGE_BYTES // 4))
-def test_what_fits_stays(message: str) -> None:
+def test_a_message_that_fits_is_not_cut(message: str) -> None:
     assert truncate_message(message) == message
 
 
-def test_a_cut_is_seen_and_leaves_no_half_character() -> None:
+def test_a_cut_message_ends_with_dots_and_has_no_partial_character() -> None:
     assert truncate_message("é" * 600) == "é" * 510 + "..."
 
 
@@ -33,7 +33,7 @@ def test_a_character_that_cannot_be_sent_is_replaced() -> None:
     assert truncate_message("a\ud800b") == "a?b"
 
 
-def test_a_verdict_has_the_phase_of_its_name() -> None:
+def test_a_ready_condition_has_the_phase_of_its_constructor() -> None:
     reason = UnitReason.UNIT_PROGRESSING
     assert UnitReadiness.ready(reason, "").phase is UnitPhase.READY
     assert UnitReadiness.progressing(reason, "").phase is UnitPhase.PROGRESSING

@@ -57,7 +57,7 @@ def test_an_old_pod_makes_no_unit_ready() -> None:
     assert active_unit_readiness(new_workload(previous=(running_pod(),)), READY_NODES) == STARTING
 
 
-def test_trouble_goes_before_progress() -> None:
+def test_a_problem_is_reported_before_progress() -> None:
     verdict = active_unit_readiness(new_workload(pending_pod()), READY_NODES)
     assert verdict.reason is UnitReason.POD_UNSCHEDULABLE
 
@@ -80,7 +80,7 @@ def test_stock_is_ready_once_it_is_listed_and_until_it_is_claimed(
     assert verdict.reason is reason
 
 
-def test_claimed_stock_that_does_not_run_says_that() -> None:
+def test_claimed_stock_that_does_not_run_reports_it() -> None:
     verdict = stock_unit_readiness(
         new_workload(pending_pod()), READY_NODES, claiming_unit_name="mine", is_listed=True
     )
@@ -106,7 +106,7 @@ def test_the_whole_status_of_a_ready_unit() -> None:
 
 
 @pytest.mark.parametrize("verdict", [STARTING, RUNNING, PULLING])
-def test_time_alone_changes_nothing(verdict: UnitReadiness) -> None:
+def test_the_unit_status_does_not_change_with_time_alone(verdict: UnitReadiness) -> None:
     unit = reported(new_unit(), verdict)
     assert next_status(unit, verdict, None, new_workload(), ServiceAddress(), LATER) == unit.status
 
@@ -125,7 +125,7 @@ def test_backing_off_from_an_image_does_not_replace_the_error() -> None:
     assert reported(unit, BACKING_OFF, PULLING, BACKING_OFF).status == unit.status
 
 
-def test_backing_off_is_told_where_the_error_was_not_seen() -> None:
+def test_image_pull_back_off_is_reported_if_the_error_was_not_seen() -> None:
     said = reported(new_unit(), STARTING, BACKING_OFF).status.conditions[0].message
     assert said == BACKING_OFF.message
 

@@ -86,7 +86,7 @@ async def test_a_status_is_written_once() -> None:
         ),
     ],
 )
-async def test_what_was_found_of_a_unit_is_not_said_of_its_successor(now: list[GPUUnit]) -> None:
+async def test_the_status_of_a_unit_is_not_written_to_a_recreated_unit(now: list[GPUUnit]) -> None:
     assert await written(FIRST, *now) == []
 
 

@@ -75,7 +75,7 @@ def test_a_worker_without_its_function_waits_for_it() -> None:
     assert (found.reason, found.message) == (WorkerReason.FUNCTION_MISSING, waiting.message)
 
 
-def test_nobody_else_waits_for_a_function() -> None:
+def test_a_unit_without_a_missing_function_does_not_wait() -> None:
     assert missing_function_readiness(new_unit(), None) is None
     assert missing_function_readiness(new_unit(serverless={"requestID": "echo"}), FUNCTION) is None
 

@@ -19,13 +19,13 @@ class NoRandomness(Random):
         return 0.0
 
 
-def test_each_step_is_twice_the_one_before_up_to_half_a_minute() -> None:
+def test_backoff_steps_double_up_to_half_a_minute() -> None:
     backoff = Backoff(VirtualClock(), NoRandomness())
     assert [backoff.step() for _ in RUNGS] == RUNGS
 
 
 @given(st.integers())
-def test_a_step_waits_one_to_two_times_its_rung(seed: int) -> None:
+def test_a_backoff_step_has_jitter_of_one_to_two_times_its_base(seed: int) -> None:
     backoff = Backoff(VirtualClock(), Random(seed))
     assert all(rung <= backoff.step() < 2 * rung for rung in RUNGS)
 
@@ -36,7 +36,7 @@ def test_two_clients_do_not_wait_alike() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "next_step"), [(120.0, 1.6), (120.1, 0.8)])
-def test_the_ladder_starts_anew_two_minutes_after_it_started(
+def test_the_backoff_resets_two_minutes_after_its_first_step(
     seconds: float, next_step: float
 ) -> None:
     clock = VirtualClock()
@@ -46,7 +46,7 @@ def test_the_ladder_starts_anew_two_minutes_after_it_started(
     assert backoff.step() == next_step
 
 
-def test_steps_in_between_do_not_put_off_the_new_start() -> None:
+def test_backoff_steps_do_not_postpone_the_reset() -> None:
     clock = VirtualClock()
     backoff = Backoff(clock, NoRandomness())
     for _ in range(5):
@@ -55,7 +55,7 @@ def test_steps_in_between_do_not_put_off_the_new_start() -> None:
     assert backoff.step() == 0.8
 
 
-def test_a_new_start_counts_two_minutes_from_itself() -> None:
+def test_the_next_reset_is_two_minutes_after_the_last_reset() -> None:
     clock = VirtualClock()
     backoff = Backoff(clock, NoRandomness())
     clock.advance_timers(200.0)
@@ -64,7 +64,7 @@ def test_a_new_start_counts_two_minutes_from_itself() -> None:
     assert backoff.step() == 1.6
 
 
-def test_another_ladder_can_be_given() -> None:
+def test_the_backoff_parameters_are_configurable() -> None:
     ladder = BackoffParameters(
         initial_seconds=0.01, factor=3.0, max_seconds=0.05, reset_after_seconds=1.0
     )

@@ -81,7 +81,7 @@ def stored(informer: Informer[Note]) -> list[str]:
 # Lists and events.
 
 
-async def test_the_initial_list_fills_the_store_and_is_told_as_a_backlog(
+async def test_the_initial_list_fills_the_store_and_is_delivered_as_backlog(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10, new_note("a", 1), new_note("b", 2)))
@@ -89,7 +89,7 @@ async def test_the_initial_list_fills_the_store_and_is_told_as_a_backlog(
     assert await delivered(informer, recorder) == ["new a@1 (backlog)", "new b@2 (backlog)"]
 
 
-async def test_changes_are_stored_and_told_in_their_order(
+async def test_changes_are_stored_and_delivered_in_order(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10))
@@ -100,7 +100,7 @@ async def test_changes_are_stored_and_told_in_their_order(
     assert await delivered(informer, recorder) == ["new a@11", "a@11 became a@12", "gone a@13"]
 
 
-async def test_a_second_list_tells_what_is_gone_and_then_what_is_new_and_nothing_else(
+async def test_a_second_list_delivers_only_deleted_and_new_objects(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10, new_note("a", 1), new_note("b", 2), new_note("c", 3)))
@@ -132,7 +132,7 @@ async def test_a_handler_never_sees_a_store_older_than_its_notice(
     assert seen == [["a@1"], *[["b@11", "c@12"]] * 3]
 
 
-async def test_it_is_synced_once_the_store_holds_the_initial_list(
+async def test_the_informer_is_synced_once_the_store_holds_the_initial_list(
     informer: Informer[Note],
 ) -> None:
     async with asyncio.TaskGroup() as group:
@@ -155,7 +155,7 @@ async def test_a_gauge_says_how_many_objects_there_are(
     assert count() == 2
 
 
-async def test_an_object_made_anew_under_its_old_name_is_told_as_two(
+async def test_a_recreated_object_is_delivered_as_delete_and_add(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10, new_note("a", 1, "first")))
@@ -164,7 +164,7 @@ async def test_an_object_made_anew_under_its_old_name_is_told_as_two(
     assert (await delivered(informer, recorder))[1:] == ["gone a@11", "new a@12"]
 
 
-async def test_an_object_made_anew_while_nobody_watched_is_told_as_a_change_of_its_uid(
+async def test_an_object_recreated_between_lists_is_delivered_as_an_update(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10, new_note("a", 1, "first")))
@@ -176,7 +176,7 @@ async def test_an_object_made_anew_while_nobody_watched_is_told_as_a_change_of_i
     assert (old.metadata.uid, new.metadata.uid) == ("first", "second")
 
 
-async def test_a_delete_of_what_was_never_known_is_not_told(
+async def test_a_delete_of_an_unknown_object_is_not_delivered(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10))
@@ -231,7 +231,9 @@ async def test_an_informer_knows_what_belongs_into_it(
     assert informer.is_responsible_for(kind, namespace) is belongs  # type: ignore[arg-type] # any kind
 
 
-async def test_it_says_how_long_the_server_has_been_silent(clock: VirtualClock) -> None:
+async def test_the_informer_measures_how_long_the_server_has_been_silent(
+    clock: VirtualClock,
+) -> None:
     source = ScriptedSource(clock).add_lists(listing(10))
     metrics, randomness = InformerMetrics(CollectorRegistry()), Random(7)
     informer: Informer[Note] = Informer(source, WatchScope(NOTES), metrics, clock, randomness)
@@ -244,7 +246,7 @@ async def test_it_says_how_long_the_server_has_been_silent(clock: VirtualClock) 
 # Our own writes.
 
 
-async def test_an_own_write_is_seen_at_once_and_told_once(
+async def test_an_own_write_is_stored_at_once_and_delivered_once(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10))
@@ -254,7 +256,7 @@ async def test_an_own_write_is_seen_at_once_and_told_once(
     assert await delivered(informer, recorder) == ["new a@11"]
 
 
-async def test_events_from_before_an_own_write_are_not_news(
+async def test_events_older_than_an_own_write_are_not_delivered(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10, new_note("a", 1)))
@@ -266,7 +268,7 @@ async def test_events_from_before_an_own_write_are_not_news(
     assert (await delivered(informer, recorder))[1:] == ["a@1 became a@13", "a@13 became a@14"]
 
 
-async def test_the_answer_to_a_write_that_the_watch_is_past_is_not_news(
+async def test_an_own_write_that_the_watch_has_passed_is_not_delivered(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     """It was written, and somebody deleted it, before our task had its turn."""
@@ -299,7 +301,7 @@ async def test_a_list_newer_than_an_own_write_is_the_truth(
     assert await delivered(informer, recorder) == ["new a@11", "gone a@11"]
 
 
-async def test_what_was_written_before_the_first_list_is_seen_after_an_older_one(
+async def test_an_own_write_before_the_first_list_survives_an_older_list(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.observe_write(new_note("a", 12))
@@ -308,7 +310,7 @@ async def test_what_was_written_before_the_first_list_is_seen_after_an_older_one
     assert await delivered(informer, recorder) == ["new a@12", "new b@2 (backlog)"]
 
 
-async def test_who_subscribes_between_the_first_write_and_the_first_list_hears_of_both(
+async def test_a_handler_added_between_first_write_and_first_list_gets_both(
     informer: Informer[Note],
 ) -> None:
     informer.observe_write(new_note("a", 12))
@@ -318,7 +320,7 @@ async def test_who_subscribes_between_the_first_write_and_the_first_list_hears_o
     assert await delivered(informer, late) == ["new a@12 (backlog)", "new b@2 (backlog)"]
 
 
-async def test_an_own_delete_is_seen_at_once_and_told_once(
+async def test_an_own_delete_is_stored_at_once_and_delivered_once(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10, new_note("a", 1)))
@@ -351,7 +353,7 @@ async def test_an_own_delete_is_not_forgotten_because_an_older_list_cannot_be_re
     assert stored(informer) == []
 
 
-async def test_what_was_deleted_unseen_does_not_come_up_afterwards(
+async def test_an_object_deleted_before_it_was_seen_does_not_appear(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10))
@@ -361,7 +363,7 @@ async def test_what_was_deleted_unseen_does_not_come_up_afterwards(
     assert await delivered(informer, recorder) == []
 
 
-async def test_an_object_made_anew_after_an_own_delete_is_seen(
+async def test_an_object_recreated_after_an_own_delete_is_stored(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10, new_note("a", 1, "first")))
@@ -373,7 +375,7 @@ async def test_an_object_made_anew_after_an_own_delete_is_seen(
     assert (await delivered(informer, recorder))[1:] == ["gone a@1", "new a@12"]
 
 
-async def test_a_watch_that_lags_behind_several_own_lives_of_a_name_shows_none_of_them(
+async def test_a_watch_that_lags_behind_several_own_recreations_delivers_none_of_them(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10))
@@ -504,7 +506,9 @@ async def test_an_unreadable_delete_of_a_predecessor_does_not_remove_what_we_mad
     assert stored(informer) == ["a@12"]
 
 
-async def test_what_was_reported_is_forgotten_with_its_object(informer: Informer[Note]) -> None:
+async def test_the_report_of_an_undecodable_object_is_forgotten_with_it(
+    informer: Informer[Note],
+) -> None:
     informer.replace(listing(10))
     for name in ("readable again", "gone unread", "gone", "not listed"):
         informer.handle_undecodable(undecodable(name, 11))
@@ -519,7 +523,7 @@ async def test_what_was_reported_is_forgotten_with_its_object(informer: Informer
 # Subscribers.
 
 
-async def test_who_comes_late_first_hears_of_everything_there_is(
+async def test_a_late_handler_first_gets_all_existing_objects(
     informer: Informer[Note],
 ) -> None:
     late = RecordingHandler()
@@ -530,7 +534,7 @@ async def test_who_comes_late_first_hears_of_everything_there_is(
     assert late.notice_texts == ["new a@1 (backlog)", "new b@2 (backlog)", "a@1 became a@11"]
 
 
-async def test_news_after_the_initial_list_is_no_backlog_even_when_a_list_brings_it(
+async def test_changes_found_by_a_later_list_are_no_backlog(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10))
@@ -538,7 +542,7 @@ async def test_news_after_the_initial_list_is_no_backlog_even_when_a_list_brings
     assert await delivered(informer, recorder) == ["new a@11"]
 
 
-async def test_a_resync_tells_everything_once_more_as_a_backlog(
+async def test_a_resync_delivers_all_objects_again_as_backlog(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10, new_note("a", 1)))
@@ -590,7 +594,7 @@ async def test_a_handler_whose_own_work_was_cancelled_goes_on_with_the_next_noti
     assert await delivered(informer, heard) == ["a@1 became a@11"]
 
 
-async def test_a_slow_handler_gets_everything_in_its_order_and_holds_up_nobody(
+async def test_a_slow_handler_gets_all_notices_in_order_and_blocks_no_other_handler(
     informer: Informer[Note], recorder: RecordingHandler, clock: VirtualClock
 ) -> None:
     heard = RecordingHandler()
@@ -665,7 +669,7 @@ async def test_a_handler_that_raises_on_the_initial_list_is_synced_all_the_same(
         informer.replace(listing(10, new_note("a", 1)))
 
 
-async def test_news_without_end_does_not_keep_a_handler_from_being_synced(
+async def test_endless_changes_do_not_keep_a_handler_from_being_synced(
     informer: Informer[Note], clock: VirtualClock
 ) -> None:
     async def as_slow_as_the_news(notice: ChangeNotification[Note]) -> None:
@@ -681,7 +685,7 @@ async def test_news_without_end_does_not_keep_a_handler_from_being_synced(
         assert synced.done()
 
 
-async def test_what_still_waits_when_an_informer_stops_is_dropped_and_is_no_error(
+async def test_notices_pending_at_the_stop_are_dropped_without_error(
     informer: Informer[Note], clock: VirtualClock, registry: CollectorRegistry
 ) -> None:
     heard = RecordingHandler()
@@ -700,7 +704,7 @@ async def test_what_still_waits_when_an_informer_stops_is_dropped_and_is_no_erro
 
 
 @pytest.mark.parametrize("reaction", [RuntimeError("cannot stop now"), None])
-async def test_a_handler_that_does_not_heed_its_cancellation_cannot_keep_an_informer_from_stopping(
+async def test_a_handler_that_ignores_its_cancellation_does_not_block_the_stop(
     informer: Informer[Note], reaction: Exception | None
 ) -> None:
     heard: list[str] = []

@@ -228,7 +228,7 @@ async def test_a_list_that_fails_is_asked_for_again_after_a_pause(
     assert sink.log == ["everything at 10:"]
 
 
-async def test_what_a_list_could_not_read_is_told_with_it(
+async def test_undecodable_objects_of_a_list_are_reported_with_it(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
     first = ObjectList([new_note("a", 1)], "10", "two", (undecodable("b", 2),))
@@ -266,7 +266,7 @@ async def test_every_watch_ends_at_a_time_of_its_own_so_that_clients_do_not_retu
     assert len(set(seconds)) > 25
 
 
-async def test_changes_are_told_in_their_order(
+async def test_changes_are_reported_in_order(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10, new_note("a", 1)))
@@ -435,7 +435,7 @@ async def test_an_event_that_cannot_be_trusted_ends_the_watch_and_leads_to_a_lis
     assert sink.log == ["everything at 10:", "everything at 20:"]
 
 
-async def test_bookmarks_move_the_version_and_tell_nobody(
+async def test_bookmarks_move_the_version_without_a_notice(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10)).add_watches(ScriptedWatch(bookmark_line(99)).end_stream())
@@ -445,7 +445,7 @@ async def test_bookmarks_move_the_version_and_tell_nobody(
     assert sink.log == ["everything at 10:"]
 
 
-async def test_a_bookmark_without_a_version_is_no_place_to_watch_from(
+async def test_a_bookmark_without_a_version_does_not_move_the_watch(
     source: ScriptedSource, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10)).add_watches(ScriptedWatch(bookmark_line("")).end_stream())
@@ -469,7 +469,7 @@ async def test_the_version_is_the_last_events_and_not_the_largest(
 
 
 @pytest.mark.parametrize("nowhere", ["", "0"])
-async def test_the_objects_that_a_watch_from_nowhere_begins_with_are_no_place_to_go_on_from(
+async def test_initial_events_of_a_watch_without_version_do_not_set_the_version(
     source: ScriptedSource, reflecting: Reflecting, nowhere: str
 ) -> None:
     source.add_lists(listing(nowhere))
@@ -486,7 +486,7 @@ async def test_the_objects_that_a_watch_from_nowhere_begins_with_are_no_place_to
     ]
 
 
-async def test_an_object_that_cannot_be_read_is_told_and_skipped(
+async def test_an_undecodable_object_is_reported_and_skipped(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10))
@@ -503,7 +503,7 @@ async def test_an_object_that_cannot_be_read_is_told_and_skipped(
 
 
 @pytest.mark.parametrize("subject", [{}, {"metadata": {}}, {"spec": {"size": 1}}])
-async def test_an_event_of_nothing_that_has_a_name_is_told_and_moves_nothing(
+async def test_an_event_without_a_name_is_reported_and_does_not_move_the_version(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting, subject: dict[str, Any]
 ) -> None:
     source.add_lists(listing(10)).add_watches(
@@ -515,7 +515,7 @@ async def test_an_event_of_nothing_that_has_a_name_is_told_and_moves_nothing(
     assert source.requests[-1] == "watch resourceVersion=10"
 
 
-async def test_whoever_hunts_a_frozen_watch_can_see_when_the_server_was_last_heard(
+async def test_the_time_of_the_last_server_message_is_recorded(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
     watch = ScriptedWatch()
@@ -558,7 +558,7 @@ async def test_lists_and_watches_are_counted_with_the_reason_for_which_they_ende
 # Pauses.
 
 
-async def test_pauses_grow_by_the_ladder_while_nobody_listens_and_nothing_is_listed(
+async def test_pauses_grow_by_the_backoff_while_the_server_is_unreachable(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10)).add_watches(*[REFUSED] * 5)
@@ -612,7 +612,7 @@ async def test_a_streaming_list_is_a_watch_that_begins_with_everything(
         bookmark_line(20, ""),
     ],
 )
-async def test_nothing_is_told_before_the_bookmark_that_says_the_list_is_complete(
+async def test_a_streaming_list_is_reported_only_after_its_final_bookmark(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting, end: bytes | None
 ) -> None:
     lines = [added_line("a", 3)] if end is None else [added_line("a", 3), end]
@@ -656,7 +656,7 @@ async def test_the_stream_of_a_streaming_list_goes_on_as_the_watch(
 @pytest.mark.parametrize(
     "over", [ScriptedWatch.end_stream, ScriptedWatch.break_connection], ids=["closed", "broken"]
 )
-async def test_a_streaming_list_that_ends_early_is_begun_anew_and_leaves_nothing_behind(
+async def test_an_incomplete_streaming_list_is_restarted_from_scratch(
     source: ScriptedSource,
     sink: RecordingSink,
     clock: VirtualClock,
@@ -775,7 +775,7 @@ async def stop_before_anything(source: ScriptedSource) -> None:
         stop_while_watching,
     ],
 )
-async def test_it_stops_at_any_moment_without_leaving_a_watch_open(
+async def test_the_reflector_stops_at_any_time_without_leaving_a_watch_open(
     source: ScriptedSource,
     sink: RecordingSink,
     clock: VirtualClock,

@@ -19,7 +19,7 @@ def fussy(note: Note) -> Iterable[str]:
     return [str(note.spec.size)]
 
 
-def test_what_was_put_last_is_what_is_found() -> None:
+def test_the_store_returns_the_last_put_object() -> None:
     store: Store[Note] = Store()
     assert store.put(new_note("a", 1)) is None
     assert store.put(new_note("a", 2)) == new_note("a", 1)
@@ -27,7 +27,7 @@ def test_what_was_put_last_is_what_is_found() -> None:
     assert (note_key("a") in store, len(store), list(store)) == (True, 1, [note_key("a")])
 
 
-def test_what_was_removed_is_not_found() -> None:
+def test_a_removed_object_is_not_found() -> None:
     store: Store[Note] = Store()
     store.put(new_note("a", 1))
     assert store.remove(note_key("a")) == new_note("a", 1)
@@ -43,7 +43,7 @@ def test_readers_get_the_stored_value_itself() -> None:
     assert store.all()[0] is note
 
 
-def test_all_can_be_limited_to_a_namespace() -> None:
+def test_all_objects_can_be_limited_to_a_namespace() -> None:
     store: Store[Note] = Store()
     store.put(new_note("a", 1))
     assert [len(store.all(namespace)) for namespace in ("", "ns", "another")] == [1, 1, 0]

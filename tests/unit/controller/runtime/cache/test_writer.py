@@ -70,7 +70,7 @@ def a_writer(answer: Note | DeleteResult[Note] | Exception, *informers: Informer
 
 
 @pytest.mark.parametrize("verb", ["create", "apply", "patch", "patch_status"])
-async def test_what_was_written_can_be_read_at_once(verb: str) -> None:
+async def test_a_written_object_can_be_read_from_the_cache_at_once(verb: str) -> None:
     informer, written = an_informer(), new_note("a", 11)
     writer = a_writer(written, informer)
     arguments = [{}] if verb in ("create", "apply") else [note_key("a"), {}]
@@ -78,13 +78,13 @@ async def test_what_was_written_can_be_read_at_once(verb: str) -> None:
     assert informer.store.get(note_key("a")) is written
 
 
-async def test_what_was_deleted_cannot_be_read_any_more() -> None:
+async def test_a_deleted_object_is_gone_from_the_cache_at_once() -> None:
     informer = an_informer()
     await a_writer(DeleteResult(None, "uid-a"), informer).delete(NOTES, note_key("a"))
     assert note_key("a") not in informer.store
 
 
-async def test_what_waits_for_its_end_can_be_read_as_it_waits() -> None:
+async def test_a_terminating_object_can_be_read_from_the_cache() -> None:
     informer, waiting = an_informer(), new_note("a", 11)
     await a_writer(DeleteResult(waiting, "uid-a"), informer).delete(NOTES, note_key("a"))
     assert informer.store.get(note_key("a")) is waiting

@@ -49,7 +49,7 @@ def client() -> ScriptedClient:
     return ScriptedClient()
 
 
-async def test_it_is_ready_once_the_cluster_has_answered(
+async def test_the_connection_is_ready_once_the_cluster_has_answered(
     client: ScriptedClient, clock: VirtualClock
 ) -> None:
     connection = ConnectionMonitor(client, clock, check_server_version)
@@ -81,7 +81,7 @@ async def test_a_cluster_that_is_too_old_is_refused_at_once(
     )
 
 
-async def test_a_lost_cluster_is_told_and_ends_nothing(
+async def test_a_lost_cluster_makes_the_connection_not_ready_until_it_is_back(
     client: ScriptedClient, clock: VirtualClock
 ) -> None:
     connection = ConnectionMonitor(client, clock, check_server_version)

@@ -87,7 +87,7 @@ def test_only_the_word_true_ends_the_initial_events(
 
 
 @pytest.mark.parametrize(("kind", "gone"), [("ADDED", False), ("DELETED", True)])
-def test_an_object_that_the_model_cannot_hold_is_told_with_its_identity(
+def test_an_undecodable_object_is_reported_with_its_identity(
     decoder: Decoder[Note], kind: str, gone: bool
 ) -> None:
     found = decoder.decode_watch_event(undecodable_line(kind, "a", 5))

@@ -86,7 +86,7 @@ def test_a_number_is_never_taken_for_a_truth_value() -> None:
     assert (true.ports[0].number, true.ports[0].secure) == (0, True)
 
 
-def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_intern_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interning, "MAX_TABLE_SIZE", 10)
     share = Interner(Thing)
     for number in range(100):

@@ -18,7 +18,9 @@ def chunks(whole: bytes, cuts: list[int]) -> Iterator[bytes]:
 
 
 @given(LINES, st.binary().filter(lambda rest: b"\n" not in rest), st.lists(st.integers(0, 10_000)))
-def test_any_cuts_give_the_same_lines(lines: list[bytes], rest: bytes, cuts: list[int]) -> None:
+def test_any_chunking_gives_the_same_lines(
+    lines: list[bytes], rest: bytes, cuts: list[int]
+) -> None:
     whole = b"".join(line + b"\n" for line in lines) + rest
     splitter = LineSplitter()
     found = [line for chunk in chunks(whole, cuts) for line in splitter.feed(chunk)]

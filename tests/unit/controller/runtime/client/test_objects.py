@@ -25,6 +25,6 @@ def test_zero_is_older_than_every_version(version: int) -> None:
 
 
 @given(NO_NUMBERS, st.text())
-def test_what_is_no_number_is_neither_older_nor_newer(text: str, other: str) -> None:
+def test_a_non_numeric_version_is_neither_older_nor_newer(text: str, other: str) -> None:
     assert not is_older_version(text, other)
     assert not is_older_version(other, text)

@@ -89,7 +89,7 @@ def test_a_reason_says_more_than_a_code(code: int, reason: str, kind: type[Statu
     ],
     ids=["cause", "message", "old message"],
 )
-def test_a_version_that_the_server_has_not_seen_is_told_apart_in_all_its_forms(
+def test_all_forms_of_a_too_large_resource_version_are_recognised(
     body: bytes,
 ) -> None:
     assert type(error_from_response("GET /x", 504, body)) is ResourceVersionTooLargeError
@@ -178,18 +178,18 @@ def nobody_listens() -> aiohttp.ClientConnectorError:
     return aiohttp.ClientConnectorError(key, ConnectionRefusedError(errno.ECONNREFUSED, "refused"))
 
 
-def test_a_connection_that_never_was_is_told_from_one_that_broke() -> None:
+def test_a_refused_connection_is_told_from_a_broken_connection() -> None:
     """After the one nothing was sent; after the other a write may have taken effect."""
     assert type(unreachable_error("GET /x", nobody_listens())) is ConnectRefusedError
     for broken in (aiohttp.ServerDisconnectedError(), ConnectionResetError(), TimeoutError()):
         assert type(unreachable_error("GET /x", broken)) is UnreachableError
 
 
-def test_a_refused_connection_is_told_in_the_words_of_the_system() -> None:
+def test_a_refused_connection_has_the_message_of_the_system() -> None:
     said = str(unreachable_error("GET /x", nobody_listens()))
     assert said.startswith("GET /x: ")
     assert "object at 0x" not in said
 
 
-def test_an_error_without_words_is_named() -> None:
+def test_an_error_without_a_message_shows_its_type() -> None:
     assert str(unreachable_error("GET /x", TimeoutError())) == "GET /x: TimeoutError"

@@ -126,7 +126,7 @@ def unreachable() -> KubeError:
 
 
 class TestTheObject:
-    async def test_an_event_says_what_happened_to_whom_and_who_tells(
+    async def test_an_event_has_reason_object_and_reporter(
         self, recorder: EventRecorder, client: RecordingClient
     ) -> None:
         async with running(recorder):
@@ -184,7 +184,7 @@ class TestTheObject:
         for field in ("reason", "action", "reportingInstance"):
             assert len(body[field]) == 128
 
-    async def test_a_text_that_cannot_be_sent_is_mended(
+    async def test_an_unencodable_text_is_repaired(
         self, recorder: EventRecorder, client: RecordingClient
     ) -> None:
         async with running(recorder):
@@ -248,7 +248,7 @@ class TestSeries:
             await clock.advance(48 * HOUR)
         assert client.counts == [1, 2]
 
-    async def test_after_six_minutes_of_silence_the_same_news_is_a_new_event(
+    async def test_a_repeat_after_six_minutes_of_silence_is_a_new_event(
         self, recorder: EventRecorder, client: RecordingClient, clock: VirtualClock
     ) -> None:
         async with running(recorder):
@@ -296,7 +296,7 @@ class TestSeries:
             recorder.warning(replace(THING, resource_version="8"), "Failed", "no space left")
         assert client.verbs == ["create", "patch"]
 
-    async def test_another_note_is_another_event_that_a_person_can_read(
+    async def test_an_event_with_another_note_is_written_separately(
         self, recorder: EventRecorder, client: RecordingClient
     ) -> None:
         async with running(recorder):
@@ -304,7 +304,7 @@ class TestSeries:
             recorder.warning(THING, "Failed", "no memory left")
         assert [body["note"] for body in client.bodies] == ["no space left", "no memory left"]
 
-    async def test_a_series_whose_object_has_expired_is_made_anew(
+    async def test_an_expired_event_of_a_series_is_created_again(
         self, recorder: EventRecorder, client: RecordingClient
     ) -> None:
         async with running(recorder):
@@ -317,7 +317,7 @@ class TestSeries:
 
 
 class TestLimits:
-    async def test_an_object_that_has_too_much_news_is_cut_off_and_others_are_not(
+    async def test_an_object_with_too_many_events_is_rate_limited_alone(
         self, recorder: EventRecorder, client: RecordingClient, clock: VirtualClock
     ) -> None:
         async with running(recorder):
@@ -333,7 +333,7 @@ class TestLimits:
                 recorder.warning(THING, "Failed", f"again {number} are missing")
         assert (len(client.calls), recorder.dropped["too_many"]) == (27, 6)
 
-    async def test_repeats_do_not_use_up_what_an_object_may_tell(
+    async def test_repeats_do_not_count_for_the_rate_limit(
         self, recorder: EventRecorder, client: RecordingClient
     ) -> None:
         async with running(recorder):
@@ -353,7 +353,7 @@ class TestLimits:
             pass
         assert (client.counts, recorder.dropped.total()) == ([MAX_PENDING_EVENTS, 1], 0)
 
-    async def test_without_a_place_in_the_queue_news_is_dropped_and_that_is_logged_once(
+    async def test_events_beyond_the_queue_size_are_dropped_and_logged_once(
         self,
         recorder: EventRecorder,
         client: RecordingClient,
@@ -420,7 +420,7 @@ class TestFailures:
         assert len(client.calls) == 3
         assert recorder.dropped.total() == 0
 
-    async def test_twelve_tries_are_enough_and_the_next_event_has_its_own(
+    async def test_an_event_is_abandoned_after_twelve_tries(
         self, recorder: EventRecorder, client: RecordingClient, clock: VirtualClock
     ) -> None:
         client.fault = unreachable
@@ -432,7 +432,7 @@ class TestFailures:
             recorder.normal(THING, "Prepared", "it could")
         assert len(client.calls) == MAX_ATTEMPTS + 1
 
-    async def test_an_event_that_repeats_after_it_was_given_up_is_still_told(
+    async def test_an_abandoned_event_that_repeats_is_written(
         self, recorder: EventRecorder, client: RecordingClient, clock: VirtualClock
     ) -> None:
         client.fault = unreachable
@@ -459,7 +459,7 @@ class TestFailures:
 
 
 class TestStopping:
-    async def test_what_is_left_is_written_when_the_recorder_is_cancelled(
+    async def test_pending_events_are_written_when_the_recorder_is_cancelled(
         self, recorder: EventRecorder, client: RecordingClient, clock: VirtualClock
     ) -> None:
         async with running(recorder):

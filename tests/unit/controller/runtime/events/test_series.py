@@ -33,10 +33,10 @@ def a_series(seen_at: float = 0.0) -> EventSeries:
 
 
 class TestEquality:
-    def test_the_same_news_of_a_newer_version_of_the_object_is_the_same_fact(self) -> None:
+    def test_the_same_event_of_a_newer_resource_version_is_the_same_fact(self) -> None:
         assert replace(FACT, regarding=replace(THING, resource_version="101")) == FACT
 
-    def test_the_same_news_of_a_namesake_is_another_fact(self) -> None:
+    def test_the_same_event_of_a_recreated_object_is_another_fact(self) -> None:
         assert replace(FACT, regarding=replace(THING, uid="uid-2")) != FACT
 
     def test_another_note_is_another_fact_because_a_written_note_cannot_change(self) -> None:

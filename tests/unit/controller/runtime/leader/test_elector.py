@@ -116,7 +116,9 @@ async def test_a_leader_whose_lease_was_edited_reads_it_once_and_goes_on(
         assert ours.metric("slowpath_total") == 1
 
 
-async def test_what_happens_is_told(lease: FakeLease, clock: VirtualClock, ours: Process) -> None:
+async def test_leadership_changes_are_reported_in_events_and_metrics(
+    lease: FakeLease, clock: VirtualClock, ours: Process
+) -> None:
     assert ours.metric("master_status") == 0
     async with running(ours):
         await clock.advance(3)
@@ -127,7 +129,7 @@ async def test_what_happens_is_told(lease: FakeLease, clock: VirtualClock, ours:
     assert ours.leaders == ["a"]
 
 
-async def test_a_follower_tells_each_leader_once(clock: VirtualClock) -> None:
+async def test_a_follower_reports_each_leader_once(clock: VirtualClock) -> None:
     lease = FakeLease(THEIRS)
     ours = Process(lease, clock)
     async with running(ours):
@@ -138,7 +140,7 @@ async def test_a_follower_tells_each_leader_once(clock: VirtualClock) -> None:
         assert ours.events == []
 
 
-async def test_a_candidate_without_a_server_tells_nothing_and_goes_on_trying(
+async def test_a_candidate_without_a_server_reports_nothing_and_keeps_trying(
     lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     ours.lock.permanent_fault = LockFault.FAILS
@@ -212,7 +214,7 @@ async def test_work_that_returns_ends_the_leadership(
 
 
 @pytest.mark.parametrize("mistake", [ValueError("a bug"), TimeoutError("a slow part")])
-async def test_what_the_work_raises_is_raised_as_it_is(
+async def test_an_exception_of_the_work_is_raised_unchanged(
     lease: FakeLease, clock: VirtualClock, ours: Process, mistake: Exception
 ) -> None:
     async def work() -> None:
@@ -321,7 +323,7 @@ async def test_work_that_fails_at_the_fence_has_lost_the_lease(
     assert lease.holder == ""
 
 
-async def test_a_term_that_lapsed_is_not_renewed_even_if_nobody_took_the_lease(
+async def test_an_expired_term_is_not_renewed_even_if_the_lease_is_free(
     lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours):

@@ -101,12 +101,12 @@ async def test_a_lease_that_does_not_exist_is_no_record() -> None:
     assert await lock(ScriptedRest(refusal(404, "NotFound"))).get() is None
 
 
-async def test_other_failures_of_a_read_are_told() -> None:
+async def test_other_errors_of_a_lease_read_are_raised() -> None:
     with pytest.raises(StatusError):
         await lock(ScriptedRest(refusal(500, "InternalError"))).get()
 
 
-async def test_a_create_that_comes_too_late_is_told() -> None:
+async def test_a_late_lease_create_raises_already_exists() -> None:
     with pytest.raises(AlreadyExistsError):
         await lock(ScriptedRest(refusal(409, "AlreadyExists"))).create(RECORD)
 

@@ -63,7 +63,7 @@ def test_candidates_wait_between_one_and_two_point_two_retry_periods() -> None:
     ],
     ids=["free", "ours", "fresh", "almost over", "over", "its own duration", "no duration"],
 )
-def test_a_lease_may_be_taken_when_it_is_free_ours_or_over(
+def test_a_lease_may_be_acquired_when_it_is_free_own_or_expired(
     record: LeaseRecord, age: float, free: bool
 ) -> None:
     assert rules.is_acquirable(Observation(record, 100.0), "a", 100.0 + age) is free

@@ -7,7 +7,7 @@ from controller.runtime.loop.bounded import MAX_CONCURRENT, run_bounded
 from tests.support.clocks.virtual_clock import run_ready_tasks
 
 
-async def test_all_is_done_by_a_bounded_number_at_a_time() -> None:
+async def test_all_items_are_processed_with_bounded_concurrency() -> None:
     running, most, done = 0, 0, []
 
     async def work(item: int) -> None:
@@ -40,7 +40,7 @@ async def test_after_a_failure_nothing_is_begun_and_what_is_under_way_ends() -> 
     assert (begun, len(ended)) == (list(range(MAX_CONCURRENT)), MAX_CONCURRENT - 1)
 
 
-async def test_of_several_failures_the_first_in_order_is_told() -> None:
+async def test_the_first_of_several_failures_is_raised() -> None:
     last_failed = asyncio.Event()
 
     async def work(item: int) -> None:

@@ -279,9 +279,7 @@ class TestContainment:
         assert bench.count("reconcile_errors_total") == 1
         assert bench.count("reconcile_panics_total") == 0
 
-    async def test_a_cancellation_that_nobody_asked_the_worker_for_is_an_error(
-        self, bench: Bench
-    ) -> None:
+    async def test_an_unrequested_cancellation_is_an_error(self, bench: Bench) -> None:
         async with bench.running():
             await bench.reconcile(A, failing(asyncio.CancelledError()))
             await bench.reconcile(B, done)
@@ -355,7 +353,7 @@ class TestStubbornReconciles:
             assert "reconcile_ignores_cancellation" in [rec.message for rec in caplog.records]
             release.set()
 
-    async def test_its_key_is_with_it_until_it_really_ends(self, bench: Bench) -> None:
+    async def test_a_key_stays_with_a_hanging_reconcile_until_it_ends(self, bench: Bench) -> None:
         release = asyncio.Event()
         async with bench.running():
             await bench.reconcile(A, stubborn(release))
@@ -367,7 +365,7 @@ class TestStubbornReconciles:
             await run_ready_tasks()
             assert bench.reconciler.started == [A, A]
 
-    async def test_there_are_never_more_workers_than_asked_for_once_it_ended(
+    async def test_the_worker_count_returns_to_the_configured_number_after_a_hanging_reconcile_ends(
         self, bench: Bench
     ) -> None:
         release = asyncio.Event()
@@ -381,7 +379,7 @@ class TestStubbornReconciles:
             assert bench.reconciler.started == [A, B]
             assert bench.count("active_workers") == 1
 
-    async def test_a_loop_that_stops_waits_for_it_but_starts_no_replacement(
+    async def test_a_stopping_loop_waits_for_a_hanging_reconcile_and_starts_no_replacement(
         self, bench: Bench
     ) -> None:
         release = asyncio.Event()
@@ -408,7 +406,7 @@ class TestWorkers:
             assert bench.count("active_workers") == 2
             assert bench.count("max_concurrent_reconciles") == 2
 
-    async def test_other_keys_go_on_while_one_hangs(self) -> None:
+    async def test_other_keys_are_reconciled_while_one_key_hangs(self) -> None:
         bench = Bench(workers=2)
         async with bench.running():
             await bench.reconcile(A, hanging)
@@ -433,7 +431,7 @@ class TestStopping:
             assert run.done()
         assert bench.reconciler.ended == [A]
 
-    async def test_what_is_only_queued_is_not_started(self, bench: Bench) -> None:
+    async def test_queued_keys_are_not_started_after_a_stop(self, bench: Bench) -> None:
         async with bench.running():
             await bench.reconcile(A, hanging)
             await bench.reconcile(B, done)
@@ -506,7 +504,7 @@ class TestIdentity:
         assert len(set(ids)) == 2
         assert all(len(each) == 8 and int(each, 16) for each in ids)
 
-    async def test_outside_of_a_reconcile_there_is_none(self) -> None:
+    async def test_there_is_no_reconcile_id_outside_of_a_reconcile(self) -> None:
         assert reconcile_id() == ""
 
     async def test_log_lines_name_the_reconcile_its_object_and_the_controller(

@@ -37,7 +37,7 @@ class TestItself:
         for change in ((None, thing), (thing, thing), (thing, None)):
             assert own_key()(*change) == (ObjectKey("here", "thing"),)
 
-    def test_no_object_wakes_nothing(self) -> None:
+    def test_a_notice_without_object_enqueues_nothing(self) -> None:
         assert own_key()(None, None) == ()
 
 
@@ -89,7 +89,7 @@ def labelled(thing: Thing) -> Iterable[ObjectKey]:
 
 
 class TestMapped:
-    def test_what_the_object_pointed_to_and_what_it_points_to_are_woken(self) -> None:
+    def test_the_old_and_the_new_target_of_an_object_are_enqueued(self) -> None:
         keys = mapped_keys(labelled)(a_thing(**{"for": "old"}), a_thing(**{"for": "new"}))
         assert keys == (ObjectKey("there", "old"), ObjectKey("there", "new"))
 

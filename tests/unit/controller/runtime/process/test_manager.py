@@ -158,7 +158,7 @@ async def test_parts_start_in_order_and_stop_in_reverse(
     ]
 
 
-async def test_nobody_stands_for_election_before_the_caches_have_caught_up(
+async def test_the_election_starts_only_after_the_caches_have_synced(
     script: Script, clock: VirtualClock
 ) -> None:
     manager, stop = Manager(parts_of(script), clock), asyncio.Event()

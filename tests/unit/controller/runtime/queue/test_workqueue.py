@@ -137,7 +137,7 @@ class TestDeduplication:
 
 
 class TestPriorities:
-    def test_the_more_urgent_comes_first(self, queue: WorkQueue[str]) -> None:
+    def test_the_key_with_the_higher_priority_comes_first(self, queue: WorkQueue[str]) -> None:
         queue.add("listed", BACKLOG)
         queue.add("changed")
         queue.add("parent", CHILD)
@@ -152,7 +152,7 @@ class TestPriorities:
         queue.get_nowait()
         assert queue.priority("a") is CHILD
 
-    def test_a_key_that_is_with_nobody_has_no_priority(self, queue: WorkQueue[str]) -> None:
+    def test_a_key_that_is_not_being_processed_has_no_priority(self, queue: WorkQueue[str]) -> None:
         queue.add("a")
         with pytest.raises(KeyError):
             queue.priority("a")
@@ -258,7 +258,7 @@ class TestDelays:
         assert take_all(queue) == ["quicker", "slow"]
 
     @pytest.mark.parametrize("seconds", [0.0, -1.0])
-    def test_a_delay_that_is_over_already_is_none(
+    def test_a_delay_in_the_past_adds_the_key_at_once(
         self, queue: WorkQueue[str], seconds: float
     ) -> None:
         queue.add_after("a", seconds)
@@ -375,7 +375,9 @@ class TestRateLimit:
 
 
 class TestGetters:
-    async def test_who_waits_longest_is_served_first(self, queue: WorkQueue[str]) -> None:
+    async def test_the_getter_that_waits_longest_is_served_first(
+        self, queue: WorkQueue[str]
+    ) -> None:
         async with asyncio.TaskGroup() as group:
             first = group.create_task(queue.get())
             second = group.create_task(queue.get())
@@ -433,14 +435,16 @@ class TestGetters:
 
 
 class TestClosing:
-    def test_what_is_ready_is_still_handed_out(self, queue: WorkQueue[str]) -> None:
+    def test_a_closed_queue_still_hands_out_ready_keys(self, queue: WorkQueue[str]) -> None:
         queue.add("a")
         queue.close()
         assert queue.get_nowait() == "a"
         with pytest.raises(QueueClosedError):
             queue.get_nowait()
 
-    def test_nothing_more_is_taken(self, queue: WorkQueue[str], clock: VirtualClock) -> None:
+    def test_a_closed_queue_takes_no_more_keys(
+        self, queue: WorkQueue[str], clock: VirtualClock
+    ) -> None:
         queue.close()
         queue.add("a")
         queue.add_after("b", 1.0)
@@ -448,13 +452,15 @@ class TestClosing:
         clock.advance_timers(1000.0)
         assert len(queue) == 0
 
-    def test_what_is_delayed_is_dropped(self, queue: WorkQueue[str], clock: VirtualClock) -> None:
+    def test_a_closed_queue_drops_delayed_keys(
+        self, queue: WorkQueue[str], clock: VirtualClock
+    ) -> None:
         queue.add_after("a", 1.0)
         queue.close()
         clock.advance_timers(1.0)
         assert len(queue) == 0
 
-    def test_a_key_added_during_work_is_handed_out_before_the_end(
+    def test_a_closed_queue_still_hands_out_a_key_added_while_it_was_processed(
         self, queue: WorkQueue[str]
     ) -> None:
         queue.add("a")
@@ -464,7 +470,7 @@ class TestClosing:
         queue.done("a")
         assert take_all(queue) == ["a"]
 
-    async def test_all_who_wait_are_told(self, queue: WorkQueue[str]) -> None:
+    async def test_closing_the_queue_wakes_all_waiting_getters(self, queue: WorkQueue[str]) -> None:
         async with asyncio.TaskGroup() as group:
             getters = [group.create_task(refused(queue)) for _ in range(3)]
             await run_ready_tasks()
@@ -472,7 +478,7 @@ class TestClosing:
             queue.close()
         assert all(getter.result() for getter in getters)
 
-    async def test_a_getter_told_and_cancelled_at_once_ends_cancelled(
+    async def test_a_getter_woken_by_the_close_and_cancelled_ends_cancelled(
         self, queue: WorkQueue[str]
     ) -> None:
         async with asyncio.TaskGroup() as group:

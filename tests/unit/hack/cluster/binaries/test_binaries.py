@@ -57,5 +57,5 @@ def test_a_program_that_does_not_run_is_not_used(search_dirs: Path) -> None:
     assert find_binary(PROGRAM) is None
 
 
-def test_nothing_found_means_that_it_must_be_built(search_dirs: Path) -> None:
+def test_a_program_that_is_not_found_must_be_built(search_dirs: Path) -> None:
     assert find_binary(PROGRAM) is None

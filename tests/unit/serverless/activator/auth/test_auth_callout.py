@@ -51,7 +51,7 @@ def test_a_worker_gets_a_token_of_its_account_and_permissions() -> None:
         (WorkerUser("fn", "uid-1").name, WorkerUser("fn", "uid-1").password(b"another key")),
     ],
 )
-def test_others_get_none(user: str, password: str) -> None:
+def test_unknown_workers_get_no_token(user: str, password: str) -> None:
     said = answer(user, password)["nats"]
     assert "jwt" not in said
     assert said["error"]
@@ -71,11 +71,11 @@ def test_no_two_functions_share_a_subject() -> None:
 
 
 @pytest.mark.parametrize("token", [b"", b"a.b", b"\xff.\xff.\xff", b"a.WzFd.c"])
-def test_what_is_no_token_is_refused(token: bytes) -> None:
+def test_a_malformed_token_is_refused(token: bytes) -> None:
     with pytest.raises(InvalidTokenError):
         decode_claims(token)
 
 
-def test_a_seed_that_is_none_is_refused() -> None:
+def test_an_invalid_seed_is_refused() -> None:
     with pytest.raises(ValueError, match="seed"):
         TokenSigner("no seed")

@@ -75,7 +75,7 @@ class Activator:
         return told(f"{name}_count"), told(f"{name}_sum")
 
 
-async def test_a_run_that_was_over_before_anybody_looked_is_measured_from_its_acceptance() -> None:
+async def test_a_run_that_ended_between_polls_is_measured_from_its_acceptance() -> None:
     activator = Activator()
     await activator.sees(1, 0)
     await activator.sees(1, 0, WorkerState.STARTING)
@@ -104,7 +104,7 @@ async def test_a_message_that_was_taken_a_moment_ago_is_waited_for() -> None:
 
 
 @pytest.mark.parametrize("end", [EXPIRED, TRIED_AGAIN, None], ids=["expired", "again", "no record"])
-async def test_what_has_no_first_run_to_tell_of_is_forgotten(end: InvocationRecord | None) -> None:
+async def test_a_cold_start_without_a_first_run_is_forgotten(end: InvocationRecord | None) -> None:
     activator = Activator()
     await activator.sees(1, 0)
     activator.records.first = end
@@ -113,7 +113,7 @@ async def test_what_has_no_first_run_to_tell_of_is_forgotten(end: InvocationReco
     assert activator.memory == ScalingState()
 
 
-async def test_nothing_is_asked_while_work_finds_its_worker() -> None:
+async def test_no_record_is_read_while_workers_are_ready() -> None:
     activator = Activator()
     await activator.sees(0, 0)
     await activator.sees(3, 0, WorkerState.READY)
@@ -122,7 +122,7 @@ async def test_nothing_is_asked_while_work_finds_its_worker() -> None:
     assert activator.records.asked == 0
 
 
-async def test_little_is_asked_while_the_worker_is_on_its_way() -> None:
+async def test_one_record_is_read_while_the_worker_starts() -> None:
     activator = Activator()
     for _ in range(5):
         await activator.sees(3, 0, WorkerState.STARTING)

@@ -86,7 +86,7 @@ def test_an_order_is_the_same_for_the_same_function_and_number() -> None:
     ("made_by", "number"),
     [("fn/u/12", 12), ("fn/other/12", None), ("fn/u/", None), ("fn/u/1x", None), ("x", None)],
 )
-def test_ours_are_those_of_our_operations(made_by: str, number: int | None) -> None:
+def test_own_workers_are_recognised_by_their_operation_id(made_by: str, number: int | None) -> None:
     assert worker_number_of(a_unit(a_function(), made_by=made_by), "u") == number
 
 
@@ -105,16 +105,16 @@ def test_a_worker_of_a_predecessor_is_no_worker() -> None:
         (saying("PodUnschedulable"), WorkerState.LOST),
     ],
 )
-def test_the_state_follows_the_unit(status: dict[str, Any], state: WorkerState) -> None:
+def test_the_worker_state_follows_the_unit(status: dict[str, Any], state: WorkerState) -> None:
     assert seen(a_unit(a_function(), **status)).state is state
 
 
-def test_one_without_a_place_is_lost_only_after_a_while() -> None:
+def test_an_unschedulable_worker_counts_as_lost_only_after_a_delay() -> None:
     unit = a_unit(a_function(), **saying("PodUnschedulable"))
     assert seen(unit, now=LATER - 1).state is WorkerState.STARTING
 
 
-def test_the_controllers_words_for_a_lost_node_are_known() -> None:
+def test_the_controller_message_for_a_lost_node_is_recognised() -> None:
     pod = msgspec.convert({"metadata": {"name": "p"}, "spec": {"nodeName": "n1"}}, Pod)
     said = diagnose_node(pod, {})
     assert said is not None
@@ -139,13 +139,13 @@ def test_a_unit_of_another_spec_is_outdated(change: dict[str, Any]) -> None:
     assert seen(unit, a_function(maxWorkers=7, idleTimeoutSeconds=1)).is_current
 
 
-def test_the_tag_is_the_one_that_the_api_gives() -> None:
+def test_the_etag_of_a_worker_equals_the_api_etag() -> None:
     unit = a_unit(a_function())
     meta = msgspec.structs.replace(unit.metadata, uid="u-7", generation=2)
     assert seen(msgspec.structs.replace(unit, metadata=meta)).etag == '"u-7.2"'
 
 
-def test_a_report_tells_how_busy_it_is() -> None:
+def test_a_worker_report_shows_how_busy_the_worker_is() -> None:
     unit = a_unit(a_function())
     assert (seen(unit).is_busy, seen(unit).idle_since) == (False, parse_timestamp_ms(BORN))
     report = WorkerReport(running=2, last_active=5, version="1")

@@ -71,15 +71,15 @@ def test_the_backlog_gives_the_number_of_workers(
     assert desired_workers(a_spec(**spec), QueueLoad(queued=load)) == wanted
 
 
-def test_a_worker_is_asked_for_at_once() -> None:
+def test_a_needed_worker_is_requested_at_once() -> None:
     assert plan_scaling(a_scene(load=1)) == ScalingPlan(1, create=True)
 
 
-def test_one_that_is_being_asked_for_counts() -> None:
+def test_a_requested_worker_counts() -> None:
     assert plan_scaling(a_scene(load=1, is_creating=True)) == ScalingPlan(1)
 
 
-def test_a_surplus_waits_for_the_idle_timeout() -> None:
+def test_a_surplus_worker_waits_for_the_idle_timeout() -> None:
     first = plan_scaling(a_scene(a_worker()))
     assert (removed(first), first.requeue_after_ms) == ("", 10_000)
     still = plan_scaling(a_scene(a_worker(), demand_history=unneeded(NOW - 9_999)))
@@ -87,7 +87,7 @@ def test_a_surplus_waits_for_the_idle_timeout() -> None:
     assert removed(plan_scaling(a_scene(a_worker(), demand_history=unneeded(NOW - 10_000)))) == "w1"
 
 
-def test_a_need_ends_the_wait() -> None:
+def test_new_demand_resets_the_idle_timeout() -> None:
     busy = a_scene(a_worker(), load=1, demand_history=unneeded(1))
     assert (
         plan_scaling(
@@ -97,12 +97,12 @@ def test_a_need_ends_the_wait() -> None:
     )
 
 
-def test_a_need_lasts_until_a_look_shows_that_it_is_over() -> None:
+def test_demand_lasts_until_a_snapshot_shows_its_end() -> None:
     long_ago = (Demand(1, 0),)
     assert plan_scaling(a_scene(a_worker(), demand_history=long_ago)).requeue_after_ms == 10_000
 
 
-def test_each_worker_waits_for_itself() -> None:
+def test_each_worker_has_its_own_idle_timeout() -> None:
     """Two of three were needed until a moment ago: only the third has waited."""
     needs = (Demand(3, NOW - 10_000), Demand(2, NOW - 1), Demand(0, NOW - 1))
     three = [a_worker(number) for number in (1, 2, 3)]
@@ -111,7 +111,7 @@ def test_each_worker_waits_for_itself() -> None:
     assert (removed(rest), rest.requeue_after_ms) == ("", 9_999)
 
 
-def test_the_one_idle_longest_goes_and_a_busy_one_last() -> None:
+def test_the_longest_idle_worker_is_removed_first_and_a_busy_worker_last() -> None:
     workers = [
         a_worker(1, idle_since=500),
         a_worker(2, idle_since=100, is_busy=True),
@@ -121,31 +121,31 @@ def test_the_one_idle_longest_goes_and_a_busy_one_last() -> None:
     assert removed(plan_scaling(a_scene(workers[1], demand_history=unneeded(0)))) == "w2"
 
 
-def test_only_one_goes_at_a_time() -> None:
+def test_only_one_worker_is_removed_at_a_time() -> None:
     assert (
         removed(plan_scaling(a_scene(a_worker(1), a_worker(2, GOING), demand_history=unneeded(0))))
         == ""
     )
 
 
-def test_one_made_by_hand_counts_and_stays() -> None:
+def test_a_manually_created_worker_counts_and_is_kept() -> None:
     by_hand = a_worker(None, is_current=False)
     assert plan_scaling(a_scene(by_hand, load=1)) == ScalingPlan(1)
     assert removed(plan_scaling(a_scene(by_hand, demand_history=unneeded(0)))) == ""
     assert removed(plan_scaling(a_scene(a_worker(None, LOST)))) == ""
 
 
-def test_one_that_fails_by_itself_is_not_replaced() -> None:
+def test_a_worker_whose_program_fails_is_not_replaced() -> None:
     assert plan_scaling(a_scene(a_worker(1, FAILED), load=1)) == ScalingPlan(1)
 
 
-def test_one_without_a_place_is_removed_and_then_replaced() -> None:
+def test_an_unschedulable_worker_is_removed_and_then_replaced() -> None:
     wanted = plan_scaling(a_scene(a_worker(1, LOST), load=1))
     assert (removed(wanted), wanted.reason) == ("w1", RemovalReason.LOST)
     assert plan_scaling(a_scene(a_worker(1, GOING), load=1)).create
 
 
-def test_outdated_ones_are_replaced_one_at_a_time_the_idle_first() -> None:
+def test_outdated_workers_are_replaced_one_at_a_time_and_idle_workers_first() -> None:
     old = [a_worker(1, is_current=False, is_busy=True), a_worker(2, is_current=False)]
     wanted = plan_scaling(a_scene(*old, load=2))
     assert (removed(wanted), wanted.reason) == ("w2", RemovalReason.OUTDATED)
@@ -155,7 +155,7 @@ def test_outdated_ones_are_replaced_one_at_a_time_the_idle_first() -> None:
     assert removed(plan_scaling(a_scene(old[0], a_worker(3), load=2))) == "w1"
 
 
-def test_an_outdated_one_that_is_not_needed_goes_without_waiting() -> None:
+def test_an_outdated_surplus_worker_is_removed_at_once() -> None:
     assert removed(plan_scaling(a_scene(a_worker(1, is_current=False)))) == "w1"
 
 
@@ -191,7 +191,7 @@ scenes = st.builds(
 
 
 @given(scenes)
-def test_a_step_is_one_step_and_never_beyond_the_bounds(scene: ScalingSnapshot) -> None:
+def test_a_plan_makes_one_change_within_the_worker_limits(scene: ScalingSnapshot) -> None:
     wanted = plan_scaling(scene)
     assert not (wanted.create and wanted.remove)
     assert wanted.desired <= scene.spec.max_workers
@@ -204,7 +204,7 @@ def test_a_step_is_one_step_and_never_beyond_the_bounds(scene: ScalingSnapshot) 
 
 
 @given(scenes)
-def test_a_needed_current_worker_with_a_place_is_never_removed(scene: ScalingSnapshot) -> None:
+def test_a_needed_current_scheduled_worker_is_never_removed(scene: ScalingSnapshot) -> None:
     wanted = plan_scaling(scene)
     if wanted.reason is RemovalReason.SURPLUS:
         assert scene.worker_count > wanted.desired
@@ -214,7 +214,7 @@ def test_a_needed_current_worker_with_a_place_is_never_removed(scene: ScalingSna
 
 
 @given(st.lists(st.tuples(st.integers(0, 9_000), st.integers(0, 4)), min_size=4))
-def test_a_surplus_goes_only_after_nobody_has_needed_it_for_so_long(
+def test_a_surplus_worker_is_removed_only_after_the_idle_timeout_without_demand(
     looks: list[tuple[int, int]],
 ) -> None:
     """Against the plain reading of the rule: no need for it at any look of the time before."""
@@ -232,7 +232,7 @@ def test_a_surplus_goes_only_after_nobody_has_needed_it_for_so_long(
 
 
 @given(st.lists(workers.map(lambda each: replace(each, state=READY, is_current=True)), min_size=1))
-def test_a_busy_worker_is_a_surplus_only_where_nobody_is_idle(ready: list[ObservedWorker]) -> None:
+def test_a_busy_worker_is_removed_only_if_no_worker_is_idle(ready: list[ObservedWorker]) -> None:
     scene = a_scene(*ready, demand_history=unneeded(0))
     wanted = plan_scaling(scene)
     assert (wanted.remove is None) == (not scene.removable_workers)
@@ -241,7 +241,7 @@ def test_a_busy_worker_is_a_surplus_only_where_nobody_is_idle(ready: list[Observ
 
 
 @given(scenes)
-def test_steps_lead_to_what_is_desired_and_then_end(scene: ScalingSnapshot) -> None:
+def test_repeated_plans_reach_the_desired_worker_count(scene: ScalingSnapshot) -> None:
     """Units start and go as they are told; those made by hand may be too many for ever."""
     numbers = count(100)
     for _ in range(40):

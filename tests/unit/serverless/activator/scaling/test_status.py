@@ -69,7 +69,9 @@ def test_the_phase_follows_the_workers(made: FunctionStatus, phase: str, reason:
         (Pending("later"), "Scaling", FunctionReason.SCALING),
     ],
 )
-def test_trouble_comes_first(answer: Rejected | Pending, phase: str, reason: str) -> None:
+def test_a_create_failure_is_reported_before_the_phase_of_the_workers(
+    answer: Rejected | Pending, phase: str, reason: str
+) -> None:
     made = said(READY, desired=2, standing_in_the_way=next_create_failure(answer, None, 0.0))
     assert (made.phase, made.conditions[0].reason) == (phase, reason)
 
@@ -83,7 +85,7 @@ def test_each_failure_waits_longer_than_the_one_before_up_to_a_bound() -> None:
     assert pauses == [1, 2, 4, 8, 16, MAX_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS]
 
 
-def test_the_same_sight_gives_the_same_status_also_later() -> None:
+def test_an_unchanged_snapshot_gives_the_same_status_later() -> None:
     first = said(READY, desired=1, load=1)
     assert first.last_activity_time == "2026-01-01T00:00:00Z"
     assert said(READY, desired=1, load=1, known=first) == first

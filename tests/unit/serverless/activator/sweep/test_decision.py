@@ -57,28 +57,28 @@ def step(record: InvocationRecord, **changes: Any) -> SweepAction:
     return decide(RecordFacts(record=record, **{**facts, **changes}))
 
 
-def test_a_queued_one_without_a_message_is_queued_again() -> None:
+def test_a_queued_record_without_a_message_is_queued_again() -> None:
     assert step(a_record()) == Requeue()
 
 
 @pytest.mark.parametrize(("run", "uid"), [(1, "f"), (2, "of another function")])
-def test_the_message_of_another_run_or_function_gives_way(run: int, uid: str) -> None:
+def test_the_message_of_another_run_or_function_is_replaced(run: int, uid: str) -> None:
     assert step(a_record(), queued_call=a_message(run, uid)) == Requeue()
 
 
 @pytest.mark.parametrize("message", [a_message(), QueuedCall(7, None)])
-def test_a_queued_one_with_its_message_is_left_to_the_workers(message: QueuedCall) -> None:
+def test_a_queued_record_with_its_message_is_left_to_the_workers(message: QueuedCall) -> None:
     assert step(a_record(), queued_call=message) == Skip()
 
 
-def test_a_running_one_that_nobody_runs_is_queued_again() -> None:
+def test_a_running_record_without_a_worker_is_queued_again() -> None:
     wanted = step(a_record(InvocationState.RUNNING, sequence=7))
     assert isinstance(wanted, Requeue)
     assert wanted.record is not None
     assert (wanted.record.state, wanted.record.attempts) == (InvocationState.QUEUED, 1)
 
 
-def test_a_cancelling_one_that_nobody_runs_is_cancelled() -> None:
+def test_a_cancelling_record_without_a_worker_is_cancelled() -> None:
     wanted = step(a_record(InvocationState.CANCELLING))
     assert isinstance(wanted, Finish)
     assert wanted.record.state is InvocationState.CANCELLED
@@ -86,14 +86,14 @@ def test_a_cancelling_one_that_nobody_runs_is_cancelled() -> None:
 
 @pytest.mark.parametrize("state", [InvocationState.RUNNING, InvocationState.CANCELLING])
 @pytest.mark.parametrize("around", [{"queued_call": a_message()}, {"is_worker_alive": True}])
-def test_one_with_a_message_or_a_live_worker_is_left_alone(
+def test_a_record_with_a_message_or_a_live_worker_is_left_alone(
     state: InvocationState, around: dict[str, Any]
 ) -> None:
     assert step(a_record(state), **around) == Skip()
 
 
 @pytest.mark.parametrize("state", OPEN)
-def test_what_has_changed_lately_is_not_touched(state: InvocationState) -> None:
+def test_a_recently_changed_record_is_left_alone(state: InvocationState) -> None:
     for home, message in product((Existence.PRESENT, Existence.GONE), (None, a_message())):
         assert step(a_record(state), changed_at=BUSY, existence=home, queued_call=message) == Skip()
 
@@ -109,7 +109,7 @@ def test_what_has_changed_lately_is_not_touched(state: InvocationState) -> None:
     ],
 )
 @pytest.mark.parametrize("changed_at", [QUIET, BUSY])
-def test_an_overdue_one_ends_however_lately_it_changed(
+def test_an_overdue_record_ends_however_recently_it_changed(
     state: InvocationState, late_ms: int, ends_as: InvocationState | None, changed_at: int
 ) -> None:
     record = a_record(state, accepted_at=NOW - 3_600_000 - late_ms)
@@ -122,7 +122,7 @@ def test_an_overdue_one_ends_however_lately_it_changed(
 @pytest.mark.parametrize(
     ("home", "changed_at"), [(Existence.GONE, QUIET), (Existence.PURGING, NOW)]
 )
-def test_without_its_function_an_open_one_is_cancelled(
+def test_an_open_record_without_its_function_is_cancelled(
     state: InvocationState, home: Existence, changed_at: int
 ) -> None:
     wanted = step(a_record(state), existence=home, changed_at=changed_at, queued_call=a_message())
@@ -134,7 +134,7 @@ def test_without_its_function_an_open_one_is_cancelled(
 
 @pytest.mark.parametrize("state", sorted(FINAL_STATES))
 @pytest.mark.parametrize("home", Existence)
-def test_a_final_one_is_told_once_it_is_quiet_and_never_changed(
+def test_the_outcome_of_a_quiet_final_record_is_published_and_the_record_stays(
     state: InvocationState, home: Existence
 ) -> None:
     record = a_record(state, accepted_at=0)
@@ -144,7 +144,7 @@ def test_a_final_one_is_told_once_it_is_quiet_and_never_changed(
 
 
 @pytest.mark.parametrize("state", OPEN)
-def test_nothing_open_stays_open_for_ever(state: InvocationState) -> None:
+def test_every_open_record_ends_once_it_is_overdue(state: InvocationState) -> None:
     """Whatever is around it: once its time is over it ends."""
     record = a_record(state, accepted_at=0)
     for home, alive, message in product(

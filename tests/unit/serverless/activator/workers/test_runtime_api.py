@@ -12,7 +12,7 @@ from shared.config.loader import ConfigurationError
 ONE = "Zk3v0123456789abcdef"
 
 
-def test_who_names_no_file_sends_no_token() -> None:
+def test_no_token_is_sent_without_a_token_file() -> None:
     assert authorization_header("") == {}
 
 
@@ -43,7 +43,7 @@ def test_a_file_of_anything_but_one_token_is_refused_without_telling_it(
     assert ONE not in str(refused.value)
 
 
-def test_an_activator_with_such_a_file_does_not_start(tmp_path: Path) -> None:
+def test_an_activator_with_an_invalid_token_file_does_not_start(tmp_path: Path) -> None:
     key, tokens = tmp_path / "key", tmp_path / "tokens"
     key.write_text("k")
     tokens.write_text(f"operator {ONE}\n")

@@ -60,7 +60,9 @@ def right_answer(record: InvocationRecord, sequence: int, now: int) -> type[Deci
 
 
 @pytest.mark.parametrize("state", InvocationState)
-def test_all_states_attempts_sequences_and_times(state: InvocationState) -> None:
+def test_the_decision_is_correct_for_all_states_attempts_sequences_and_times(
+    state: InvocationState,
+) -> None:
     times = (ACCEPTED, OVERDUE, OVERDUE + SKEW, OVERDUE + SKEW + 1)
     for attempts, sequence, now in product(range(5), (7, 8), times):
         record = in_state(state, attempts, sequence)
@@ -78,7 +80,7 @@ def test_all_states_attempts_sequences_and_times(state: InvocationState) -> None
         (in_state(InvocationState.RUNNING, 3), ACCEPTED, InvocationState.DEAD_LETTERED),
     ],
 )
-def test_what_is_settled_without_running_says_why(
+def test_a_record_finished_without_a_run_has_a_reason(
     record: InvocationRecord, now: int, state: InvocationState
 ) -> None:
     decision = decide(sent(), CALL, record, ME, now)
@@ -122,7 +124,7 @@ def test_a_message_without_a_record_waits_for_it_a_minute(
 
 
 @pytest.mark.parametrize("record", [None, *map(in_state, InvocationState)])
-def test_an_unreadable_message_is_buried_whatever_else_there_is(
+def test_an_unreadable_message_is_always_dead_lettered(
     record: InvocationRecord | None,
 ) -> None:
     assert isinstance(decide(sent(), None, record, ME, ACCEPTED), SendToDeadLetters)
@@ -163,7 +165,7 @@ records = st.builds(
 
 
 @given(st.none() | records, st.integers(0, 9), st.integers(0, OVERDUE * 2))
-def test_nothing_runs_that_is_final_too_old_foreign_or_used_up(
+def test_final_expired_foreign_and_exhausted_records_do_not_run(
     record: InvocationRecord | None, sequence: int, now: int
 ) -> None:
     match decide(sent(sequence), CALL, record, ME, now):

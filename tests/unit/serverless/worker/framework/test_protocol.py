@@ -73,10 +73,10 @@ def test_headers_are_kept_while_they_fit() -> None:
         ("a/" + "b" * 300, "application/octet-stream"),
     ],
 )
-def test_a_content_type_must_be_one(value: str, kept: str) -> None:
+def test_an_invalid_content_type_is_replaced(value: str, kept: str) -> None:
     assert valid_content_type(value) == kept
 
 
 @pytest.mark.parametrize(("value", "says_so"), [("true", True), (" TRUE ", True), ("1", False)])
-def test_only_true_is_retryable(value: str, *, says_so: bool) -> None:
+def test_only_the_header_value_true_is_retryable(value: str, *, says_so: bool) -> None:
     assert is_retryable(value) == says_so

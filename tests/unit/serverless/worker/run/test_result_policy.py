@@ -50,7 +50,7 @@ TOO_LATE = 10_000
         (PayloadLost(), InvocationState.FAILED, "body_lost"),
     ],
 )
-def test_outcomes_of_any_attempt(
+def test_every_framework_result_gives_a_valid_outcome(
     heard: FrameworkResult, state: InvocationState, failure_class: str
 ) -> None:
     for record in (RUNNING, LAST):
@@ -63,7 +63,7 @@ def test_outcomes_of_any_attempt(
 @pytest.mark.parametrize(
     "heard", [NoResponse("it left"), FrameworkResponse(500, is_retryable=True)]
 )
-def test_another_attempt_follows_until_there_is_none_left(heard: FrameworkResult) -> None:
+def test_a_failed_attempt_is_retried_until_no_attempt_is_left(heard: FrameworkResult) -> None:
     assert isinstance(decide_result(RUNNING, heard, SOON), Retry)
     outcome = decide_result(LAST, heard, SOON)
     assert isinstance(outcome, RunOutcome)

@@ -62,11 +62,11 @@ def test_a_folder_of_the_user_s_is_taken(path: str) -> None:
         ("/a:b", "has a colon"),
     ],
 )
-def test_other_places_are_refused(path: str, message: str) -> None:
+def test_reserved_and_relative_mount_paths_are_refused(path: str, message: str) -> None:
     assert problems(("models", path)) == [f'spec.storageMounts[0].mountPath: "{path}" {message}']
 
 
-def test_two_storages_are_not_seen_in_one_place() -> None:
+def test_two_storages_cannot_have_the_same_mount_path() -> None:
     assert problems(("a", "/data"), ("b", "/x"), ("c", "//x/../data/")) == [
         'spec.storageMounts[2].mountPath: "//x/../data/" is the path of another mount'
     ]
@@ -78,7 +78,7 @@ def test_a_storage_is_mounted_once() -> None:
     ]
 
 
-def test_what_no_storage_can_be_called_is_refused() -> None:
+def test_an_invalid_storage_name_is_refused() -> None:
     (text,) = problems(("a.b", "/x"))
     assert text.startswith('spec.storageMounts[0].name: "a.b" is not the name of a storage')
 

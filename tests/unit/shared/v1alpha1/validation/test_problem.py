@@ -24,10 +24,10 @@ def test_a_problem_says_where_what_and_why(value: str | None, text: str) -> None
 
 
 @given(st.text())
-def test_whatever_was_given_the_text_is_one_printable_line(value: str) -> None:
+def test_the_text_of_a_problem_is_always_one_printable_line(value: str) -> None:
     assert Problem("a", value, "b").text.isprintable()
 
 
-def test_the_places_of_what_was_there_before() -> None:
+def test_repeated_items_are_found_by_position() -> None:
     assert repeated_positions("abacab") == [2, 4, 5]
     assert repeated_positions("abc") == []

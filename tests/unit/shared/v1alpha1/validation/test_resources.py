@@ -35,7 +35,7 @@ def paths(**fields: Any) -> list[str]:
         {"tolerations": (Toleration(key="a", effect="NoExecute", toleration_seconds=-1),)},
     ],
 )
-def test_what_a_node_can_give_is_taken(fields: dict[str, Any]) -> None:
+def test_valid_resources_are_accepted(fields: dict[str, Any]) -> None:
     assert resource_problems(envelope(**fields)) == []
 
 
@@ -69,11 +69,11 @@ def test_what_a_node_can_give_is_taken(fields: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_what_it_cannot_is_refused(fields: dict[str, Any], path: str) -> None:
+def test_invalid_resources_are_refused(fields: dict[str, Any], path: str) -> None:
     assert paths(**fields) == [path]
 
 
-def test_all_problems_are_told_in_the_order_of_the_fields() -> None:
+def test_all_resource_problems_are_listed_in_field_order() -> None:
     wrong = {"shm_size": "x", "node_selector": {"-": "-"}, "gpu_resource": "g", "memory": "x"}
     assert paths(cpu="x", tolerations=(Toleration(),), **wrong) == [
         "spec.cpu",
@@ -86,7 +86,7 @@ def test_all_problems_are_told_in_the_order_of_the_fields() -> None:
     ]
 
 
-def test_the_text_says_what_would_do() -> None:
+def test_a_resource_problem_says_what_is_accepted() -> None:
     (problem,) = resource_problems(envelope(memory="12 GB"))
     assert problem.text == (
         'spec.memory: "12 GB" is not a Kubernetes quantity such as 64Gi, 1.5G, 500m or 1e3,'

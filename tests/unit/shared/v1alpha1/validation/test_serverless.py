@@ -17,7 +17,7 @@ def with_framework(**framework: str) -> list[str]:
     return [path.removeprefix("spec.serverless.framework.") for path in found]
 
 
-def test_a_unit_that_is_no_worker_has_no_such_problems() -> None:
+def test_a_unit_that_is_not_a_worker_has_no_serverless_problems() -> None:
     assert problems(template={"ports": [{"name": "mine", "port": 9809}]}) == []
 
 
@@ -43,7 +43,7 @@ def test_the_name_of_the_function_is_checked(name: str) -> None:
         "/a/" + "f" * 107,
     ],
 )
-def test_a_socket_that_cannot_be_is_refused(path: str) -> None:
+def test_an_invalid_socket_path_is_refused(path: str) -> None:
     assert with_framework(socketPath=path) == ["socketPath"]
 
 

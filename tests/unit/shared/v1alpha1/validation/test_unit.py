@@ -93,7 +93,7 @@ def test_all_problems_of_a_workload_are_told_in_order() -> None:
 
 
 @given(st.text(min_size=1, alphabet="xyz"))
-def test_what_may_be_a_secret_is_never_told(end: str) -> None:
+def test_possible_secret_values_are_never_in_the_message(end: str) -> None:
     value = f"s3cret{end}"
     spec = with_envs(
         EnvVar(name=f"TOKEN={value}", value=value),
