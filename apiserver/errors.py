@@ -77,7 +77,7 @@ class BodyTimeoutError(ServiceError):
 
     code = "timeout"
     status = 408
-    ends_connection = True
+    closes_connection = True
 
 
 class ConflictError(ServiceError):

@@ -23,7 +23,7 @@ ADVICE: Final = {
     r"(is|are|was|were) told( of)?|told of": "say who gets which message",
     r"to be had": "'available'",
     r"heed(s|ed|ing)?|lest|thereof|moot|as it were|tidings": "plain English",
-    r"hitch|lookout|sighting|farewell|patience": "the field's word: blocker, snapshot, close, retry",
+    r"hitch|lookout|sighting|farewell|patience": "the field's word: blocker, snapshot, retry",
     r"(LONGEST|MOST|LARGEST|DEEPEST|FULLEST)_[A-Z]\w*": "MAX_...",
     r"(SHORTEST|FEWEST)_[A-Z]\w*": "MIN_...",
 }

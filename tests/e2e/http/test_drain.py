@@ -130,7 +130,7 @@ async def test_a_client_that_was_promised_keep_alive_may_send_one_more_request(
 async def test_an_idle_kept_connection_does_not_delay_the_shutdown(
     unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "PARTING", 0.0)
+    monkeypatch.setattr(server, "DRAIN_SECONDS", 0.0)
     app, work = SlowApp().app, Work()
     process = Process(Readiness(lambda: KUBERNETES_OFF), {"work": work.run})
     address = Address("127.0.0.1", unused_tcp_port)

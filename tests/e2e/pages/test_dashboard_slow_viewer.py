@@ -63,7 +63,7 @@ async def status_of_a_viewer(url: str) -> int:
 async def test_a_viewer_who_does_not_read_is_dropped(
     unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handlers, "WRITE_SECONDS", 0.2)
+    monkeypatch.setattr(handlers, "WRITE_TIMEOUT_SECONDS", 0.2)
     async with served(unused_tcp_port) as url:
         with socket.socket() as idle:
             idle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALLEST_BUFFER)
@@ -78,7 +78,7 @@ async def test_a_viewer_who_does_not_read_is_dropped(
 async def test_a_reading_viewer_stays_connected_and_frees_its_slot_on_disconnect(
     unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handlers, "WRITE_SECONDS", 60.0)
+    monkeypatch.setattr(handlers, "WRITE_TIMEOUT_SECONDS", 60.0)
     async with served(unused_tcp_port) as url:
         async with open_event_stream(url) as viewer:
             marks = {(await viewer.next_view()).event_id for _ in range(50)}

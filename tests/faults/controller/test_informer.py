@@ -103,7 +103,7 @@ async def test_the_store_is_right_after_the_server_was_away(
     fault: Callable[[ControlPlane], Awaitable[None]],
     streaming: bool,
 ) -> None:
-    informer, replica = new_informer(client, namespace, streaming=streaming), NoticeReplica()
+    informer, replica = new_informer(client, namespace, use_watch_list=streaming), NoticeReplica()
     informer.subscribe(replica)
     async with run_background(informer):
         async with changing(client, namespace):
@@ -182,7 +182,7 @@ async def test_a_stalled_connection_is_given_up_and_the_store_is_right_again(
     namespace: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("controller.runtime.cache.reflector.SILENCE_SECONDS", 1.0)
+    monkeypatch.setattr("controller.runtime.cache.reflector.WATCH_IDLE_TIMEOUT_SECONDS", 1.0)
     async with proxied(control_plane, namespace) as (proxy, informer, replica):
         proxy.stall()
         before = proxy.accepted_count

@@ -166,7 +166,7 @@ async def test_no_function_changes_the_outcomes_of_another(stores: ResultStoreFi
         await stores.has("mine")
         forged = an_outcome("mine", state=InvocationState.FAILED)
         await stores.tell(forged, once=False, by="evil")
-        await stores.tell(replace(forged, request_id="evil"), once=False)
+        await stores.tell(replace(forged, function_name="evil"), once=False)
         await stores.tell(an_outcome("next"))
         rows = await stores.has("mine", "next")
         await eventually(stores.is_empty)

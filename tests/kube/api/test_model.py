@@ -32,7 +32,9 @@ async def test_the_model_answers_as_a_real_server_does(
 
     for number, (step, told, expected) in enumerate(zip(steps, modelled, real, strict=True)):
         assert told == expected, f"seed {seed}, step {number}: {step}"
-    assert {"AbsentError", "TakenError", "StaleError"} <= {each for each in real if is_error(each)}
+    assert {"NotFoundError", "AlreadyExistsError", "ConflictError"} <= {
+        each for each in real if is_error(each)
+    }
 
 
 async def played_on_the_model(steps: list[CallStep]) -> list[Any]:

@@ -32,7 +32,9 @@ from tests.support.checks.informer_checks import NoticeReplica, run_background, 
 from tests.support.wait.eventually import eventually
 
 MODES = pytest.mark.parametrize(
-    "scope", [{}, {"page": 2}, {"streaming": True}], ids=["whole list", "pages", "streaming list"]
+    "scope",
+    [{}, {"page_size": 2}, {"use_watch_list": True}],
+    ids=["whole list", "pages", "streaming list"],
 )
 
 
