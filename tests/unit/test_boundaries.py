@@ -1,4 +1,4 @@
-"""What the import contracts cannot say."""
+"""What the import contracts and the linter cannot say."""
 
 import ast
 import sys
@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+PACKAGES = ["apiserver", "controller", "hack", "serverless", "shared", "tests"]
+MAX_ARGUMENTS = 6
 NAMES_THAT_SAY_NOTHING = {"utils", "util", "helpers", "helper", "common", "base", "misc"}
 
 
@@ -30,9 +32,57 @@ def test_the_controller_library_never_says_gpu() -> None:
     assert [path.name for path, text in texts.items() if "gpu" in text] == []
 
 
-@pytest.mark.parametrize(
-    "package", ["apiserver", "controller", "hack", "serverless", "shared", "tests"]
-)
+@pytest.mark.parametrize("package", PACKAGES)
 def test_every_file_is_named_for_what_it_holds(package: str) -> None:
     names = {path.stem for path in (ROOT / package).rglob("*.py")}
     assert names & NAMES_THAT_SAY_NOTHING == set()
+
+
+def function_arguments(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the name and the number of arguments of every function except constructors.
+
+    Counts as ruff's PLR0913 does: without self, cls, *args, **kwargs and unused arguments (_name).
+    """
+    methods = {
+        id(each)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for each in node.body
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and not is_static(each)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name != "__init__":
+            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            counted = arguments[1:] if id(node) in methods else arguments
+            yield node.name, sum(not each.arg.startswith("_") for each in counted)
+
+
+def is_static(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    names = (each.id for each in function.decorator_list if isinstance(each, ast.Name))
+    return "staticmethod" in names
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_only_constructors_take_more_than_six_arguments(package: str) -> None:
+    paths = (ROOT / package).rglob("*.py")
+    functions = (
+        (path.name, *each)
+        for path in paths
+        for each in function_arguments(ast.parse(path.read_text()))
+    )
+    assert [each for each in functions if each[2] > MAX_ARGUMENTS] == []
+
+
+def test_the_arguments_of_a_function_are_counted_as_the_linter_counts_them() -> None:
+    source = """
+class Example:
+    def __init__(self, a, b, c): ...
+    def method(self, a, b, *, c): ...
+    @classmethod
+    def of_class(cls, a): ...
+    @staticmethod
+    def static(a, b): ...
+def function(a, /, b, _unused, *args, c=1, **kwargs): ...
+"""
+    counted = dict(function_arguments(ast.parse(source)))
+    assert counted == {"method": 3, "of_class": 1, "static": 2, "function": 3}
