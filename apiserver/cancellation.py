@@ -1,4 +1,4 @@
-"""Being asked to end inside a library that keeps it to itself."""
+"""Cancellation inside libraries that suppress it."""
 
 import asyncio
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def preserve_cancellation() -> Iterator[None]:
-    """End the task after the block, if somebody has asked for it meanwhile.
+    """Raise CancelledError after the block if the task was cancelled within it.
 
-    Up to Python 3.11 `wait_for`, which the queue's client uses, loses a cancellation that comes
-    together with the answer; the client also drops one while it writes, or tells it as an error.
+    Up to Python 3.11 `wait_for`, which nats-py uses, loses a cancellation that arrives together
+    with the result; nats-py also drops one while it writes, or raises another error for it.
     """
     task = asyncio.current_task()
     before = _cancel_requests(task)

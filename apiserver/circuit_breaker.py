@@ -1,4 +1,4 @@
-"""When not to call somebody who does not answer."""
+"""A circuit breaker: stops sending requests to a server that does not answer."""
 
 import math
 from enum import Enum, auto
@@ -11,14 +11,14 @@ OPEN_SECONDS: Final = 5.0
 
 
 class Permit(Enum):
-    """As what a call was let through."""
+    """How the circuit breaker admitted a call."""
 
     NORMAL = auto()
     PROBE = auto()
 
 
 class CallResult(Enum):
-    """What a call showed of the other side; a refusal is an answer too."""
+    """What a call shows about the server; an error response is an answer too."""
 
     ANSWERED = auto()
     FAILED = auto()
@@ -26,7 +26,7 @@ class CallResult(Enum):
 
 
 class CircuitBreaker:
-    """Opens after five failures in a row; then one trial at a time finds out when to close."""
+    """Opens after five failures in a row, then admits one probe at a time until one succeeds."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -36,16 +36,16 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether calls fail at once."""
+        """Whether only probes are admitted."""
         return self._failures >= MAX_FAILURES
 
     @property
     def retry_after(self) -> int:
-        """Whole seconds until the next trial, at least one."""
+        """The whole seconds until the next probe, at least one."""
         return max(1, math.ceil(self._probe_at - self._clock.monotonic()))
 
     def acquire(self) -> Permit | None:
-        """Let one call through, or not; whoever enters also leaves."""
+        """Admit a call; None if it must not be made. The caller must release the permit."""
         if not self.is_open:
             return Permit.NORMAL
         if self._is_probing or self._clock.monotonic() < self._probe_at:
@@ -54,7 +54,7 @@ class CircuitBreaker:
         return Permit.PROBE
 
     def release(self, permit: Permit, result: CallResult) -> None:
-        """Learn from a call that ended."""
+        """End an admitted call and count its result."""
         if permit is Permit.PROBE:
             self._is_probing = False
         if result is CallResult.ANSWERED:
@@ -63,11 +63,11 @@ class CircuitBreaker:
             self._record_failure(permit)
 
     def allow_probe_now(self) -> None:
-        """Do not wait for the next trial: there is a sign of life."""
+        """Admit the next call as a probe without waiting, after a sign that the server is back."""
         self._probe_at = self._clock.monotonic()
 
     def _record_failure(self, permit: Permit) -> None:
-        """Calls that were under way as it opened fail late, and must not keep it open."""
+        """Count a failure; once the breaker is open, only a failed probe postpones the next one."""
         was_open = self.is_open
         self._failures += 1
         if self.is_open and (permit is Permit.PROBE or not was_open):

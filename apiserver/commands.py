@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from apiserver.kube.revision import Revision
+from apiserver.kube.resources import Revision
 from shared.v1alpha1.gpustorage import AccessorSpec, PrepareSpec
 from shared.v1alpha1.gpuunit import ServerlessSpec, UnitAccess
 from shared.v1alpha1.mount import StorageMount

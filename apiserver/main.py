@@ -36,11 +36,9 @@ from apiserver.http.protocol import FallbackResponder
 from apiserver.http.server import HEAD_TIMEOUT_SECONDS, CannotListenError, serve
 from apiserver.http.token_file import TokenFile
 from apiserver.kube import kubeconfig
-from apiserver.kube.circuit_breaker_client import CircuitBreakerClient
-from apiserver.kube.client import RestKubeClient
+from apiserver.kube.client import NoCluster, RestKubeClient
 from apiserver.kube.credentials import Credentials
 from apiserver.kube.metrics import RestMetrics
-from apiserver.kube.no_cluster import NoClusterClient
 from apiserver.kube.port import KubeClient
 from apiserver.kube.rest import RestClient, create_session
 from apiserver.limits import RequestLimits
@@ -246,11 +244,11 @@ async def connect_cluster(
     except ConfigurationError as error:
         if config.kube_mode == "required" or config.kubeconfig:
             raise
-        yield NoClusterClient(str(error))
+        yield RestKubeClient(NoCluster(str(error)))
         return
     async with create_session(product_version()) as session:
-        rest = RestClient(session, Credentials(load, first, clock), metrics, clock)
-        yield CircuitBreakerClient(RestKubeClient(rest), CircuitBreaker(clock))
+        credentials, breaker = Credentials(load, first, clock), CircuitBreaker(clock)
+        yield RestKubeClient(RestClient(session, credentials, metrics, clock, breaker))
 
 
 def new_id() -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from apiserver.kube.revision import Revision
+from apiserver.kube.resources import Revision
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.framework_endpoint import FrameworkEndpoint
 from shared.v1alpha1.mount import StorageMount

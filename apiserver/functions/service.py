@@ -5,8 +5,7 @@ from apiserver.functions.patch import change_patch, changed_spec, function_spec
 from apiserver.functions.rules import require_valid_function
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ListOptions, ObjectClient, Page
-from apiserver.kube.resources import FUNCTIONS
-from apiserver.kube.revision import revision_of
+from apiserver.kube.resources import FUNCTIONS, revision_of
 from apiserver.nats.port import CallQueue
 from apiserver.operations.create_object import ObjectCreator
 from apiserver.operations.result import DeletedObject, OperationResult

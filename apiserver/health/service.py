@@ -6,7 +6,7 @@ from datetime import datetime
 
 from apiserver.clock import Clock
 from apiserver.health.cluster_state import ClusterState
-from apiserver.kube.port import ConnectionStatus
+from apiserver.nats.port import ConnectionStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

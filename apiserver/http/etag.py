@@ -6,7 +6,7 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from apiserver.errors import ErrorDetail, InvalidRequestError
-from apiserver.kube.revision import Revision
+from apiserver.kube.resources import Revision
 
 _TAG: Final = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
 _TAG_LIST: Final = re.compile(rf"{_TAG}(?:[ \t]*,[ \t]*{_TAG})*")

@@ -1,7 +1,7 @@
-"""The ports to Kubernetes, over its HTTP API."""
+"""The implementation of the Kubernetes ports over the REST API."""
 
 from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Final, TypeVar
+from typing import Final, NoReturn, Protocol, TypeVar
 
 import msgspec
 
@@ -11,7 +11,7 @@ from apiserver.kube.decoding import DECODE_ERRORS, ObjectList, WatchEvent
 from apiserver.kube.port import JsonObject, ListOptions, Page, T
 from apiserver.kube.request import KubeRequest
 from apiserver.kube.resources import Resource
-from apiserver.kube.rest import REQUEST_TIMEOUT_SECONDS, RestClient
+from apiserver.kube.rest import REQUEST_TIMEOUT_SECONDS, LineStream
 from shared.k8s.node import Node, NodeList
 from shared.k8s.server_version import ServerVersion
 from shared.k8s.storage_class import StorageClass
@@ -19,17 +19,59 @@ from shared.k8s.storage_class import StorageClass
 R = TypeVar("R")
 
 _VERSION_REQUEST: Final = KubeRequest("GET", "/version")
-# From the server's cache: no quorum read for a status page, nor for what hardly ever changes.
+# From the server's cache: a status page and settings that rarely change need no quorum read.
 _NODES_REQUEST: Final = KubeRequest("GET", "/api/v1/nodes", {"resourceVersion": "0"})
 _STORAGE_CLASSES_REQUEST: Final = KubeRequest(
     "GET", "/apis/storage.k8s.io/v1/storageclasses", {"resourceVersion": "0"}
 )
 
 
-class RestKubeClient:
-    """Asks an API server and turns its answers into typed objects."""
+class Transport(Protocol):
+    """Sends requests to Kubernetes; every method raises only KubeError."""
 
-    def __init__(self, rest: RestClient) -> None:
+    @property
+    def server(self) -> str:
+        """The URL of the API server, for messages."""
+        ...
+
+    async def send(
+        self, request: KubeRequest, *, timeout_seconds: float = ..., guarded: bool = ...
+    ) -> bytes:
+        """Return the body of a successful response."""
+        ...
+
+    async def stream(self, request: KubeRequest) -> LineStream:
+        """Open a streamed response."""
+        ...
+
+
+class NoCluster:
+    """The transport of a process without a configured cluster: every request fails."""
+
+    server = "no cluster"
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    async def send(
+        self,
+        request: KubeRequest,
+        *,
+        timeout_seconds: float = REQUEST_TIMEOUT_SECONDS,
+        guarded: bool = True,
+    ) -> NoReturn:
+        """Raise NotSentError with the reason why there is no cluster."""
+        raise kube_errors.NotSentError(self._reason)
+
+    async def stream(self, request: KubeRequest) -> NoReturn:
+        """Raise NotSentError with the reason why there is no cluster."""
+        raise kube_errors.NotSentError(self._reason)
+
+
+class RestKubeClient:
+    """A KubeClient that sends REST requests and decodes their responses."""
+
+    def __init__(self, rest: Transport) -> None:
         self._rest = rest
 
     @property
@@ -40,19 +82,21 @@ class RestKubeClient:
     async def server_version(
         self, *, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
     ) -> ServerVersion:
-        """Ask the server what it is."""
-        body = await self._rest.send(_VERSION_REQUEST, timeout_seconds=timeout_seconds)
+        """Return the version of the server; sent also while the circuit breaker is open."""
+        body = await self._rest.send(
+            _VERSION_REQUEST, timeout_seconds=timeout_seconds, guarded=False
+        )
         return self._decode(_VERSION_REQUEST, lambda: msgspec.json.decode(body, type=ServerVersion))
 
     async def list_nodes(
         self, *, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
     ) -> tuple[Node, ...]:
-        """Every node."""
+        """Return all nodes."""
         body = await self._rest.send(_NODES_REQUEST, timeout_seconds=timeout_seconds)
         return self._decode(_NODES_REQUEST, lambda: msgspec.json.decode(body, type=NodeList)).items
 
     async def list_storage_classes(self) -> tuple[StorageClass, ...]:
-        """Every StorageClass."""
+        """Return all StorageClasses."""
         body = await self._rest.send(_STORAGE_CLASSES_REQUEST)
         classes = ObjectList[StorageClass]
         return self._decode(
@@ -60,17 +104,17 @@ class RestKubeClient:
         ).items
 
     async def get(self, resource: Resource[T], namespace: str, name: str) -> T:
-        """The object as it is now."""
+        """Return the current object."""
         return await self._send_for_object(resource, request.get_request(resource, namespace, name))
 
     async def list(self, resource: Resource[T], namespace: str, options: ListOptions) -> Page[T]:
-        """One page."""
+        """Return one page of a list."""
         asked = request.list_request(resource, namespace, options)
         body = await self._rest.send(asked)
         return self._decode(asked, lambda: decoding.decode_page(resource, body))
 
     async def create(self, resource: Resource[T], namespace: str, body: JsonObject) -> T:
-        """Make an object."""
+        """Create an object."""
         return await self._send_for_object(
             resource, request.create_request(resource, namespace, body)
         )
@@ -83,7 +127,7 @@ class RestKubeClient:
         body: JsonObject,
         subresource: str = "",
     ) -> T:
-        """Merge `body` in."""
+        """Merge `body` into an object."""
         asked = request.patch_request(resource, namespace, name, body, subresource)
         return await self._send_for_object(resource, asked)
 
@@ -96,14 +140,14 @@ class RestKubeClient:
         uid: str = "",
         resource_version: str = "",
     ) -> None:
-        """Ask for its deletion."""
+        """Request the deletion of an object."""
         conditions = {"uid": uid, "resourceVersion": resource_version}
         await self._rest.send(request.delete_request(resource, namespace, name, conditions))
 
     async def watch(
         self, resource: Resource[T], namespace: str, name: str, resource_version: str
     ) -> AsyncGenerator[T | None, None]:
-        """Every version of one object after `version`; ends where it must be read again."""
+        """Yield the versions of one object; the end means that it must be read again."""
         asked = request.watch_request(resource, namespace, name, resource_version)
         try:
             stream = await self._rest.stream(asked)

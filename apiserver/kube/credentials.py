@@ -1,4 +1,4 @@
-"""Credentials that follow their files: tokens and certificates are renewed under us."""
+"""Credentials that are read again, because tokens and certificates are renewed in place."""
 
 import asyncio
 import logging
@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from apiserver.clock import Clock
-from apiserver.kube.access import RestConfig
-from apiserver.kube.kubeconfig import ConfigLoader
+from apiserver.kube.kubeconfig import ConfigLoader, RestConfig
 from shared.config.loader import ConfigurationError
 
 RELOAD_INTERVAL_SECONDS: Final = 60.0
@@ -16,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class Credentials:
-    """The current access to the API server; each reading is an object of its own."""
+    """The current RestConfig; every reading makes a new object."""
 
     def __init__(self, load_config: ConfigLoader, initial: RestConfig, clock: Clock) -> None:
         self._load_config = load_config
@@ -26,13 +25,13 @@ class Credentials:
         self.config = initial
 
     async def fresh_config(self) -> RestConfig:
-        """What to use now, read again when it is a minute old."""
+        """Return the current RestConfig, read again if it is a minute old."""
         if self._clock.monotonic() - self._loaded_at >= RELOAD_INTERVAL_SECONDS:
             await self.reload(self.config)
         return self.config
 
     async def reload(self, stale: RestConfig) -> RestConfig:
-        """Read again at once, unless somebody has since `stale` was handed out."""
+        """Read again, unless another task has done so since `stale` was returned."""
         async with self._lock:
             if self.config is stale:
                 self.config = await self._load_or_keep(stale)
@@ -44,6 +43,6 @@ class Credentials:
             read = await self._load_config()
         except ConfigurationError as error:
             log.warning("credentials_not_read", extra={"error": str(error)})
-            return replace(stale)  # files are briefly absent while they are replaced
-        # The same certificates must keep the same context, or no connection is ever reused.
+            return replace(stale)  # files are missing for a moment while they are replaced
+        # With a new context for the same certificates no connection would be reused.
         return replace(read, ssl_context=stale.ssl_context) if read.tls == stale.tls else read

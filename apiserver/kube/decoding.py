@@ -1,4 +1,4 @@
-"""Answers of Kubernetes as typed objects; one decoder a model, made once."""
+"""Decoding of Kubernetes responses into typed objects, with one cached decoder per model."""
 
 from functools import cache
 from typing import Any, Final, Generic
@@ -8,12 +8,12 @@ import msgspec
 from apiserver.kube.port import Page, T
 from apiserver.kube.resources import Resource
 
-# What msgspec raises on bytes that are not JSON, not of the type, not UTF-8, or nested too deep.
+# What msgspec raises for bytes that are not JSON, of another type, not UTF-8, or nested too deep.
 DECODE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class ListMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where a list goes on, and of which version it is."""
+    """The metadata of a list: its version and the token of the next page."""
 
     resource_version: str = ""
     continue_token: str = msgspec.field(name="continue", default="")
@@ -21,14 +21,14 @@ class ListMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ObjectList(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """The answer to a list."""
+    """The body of a list response."""
 
     items: tuple[T, ...]
     metadata: ListMeta = ListMeta()
 
 
 class WatchEvent(msgspec.Struct, frozen=True):
-    """One line of a watch; what its object is depends on its type."""
+    """One line of a watch; the type says how to decode its object."""
 
     type: str
     object: msgspec.Raw
@@ -38,20 +38,20 @@ _EVENT_DECODER: Final = msgspec.json.Decoder(WatchEvent)
 
 
 def decode_object(resource: Resource[T], body: bytes | msgspec.Raw) -> T:
-    """A single object."""
+    """Decode one object."""
     found: T = _object_decoder(resource.model).decode(body)
     return found
 
 
 def decode_page(resource: Resource[T], body: bytes) -> Page[T]:
-    """A list, or a part of one."""
+    """Decode one page of a list."""
     listed: ObjectList[T] = _list_decoder(resource.model).decode(body)
     meta = listed.metadata
     return Page(listed.items, meta.continue_token, meta.remaining_item_count, meta.resource_version)
 
 
 def decode_event(line: bytes) -> WatchEvent:
-    """One line of a watch."""
+    """Decode one line of a watch."""
     return _EVENT_DECODER.decode(line)
 
 

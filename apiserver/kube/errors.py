@@ -1,25 +1,27 @@
-"""Errors of calls to the Kubernetes API, by what the caller can do about them."""
+"""Errors of requests to the Kubernetes API, by what the caller can do about them."""
 
-from typing import ClassVar
+from typing import ClassVar, Final
+
+_MAX_QUOTED_LENGTH: Final = 300
 
 
 class KubeError(Exception):
-    """Kubernetes did not do what was asked; the text says to an operator what to check.
+    """A failed request; its text tells an operator what to check.
 
-    `is_uncertain`: a write may have taken effect all the same.
+    `is_uncertain`: a write may have taken effect although it failed.
     """
 
     is_uncertain: ClassVar[bool] = False
 
 
 class UnreachableError(KubeError):
-    """No connection, or one that broke."""
+    """The connection could not be made, or it broke."""
 
     is_uncertain = True
 
 
 class NotSentError(UnreachableError):
-    """Nothing was sent, because nobody answers there; `retry_after` seconds until we ask again."""
+    """Nothing was sent, since the server does not answer; retry after `retry_after` seconds."""
 
     def __init__(self, text: str, retry_after: int | None = None) -> None:
         super().__init__(text)
@@ -27,17 +29,17 @@ class NotSentError(UnreachableError):
 
 
 class RequestTimeoutError(KubeError):
-    """A connection, but no answer in time."""
+    """The server did not answer in time."""
 
     is_uncertain = True
 
 
 class ForbiddenError(KubeError):
-    """The server does not know us (401) or does not let us (403)."""
+    """401 or 403: the server does not accept our credentials or denies us permission."""
 
 
 class QuotaExceededError(ForbiddenError):
-    """403: it would be more than the namespace may hold; `message` is what the server says."""
+    """403: the quota of the namespace is used up; `message` is the server's."""
 
     def __init__(self, text: str, message: str) -> None:
         super().__init__(text)
@@ -45,21 +47,21 @@ class QuotaExceededError(ForbiddenError):
 
 
 class ServerError(KubeError):
-    """An answer that is neither a success nor a refusal, or that cannot be read."""
+    """5xx, or a response that cannot be decoded."""
 
     is_uncertain = True
 
 
 class UnexpectedResponseError(ServerError):
-    """An answer that no API server with our kinds and namespaces would give."""
+    """A response that an API server with our kinds and namespaces does not give."""
 
 
 class UnsupportedVersionError(KubeError):
-    """A server of a version that we do not work with."""
+    """The server has a version that is not supported."""
 
 
 class ThrottledError(KubeError):
-    """429, or a create that collides with others: come back, in `retry_after` seconds if given."""
+    """429, or a create that collides with others: retry, after `retry_after` seconds if given."""
 
     def __init__(self, text: str, retry_after: int | None = None) -> None:
         super().__init__(text)
@@ -67,21 +69,21 @@ class ThrottledError(KubeError):
 
 
 class NotFoundError(KubeError):
-    """404: there is no such object."""
+    """404: the object does not exist."""
 
 
 class AlreadyExistsError(KubeError):
-    """409: the name is taken."""
+    """409: an object of this name exists already."""
 
 
 class ConflictError(KubeError):
-    """409: the object is no longer the one that was read."""
+    """409: the object was changed or replaced since it was read."""
 
 
 class InvalidError(KubeError):
-    """422, 413 or 400: the server will never take this; `message` is what it says.
+    """400, 413 or 422: a retry cannot succeed; `message` is the server's.
 
-    The message can repeat what was sent, so it is for the sender and not for the log.
+    The message can repeat the body, so it goes to the sender of the request and not to the log.
     """
 
     def __init__(self, text: str, message: str) -> None:
@@ -90,4 +92,11 @@ class InvalidError(KubeError):
 
 
 class ExpiredError(KubeError):
-    """410: the rest of a list is no longer to be had."""
+    """410: the continue token or the resource version is too old."""
+
+
+def shorten(text: str) -> str:
+    """Return `text` without its full stop, cut to the length that fits into a message."""
+    if len(text) <= _MAX_QUOTED_LENGTH:
+        return text.rstrip(".")
+    return text[:_MAX_QUOTED_LENGTH] + "..."

@@ -1,8 +1,14 @@
-"""Reading a kubeconfig or a pod's service account; the only user of kubernetes-asyncio."""
+"""Server address and credentials from a kubeconfig or a pod's service account.
+
+The only user of kubernetes-asyncio.
+"""
 
 import asyncio
+import hashlib
 import os
+import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,23 +16,67 @@ import yaml
 from kubernetes_asyncio.client import Configuration
 from kubernetes_asyncio.config import ConfigException, load_incluster_config, load_kube_config
 
-from apiserver.kube.access import RestConfig, TLSConfig
 from shared.config.loader import ConfigurationError
 
-ConfigLoader = Callable[[], Awaitable[RestConfig]]
-
-_EXEC_PLUGIN_TIMEOUT_SECONDS: Final = (
-    10.0  # seconds for an exec plugin, which has no limit of its own
-)
-# What the loader is seen to raise on malformed files, besides its own exception.
+_EXEC_PLUGIN_TIMEOUT_SECONDS: Final = 10.0  # an exec plugin has no limit of its own
+# What the loader raises on malformed files, besides its own exception.
 _LOAD_ERRORS: Final = (
     *(ConfigException, yaml.YAMLError, OSError, TimeoutError),
     *(ValueError, TypeError, KeyError, AttributeError, AssertionError, RuntimeError),
 )
 
 
+@dataclass(frozen=True, slots=True)
+class TLSConfig:
+    """The certificates of a connection; equal when the contents of the files are equal."""
+
+    ca_file: str | None
+    cert_file: str | None
+    key_file: str | None
+    verify: bool
+    digest: str
+
+    @classmethod
+    def load(
+        cls, ca_file: str | None, cert_file: str | None, key_file: str | None, *, verify: bool
+    ) -> "TLSConfig":
+        """Read the digest of the files, which changes when a certificate is renewed in place."""
+        digest = hashlib.sha256()
+        for name in (ca_file, cert_file, key_file):
+            digest.update(Path(name).read_bytes() if name else b"-")
+        return cls(ca_file, cert_file, key_file, verify, digest.hexdigest())
+
+    def create_ssl_context(self) -> ssl.SSLContext:
+        """Create the SSL context; raises OSError or ssl.SSLError for an unusable certificate."""
+        context = ssl.create_default_context(cafile=self.ca_file)
+        if self.cert_file:
+            context.load_cert_chain(self.cert_file, self.key_file)
+        if not self.verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
+
+
+@dataclass(frozen=True, slots=True)
+class RestConfig:
+    """The server, credentials and TLS settings as one reading of the configuration gave them."""
+
+    server: str
+    authorization: str | None = field(default=None, repr=False)
+    tls: TLSConfig | None = None
+    ssl_context: ssl.SSLContext | None = field(default=None, repr=False, compare=False)
+    tls_server_name: str | None = None
+    proxy: str | None = None
+
+
+ConfigLoader = Callable[[], Awaitable[RestConfig]]
+
+
 def config_loader(kubeconfig_path: str, environment: Mapping[str, str], home: Path) -> ConfigLoader:
-    """Choose where credentials come from; what is named wins, then the pod, then the default."""
+    """Return the loader of a named kubeconfig, else of the pod, else of the default kubeconfig.
+
+    Raises ConfigurationError if there is none of them.
+    """
     if kubeconfig_path:
         return lambda: load_kubeconfig(Path(kubeconfig_path).expanduser())
     if environment.get("KUBERNETES_SERVICE_HOST"):
@@ -42,7 +92,7 @@ def config_loader(kubeconfig_path: str, environment: Mapping[str, str], home: Pa
 
 
 async def load_kubeconfig(path: Path) -> RestConfig:
-    """Read the current context of a kubeconfig: token, tokenFile, exec or certificate."""
+    """Read the current context of a kubeconfig; raises ConfigurationError."""
     settings = Configuration()
     try:
         _require_readable(path)
@@ -59,7 +109,7 @@ async def load_kubeconfig(path: Path) -> RestConfig:
 
 
 async def load_in_cluster() -> RestConfig:
-    """Read the service account that Kubernetes mounts into every pod."""
+    """Read the service account mounted into the pod; raises ConfigurationError."""
     settings = Configuration()
     try:
         load_incluster_config(  # type: ignore[no-untyped-call] # the library's

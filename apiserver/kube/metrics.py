@@ -1,4 +1,4 @@
-"""Metrics of calls to Kubernetes, named as client-go names them."""
+"""Metrics of requests to Kubernetes, with the names of client-go."""
 
 from typing import Final
 from urllib.parse import urlsplit
@@ -11,7 +11,7 @@ _LATENCY_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.
 
 
 class RestMetrics:
-    """Counts and times requests to the API server."""
+    """Counters and durations of requests to the API server."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._requests = Counter(
@@ -29,7 +29,7 @@ class RestMetrics:
         )
 
     def observe_request(self, server: str, method: str, code: str, seconds: float) -> None:
-        """Record one request; `code` is NO_ANSWER where there was no answer."""
+        """Record one request; `code` is NO_RESPONSE_CODE if there was no response."""
         host = urlsplit(server).netloc
         self._requests.labels(code, method, host).inc()
         self._seconds.labels(method, host).observe(seconds)

@@ -1,4 +1,4 @@
-"""What the use cases need from outside: the ports, their values and their failures."""
+"""The interfaces through which services use Kubernetes, and their values."""
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ JsonObject = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ListOptions:
-    """Which objects of a list; `cached` takes what the server has at hand, a moment old."""
+    """Selectors and paging of a list; `from_cache` allows a slightly old cached list."""
 
     label_selector: str = ""
     field_selector: str = ""
@@ -28,7 +28,7 @@ class ListOptions:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
-    """A part of a list; `token` leads to the next one, and `version` is that of the list."""
+    """One page of a list; `resource_version` is the list's, for a watch that follows it."""
 
     items: tuple[Item, ...]
     continue_token: str = ""
@@ -37,7 +37,7 @@ class Page(Generic[Item]):
 
 
 class ClusterReader(Protocol):
-    """The Kubernetes API; every method raises KubeError and nothing else."""
+    """Reads the version and the nodes of the cluster; every method raises only KubeError."""
 
     @property
     def server(self) -> str:
@@ -45,27 +45,27 @@ class ClusterReader(Protocol):
         ...
 
     async def server_version(self, *, timeout_seconds: float = ...) -> ServerVersion:
-        """Ask the server what it is: the cheapest proof that it answers."""
+        """Return the version of the server, the cheapest proof that it answers."""
         ...
 
     async def list_nodes(self, *, timeout_seconds: float = ...) -> tuple[Node, ...]:
-        """Every node, as the server's own cache has it."""
+        """Return all nodes, from the server's cache."""
         ...
 
 
 class ObjectClient(Protocol):
-    """The objects of our group in Kubernetes; every method raises KubeError and nothing else."""
+    """Reads and writes the objects of our API group; every method raises only KubeError."""
 
     async def get(self, resource: Resource[T], namespace: str, name: str) -> T:
-        """The object as it is now; NotFoundError."""
+        """Return the current object; raises NotFoundError."""
         ...
 
     async def list(self, resource: Resource[T], namespace: str, options: ListOptions) -> Page[T]:
-        """One page; ContinueExpiredError; InvalidError for a malformed token or selector."""
+        """Return one page; raises ExpiredError, and InvalidError for a bad token or selector."""
         ...
 
     async def create(self, resource: Resource[T], namespace: str, body: JsonObject) -> T:
-        """Make an object; AlreadyExistsError, InvalidError."""
+        """Create an object; raises AlreadyExistsError, InvalidError."""
         ...
 
     async def patch(
@@ -76,7 +76,7 @@ class ObjectClient(Protocol):
         body: JsonObject,
         subresource: str = "",
     ) -> T:
-        """Merge `body` in; ConflictError if its metadata has another uid or resourceVersion."""
+        """Merge `body` into an object; raises ConflictError for another uid or resourceVersion."""
         ...
 
     async def delete(
@@ -88,36 +88,27 @@ class ObjectClient(Protocol):
         uid: str = "",
         resource_version: str = "",
     ) -> None:
-        """Ask for its deletion; NotFoundError, ConflictError where a condition is not met."""
+        """Request a deletion; raises NotFoundError, ConflictError if a precondition fails."""
         ...
 
     def watch(
         self, resource: Resource[T], namespace: str, name: str, resource_version: str
     ) -> AsyncGenerator[T | None, None]:
-        """Every version of one object after `version`; None when it is deleted. Ends now and then.
+        """Yield every version of one object after `resource_version`; None when it is deleted.
 
-        At once where `version` is older than what the server remembers.
-
-        Close it (`aclose`) when done.
+        The server ends a watch after a while, and at once if `resource_version` is too old. The
+        caller must close the generator (`aclose`).
         """
         ...
 
 
 class StorageClassReader(Protocol):
-    """The ways in which the cluster makes volumes."""
+    """Reads the StorageClasses of the cluster."""
 
     async def list_storage_classes(self) -> tuple[StorageClass, ...]:
-        """Every StorageClass, as the server's own cache has it; KubeError."""
+        """Return all StorageClasses, from the server's cache; raises KubeError."""
         ...
 
 
 class KubeClient(ClusterReader, ObjectClient, StorageClassReader, Protocol):
-    """All that is asked of Kubernetes."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionStatus:
-    """Whether a connection stands, and if not, why."""
-
-    connected: bool
-    error: str | None = None
+    """The whole interface to Kubernetes."""

@@ -1,4 +1,4 @@
-"""Requests to Kubernetes and their answers, as values."""
+"""Kubernetes requests and responses as values, and the functions that build requests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,16 +19,16 @@ FIELD_MANAGER_QUERY: Final = {"fieldManager": "gpu-runtime-api"}
 
 
 class InvalidNameError(kube_errors.NotFoundError):
-    """No object can have this name, so the server was not asked for it."""
+    """No object can have this name, so no request was sent."""
 
 
 class UnencodableBodyError(kube_errors.InvalidError):
-    """The body cannot be written as JSON, so it was not sent."""
+    """The body cannot be encoded as JSON, so no request was sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class KubeRequest:
-    """One request; its text is for messages and names neither query nor body."""
+    """One request; its str is for messages and shows neither query nor body."""
 
     method: str
     path: str
@@ -42,7 +42,7 @@ class KubeRequest:
 
 @dataclass(frozen=True, slots=True)
 class KubeResponse:
-    """What the server said, and when it asks to be asked again."""
+    """One response with its Retry-After, in seconds."""
 
     status: int
     body: bytes
@@ -50,17 +50,17 @@ class KubeResponse:
 
     @property
     def is_success(self) -> bool:
-        """Whether the server did what was asked."""
+        """Whether the status code is 2xx."""
         return 200 <= self.status < 300
 
 
 def get_request(resource: Resource[T], namespace: str, name: str) -> KubeRequest:
-    """Read one object."""
+    """Build the request that reads one object."""
     return KubeRequest("GET", object_path(resource, namespace, name))
 
 
 def list_request(resource: Resource[T], namespace: str, options: ListOptions) -> KubeRequest:
-    """Read one page; a token holds the version of its list and takes no other."""
+    """Build the request for one page; a continue token already fixes the version of the list."""
     cached = {} if options.continue_token or not options.from_cache else cached_list_query(options)
     asked = {
         "labelSelector": options.label_selector,
@@ -74,14 +74,14 @@ def list_request(resource: Resource[T], namespace: str, options: ListOptions) ->
 
 
 def cached_list_query(options: ListOptions) -> dict[str, str]:
-    """Any version; to a list of version 0 the server gives everything, whatever the limit."""
+    """Return the query that allows a cached list; with version 0 a server ignores the limit."""
     if options.limit:
         return {"resourceVersion": "1", "resourceVersionMatch": "NotOlderThan"}
     return {"resourceVersion": "0"}
 
 
 def create_request(resource: Resource[T], namespace: str, body: JsonObject) -> KubeRequest:
-    """Make an object; only a creation has to say of what type."""
+    """Build the request that creates an object; only its body must name the type."""
     typed = {"apiVersion": API_VERSION, "kind": resource.kind, **body}
     return KubeRequest(
         "POST", collection_path(resource, namespace), FIELD_MANAGER_QUERY, encode_body(typed)
@@ -91,7 +91,7 @@ def create_request(resource: Resource[T], namespace: str, body: JsonObject) -> K
 def patch_request(
     resource: Resource[T], namespace: str, name: str, body: JsonObject, subresource: str = ""
 ) -> KubeRequest:
-    """Merge `body` into an object."""
+    """Build the request that merges `body` into an object."""
     path = object_path(resource, namespace, name, subresource)
     return KubeRequest(
         "PATCH", path, FIELD_MANAGER_QUERY, encode_body(body), MERGE_PATCH_MEDIA_TYPE
@@ -101,7 +101,7 @@ def patch_request(
 def delete_request(
     resource: Resource[T], namespace: str, name: str, preconditions: Mapping[str, str]
 ) -> KubeRequest:
-    """Remove an object, and its children after it."""
+    """Build the request that deletes an object and, in the background, its dependents."""
     options = {
         "apiVersion": "v1",
         "kind": "DeleteOptions",
@@ -114,7 +114,7 @@ def delete_request(
 def watch_request(
     resource: Resource[T], namespace: str, name: str, resource_version: str
 ) -> KubeRequest:
-    """Follow one object for a while."""
+    """Build the request that watches one object."""
     require_valid_names(namespace, name)
     asked = {
         "watch": "true",
@@ -127,26 +127,26 @@ def watch_request(
 
 
 def object_path(resource: Resource[T], namespace: str, name: str, subresource: str = "") -> str:
-    """The path of one object; without its name it would be that of all of them."""
+    """Return the path of one object; raises InvalidNameError, also for an empty name."""
     require_valid_names(namespace, name)
     return resource.path(namespace, name, subresource)
 
 
 def collection_path(resource: Resource[T], namespace: str) -> str:
-    """The path of all objects in one namespace."""
+    """Return the path of all objects in one namespace; raises InvalidNameError."""
     require_valid_names(namespace)
     return resource.path(namespace)
 
 
 def require_valid_names(*names: str) -> None:
-    """No object has another name; the server would take a quoted slash for a slash."""
+    """Raise InvalidNameError for any other name: the server decodes %2F to a slash."""
     for name in names:
         if not is_dns_subdomain(name):
             raise InvalidNameError(f"there is nothing named {name[:64]!a} in Kubernetes.")
 
 
 def encode_body(body: JsonObject) -> bytes:
-    """The body as JSON; half of a surrogate pair has no place in it."""
+    """Encode a body as JSON; raises UnencodableBodyError for a lone surrogate."""
     try:
         return msgspec.json.encode(body)
     except UnicodeEncodeError as error:

@@ -1,7 +1,7 @@
 """The custom resources that the API reads and writes."""
 
 from dataclasses import dataclass
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import function, gpustorage, gpuunit, operation, stockpool
@@ -14,7 +14,7 @@ from shared.v1alpha1.stockpool import StockPool
 
 
 class KubeObject(Protocol):
-    """What every model of a resource has."""
+    """The part that all resource models share."""
 
     @property
     def metadata(self) -> ObjectMeta: ...
@@ -25,14 +25,14 @@ T = TypeVar("T", bound=KubeObject)
 
 @dataclass(frozen=True, slots=True)
 class Resource(Generic[T]):
-    """One kind of our group, and what its objects decode to."""
+    """One kind of our API group and the model of its objects."""
 
     kind: str
     plural: str
     model: type[T]
 
     def path(self, namespace: str, name: str = "", subresource: str = "") -> str:
-        """The path of the collection, of one object, or of a part of it; parts must be names."""
+        """Return the URL path of the collection, one object or a subresource of it."""
         parts = [f"/apis/{API_VERSION}/namespaces/{namespace}/{self.plural}", name, subresource]
         return "/".join(part for part in parts if part)
 
@@ -42,3 +42,15 @@ STOCK_POOLS: Final = Resource(stockpool.KIND, stockpool.PLURAL, StockPool)
 GPU_STORAGES: Final = Resource(gpustorage.KIND, gpustorage.PLURAL, GPUStorage)
 FUNCTIONS: Final = Resource(function.KIND, function.PLURAL, Function)
 OPERATIONS: Final = Resource(operation.KIND, operation.PLURAL, Operation)
+
+
+class Revision(NamedTuple):
+    """The version of an object's spec: writes of its status do not change it."""
+
+    uid: str
+    generation: int
+
+
+def revision_of(metadata: ObjectMeta) -> Revision:
+    """Return the revision of the object that has this metadata."""
+    return Revision(metadata.uid, metadata.generation)

@@ -1,6 +1,5 @@
-"""Calls to the Kubernetes API over HTTP."""
+"""Requests to the Kubernetes API over HTTP."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final, Protocol, TypeVar
@@ -8,21 +7,22 @@ from typing import Final, Protocol, TypeVar
 import aiohttp
 from aiohttp import hdrs
 
+from apiserver.circuit_breaker import CallResult, CircuitBreaker
 from apiserver.clock import Clock
-from apiserver.kube import transport_errors
-from apiserver.kube.access import RestConfig
+from apiserver.kube import errors as kube_errors
 from apiserver.kube.credentials import Credentials
+from apiserver.kube.kubeconfig import RestConfig
 from apiserver.kube.metrics import NO_RESPONSE_CODE, RestMetrics
 from apiserver.kube.request import JSON_MEDIA_TYPE, WATCH_TIMEOUT_SECONDS, KubeRequest, KubeResponse
 from apiserver.kube.status_errors import error_from_response
-from apiserver.kube.stream import LineStream
+from apiserver.kube.transport_errors import translate_transport_errors, unreachable_error
 
 REQUEST_TIMEOUT_SECONDS: Final = 5.0
 MAX_RETRY_PAUSE_SECONDS: Final = 1
 _KEEPALIVE_SECONDS: Final = 75.0  # the server closes idle connections after 90 s
 _READ_BUFFER_BYTES: Final = 2**20  # a page of a list is read in one go
 _REQUEST_TIMEOUTS: Final = aiohttp.ClientTimeout(total=None, sock_connect=REQUEST_TIMEOUT_SECONDS)
-# The server ends a watch in time; one that is silent for longer has no server any more.
+# The server ends every watch in time: one that is silent for longer has lost its server.
 _STREAM_TIMEOUTS: Final = aiohttp.ClientTimeout(
     total=None,
     sock_connect=REQUEST_TIMEOUT_SECONDS,
@@ -38,8 +38,44 @@ class _HasStatus(Protocol):
 A = TypeVar("A", bound=_HasStatus)
 
 
+class LineStream:
+    """The lines of one streamed response, as they arrive; its user must close it."""
+
+    def __init__(self, server: str, response: aiohttp.ClientResponse) -> None:
+        self._server = server
+        self._response = response
+        self._partial_line: list[bytes] = []
+
+    async def read_lines(self) -> list[bytes] | None:
+        """Return the lines completed by the next chunk, possibly none; None at the end.
+
+        Raises UnreachableError when the connection breaks.
+        """
+        try:
+            chunk = await self._response.content.readany()
+        except (aiohttp.ClientError, OSError) as error:
+            raise unreachable_error(self._server, error) from error
+        return self._split(chunk) if chunk else None
+
+    def close(self) -> None:
+        """Drop the connection: no other request can use it."""
+        self._response.close()
+
+    def _split(self, chunk: bytes) -> list[bytes]:
+        first, *others = chunk.split(b"\n")
+        self._partial_line.append(first)
+        if not others:
+            return []
+        whole, self._partial_line = b"".join(self._partial_line), [others.pop()]
+        return [line for line in (whole, *others) if line]
+
+
 class RestClient:
-    """Every call has a deadline, and renews its credentials once when they are refused."""
+    """Sends requests to the API server through a circuit breaker.
+
+    Every request has a deadline. A request that is answered with 401 is sent a second time with
+    credentials that were read again.
+    """
 
     def __init__(
         self,
@@ -47,11 +83,14 @@ class RestClient:
         credentials: Credentials,
         metrics: RestMetrics,
         clock: Clock,
+        breaker: CircuitBreaker,
     ) -> None:
         self._session = session
         self._credentials = credentials
         self._metrics = metrics
         self._clock = clock
+        self._breaker = breaker
+        self._last_failure = ""
 
     @property
     def server(self) -> str:
@@ -59,9 +98,63 @@ class RestClient:
         return self._credentials.config.server
 
     async def send(
-        self, request: KubeRequest, *, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
+        self,
+        request: KubeRequest,
+        *,
+        timeout_seconds: float = REQUEST_TIMEOUT_SECONDS,
+        guarded: bool = True,
     ) -> bytes:
-        """The body of a success, or a KubeError."""
+        """Return the body of a successful response; raises KubeError.
+
+        An unguarded request is sent also while the circuit breaker is open, to notice the end of an
+        outage. Its success does not close the breaker but allows the next probe at once: a server
+        that has lost its storage still answers /version.
+        """
+        if guarded:
+            async with self._through_breaker():
+                return await self._send(request, timeout_seconds)
+        body = await self._send(request, timeout_seconds)
+        self._breaker.allow_probe_now()
+        return body
+
+    async def stream(self, request: KubeRequest) -> LineStream:
+        """Open a streamed response; raises KubeError.
+
+        While the circuit breaker is open the request is not sent. Its result does not count and it
+        is never the probe: streams last long, and all of them break at the same time.
+        """
+        if self._breaker.is_open:
+            raise self._not_sent_error()
+        access = await self._credentials.fresh_config()
+        async with translate_transport_errors(access.server, REQUEST_TIMEOUT_SECONDS):
+            begun = await self._send_with_reload(access, request, self._open_once)
+        if isinstance(begun, KubeResponse):
+            raise error_from_response(access.server, request, begun)
+        return LineStream(access.server, begun)
+
+    @asynccontextmanager
+    async def _through_breaker(self) -> AsyncIterator[None]:
+        permit = self._breaker.acquire()
+        if permit is None:
+            raise self._not_sent_error()
+        result = CallResult.UNKNOWN
+        try:
+            yield
+            result = CallResult.ANSWERED
+        except kube_errors.KubeError as error:
+            result = call_result_of(error)
+            self._last_failure = str(error) if result is CallResult.FAILED else self._last_failure
+            raise
+        finally:
+            self._breaker.release(permit, result)
+
+    def _not_sent_error(self) -> kube_errors.NotSentError:
+        pause = self._breaker.retry_after
+        return kube_errors.NotSentError(
+            f"{self._last_failure} Not asked again for {pause} s.", pause
+        )
+
+    async def _send(self, request: KubeRequest, timeout_seconds: float) -> bytes:
         access = await self._credentials.fresh_config()
         async with translate_transport_errors(access.server, timeout_seconds):
             answer = await self._send_with_reload(access, request, self._send_once)
@@ -73,15 +166,6 @@ class RestClient:
         if not answer.is_success:
             raise error_from_response(access.server, request, answer)
         return answer.body
-
-    async def stream(self, request: KubeRequest) -> LineStream:
-        """An open stream, or a KubeError."""
-        access = await self._credentials.fresh_config()
-        async with translate_transport_errors(access.server, REQUEST_TIMEOUT_SECONDS):
-            begun = await self._send_with_reload(access, request, self._open_once)
-        if isinstance(begun, KubeResponse):
-            raise error_from_response(access.server, request, begun)
-        return LineStream(access.server, begun)
 
     async def _send_with_reload(
         self,
@@ -136,20 +220,17 @@ class RestClient:
         )
 
 
-@asynccontextmanager
-async def translate_transport_errors(server: str, timeout_seconds: float) -> AsyncIterator[None]:
-    """Tell of what breaks the connection, or takes too long, as a KubeError."""
-    try:
-        async with asyncio.timeout(timeout_seconds):
-            yield
-    except TimeoutError:
-        raise transport_errors.timeout_error(server, timeout_seconds) from None
-    except (aiohttp.ClientError, OSError) as error:
-        raise transport_errors.unreachable_error(server, error) from error
+def call_result_of(error: kube_errors.KubeError) -> CallResult:
+    """Return FAILED if the server did not answer; an error response is an answer too."""
+    match error:
+        case kube_errors.UnreachableError() | kube_errors.RequestTimeoutError():
+            return CallResult.FAILED
+        case _:
+            return CallResult.ANSWERED
 
 
 async def read_response(response: aiohttp.ClientResponse) -> KubeResponse:
-    """The whole answer; its connection is free for the next call."""
+    """Read the whole response and free its connection for the next request."""
     async with response:
         body = await response.read()
     given = response.headers.get(hdrs.RETRY_AFTER, "")
@@ -157,18 +238,18 @@ async def read_response(response: aiohttp.ClientResponse) -> KubeResponse:
 
 
 def retry_pause(response: KubeResponse) -> int | None:
-    """How long to wait before the same call again, where the server wants that and it is short."""
+    """Return after how many seconds to send again; None unless the server asks for few."""
     pause = response.retry_after if response.status == 429 else None
     return pause if pause is not None and pause <= MAX_RETRY_PAUSE_SECONDS else None
 
 
 def is_delay_seconds(text: str) -> bool:
-    """Whether `text` is a number of seconds; a date is one of a clock that may not be ours."""
+    """Return whether Retry-After is a number of seconds; a date depends on the server's clock."""
     return text.isascii() and text.isdecimal() and len(text) < 6
 
 
 def request_headers(config: RestConfig, request: KubeRequest) -> dict[str, str]:
-    """What goes with a call."""
+    """Return the headers of a request."""
     sent: dict[str, str] = {hdrs.ACCEPT: JSON_MEDIA_TYPE}
     if config.authorization:
         sent[hdrs.AUTHORIZATION] = config.authorization
@@ -178,11 +259,11 @@ def request_headers(config: RestConfig, request: KubeRequest) -> dict[str, str]:
 
 
 def create_session(version: str) -> aiohttp.ClientSession:
-    """A session for one client; deadlines are the client's, proxies the kubeconfig's.
+    """Create the session of one client; the client sets deadlines, the kubeconfig a proxy.
 
-    Watches hold connections, and a call must not wait for one of theirs: so there is no limit.
+    The number of connections is unlimited: watches hold theirs, and no request may wait for one.
     """
-    # To pack a long list takes the server longer than to send it.
+    # To compress a long list takes the server longer than to send it.
     sent = {hdrs.USER_AGENT: f"gpu-runtime-api/{version}", hdrs.ACCEPT_ENCODING: "identity"}
     return aiohttp.ClientSession(
         headers=sent,

@@ -1,4 +1,4 @@
-"""What the API server says when it does not do what was asked, by what can be done about it."""
+"""Errors from the responses with which the API server refuses a request."""
 
 from typing import Final
 
@@ -7,7 +7,6 @@ import msgspec
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.decoding import DECODE_ERRORS
 from apiserver.kube.request import KubeRequest, KubeResponse
-from apiserver.kube.wording import shorten
 
 _QUOTA_MARKER: Final = "exceeded quota"
 _MAX_MESSAGE_LENGTH: Final = 2000
@@ -22,7 +21,7 @@ class _StatusDetails(msgspec.Struct):
 
 
 class Status(msgspec.Struct):
-    """The answer of an API server that refuses."""
+    """The Status object in the body of an error response."""
 
     message: str = ""
     reason: str = ""
@@ -30,7 +29,7 @@ class Status(msgspec.Struct):
 
     @property
     def invalid_fields(self) -> tuple[str, ...]:
-        """Which fields are wrong, each once, without what they hold."""
+        """The paths of the invalid fields, each once, without their values."""
         causes = (self.details.causes if self.details else None) or ()
         return tuple(dict.fromkeys(cause.field for cause in causes if cause.field))
 
@@ -46,14 +45,13 @@ _ERROR_AND_ADVICE: Final[dict[int, tuple[type[kube_errors.KubeError], str]]] = {
 def error_from_response(
     server: str, request: KubeRequest, response: KubeResponse
 ) -> kube_errors.KubeError:
-    """The server answered, and not with what was asked for."""
+    """Return the KubeError for an error response."""
     status = decode_status(response.body)
-    said = f"{server} answered {request} with {response.status}: {shorten(status.message)}."
+    message = kube_errors.shorten(status.message)
+    said = f"{server} answered {request} with {response.status}: {message}."
     match response.status:
         case 422 if request.method == "PATCH" and "metadata.uid" in status.invalid_fields:
-            return kube_errors.ConflictError(
-                said
-            )  # so the server tells of another object by that name
+            return kube_errors.ConflictError(said)  # another object has this name now
         case 400 | 413 | 422:
             return invalid_error(server, request, response.status, status)
         case 403 | 404 | 409:
@@ -69,10 +67,9 @@ def error_from_response(
 def invalid_error(
     server: str, request: KubeRequest, status_code: int, status: Status
 ) -> kube_errors.InvalidError:
-    """The message can repeat values of the request, secrets too: the text names fields only."""
-    what = " ".join(
-        part for part in (status.reason, shorten(", ".join(status.invalid_fields))) if part
-    )
+    """Return the error whose text names invalid fields only: the message can repeat secrets."""
+    fields = kube_errors.shorten(", ".join(status.invalid_fields))
+    what = " ".join(part for part in (status.reason, fields) if part)
     text = f"{server} answered {request} with {status_code}: {what or 'no reason'}."
     return kube_errors.InvalidError(text, status.message[:_MAX_MESSAGE_LENGTH])
 
@@ -80,7 +77,7 @@ def invalid_error(
 def error_by_reason(
     text: str, request: KubeRequest, status_code: int, status: Status
 ) -> kube_errors.KubeError:
-    """The same code for what concerns one object and for what concerns us."""
+    """Return the error for a code that can concern one object or the whole API."""
     match status_code:
         case 403 if _QUOTA_MARKER in status.message:
             return kube_errors.QuotaExceededError(
@@ -99,14 +96,14 @@ def error_by_reason(
 
 
 def error_by_code(text: str, status_code: int) -> kube_errors.KubeError:
-    """What follows from the code alone."""
+    """Return the error for a status code alone."""
     check = " Check that the address in kubeconfig is an API server."
     kind, advice = _ERROR_AND_ADVICE.get(status_code, (kube_errors.UnexpectedResponseError, check))
     return kind(text + advice)
 
 
 def decode_status(body: bytes) -> Status:
-    """The Status of Kubernetes, or the text that a proxy sent in its place."""
+    """Return the Status in a body; the text of a proxy becomes the message of one."""
     try:
         status = msgspec.json.decode(body, type=Status)
     except DECODE_ERRORS:

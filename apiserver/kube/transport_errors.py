@@ -1,17 +1,31 @@
-"""What went wrong with a call to Kubernetes, in words for whoever must mend it."""
+"""Errors of requests to Kubernetes that got no usable response, with advice for an operator."""
 
+import asyncio
 import os
 import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import aiohttp
 
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.request import KubeRequest
-from apiserver.kube.wording import shorten
+
+
+@asynccontextmanager
+async def translate_transport_errors(server: str, timeout_seconds: float) -> AsyncIterator[None]:
+    """Limit the time of the block; raise timeouts and connection failures as KubeErrors."""
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            yield
+    except TimeoutError:
+        raise timeout_error(server, timeout_seconds) from None
+    except (aiohttp.ClientError, OSError) as error:
+        raise unreachable_error(server, error) from error
 
 
 def timeout_error(server: str, timeout_seconds: float) -> kube_errors.RequestTimeoutError:
-    """The server said nothing, or not all of it, in time."""
+    """Return the error for a response that did not arrive completely in time."""
     return kube_errors.RequestTimeoutError(
         f"{server} did not answer within {timeout_seconds:g} s. "
         "Check the load of the API server and the network between."
@@ -19,7 +33,7 @@ def timeout_error(server: str, timeout_seconds: float) -> kube_errors.RequestTim
 
 
 def unreachable_error(server: str, error: Exception) -> kube_errors.UnreachableError:
-    """There is no connection to ask over."""
+    """Return the error for a connection that failed, with the setting to check."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
         what, check = (
             "has a certificate that is not trusted",
@@ -33,22 +47,23 @@ def unreachable_error(server: str, error: Exception) -> kube_errors.UnreachableE
     else:
         what, check = "cannot be reached", "that the API server runs, and the address in kubeconfig"
     return kube_errors.UnreachableError(
-        f"{server} {what}: {shorten(_innermost_reason(error))}. Check {check}."
+        f"{server} {what}: {kube_errors.shorten(_innermost_reason(error))}. Check {check}."
     )
 
 
 def unreadable_response_error(
     server: str, request: KubeRequest, error: Exception
 ) -> kube_errors.UnexpectedResponseError:
-    """The server answered with something that is not the object asked for."""
+    """Return the error for a success response whose body is not the requested object."""
+    reason = kube_errors.shorten(str(error))
     return kube_errors.UnexpectedResponseError(
         f"{server} answered {request} with something else than Kubernetes objects "
-        f"({shorten(str(error))}). Check that the address in kubeconfig is an API server."
+        f"({reason}). Check that the address in kubeconfig is an API server."
     )
 
 
 def _innermost_reason(error: Exception) -> str:
-    """The innermost reason: aiohttp wraps it in the address, which is known already."""
+    """Return the cause without the address, which aiohttp adds and the message has already."""
     cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
     match cause:
         case ssl.SSLCertVerificationError():

@@ -13,8 +13,7 @@ from nats.aio.client import Client
 from apiserver.cancellation import preserve_cancellation
 from apiserver.clock import Clock
 from apiserver.config import NATSConfig
-from apiserver.kube.port import ConnectionStatus
-from apiserver.nats.farewell import close_quietly
+from apiserver.nats.port import ConnectionStatus
 from shared.config.loader import ConfigurationError
 
 NOT_CONFIGURED: Final = "no queue is configured (nats.url is empty)"
@@ -129,3 +128,24 @@ def require_readable_password(config: NATSConfig) -> None:
 def redact_url(url: str) -> str:
     """The URL without the user and password that it may hold."""
     return re.sub(r"//[^@/]*@", "//", url)
+
+
+CLOSE_TIMEOUT_SECONDS: Final = (
+    3.0  # the client itself waits two for a connect that it has broken off
+)
+
+log = logging.getLogger(__name__)
+
+
+async def close_quietly(client: Client) -> None:
+    """Close the connection; what cannot be sent any more is not.
+
+    The client fails here if the other side is gone, in the place of a cancellation on its way,
+    and waits for ever if the other side does not read.
+    """
+    try:
+        with preserve_cancellation():
+            async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):
+                await client.close()
+    except (nats.errors.Error, OSError, TimeoutError) as error:
+        log.info("queue_left_open", extra={"reason": str(error) or repr(error)})

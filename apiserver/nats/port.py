@@ -12,6 +12,14 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
+class ConnectionStatus:
+    """Whether the connection to NATS is up; `error` says why it is not."""
+
+    connected: bool
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredRecord:
     """A record and the revision by which it is replaced; None is one that was taken back."""
 

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from apiserver.commands import CreatePool, PoolSettings
 from apiserver.kube.port import Page
-from apiserver.kube.revision import Revision
+from apiserver.kube.resources import Revision
 from apiserver.operations.result import DeletedObject, OperationResult
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.stockpool import StockPool

@@ -6,8 +6,7 @@ from apiserver.commands import CreatePool, PoolSettings
 from apiserver.errors import NotFoundError, PreconditionFailedError
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ListOptions, ObjectClient, Page
-from apiserver.kube.resources import STOCK_POOLS
-from apiserver.kube.revision import Revision, revision_of
+from apiserver.kube.resources import STOCK_POOLS, Revision, revision_of
 from apiserver.operations.create_object import ObjectCreator
 from apiserver.operations.result import DeletedObject, OperationResult
 from apiserver.specs.catalogue import Catalogue, RequestedResources

@@ -9,8 +9,7 @@ from apiserver.commands import ChangeStorage, CreateStorage, ListStorages
 from apiserver.errors import ConflictError, NotFoundError, PreconditionFailedError
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import KubeClient, ListOptions, Page
-from apiserver.kube.resources import GPU_STORAGES
-from apiserver.kube.revision import revision_of
+from apiserver.kube.resources import GPU_STORAGES, revision_of
 from apiserver.operations.create_object import ObjectCreator, name_exists_error
 from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
 from apiserver.storages.expansion import is_expansion_forbidden

@@ -15,8 +15,7 @@ from apiserver.errors import (
 )
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ListOptions, ObjectClient, Page
-from apiserver.kube.resources import GPU_UNITS
-from apiserver.kube.revision import Revision, revision_of
+from apiserver.kube.resources import GPU_UNITS, Revision, revision_of
 from apiserver.operations.idempotency import IdempotentRunner
 from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
 from apiserver.units.create import BegunCreate, UnitCreator

@@ -10,7 +10,6 @@ import pytest
 
 from apiserver.circuit_breaker import MAX_FAILURES, OPEN_SECONDS, CircuitBreaker
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.circuit_breaker_client import CircuitBreakerClient
 from apiserver.kube.client import RestKubeClient
 from apiserver.kube.port import ListOptions
 from apiserver.kube.resources import GPU_UNITS
@@ -33,6 +32,20 @@ async def proxy(installed_control_plane: ControlPlane) -> AsyncIterator[TCPProxy
 
 
 @pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest.fixture
+async def guarded(
+    installation: IsolatedInstallation, proxy: TCPProxy, clock: VirtualClock
+) -> AsyncIterator[RestKubeClient]:
+    breaker = CircuitBreaker(clock)
+    async with open_gateway(installation.api_kubeconfig, proxy=proxy, breaker=breaker) as made:
+        yield made
+
+
+@pytest.fixture
 async def gateway(
     installation: IsolatedInstallation, proxy: TCPProxy
 ) -> AsyncIterator[RestKubeClient]:
@@ -40,7 +53,7 @@ async def gateway(
         yield made
 
 
-async def count(gateway: RestKubeClient | CircuitBreakerClient, site: IsolatedInstallation) -> int:
+async def count(gateway: RestKubeClient, site: IsolatedInstallation) -> int:
     return len((await gateway.list(GPU_UNITS, site.namespaces.stock, ListOptions())).items)
 
 
@@ -112,10 +125,11 @@ async def test_a_watch_that_is_cut_is_unreachable(
 
 
 async def test_the_circuit_breaker_opens_after_five_failures_and_closes_after_one_probe(
-    gateway: RestKubeClient, proxy: TCPProxy, installation: IsolatedInstallation
+    guarded: RestKubeClient,
+    clock: VirtualClock,
+    proxy: TCPProxy,
+    installation: IsolatedInstallation,
 ) -> None:
-    clock = VirtualClock()
-    guarded = CircuitBreakerClient(gateway, CircuitBreaker(clock))
     assert await count(guarded, installation) == 0
     proxy.refuse()
     proxy.cut()
@@ -136,9 +150,8 @@ async def test_the_circuit_breaker_opens_after_five_failures_and_closes_after_on
 
 
 async def test_a_hanging_server_costs_five_seconds_five_times_and_then_nothing(
-    gateway: RestKubeClient, proxy: TCPProxy, installation: IsolatedInstallation
+    guarded: RestKubeClient, proxy: TCPProxy, installation: IsolatedInstallation
 ) -> None:
-    guarded = CircuitBreakerClient(gateway, CircuitBreaker(VirtualClock()))
     await count(guarded, installation)
     proxy.stall()
     calls = [count(guarded, installation) for _ in range(MAX_FAILURES)]

@@ -17,6 +17,7 @@ from apiserver.kube import errors as kube_errors
 from apiserver.kube.client import RestKubeClient
 from apiserver.kube.port import ListOptions
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS, STOCK_POOLS, Resource
+from apiserver.kube.rest import RestClient
 from hack.cluster.admin_client import AdminClient
 from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1.gpuunit import GPUUnit
@@ -475,7 +476,9 @@ async def test_a_watch_that_is_closed_gives_its_connection_back(
     gateway: RestKubeClient, here: str
 ) -> None:
     await make(gateway, here, "one")
-    connector = gateway._rest._session.connector
+    rest = gateway._rest
+    assert isinstance(rest, RestClient)
+    connector = rest._session.connector
     assert connector is not None
     async with aclosing(gateway.watch(GPU_UNITS, here, "one", "")) as versions:
         await anext(versions)

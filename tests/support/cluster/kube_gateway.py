@@ -9,11 +9,11 @@ from typing import Final
 import aiohttp
 from prometheus_client import CollectorRegistry
 
+from apiserver.circuit_breaker import CallResult, CircuitBreaker, Permit
 from apiserver.clock import SystemClock
-from apiserver.kube.access import RestConfig
 from apiserver.kube.client import RestKubeClient
 from apiserver.kube.credentials import Credentials
-from apiserver.kube.kubeconfig import load_kubeconfig
+from apiserver.kube.kubeconfig import RestConfig, load_kubeconfig
 from apiserver.kube.metrics import RestMetrics
 from apiserver.kube.request import KubeRequest
 from apiserver.kube.rest import RestClient, create_session
@@ -27,15 +27,26 @@ class PatientRestClient(RestClient):
     """Gives each call a minute: a look at a busy cluster fails no test. Not for watches."""
 
     async def send(
-        self, request: KubeRequest, *, timeout_seconds: float = PATIENT_TIMEOUT_SECONDS
+        self,
+        request: KubeRequest,
+        *,
+        timeout_seconds: float = PATIENT_TIMEOUT_SECONDS,
+        guarded: bool = True,
     ) -> bytes:
-        """The body of a success, or a ClusterError."""
-        return await super().send(request, timeout_seconds=timeout_seconds)
+        """Return the body of a successful response; raises KubeError."""
+        return await super().send(request, timeout_seconds=timeout_seconds, guarded=guarded)
 
     async def _send_http(
         self, config: RestConfig, request: KubeRequest, _: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
         return await super()._send_http(config, request, PATIENT_TIMEOUT)
+
+
+class ClosedCircuitBreaker(CircuitBreaker):
+    """A circuit breaker that never opens: the test sees every failure itself."""
+
+    def release(self, permit: Permit, result: CallResult) -> None:
+        """Ignore the result."""
 
 
 @asynccontextmanager
@@ -45,8 +56,9 @@ async def open_gateway(
     proxy: TCPProxy | None = None,
     registry: CollectorRegistry | None = None,
     client_class: type[RestClient] = RestClient,
+    breaker: CircuitBreaker | None = None,
 ) -> AsyncIterator[RestKubeClient]:
-    """A gateway with the access of `kubeconfig`, for the length of the block."""
+    """Open a gateway with the credentials of `kubeconfig`; without `breaker` every call is sent."""
     clock = SystemClock()
 
     async def load() -> RestConfig:
@@ -56,4 +68,5 @@ async def open_gateway(
     credentials = Credentials(load, await load(), clock)
     metrics = RestMetrics(registry or CollectorRegistry())
     async with create_session("test") as session:
-        yield RestKubeClient(client_class(session, credentials, metrics, clock))
+        breaker = breaker or ClosedCircuitBreaker(clock)
+        yield RestKubeClient(client_class(session, credentials, metrics, clock, breaker))

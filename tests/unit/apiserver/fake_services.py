@@ -16,7 +16,7 @@ from apiserver.commands import (
 )
 from apiserver.errors import NotFoundError, PreconditionFailedError
 from apiserver.kube.port import Page
-from apiserver.kube.revision import Revision, revision_of
+from apiserver.kube.resources import Revision, revision_of
 from apiserver.operations.result import DeletedObject, OperationResult
 from apiserver.specs.port import SpecSummary
 from apiserver.stock_units.port import StockPage

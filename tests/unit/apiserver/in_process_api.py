@@ -18,8 +18,8 @@ from apiserver.health.readiness import Readiness
 from apiserver.health.service import HealthService
 from apiserver.http.access_log import AccessLog
 from apiserver.http.deadline import RequestTimeLimits
-from apiserver.kube.port import ConnectionStatus
 from apiserver.limits import RequestLimits
+from apiserver.nats.port import ConnectionStatus
 from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 
 JSON = "application/json"

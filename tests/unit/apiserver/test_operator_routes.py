@@ -4,7 +4,7 @@ import pytest
 
 from apiserver.commands import CreatePool, ListUnits, PoolSettings, SeedStock
 from apiserver.kube.port import Page
-from apiserver.kube.revision import Revision
+from apiserver.kube.resources import Revision
 from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
 from apiserver.specs.port import SpecSummary
 from apiserver.stock_units.port import StockCount, StockPage

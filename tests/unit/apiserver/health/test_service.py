@@ -10,7 +10,7 @@ from apiserver.health.cluster_state import (
 )
 from apiserver.health.schemas import HealthSchema
 from apiserver.health.service import HealthService
-from apiserver.kube.port import ConnectionStatus
+from apiserver.nats.port import ConnectionStatus
 from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 from tests.unit.apiserver.scripted_gateway import UNIT_COUNTS, UNREACHABLE, V1_34, new_node
 

@@ -8,7 +8,7 @@ from apiserver.health.cluster_state import KUBERNETES_OFF
 from apiserver.health.schemas import HealthSchema
 from apiserver.health.service import HealthService
 from apiserver.health.status_log import StatusReporter
-from apiserver.kube.port import ConnectionStatus
+from apiserver.nats.port import ConnectionStatus
 from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 
 

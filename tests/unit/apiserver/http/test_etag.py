@@ -6,7 +6,7 @@ from multidict import CIMultiDict
 
 from apiserver.errors import InvalidRequestError
 from apiserver.http.etag import parse_if_match
-from apiserver.kube.revision import Revision
+from apiserver.kube.resources import Revision
 from shared.etag import make_etag
 from shared.k8s.meta import ObjectMeta
 

@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from apiserver.kube.access import RestConfig
 from apiserver.kube.credentials import Credentials
+from apiserver.kube.kubeconfig import RestConfig
 from shared.config.loader import ConfigurationError
 from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 

@@ -1,10 +1,14 @@
-"""What goes with a call, and when it is worth repeating."""
+"""Headers and retries of requests, and the lines of streamed responses."""
 
+from typing import cast
+
+import aiohttp
 import pytest
 
-from apiserver.kube.access import RestConfig
+from apiserver.kube import errors as kube_errors
+from apiserver.kube.kubeconfig import RestConfig
 from apiserver.kube.request import MERGE_PATCH_MEDIA_TYPE, KubeRequest, KubeResponse
-from apiserver.kube.rest import is_delay_seconds, request_headers, retry_pause
+from apiserver.kube.rest import LineStream, is_delay_seconds, request_headers, retry_pause
 
 
 @pytest.mark.parametrize(
@@ -54,3 +58,55 @@ def test_a_call_without_body_or_credentials_sends_neither() -> None:
     assert request_headers(RestConfig("http://k8s"), KubeRequest("GET", "/x")) == {
         "Accept": "application/json"
     }
+
+
+class Chunks:
+    """A response that arrives in pieces."""
+
+    def __init__(self, *pieces: bytes | Exception) -> None:
+        self._pieces = list(pieces)
+        self.content = self
+
+    async def readany(self) -> bytes:
+        piece = self._pieces.pop(0) if self._pieces else b""
+        if isinstance(piece, Exception):
+            raise piece
+        return piece
+
+
+def a_stream(*pieces: bytes | Exception) -> LineStream:
+    return LineStream("https://k8s", cast(aiohttp.ClientResponse, Chunks(*pieces)))
+
+
+async def batches(stream: LineStream) -> list[list[bytes]]:
+    found = []
+    while (lines := await stream.read_lines()) is not None:
+        found.append(lines)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("pieces", "lines"),
+    [
+        ((b"a\n",), [[b"a"]]),
+        ((b"a\nb\n",), [[b"a", b"b"]]),
+        ((b"a", b"b\nc", b"\n"), [[], [b"ab"], [b"c"]]),
+        ((b"a\n\n\nb\n",), [[b"a", b"b"]]),
+        ((b"a\nhalf a line",), [[b"a"]]),
+        ((), []),
+    ],
+)
+async def test_chunks_are_joined_to_lines(
+    pieces: tuple[bytes, ...], lines: list[list[bytes]]
+) -> None:
+    assert await batches(a_stream(*pieces)) == lines
+
+
+@pytest.mark.parametrize(
+    "error", [aiohttp.ClientPayloadError("cut"), ConnectionResetError(), TimeoutError()]
+)
+async def test_a_stream_that_breaks_is_unreachable(error: Exception) -> None:
+    stream = a_stream(b"a\n", error)
+    assert await stream.read_lines() == [b"a"]
+    with pytest.raises(kube_errors.UnreachableError):
+        await stream.read_lines()

@@ -16,8 +16,7 @@ from apiserver.errors import (
     PreconditionFailedError,
     ServiceError,
 )
-from apiserver.kube.resources import GPU_STORAGES, OPERATIONS
-from apiserver.kube.revision import Revision
+from apiserver.kube.resources import GPU_STORAGES, OPERATIONS, Revision
 from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
 from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1 import names

@@ -3,7 +3,7 @@
 import pytest
 
 from apiserver.commands import ChangeUnit, CreateUnit, ListUnits
-from apiserver.kube.revision import Revision
+from apiserver.kube.resources import Revision
 from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
 from shared.v1alpha1.operation import OperationType
 from tests.unit.apiserver.fake_services import FakeUnitService

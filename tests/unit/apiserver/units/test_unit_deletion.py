@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from apiserver.errors import NotFoundError, PreconditionFailedError
-from apiserver.kube.resources import GPU_UNITS
-from apiserver.kube.revision import Revision
+from apiserver.kube.resources import GPU_UNITS, Revision
 from tests.model.model_api import ModelApi
 from tests.model.namespaces import INSTANCE_NAMESPACE
 

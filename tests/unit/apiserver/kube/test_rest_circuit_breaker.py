@@ -1,20 +1,25 @@
-"""A gateway behind a breaker, on virtual time."""
+"""Requests through the circuit breaker of the REST client, on virtual time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import cast
 
+import aiohttp
 import msgspec
 import pytest
+from prometheus_client import CollectorRegistry
 
 from apiserver.circuit_breaker import MAX_FAILURES, OPEN_SECONDS, CircuitBreaker
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.circuit_breaker_client import CircuitBreakerClient
-from apiserver.kube.no_cluster import NoClusterClient
-from apiserver.kube.port import T
-from apiserver.kube.request import InvalidNameError
-from apiserver.kube.resources import GPU_UNITS, Resource
+from apiserver.kube.client import NoCluster, RestKubeClient
+from apiserver.kube.credentials import Credentials
+from apiserver.kube.kubeconfig import RestConfig
+from apiserver.kube.metrics import RestMetrics
+from apiserver.kube.port import ListOptions
+from apiserver.kube.request import InvalidNameError, KubeRequest, KubeResponse, UnencodableBodyError
+from apiserver.kube.resources import GPU_UNITS
+from apiserver.kube.rest import RestClient
 from shared.k8s.meta import ObjectMeta
-from shared.k8s.server_version import ServerVersion
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 from tests.unit.apiserver.scripted_gateway import V1_34
@@ -23,36 +28,48 @@ DOWN = kube_errors.UnreachableError("https://k8s cannot be reached: Connection r
 UNIT = GPUUnit(metadata=ObjectMeta(name="one"), spec=GPUUnitSpec(spec_name="s", memory="1Gi"))
 
 
-class MoodyGateway(NoClusterClient):
-    """Reads and tells its version as its mood is; counts what reaches it."""
+async def load_config() -> RestConfig:
+    return RestConfig("https://k8s")
 
-    def __init__(self) -> None:
-        super().__init__("never")
+
+class MoodyRestClient(RestClient):
+    """Answers or fails below the circuit breaker as its mood is; counts the reads sent."""
+
+    def __init__(self, clock: AutoAdvanceClock) -> None:
+        credentials = Credentials(load_config, RestConfig("https://k8s"), clock)
+        session, metrics = cast(aiohttp.ClientSession, None), RestMetrics(CollectorRegistry())
+        super().__init__(session, credentials, metrics, clock, CircuitBreaker(clock))
         self.mood: kube_errors.KubeError | None = None
         self.reads = 0
         self.hold: Callable[[], Awaitable[None]] | None = None
 
-    async def server_version(self, *, timeout_seconds: float = 0.0) -> ServerVersion:
-        if self.mood:
-            raise self.mood
-        return V1_34
-
-    async def get(self, resource: Resource[T], namespace: str, name: str) -> T:
+    async def _send(self, request: KubeRequest, timeout_seconds: float) -> bytes:
+        if request.path == "/version":
+            return self._answer(V1_34)
         self.reads += 1
         if self.hold:
             await self.hold()
+        return self._answer(UNIT)
+
+    async def _open_once(
+        self, config: RestConfig, request: KubeRequest
+    ) -> KubeResponse | aiohttp.ClientResponse:
+        self._answer(UNIT)
+        return KubeResponse(410, b"")
+
+    def _answer(self, found: object) -> bytes:
         if self.mood:
             raise self.mood
-        return msgspec.convert(msgspec.to_builtins(UNIT), resource.model)
+        return msgspec.json.encode(found)
 
 
 class GuardedGatewayFixture:
-    """A moody gateway, the guard before it, and time."""
+    """A gateway on a moody REST client, and time."""
 
     def __init__(self) -> None:
         self.clock = AutoAdvanceClock()
-        self.behind = MoodyGateway()
-        self.guarded = CircuitBreakerClient(self.behind, CircuitBreaker(self.clock))
+        self.behind = MoodyRestClient(self.clock)
+        self.guarded = RestKubeClient(self.behind)
 
     async def read(self) -> GPUUnit:
         return await self.guarded.get(GPU_UNITS, "here", "one")
@@ -155,7 +172,9 @@ async def test_an_invalid_name_does_not_count_for_the_circuit_breaker(
 ) -> None:
     await guarded.lose()
     guarded.clock.advance(OPEN_SECONDS)
-    await guarded.fail(1, InvalidNameError("no"))
+    with pytest.raises(InvalidNameError):
+        await guarded.guarded.get(GPU_UNITS, "here", "no/name")
+    assert guarded.behind.reads == MAX_FAILURES
     await guarded.fail(1, DOWN)
     with pytest.raises(kube_errors.NotSentError):
         await guarded.read()
@@ -184,7 +203,57 @@ async def test_a_version_alone_does_not_end_the_outage(guarded: GuardedGatewayFi
         await guarded.read()
 
 
+async def test_a_body_that_cannot_be_encoded_does_not_count_for_the_circuit_breaker(
+    guarded: GuardedGatewayFixture,
+) -> None:
+    await guarded.lose()
+    guarded.clock.advance(OPEN_SECONDS)
+    with pytest.raises(UnencodableBodyError):
+        await guarded.guarded.create(GPU_UNITS, "here", {"metadata": {"name": "\ud800"}})
+    assert guarded.behind.reads == MAX_FAILURES
+    await guarded.fail(1, DOWN)
+
+
 async def test_a_watch_is_not_begun_during_an_outage(guarded: GuardedGatewayFixture) -> None:
     await guarded.lose()
     with pytest.raises(kube_errors.NotSentError):
-        guarded.guarded.watch(GPU_UNITS, "here", "one", "")
+        await anext(guarded.guarded.watch(GPU_UNITS, "here", "one", ""))
+
+
+async def test_a_failed_watch_does_not_count_for_the_circuit_breaker(
+    guarded: GuardedGatewayFixture,
+) -> None:
+    await guarded.fail(MAX_FAILURES - 1, DOWN)
+    for _ in range(MAX_FAILURES):
+        with pytest.raises(kube_errors.UnreachableError, match=r"refused\.$"):
+            await anext(guarded.guarded.watch(GPU_UNITS, "here", "one", ""))
+    await guarded.fail(1, DOWN)
+    assert guarded.behind.reads == MAX_FAILURES
+
+
+async def test_a_watch_is_not_the_probe(guarded: GuardedGatewayFixture) -> None:
+    await guarded.lose()
+    guarded.clock.advance(OPEN_SECONDS)
+    with pytest.raises(kube_errors.NotSentError):
+        await anext(guarded.guarded.watch(GPU_UNITS, "here", "one", ""))
+    guarded.behind.mood = None
+    assert await guarded.read() == UNIT
+
+
+async def test_without_a_cluster_every_call_fails_with_the_reason() -> None:
+    gateway = RestKubeClient(NoCluster("no cluster is configured."))
+    assert gateway.server == "no cluster"
+    calls: tuple[Awaitable[object], ...] = (
+        gateway.server_version(),
+        gateway.list_nodes(),
+        gateway.list_storage_classes(),
+        gateway.get(GPU_UNITS, "here", "one"),
+        gateway.list(GPU_UNITS, "here", ListOptions()),
+        gateway.create(GPU_UNITS, "here", {}),
+        gateway.patch(GPU_UNITS, "here", "one", {}),
+        gateway.delete(GPU_UNITS, "here", "one"),
+        anext(gateway.watch(GPU_UNITS, "here", "one", "")),
+    )
+    for call in calls:
+        with pytest.raises(kube_errors.NotSentError, match=r"^no cluster is configured\.$"):
+            await call
