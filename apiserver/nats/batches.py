@@ -1,4 +1,4 @@
-"""Several messages of a stream by one request, without a consumer that outlives it."""
+"""Reading many messages of a stream by one request, without a consumer."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -11,23 +11,28 @@ from nats.aio.subscription import Subscription
 
 from apiserver.cancellation import preserve_cancellation
 from apiserver.nats.errors import QueueTimeoutError, StreamNotFoundError
-from apiserver.nats.records import SEQUENCE_HEADER, STATUS_HEADER
+from apiserver.nats.replies import (
+    END_OF_BATCH_STATUS,
+    NOT_FOUND_STATUS,
+    PENDING_HEADER,
+    SEQUENCE_HEADER,
+    STATUS_HEADER,
+)
 from apiserver.nats.requests import REQUEST_TIMEOUT_SECONDS, JetStreamRequests, queue_error_of
 
 MAX_BATCH_BYTES: Final = 16 * 1024 * 1024
-PENDING_HEADER: Final = "Nats-Num-Pending"
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Messages in their order, and how many match after them."""
+    """Messages in stream order, and how many further messages match."""
 
     messages: tuple[Msg, ...]
     remaining: int
 
 
 class BatchReader:
-    """Reads the messages of one stream whose subjects match a filter."""
+    """Reads messages of a stream whose subjects match a filter."""
 
     def __init__(self, requests: JetStreamRequests) -> None:
         self._requests = requests
@@ -35,7 +40,7 @@ class BatchReader:
     async def read(
         self, stream: str, subjects: str, first_sequence: int, max_messages: int
     ) -> Batch:
-        """At most `most` messages from the sequence `first` on; fewer where they are large."""
+        """Read up to `max_messages` from `first_sequence` on; fewer if they are large."""
         wanted = {
             "seq": first_sequence,
             "next_by_subj": subjects,
@@ -44,26 +49,26 @@ class BatchReader:
         }
         client = self._requests.client
         inbox = client.new_inbox()
-        answers = await client.subscribe(inbox)
+        replies = await client.subscribe(inbox)
         try:
             await self._requests.publish(
                 f"$JS.API.DIRECT.GET.{stream}", msgspec.json.encode(wanted), inbox
             )
-            return await _collect_batch(answers)
+            return await _collect_batch(replies)
         except nats.errors.Error as error:
             raise queue_error_of(error) from error
         finally:
-            await _unsubscribe(answers)
+            await _unsubscribe(replies)
 
     async def count(self, stream: str, subjects: str, first_sequence: int) -> int:
-        """How many messages match from the sequence `first` on."""
+        """Count the matching messages from `first_sequence` on."""
         batch = await self.read(stream, subjects, first_sequence, 1)
         return len(batch.messages) + batch.remaining
 
     async def iter_messages(
         self, stream: str, subjects: str, batch_size: int, first_sequence: int = 1
     ) -> AsyncIterator[Msg]:
-        """Every message that matches from the sequence `first` on, `most` at a time."""
+        """Yield every matching message from `first_sequence` on."""
         left = 1
         while left:
             batch = await self.read(stream, subjects, first_sequence, batch_size)
@@ -74,7 +79,7 @@ class BatchReader:
 
 
 def sequence_of(message: Msg) -> int:
-    """Where in its stream a message stands."""
+    """Return the sequence of a message in its stream."""
     return int((message.headers or {})[SEQUENCE_HEADER])
 
 
@@ -83,15 +88,15 @@ async def _collect_batch(replies: Subscription) -> Batch:
     while True:
         message = await _next_reply(replies)
         headers: dict[str, Any] = message.headers or {}
-        match headers.get(STATUS_HEADER):
-            case None:
-                messages.append(message)
-            case "204":
-                return Batch(tuple(messages), int(headers.get(PENDING_HEADER, 0)))
-            case "404":
-                return Batch(tuple(messages), 0)
-            case status:
-                raise StreamNotFoundError(f"the stream cannot be read: {status}")
+        status = headers.get(STATUS_HEADER)
+        if status is None:
+            messages.append(message)
+        elif status == END_OF_BATCH_STATUS:
+            return Batch(tuple(messages), int(headers.get(PENDING_HEADER, 0)))
+        elif status == NOT_FOUND_STATUS:
+            return Batch(tuple(messages), 0)
+        else:
+            raise StreamNotFoundError(f"the stream cannot be read: {status}")
 
 
 async def _next_reply(replies: Subscription) -> Msg:
@@ -106,4 +111,4 @@ async def _unsubscribe(replies: Subscription) -> None:
     try:
         await replies.unsubscribe()
     except nats.errors.Error:
-        return  # with the connection went what we wanted to end
+        return  # the subscription ended with its connection

@@ -1,4 +1,4 @@
-"""The work queue and the streams of outcomes, as the API uses them."""
+"""The work queue of calls and the stream of outcomes."""
 
 import msgspec
 
@@ -18,18 +18,18 @@ from shared.invocation.message import CallMessage
 from shared.invocation.queue_names import QueueNames, consumer_name
 from shared.invocation.record import InvocationRecord
 
-_OFFSET_PAST_SUBJECTS = 2**31  # past the last subject: only their number is wanted
+_OFFSET_PAST_SUBJECTS = 2**31  # past the last subject, to get their number but no names
 
 
 class JetStreamCallQueue:
-    """Implements the port CallQueue."""
+    """The CallQueue in JetStream."""
 
     def __init__(self, requests: JetStreamRequests, names: QueueNames) -> None:
         self._requests = requests
         self._names = names
 
     async def publish(self, call: CallMessage) -> None:
-        """Queue a call; one that is there already is this one, or keeps this one from running."""
+        """Queue a call, unless its subject holds one: the same call, or one that excludes it."""
         subject = self._names.call_subject(call.function_name, call.invocation_id)
         try:
             await self._requests.request_as(PublishAck, subject, messages.encode_message(call))
@@ -37,7 +37,7 @@ class JetStreamCallQueue:
             return
 
     async def remove(self, call: CallMessage) -> None:
-        """Remove the message of this very run by its sequence: its subject may have another."""
+        """Remove the message of this run by its sequence: the subject may hold another run."""
         stream = self._names.invocations_stream
         subject = self._names.call_subject(call.function_name, call.invocation_id)
         wanted = msgspec.json.encode({"last_by_subj": subject})
@@ -53,10 +53,10 @@ class JetStreamCallQueue:
                 JetStreamReply, f"$JS.API.STREAM.MSG.DELETE.{stream}", unwanted
             )
         except QueueItemNotFoundError:
-            return  # somebody has acknowledged it
+            return  # a worker has acknowledged it
 
     async def count_pending(self, function_name: str) -> int:
-        """How many calls no worker has taken; before there is a consumer, all of them."""
+        """Count the calls that no worker has received; all of them if there is no consumer yet."""
         stream = self._names.invocations_stream
         subject = f"$JS.API.CONSUMER.INFO.{stream}.{consumer_name(function_name)}"
         try:
@@ -65,7 +65,7 @@ class JetStreamCallQueue:
             return await self.count_unfinished(function_name)
 
     async def count_unfinished(self, function_name: str) -> int:
-        """How many calls are queued or running: each has a message until it is final."""
+        """Count the queued and running calls: each has a message until it is final."""
         wanted = {
             "subjects_filter": self._names.call_filter(function_name),
             "offset": _OFFSET_PAST_SUBJECTS,
@@ -76,25 +76,25 @@ class JetStreamCallQueue:
         ).total
 
     async def count_all_unfinished(self) -> int:
-        """How many calls of all functions are queued or running."""
+        """Count the queued and running calls of all functions."""
         subject = f"$JS.API.STREAM.INFO.{self._names.invocations_stream}"
         return (await self._requests.request_as(StreamInfo, subject)).state.messages
 
     async def notify_cancelled(self, function_name: str, invocation_id: str) -> None:
-        """Tell the workers at once; they would see it at their next heartbeat anyway."""
+        """Notify the workers at once; otherwise they notice it at their next heartbeat."""
         subject = self._names.cancellation_subject(function_name)
         await self._requests.publish(subject, invocation_id.encode())
 
 
 class JetStreamOutcomeStream:
-    """Implements the port OutcomeStream."""
+    """The OutcomeStream in JetStream."""
 
     def __init__(self, requests: JetStreamRequests, names: QueueNames) -> None:
         self._requests = requests
         self._names = names
 
     async def publish(self, key: str, record: InvocationRecord) -> None:
-        """Tell how a final record has ended; the streams drop second copies by their id."""
+        """Publish the outcome of a final record; the streams drop duplicates by message id."""
         for each in final_messages(self._names, key, record):
             headers = {"Nats-Msg-Id": each.message_id}
             await self._requests.request_as(PublishAck, each.subject, each.data, headers)

@@ -1,4 +1,4 @@
-"""The connection to the queue, kept alive for ever."""
+"""The connection to NATS: made again whenever it ends."""
 
 import asyncio
 import logging
@@ -19,13 +19,15 @@ from shared.config.loader import ConfigurationError
 NOT_CONFIGURED: Final = "no queue is configured (nats.url is empty)"
 
 _RETRY_INTERVAL_SECONDS: Final = 2.0
-_PING_INTERVAL_SECONDS: Final = 10  # seconds; two unanswered pings are a dead connection
+_PING_INTERVAL_SECONDS: Final = 10  # after two unanswered pings the client reconnects
+# The client itself waits two seconds for a connect that it has aborted.
+_CLOSE_TIMEOUT_SECONDS: Final = 3.0
 
 log = logging.getLogger(__name__)
 
 
 class QueueConnection:
-    """Connects, and connects again also after the server has thrown us out."""
+    """Keeps a connected client, also after the server has closed the connection."""
 
     def __init__(self, config: NATSConfig, clock: Clock) -> None:
         self._config = config
@@ -39,7 +41,7 @@ class QueueConnection:
 
     @property
     def status(self) -> ConnectionStatus:
-        """Whether the connection stands now."""
+        """Whether the client is connected, or why it is not."""
         if self.client.is_connected:
             return ConnectionStatus(connected=True)
         if not self._config.url:
@@ -50,13 +52,13 @@ class QueueConnection:
         )
 
     async def wait_for_connect(self, after_count: int) -> int:
-        """The number of the first connection after that of `number`, once there is one."""
+        """Wait for a connection later than number `after_count`; return its number."""
         async with self._connect_condition:
             await self._connect_condition.wait_for(lambda: self.connect_count > after_count)
             return self.connect_count
 
     async def run(self) -> None:
-        """Stay connected for ever."""
+        """Connect again and again, until cancelled."""
         while True:
             await self._connect_until_closed()
             await self._clock.sleep(_RETRY_INTERVAL_SECONDS)
@@ -99,7 +101,7 @@ class QueueConnection:
             self._connect_condition.notify_all()
 
     async def _on_disconnected(self) -> None:
-        if self._was_connected:  # the client also tells of attempts that failed
+        if self._was_connected:  # the client also reports failed attempts to connect
             log.warning("queue_lost", extra={"queueError": self.status.error})
         self._was_connected = False
 
@@ -108,7 +110,7 @@ class QueueConnection:
 
 
 def describe_error(error: Exception) -> str:
-    """What went wrong, in words."""
+    """Return the reason of a connection failure as text, never empty."""
     if isinstance(error, TimeoutError):
         return "no answer in time"
     number = error.errno if isinstance(error, OSError) else None
@@ -116,7 +118,7 @@ def describe_error(error: Exception) -> str:
 
 
 def require_readable_password(config: NATSConfig) -> None:
-    """Raise unless the password, where one is named, can be read."""
+    """Raise ConfigurationError if a password file is configured and cannot be read."""
     try:
         if config.password_file:
             Path(config.password_file).read_bytes()
@@ -126,26 +128,19 @@ def require_readable_password(config: NATSConfig) -> None:
 
 
 def redact_url(url: str) -> str:
-    """The URL without the user and password that it may hold."""
+    """Return the URL without user and password."""
     return re.sub(r"//[^@/]*@", "//", url)
 
 
-CLOSE_TIMEOUT_SECONDS: Final = (
-    3.0  # the client itself waits two for a connect that it has broken off
-)
-
-log = logging.getLogger(__name__)
-
-
 async def close_quietly(client: Client) -> None:
-    """Close the connection; what cannot be sent any more is not.
+    """Close the connection within a time limit; log a failure and discard unsent data.
 
-    The client fails here if the other side is gone, in the place of a cancellation on its way,
-    and waits for ever if the other side does not read.
+    If the server is gone, the client raises an error here even in place of a cancellation; if the
+    server does not read, it would wait without end.
     """
     try:
         with preserve_cancellation():
-            async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):
+            async with asyncio.timeout(_CLOSE_TIMEOUT_SECONDS):
                 await client.close()
     except (nats.errors.Error, OSError, TimeoutError) as error:
         log.info("queue_left_open", extra={"reason": str(error) or repr(error)})

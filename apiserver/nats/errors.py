@@ -1,19 +1,19 @@
-"""Failures of the queue, for those who decide what to do about them."""
+"""Errors of requests to the queue, by what the caller can do about them."""
 
 from typing import ClassVar
 
 
 class QueueError(Exception):
-    """The queue did not do what was asked; the text says to an operator what to check.
+    """A failed request; its text tells an operator what to check.
 
-    `is_uncertain`: a write may have taken effect all the same, or may do so later.
+    `is_uncertain`: a write may have taken effect although it failed, or may do so later.
     """
 
     is_uncertain: ClassVar[bool] = True
 
 
 class QueueNotSentError(QueueError):
-    """Nothing was sent, because nobody answers there; `retry_after` seconds until we ask again."""
+    """Nothing was sent, since the queue does not answer; retry after `retry_after` seconds."""
 
     is_uncertain = False
 
@@ -23,26 +23,26 @@ class QueueNotSentError(QueueError):
 
 
 class QueueTimeoutError(QueueError):
-    """It was sent, and there was no answer in time."""
+    """The request was sent and not answered in time."""
 
 
 class QueueRejectedError(QueueError):
-    """The queue does not take this, with its reason; nothing was written."""
+    """The queue rejected the request and wrote nothing; the text is its reason."""
 
     is_uncertain = False
 
 
 class QueueItemNotFoundError(QueueRejectedError):
-    """There is no such message or consumer."""
+    """The message or consumer does not exist."""
 
 
 class StreamNotFoundError(QueueItemNotFoundError):
-    """There is no stream for this."""
+    """No stream has this name or subject."""
 
 
 class RecordConflictError(QueueRejectedError):
-    """The record is no longer the one that was read, or there already is one."""
+    """The record was changed since it was read, or exists already."""
 
 
 class BodyUnavailableError(QueueRejectedError):
-    """The object is no longer there, or not whole."""
+    """The stored body is missing or incomplete."""

@@ -1,7 +1,7 @@
-"""Lists from the newest message of a stream to the oldest, at a bounded cost.
+"""Lists of a stream's messages, newest first, at a bounded cost.
 
-A stream is read forwards only. So the place is sought from which on the wanted number of
-messages is left, by counting them, and the stretch from there is read.
+A stream can only be read forwards. So the sequence from which on the wanted number of messages is
+left is searched by counting, and the messages from there on are read.
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ from apiserver.nats.batches import BatchReader, sequence_of
 from apiserver.nats.errors import QueueError
 from apiserver.nats.port import HistoryPage, ListedDeadLetter, ListedRecord
 from apiserver.nats.records import record_from_message
-from apiserver.nats.replies import StreamInfo, StreamState
+from apiserver.nats.replies import SUBJECT_HEADER, StreamInfo, StreamState
 from apiserver.nats.requests import JetStreamRequests
 from shared.invocation.message import DeadLetterMessage, decode_dead_letter
 from shared.invocation.queue_names import QueueNames, parse_record_key, record_key
@@ -23,7 +23,6 @@ from shared.invocation.record import InvocationBody, InvocationRecord, Invocatio
 from shared.invocation.state import FailureClass
 
 BATCH_SIZE: Final = 64
-SUBJECT_HEADER: Final = "Nats-Subject"
 
 T = TypeVar("T")
 
@@ -31,7 +30,7 @@ CountFrom = Callable[[int], Awaitable[int]]
 
 
 class JetStreamHistory:
-    """Implements the port History."""
+    """The InvocationHistory in JetStream."""
 
     def __init__(self, requests: JetStreamRequests, names: QueueNames) -> None:
         self._requests = requests
@@ -41,7 +40,7 @@ class JetStreamHistory:
     async def list_records(
         self, function_name: str, before: int | None, limit: int
     ) -> HistoryPage[ListedRecord]:
-        """Records by their last change; what was taken back or is none is not there."""
+        """Return records by their last change, without deleted and unreadable ones."""
         bucket = self._names.record_bucket
         subjects = self._names.record_subject(record_key(function_name or "*", "*"))
         found, left = await self._read_newest(
@@ -52,7 +51,7 @@ class JetStreamHistory:
     async def list_dead_letters(
         self, function_name: str, before: int | None, limit: int
     ) -> HistoryPage[ListedDeadLetter]:
-        """Dead letters as they came."""
+        """Return dead letters by their arrival."""
         subjects = self._names.dead_letter_subject(function_name or "*")
         stream = self._names.dead_letter_stream
         found, left = await self._read_newest(stream, subjects, before, limit, listed_dead_letter)
@@ -66,21 +65,21 @@ class JetStreamHistory:
         limit: int,
         decode: Callable[[Msg], T],
     ) -> tuple[list[T], int | None]:
-        """The last messages below a place, the newest first, and where the rest is."""
+        """Return the last messages before a sequence, newest first, and where the rest ends."""
         span = await self._get_stream_state(stream)
         top = span.last_seq + 1 if before is None else min(before, span.last_seq + 1)
         above = await self._batches.count(stream, subjects, top)
 
-        async def left_from(place: int) -> int:
-            return await self._batches.count(stream, subjects, place) - above
+        async def count_from(sequence: int) -> int:
+            return await self._batches.count(stream, subjects, sequence) - above
 
-        first = await find_start_sequence(left_from, max(1, span.first_seq), top, limit)
+        first = await find_start_sequence(count_from, max(1, span.first_seq), top, limit)
         found = [
             decode(message)
             async for message in self._batches.iter_messages(stream, subjects, BATCH_SIZE, first)
             if sequence_of(message) < top
         ]
-        is_end = await left_from(span.first_seq) <= len(found)
+        is_end = await count_from(span.first_seq) <= len(found)
         return found[::-1], None if is_end else first
 
     async def _get_stream_state(self, stream: str) -> StreamState:
@@ -90,7 +89,7 @@ class JetStreamHistory:
         try:
             record = record_from_message(message)
         except QueueError:
-            return None  # workers write records, and one of them must not spoil the lists of all
+            return None  # one unreadable record must not break the list
         if record is None:
             return None
         key = stored_subject(message).removeprefix(self._names.record_subject(""))
@@ -98,31 +97,31 @@ class JetStreamHistory:
 
 
 def without_bodies(record: InvocationRecord) -> InvocationRecord:
-    """The record without what may be large: there are many in a list."""
+    """Return the record without the parts that can be large."""
     result = record.result and replace(record.result, body=without_inline(record.result.body))
     return replace(record, request=InvocationRequest(), result=result)
 
 
 def without_inline(body: InvocationBody) -> InvocationBody:
-    """How large a body is, and where if not in the record."""
+    """Return the body without inline bytes, with its size and object name."""
     return replace(body, inline=b"")
 
 
 async def find_start_sequence(
     count_from: CountFrom, first_sequence: int, end_sequence: int, limit: int
 ) -> int:
-    """About the lowest place from which at most `most` messages are left below `top`."""
+    """Return about the lowest sequence from which on at most `limit` messages are left."""
     good, step = end_sequence, limit
     while good > first_sequence:
-        place = max(first_sequence, good - step)
-        if await count_from(place) > limit:
-            return await _bisect_start(count_from, place, good, limit)
-        good, step = place, step * 4
+        candidate = max(first_sequence, good - step)
+        if await count_from(candidate) > limit:
+            return await _bisect_start(count_from, candidate, good, limit)
+        good, step = candidate, step * 4
     return first_sequence
 
 
 async def _bisect_start(count_from: CountFrom, too_low: int, low_enough: int, limit: int) -> int:
-    """Halve the stretch until what is left from `good` on is at least half of what is wanted."""
+    """Bisect until at least half of `limit` messages are left from `low_enough` on."""
     while low_enough - too_low > 1:
         middle = (too_low + low_enough) // 2
         left = await count_from(middle)
@@ -136,7 +135,7 @@ async def _bisect_start(count_from: CountFrom, too_low: int, low_enough: int, li
 
 
 def listed_dead_letter(message: Msg) -> ListedDeadLetter:
-    """A dead letter and its place."""
+    """Return the dead letter in a message; an unreadable one becomes its own original."""
     function_name = stored_subject(message).rpartition(".")[2]
     try:
         found = decode_dead_letter(message.data)
@@ -148,6 +147,6 @@ def listed_dead_letter(message: Msg) -> ListedDeadLetter:
 
 
 def stored_subject(message: Msg) -> str:
-    """The subject under which the stream holds the message."""
+    """Return the subject under which the stream stores the message."""
     subject: str = (message.headers or {})[SUBJECT_HEADER]
     return subject

@@ -1,4 +1,4 @@
-"""All of the queue behind its ports, on one connection."""
+"""The composition of the queue: its connection, background work and ports."""
 
 from collections.abc import Callable
 
@@ -18,22 +18,22 @@ from shared.invocation.queue_names import QueueNames
 
 
 class JetStream:
-    """The connection, what runs on it, and the ports of the queue."""
+    """The connection to NATS, the work that runs on it, and the ports of the queue."""
 
     def __init__(self, config: NATSConfig, clock: Clock, make_id: Callable[[], str]) -> None:
         self.connection = QueueConnection(config, clock)
         names, limits = config.names, config.limits
-        caller = JetStreamRequests(self.connection, CircuitBreaker(clock))
-        self.stream_setup = StreamSetup(self.connection, caller, names, limits, clock)
+        requests = JetStreamRequests(self.connection, CircuitBreaker(clock))
+        self.stream_setup = StreamSetup(self.connection, requests, names, limits, clock)
         self.record_changes = JetStreamRecordChanges(self.connection, names)
-        bodies = JetStreamBodyStore(caller, names, limits, make_id, clock.now)
-        self.ports = create_ports(caller, names, bodies, self.record_changes)
+        bodies = JetStreamBodyStore(requests, names, limits, make_id, clock.now)
+        self.ports = create_ports(requests, names, bodies, self.record_changes)
 
 
 def create_ports(
     requests: JetStreamRequests, names: QueueNames, bodies: BodyStore, record_changes: RecordChanges
 ) -> QueuePorts:
-    """The ports of the queue, of which all but the wakes go by that caller."""
+    """Create the ports; all but the record changes send their requests through `requests`."""
     return QueuePorts(
         records=JetStreamRecordStore(requests, names),
         calls=JetStreamCallQueue(requests, names),

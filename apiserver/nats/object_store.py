@@ -1,4 +1,4 @@
-"""Large bodies in the functions' object buckets, as every NATS client reads and writes them."""
+"""Large bodies in the object stores of functions, in the format of all NATS clients."""
 
 import base64
 import hashlib
@@ -10,8 +10,7 @@ import msgspec
 
 from apiserver.nats.batches import BatchReader
 from apiserver.nats.errors import BodyUnavailableError, QueueError, StreamNotFoundError
-from apiserver.nats.records import NOT_FOUND_STATUS, STATUS_HEADER
-from apiserver.nats.replies import JetStreamReply, PublishAck
+from apiserver.nats.replies import NOT_FOUND_STATUS, STATUS_HEADER, JetStreamReply, PublishAck
 from apiserver.nats.requests import JetStreamRequests
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits, body_bucket_config
@@ -23,13 +22,13 @@ _DIGEST_PREFIX: Final = "SHA-256="
 
 
 class ObjectOptions(msgspec.Struct, frozen=True):
-    """How an object is cut."""
+    """How an object is divided into chunks."""
 
     max_chunk_size: int = CHUNK_BYTES
 
 
 class ObjectInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a bucket tells of an object; `nuid` is where its chunks are."""
+    """The metadata of an object; `nuid` is the last token of its chunks' subject."""
 
     name: str
     bucket: str
@@ -43,7 +42,7 @@ class ObjectInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class JetStreamBodyStore:
-    """Implements the port BodyStore."""
+    """The BodyStore in JetStream object stores."""
 
     def __init__(
         self,
@@ -61,7 +60,7 @@ class JetStreamBodyStore:
         self._now = now
 
     async def put(self, function_name: str, name: str, chunks: AsyncIterator[bytes]) -> int:
-        """Keep a body; its name is told last, so that half of one is never found."""
+        """Store a body and return its size; the metadata is last, so a partial body has no name."""
         bucket, nuid = self._names.body_bucket_name(function_name), self._make_id()
         try:
             info = await self._write(function_name, bucket, nuid, name, chunks)
@@ -71,7 +70,7 @@ class JetStreamBodyStore:
         return info.size
 
     async def get(self, function_name: str, name: str) -> AsyncIterator[bytes]:
-        """A body piece by piece; the last piece comes only when all of it was right."""
+        """Yield the chunks of a body, the last one only if size and digest match."""
         bucket = self._names.body_bucket_name(function_name)
         info = await self._get_info(bucket, name)
         digest, subject = hashlib.sha256(), chunk_subject(bucket, info.nuid)
@@ -90,7 +89,7 @@ class JetStreamBodyStore:
             yield held
 
     async def exists(self, function_name: str, name: str) -> bool:
-        """Whether the body is there."""
+        """Return whether the body exists."""
         try:
             await self._get_info(self._names.body_bucket_name(function_name), name)
         except BodyUnavailableError:
@@ -98,7 +97,7 @@ class JetStreamBodyStore:
         return True
 
     async def delete(self, function_name: str, name: str) -> None:
-        """Remove what was put and is in no record."""
+        """Delete a body that no record refers to."""
         bucket = self._names.body_bucket_name(function_name)
         info = await self._get_info(bucket, name)
         await self._purge_chunks(bucket, info.nuid)
@@ -124,23 +123,23 @@ class JetStreamBodyStore:
             digest=format_digest(digest.digest()),
             options=ObjectOptions(),
         )
-        told = msgspec.json.encode(info)
-        await self._publish(function_name, info_subject(bucket, name), told, is_first=not count)
+        data = msgspec.json.encode(info)
+        await self._publish(function_name, info_subject(bucket, name), data, is_first=not count)
         return info
 
     async def _publish(
         self, function_name: str, subject: str, data: bytes, *, is_first: bool
     ) -> None:
-        """Once more after the bucket was made, where there was none; not for the rest of a body."""
+        """Publish a chunk; if the bucket is missing, create it and retry the first chunk only."""
         try:
             await self._requests.request_as(PublishAck, subject, data)
         except StreamNotFoundError:
             if not is_first:
                 raise
-            wire = body_bucket_config(self._names, self._limits, function_name)
-            wanted = msgspec.json.encode(wire)
+            config = body_bucket_config(self._names, self._limits, function_name)
+            wanted = msgspec.json.encode(config)
             await self._requests.request_as(
-                JetStreamReply, f"$JS.API.STREAM.CREATE.{wire['name']}", wanted
+                JetStreamReply, f"$JS.API.STREAM.CREATE.{config['name']}", wanted
             )
             await self._requests.request_as(PublishAck, subject, data)
 
@@ -160,7 +159,7 @@ class JetStreamBodyStore:
         return info
 
     async def _purge_chunks(self, bucket: str, nuid: str) -> None:
-        """Best effort: what stays is removed by its age."""
+        """Delete chunks, ignoring errors: what is left expires."""
         try:
             await self._purge_subject(bucket, chunk_subject(bucket, nuid))
         except QueueError:

@@ -1,4 +1,4 @@
-"""What the use cases need of the queue: the ports and their values."""
+"""The interfaces through which services use the queue, and their values."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
@@ -21,7 +21,7 @@ class ConnectionStatus:
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """A record and the revision by which it is replaced; None is one that was taken back."""
+    """A record and its revision for compare-and-set; the record is None after a deletion."""
 
     record: InvocationRecord | None
     revision: int
@@ -29,7 +29,7 @@ class StoredRecord:
 
 @dataclass(frozen=True, slots=True)
 class RecordStorageUsage:
-    """How many bytes all records take, and how many they may; 0 is no limit."""
+    """The bytes that all records use and may use; 0 is no limit."""
 
     used_bytes: int
     max_bytes: int
@@ -37,7 +37,7 @@ class RecordStorageUsage:
 
 @dataclass(frozen=True, slots=True)
 class ListedRecord:
-    """One record of a list, without bodies; `place` is where in the order of changes it stands."""
+    """One record of a list, without bodies; `sequence` is that of its last change."""
 
     function_name: str
     invocation_id: str
@@ -47,7 +47,7 @@ class ListedRecord:
 
 @dataclass(frozen=True, slots=True)
 class ListedDeadLetter:
-    """One dead letter of a list; `place` is where in their order it stands."""
+    """One dead letter of a list; `sequence` is its position in the stream."""
 
     function_name: str
     dead_letter: DeadLetterMessage
@@ -56,123 +56,126 @@ class ListedDeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage(Generic[T_co]):
-    """A part of a list; the next one is below the place `below`, None at the end."""
+    """One page of a list; the next page is before `next_before`, None at the end."""
 
     items: tuple[T_co, ...]
     next_before: int | None
 
 
 class RecordStore(Protocol):
-    """The records of invocations; every method raises QueueError and nothing else."""
+    """Reads and writes invocation records; every method raises only QueueError."""
 
     async def find(self, key: str) -> StoredRecord | None:
-        """What is kept under a key."""
+        """Return the record of a key, or None."""
         ...
 
     async def put(self, key: str, record: InvocationRecord, revision: int = 0) -> int:
-        """Put a record in the place of that revision, 0 is none; RecordConflictError."""
+        """Write a record if its revision is `revision` (0: none exists); return the new revision.
+
+        Raises RecordConflictError.
+        """
         ...
 
     async def delete(self, key: str, revision: int) -> None:
-        """Make a record as if it had never been; RecordConflictError."""
+        """Delete a record if its revision is `revision`; raises RecordConflictError."""
         ...
 
     async def storage_usage(self) -> RecordStorageUsage:
-        """How much room the records take."""
+        """Return how many bytes the records use."""
         ...
 
 
 class CallQueue(Protocol):
-    """The work queue; every method raises QueueError and nothing else."""
+    """The work queue of calls; every method raises only QueueError."""
 
     async def publish(self, call: CallMessage) -> None:
-        """Queue a call, unless it already is; QueueRejectedError when there is no room."""
+        """Queue a call unless it is queued already; raises QueueRejectedError for a full queue."""
         ...
 
     async def remove(self, call: CallMessage) -> None:
-        """Remove the message of this very run, if it is there."""
+        """Remove the message of this run, if there is one."""
         ...
 
     async def count_pending(self, function_name: str) -> int:
-        """How many calls of a function no worker has taken yet."""
+        """Count the calls of a function that no worker has received."""
         ...
 
     async def count_unfinished(self, function_name: str) -> int:
-        """How many calls of a function are queued or running."""
+        """Count the queued and running calls of a function."""
         ...
 
     async def count_all_unfinished(self) -> int:
-        """How many calls of all functions are queued or running."""
+        """Count the queued and running calls of all functions."""
         ...
 
     async def notify_cancelled(self, function_name: str, invocation_id: str) -> None:
-        """Tell the workers of a function that an invocation is cancelled, without a promise."""
+        """Notify the workers of a function of a cancellation; the message can be lost."""
         ...
 
 
 class OutcomeStream(Protocol):
-    """Where outcomes and dead letters are told; every method raises QueueError."""
+    """Publishes outcomes and dead letters; every method raises only QueueError."""
 
     async def publish(self, key: str, record: InvocationRecord) -> None:
-        """Tell how a final record has ended; a second copy does no harm."""
+        """Publish the outcome of a final record; a duplicate has no effect."""
         ...
 
 
 class BodyStore(Protocol):
-    """Large bodies; every method raises QueueError and nothing else."""
+    """Stores large bodies; every method raises only QueueError."""
 
     async def put(self, function_name: str, name: str, chunks: AsyncIterator[bytes]) -> int:
-        """Keep a body under a name that is used once; its size. What `chunks` raises comes out."""
+        """Store a body under an unused name, return its size; errors of `chunks` pass through."""
         ...
 
     def get(self, function_name: str, name: str) -> AsyncIterator[bytes]:
-        """A body piece by piece; BodyLostError, also in the middle."""
+        """Yield the chunks of a body; raises BodyUnavailableError, also after some of them."""
         ...
 
     async def exists(self, function_name: str, name: str) -> bool:
-        """Whether the body is there."""
+        """Return whether the body exists."""
         ...
 
     async def delete(self, function_name: str, name: str) -> None:
-        """Remove a body that nobody will read."""
+        """Delete a body that no record refers to."""
         ...
 
 
 class InvocationHistory(Protocol):
-    """Lists from the newest change to the oldest; at most a bounded number is looked at."""
+    """Lists records and dead letters, newest first; every method raises only QueueError."""
 
     async def list_records(
         self, function_name: str, before: int | None, limit: int
     ) -> HistoryPage[ListedRecord]:
-        """The records that changed last before the place `below`, of one function or all ("")."""
+        """Return records changed before the sequence `before`, of one function or of all ("")."""
         ...
 
     async def list_dead_letters(
         self, function_name: str, before: int | None, limit: int
     ) -> HistoryPage[ListedDeadLetter]:
-        """The dead letters before the place `below`, of one function or all ("")."""
+        """Return dead letters before the sequence `before`, of one function or of all ("")."""
         ...
 
 
 class RecordChanges(Protocol):
-    """Hints that a record may have changed."""
+    """Signals that a record may have changed."""
 
     def subscribe(self, key: str) -> AbstractAsyncContextManager["ChangeSignal"]:
-        """Hear of a key for the length of the block."""
+        """Subscribe to the changes of one record for the length of the block."""
         ...
 
 
 class ChangeSignal(Protocol):
-    """Something has happened to a key, or may have."""
+    """The signal of one subscription."""
 
     async def wait(self, timeout_seconds: float) -> None:
-        """Return at a hint, or after `seconds`."""
+        """Return at the next signal, or after `timeout_seconds`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class QueuePorts:
-    """All that is asked of the queue."""
+    """The whole interface to the queue."""
 
     records: RecordStore
     calls: CallQueue

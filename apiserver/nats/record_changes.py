@@ -1,4 +1,4 @@
-"""One ordinary subscription to the bucket of records wakes all who wait for one."""
+"""Change signals of records, from one subscription to their bucket."""
 
 import asyncio
 import logging
@@ -19,17 +19,17 @@ log = logging.getLogger(__name__)
 
 
 class EventChangeSignal:
-    """Implements the port of that name."""
+    """A ChangeSignal on an asyncio event."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
 
     def notify(self) -> None:
-        """Wake whoever waits."""
+        """End the current or the next wait."""
         self._event.set()
 
     async def wait(self, timeout_seconds: float) -> None:
-        """Return at a hint, or after `seconds`; a hint from before counts."""
+        """Return at a signal, also an earlier one, or after `timeout_seconds`."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._event.wait()
@@ -39,10 +39,10 @@ class EventChangeSignal:
 
 
 class JetStreamRecordChanges:
-    """Implements the port Wakes; rejected writes are heard too, so a wake is only a hint.
+    """The RecordChanges in JetStream; a rejected write signals too, so a signal proves no change.
 
-    It listens only while somebody waits: every record is on this subject, also those that this
-    process has just written.
+    Subscribed only while there are waiters: every written record arrives on this subject, also
+    those that this process writes.
     """
 
     def __init__(self, connection: QueueConnection, names: QueueNames) -> None:
@@ -55,20 +55,20 @@ class JetStreamRecordChanges:
 
     @asynccontextmanager
     async def subscribe(self, key: str) -> AsyncIterator[EventChangeSignal]:
-        """Hear of a key for the length of the block."""
-        hint = EventChangeSignal()
-        self._signals[key].add(hint)
+        """Subscribe to the changes of one record for the length of the block."""
+        signal = EventChangeSignal()
+        self._signals[key].add(signal)
         try:
             await self._update_subscription()
-            yield hint
+            yield signal
         finally:
-            self._signals[key].discard(hint)
+            self._signals[key].discard(signal)
             if not self._signals[key]:
                 del self._signals[key]
             await self._update_subscription()
 
     async def run(self) -> None:
-        """At every new connection all look for themselves, for ever."""
+        """Signal all waiters after every new connection, until cancelled."""
         number = 0
         while True:
             number = await self._connection.wait_for_connect(number)
@@ -77,7 +77,7 @@ class JetStreamRecordChanges:
                 self._notify(key)
 
     async def _update_subscription(self) -> None:
-        """Listen on the client that there is, if anybody waits; who hears nothing looks anyway."""
+        """Subscribe with the current client if there are waiters; log a failure: waits time out."""
         async with self._lock:
             try:
                 with preserve_cancellation():
@@ -88,7 +88,7 @@ class JetStreamRecordChanges:
     async def _subscribe_if_needed(self, client: Client) -> None:
         if self._signals and (self._subscription is None or client is not self._client):
             self._subscription = await client.subscribe(f"{self._prefix}>", cb=self._on_message)
-            self._client = client  # which renews its own subscriptions
+            self._client = client  # the client renews its own subscriptions
         elif not self._signals and self._subscription is not None:
             subscription, self._subscription = self._subscription, None
             await subscription.unsubscribe()
@@ -97,5 +97,5 @@ class JetStreamRecordChanges:
         self._notify(message.subject.removeprefix(self._prefix))
 
     def _notify(self, key: str) -> None:
-        for hint in self._signals.get(key, ()):
-            hint.notify()
+        for signal in self._signals.get(key, ()):
+            signal.notify()

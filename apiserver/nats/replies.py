@@ -1,4 +1,4 @@
-"""What JetStream answers, as far as we read it."""
+"""Replies of JetStream: their fields that we read, their error codes and headers."""
 
 from typing import Final, TypeVar
 
@@ -12,17 +12,34 @@ from apiserver.nats.errors import (
     StreamNotFoundError,
 )
 
-STORE_FAILED_CODE: Final = 10077
-WRONG_LAST_SEQUENCE_CODES: Final = frozenset({10071, 10164})
-STREAM_NAME_IN_USE_CODE: Final = 10058
-STREAM_NOT_FOUND_CODE: Final = 10059
-NOT_FOUND_CODES: Final = frozenset({10014, 10037, 10043})  # consumer, message, sequence
+# The `err_code` of an error reply; the names are those of the NATS server.
+CONSUMER_NOT_FOUND: Final = 10014
+MESSAGE_NOT_FOUND: Final = 10037
+SEQUENCE_NOT_FOUND: Final = 10043
+STREAM_NAME_IN_USE: Final = 10058  # by a stream with another configuration
+STREAM_NOT_FOUND: Final = 10059
+WRONG_LAST_SEQUENCE: Final = 10071
+STORE_FAILED: Final = 10077  # a limit of the stream or of the subject is reached
+WRONG_LAST_SEQUENCE_CONSTANT: Final = 10164
+
+ITEM_NOT_FOUND_CODES: Final = frozenset({CONSUMER_NOT_FOUND, MESSAGE_NOT_FOUND, SEQUENCE_NOT_FOUND})
+REVISION_CONFLICT_CODES: Final = frozenset({WRONG_LAST_SEQUENCE, WRONG_LAST_SEQUENCE_CONSTANT})
+
+# Headers of stored messages and of replies.
+KV_OPERATION_HEADER: Final = "KV-Operation"
+PENDING_HEADER: Final = "Nats-Num-Pending"
+SEQUENCE_HEADER: Final = "Nats-Sequence"
+SUBJECT_HEADER: Final = "Nats-Subject"
+STATUS_HEADER: Final = "Status"
+END_OF_BATCH_STATUS: Final = "204"
+NOT_FOUND_STATUS: Final = "404"
+NO_RESPONDERS_STATUS: Final = "503"
 
 _PER_SUBJECT_MARKER: Final = "per subject"
 
 
 class ReplyErrorInfo(msgspec.Struct, frozen=True):
-    """Why JetStream has refused something."""
+    """The error of a reply."""
 
     code: int = 0
     err_code: int = 0
@@ -30,25 +47,25 @@ class ReplyErrorInfo(msgspec.Struct, frozen=True):
 
 
 class JetStreamReply(msgspec.Struct, frozen=True):
-    """What every answer has."""
+    """The part that all replies share."""
 
     error: ReplyErrorInfo | None = None
 
 
 class PublishAck(JetStreamReply, frozen=True):
-    """What became of a published message."""
+    """The reply to a published message."""
 
     seq: int = 0
 
 
 class StreamCreateReply(JetStreamReply, frozen=True):
-    """What became of the wish for a stream."""
+    """The reply to the creation of a stream."""
 
     did_create: bool = False
 
 
 class StreamState(msgspec.Struct, frozen=True):
-    """The span of a stream, and how large it is."""
+    """The sequences and the size of a stream."""
 
     first_seq: int = 0
     last_seq: int = 0
@@ -57,13 +74,13 @@ class StreamState(msgspec.Struct, frozen=True):
 
 
 class StreamConfig(msgspec.Struct, frozen=True):
-    """What a stream may be; -1 is no limit."""
+    """The limits of a stream; -1 is no limit."""
 
     max_bytes: int = -1
 
 
 class StreamInfo(JetStreamReply, frozen=True):
-    """A stream; `total` counts the subjects that were asked about."""
+    """The reply that describes a stream; `total` counts the requested subjects."""
 
     total: int = 0
     state: StreamState = StreamState()
@@ -71,13 +88,13 @@ class StreamInfo(JetStreamReply, frozen=True):
 
 
 class ConsumerInfo(JetStreamReply, frozen=True):
-    """How much of a consumer's work nobody has taken."""
+    """The reply that describes a consumer; `num_pending` counts undelivered messages."""
 
     num_pending: int = 0
 
 
 class StoredMessage(msgspec.Struct, frozen=True):
-    """A message as the stream's own API gives it."""
+    """A message in the reply of a stream's MSG.GET."""
 
     seq: int
     data: bytes = b""
@@ -85,20 +102,20 @@ class StoredMessage(msgspec.Struct, frozen=True):
 
 
 class MessageGetReply(JetStreamReply, frozen=True):
-    """One message that was asked for."""
+    """The reply to MSG.GET."""
 
     message: StoredMessage | None = None
 
 
 class AlreadyStoredError(QueueRejectedError):
-    """There is a message on this subject, and there is room for one."""
+    """The subject holds a message already and may hold only one."""
 
 
 A = TypeVar("A", bound=JetStreamReply)
 
 
 def decode_reply(data: bytes, reply_type: type[A]) -> A:
-    """The answer; a refusal is raised by its meaning."""
+    """Decode a reply; raises the error that it carries, or QueueError if it is unreadable."""
     try:
         answer = msgspec.json.decode(data, type=reply_type)
     except msgspec.DecodeError as error:
@@ -109,14 +126,14 @@ def decode_reply(data: bytes, reply_type: type[A]) -> A:
 
 
 def rejection_error(error_info: ReplyErrorInfo) -> QueueRejectedError:
-    """What a refusal means."""
+    """Return the error for an error reply, by its code."""
     text = f"{error_info.description} ({error_info.err_code})"
-    if error_info.err_code in WRONG_LAST_SEQUENCE_CODES:
+    if error_info.err_code in REVISION_CONFLICT_CODES:
         return RecordConflictError(text)
-    if error_info.err_code == STREAM_NOT_FOUND_CODE:
+    if error_info.err_code == STREAM_NOT_FOUND:
         return StreamNotFoundError(text)
-    if error_info.err_code in NOT_FOUND_CODES:
+    if error_info.err_code in ITEM_NOT_FOUND_CODES:
         return QueueItemNotFoundError(text)
-    if error_info.err_code == STORE_FAILED_CODE and _PER_SUBJECT_MARKER in error_info.description:
+    if error_info.err_code == STORE_FAILED and _PER_SUBJECT_MARKER in error_info.description:
         return AlreadyStoredError(text)
     return QueueRejectedError(text)

@@ -1,20 +1,18 @@
-"""Where the answers to requests arrive: one subscription for all of them."""
+"""The reply inbox: one subscription that receives the replies to all requests."""
 
 import asyncio
 import itertools
 from collections.abc import Mapping
-from typing import Final
 
 import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-STATUS_HEADER: Final = "Status"
-NO_RESPONDERS_STATUS: Final = "503"
+from apiserver.nats.replies import NO_RESPONDERS_STATUS, STATUS_HEADER
 
 
 class ReplyInbox:
-    """Requests on one client, by number: its own have random names, and take a third longer."""
+    """Sends requests with numbered reply subjects; the client's random ones take a third longer."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -23,7 +21,7 @@ class ReplyInbox:
         self._pending_replies: dict[str, asyncio.Future[Msg]] = {}
 
     async def open(self) -> None:
-        """Begin to listen; the client itself goes on with it on a new connection."""
+        """Subscribe; the client renews the subscription on a new connection."""
         await self.client.subscribe(f"{self._prefix}*", cb=self._on_reply)
 
     async def request(
@@ -33,20 +31,21 @@ class ReplyInbox:
         headers: Mapping[str, str] | None,
         timeout_seconds: float,
     ) -> Msg:
-        """The answer to a request; TimeoutError, nats.errors.Error."""
-        place, sent = f"{self._prefix}{next(self._counter)}", dict(headers) if headers else None
-        awaited: asyncio.Future[Msg] = asyncio.get_running_loop().create_future()
-        self._pending_replies[place] = awaited
+        """Return the reply to a request; raises TimeoutError, nats.errors.Error."""
+        reply_subject = f"{self._prefix}{next(self._counter)}"
+        pending: asyncio.Future[Msg] = asyncio.get_running_loop().create_future()
+        self._pending_replies[reply_subject] = pending
         try:
-            await self.client.publish(subject, payload, place, sent)
-            answer = await asyncio.wait_for(awaited, timeout_seconds)
+            sent_headers = dict(headers) if headers else None
+            await self.client.publish(subject, payload, reply_subject, sent_headers)
+            reply = await asyncio.wait_for(pending, timeout_seconds)
         finally:
-            del self._pending_replies[place]
-        if answer.headers and answer.headers.get(STATUS_HEADER) == NO_RESPONDERS_STATUS:
+            del self._pending_replies[reply_subject]
+        if reply.headers and reply.headers.get(STATUS_HEADER) == NO_RESPONDERS_STATUS:
             raise nats.errors.NoRespondersError
-        return answer
+        return reply
 
     async def _on_reply(self, reply: Msg) -> None:
-        awaited = self._pending_replies.get(reply.subject)
-        if awaited is not None and not awaited.done():
-            awaited.set_result(reply)
+        pending = self._pending_replies.get(reply.subject)
+        if pending is not None and not pending.done():
+            pending.set_result(reply)

@@ -1,4 +1,4 @@
-"""One call to JetStream: an answer, a refusal, or silence."""
+"""Requests to JetStream through a circuit breaker."""
 
 import asyncio
 from collections.abc import Mapping
@@ -25,9 +25,9 @@ REQUEST_TIMEOUT_SECONDS: Final = 5.0
 
 
 class JetStreamRequests:
-    """Asks while the queue answers, and fails at once while it does not.
+    """Sends requests while the queue answers, and fails at once while it does not.
 
-    `absence` is set whenever there was no stream for what was asked.
+    `stream_missing` is set whenever a request finds no stream.
     """
 
     def __init__(self, connection: QueueConnection, breaker: CircuitBreaker) -> None:
@@ -39,9 +39,9 @@ class JetStreamRequests:
 
     @property
     def client(self) -> Client:
-        """The connected client; QueueNotSentError.
+        """The connected client; raises QueueNotSentError.
 
-        A client without a connection would keep what it is given, and send it much later.
+        A client without a connection would buffer requests and send them much later.
         """
         client = self._connection.client
         if not client.is_connected:
@@ -55,7 +55,7 @@ class JetStreamRequests:
         payload: bytes = b"",
         headers: Mapping[str, str] | None = None,
     ) -> A:
-        """What JetStream says to a request; QueueError."""
+        """Send a request and decode its reply; raises QueueError."""
         message = await self.request(subject, payload, headers)
         try:
             return decode_reply(message.data, reply_type)
@@ -66,32 +66,32 @@ class JetStreamRequests:
     async def request(
         self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> Msg:
-        """The answer to a request; QueueError."""
+        """Send a request and return the reply; raises QueueError."""
         client = self.client
         self._probe_after_connect()
-        entry = self._breaker.acquire()
-        if entry is None:
+        permit = self._breaker.acquire()
+        if permit is None:
             raise QueueNotSentError("the queue does not answer", self._breaker.retry_after)
-        outcome = CallResult.UNKNOWN
+        result = CallResult.UNKNOWN
         try:
             with preserve_cancellation():
                 inbox = await self._get_inbox(client)
-                answer = await inbox.request(subject, payload, headers, REQUEST_TIMEOUT_SECONDS)
-            outcome = CallResult.ANSWERED
+                reply = await inbox.request(subject, payload, headers, REQUEST_TIMEOUT_SECONDS)
+            result = CallResult.ANSWERED
         except (nats.errors.Error, OSError, TimeoutError) as error:
             failure = queue_error_of(error)
             is_answer = isinstance(failure, QueueRejectedError)
-            outcome = CallResult.ANSWERED if is_answer else CallResult.FAILED
+            result = CallResult.ANSWERED if is_answer else CallResult.FAILED
             if isinstance(failure, StreamNotFoundError):
                 self.stream_missing.set()
             raise failure from error
         else:
-            return answer
+            return reply
         finally:
-            self._breaker.release(entry, outcome)
+            self._breaker.release(permit, result)
 
     async def publish(self, subject: str, payload: bytes, reply_subject: str = "") -> None:
-        """Send something to whoever listens; QueueError."""
+        """Publish a message without waiting for a reply; raises QueueError."""
         client = self.client
         try:
             with preserve_cancellation():
@@ -107,14 +107,14 @@ class JetStreamRequests:
         return inbox
 
     def _probe_after_connect(self) -> None:
-        """A new connection is a sign of life."""
+        """Allow a probe at once after every new connection."""
         if self._connect_count != self._connection.connect_count:
             self._connect_count = self._connection.connect_count
             self._breaker.allow_probe_now()
 
 
 def queue_error_of(error: Exception) -> QueueError:
-    """What a failed request says of what was asked."""
+    """Return the QueueError for an error of nats-py or of the connection."""
     match error:
         case nats.errors.NoRespondersError():
             return StreamNotFoundError("nobody there keeps this; is JetStream enabled?")

@@ -1,4 +1,4 @@
-"""The streams and buckets that must be there before the first invocation."""
+"""Creation of the streams and buckets that invocations need."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ from apiserver.clock import Clock
 from apiserver.nats.connection import QueueConnection
 from apiserver.nats.errors import QueueError
 from apiserver.nats.replies import (
-    STREAM_NAME_IN_USE_CODE,
+    STREAM_NAME_IN_USE,
     JetStreamReply,
     ReplyErrorInfo,
     StreamCreateReply,
@@ -26,9 +26,9 @@ log = logging.getLogger(__name__)
 
 
 class StreamSetup:
-    """Makes the streams at every new connection: the queue may have lost its disk meanwhile.
+    """Ensures the streams at every new connection: the queue may have lost its disk meanwhile.
 
-    Those that somebody deletes later are made again as soon as a call misses one.
+    Streams that are deleted later are created again when a request misses one.
     """
 
     def __init__(
@@ -45,22 +45,24 @@ class StreamSetup:
         self._clock = clock
 
     async def run(self) -> None:
-        """For ever."""
+        """Ensure the streams until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._ensure_on_connect())
             group.create_task(self._create_on_missing())
 
     async def ensure_streams(self) -> None:
-        """Make what is missing, and change what is otherwise."""
-        for wire in self._stream_configs:
-            if not await self._create_stream(wire):
-                subject = f"$JS.API.STREAM.UPDATE.{wire['name']}"
-                await self._requests.request_as(JetStreamReply, subject, msgspec.json.encode(wire))
+        """Create missing streams and update those with another configuration; raises QueueError."""
+        for config in self._stream_configs:
+            if not await self._create_stream(config):
+                subject = f"$JS.API.STREAM.UPDATE.{config['name']}"
+                await self._requests.request_as(
+                    JetStreamReply, subject, msgspec.json.encode(config)
+                )
 
     async def _create_missing(self) -> None:
-        """Make what is missing; what is otherwise may be another replica's newer wish."""
-        for wire in self._stream_configs:
-            await self._create_stream(wire)
+        """Create missing streams only: another configuration may be that of a newer replica."""
+        for config in self._stream_configs:
+            await self._create_stream(config)
 
     async def _ensure_on_connect(self) -> None:
         number = 0
@@ -74,7 +76,7 @@ class StreamSetup:
                 await self._clock.sleep(RETRY_INTERVAL_SECONDS)
 
     async def _create_on_missing(self) -> None:
-        """Once for all calls that miss a stream within some seconds."""
+        """Create streams once for all requests that miss one within some seconds."""
         while True:
             await self._requests.stream_missing.wait()
             self._requests.stream_missing.clear()
@@ -85,14 +87,14 @@ class StreamSetup:
             await self._clock.sleep(RETRY_INTERVAL_SECONDS)
 
     async def _create_stream(self, config: JetStreamConfig) -> bool:
-        """Whether the stream is what it shall be now; not where there is another of its name."""
+        """Create a stream; return False if one exists with another configuration."""
         name = config["name"]
-        said = await self._requests.request(
+        reply = await self._requests.request(
             f"$JS.API.STREAM.CREATE.{name}", msgspec.json.encode(config)
         )
-        if _reply_error_info(said.data).err_code == STREAM_NAME_IN_USE_CODE:
+        if _reply_error_info(reply.data).err_code == STREAM_NAME_IN_USE:
             return False
-        if decode_reply(said.data, StreamCreateReply).did_create:
+        if decode_reply(reply.data, StreamCreateReply).did_create:
             log.info("stream_made", extra={"stream": name})
         return True
 

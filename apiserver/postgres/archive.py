@@ -1,4 +1,4 @@
-"""The table of outcomes, which the result store writes and we only read."""
+"""The archive of outcomes in PostgreSQL, written by the result store and only read here."""
 
 import asyncio
 import logging
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 class PostgresArchive:
-    """Implements the port Archive; `run` connects, for as long as that takes."""
+    """The Archive in PostgreSQL; `run` keeps it connected."""
 
     def __init__(self, dsn_file: str, clock: Clock) -> None:
         self._dsn_file = dsn_file
@@ -47,10 +47,10 @@ class PostgresArchive:
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
 
     async def run(self) -> None:
-        """Connect, then keep the connections until cancelled."""
+        """Connect and keep the connections, until cancelled."""
         while True:
             try:
-                with preserve_cancellation():  # what fails at the end comes in its place
+                with preserve_cancellation():  # an error of the close would replace it
                     await self._keep_connected()
             except DATABASE_ERRORS as error:
                 log.warning("archive_not_ready", extra={"error": str(error)})
@@ -71,12 +71,12 @@ class PostgresArchive:
                 await pool.close()
 
     async def find(self, function_uid: str, invocation_id: str) -> ArchivedOutcome | None:
-        """The outcome of the last run of an invocation."""
+        """Return the outcome of the last run of an invocation, or None; raises ArchiveError."""
         found = await self._fetch(FIND_SQL, function_uid, invocation_id)
         return outcome_from_row(found[0]) if found else None
 
     async def list(self, query: ArchiveQuery) -> tuple[ArchivedOutcome, ...]:
-        """Outcomes by their end, newest first."""
+        """Return outcomes by their end, newest first; raises ArchiveError."""
         below = query.before
         found = await self._fetch(
             LIST_SQL,
@@ -101,7 +101,7 @@ class PostgresArchive:
 
 
 def outcome_from_row(row: Any) -> ArchivedOutcome:
-    """The record that a row tells of; what was asked for is not in it."""
+    """Return the outcome in a row; its record has an empty request."""
     record = InvocationRecord(
         function_uid=row["function_uid"],
         run=row["run"],
@@ -128,7 +128,7 @@ def from_milliseconds(milliseconds: int) -> datetime:
 
 
 def read_dsn(path: str) -> str:
-    """The address of the database; ConfigurationError where the file cannot be read."""
+    """Read the address of the database; raises ConfigurationError."""
     try:
         return Path(path).read_text().strip()
     except OSError as error:

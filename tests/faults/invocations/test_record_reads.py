@@ -14,7 +14,8 @@ from apiserver.clock import SystemClock
 from apiserver.config import NATSConfig
 from apiserver.nats.jetstream import JetStream
 from apiserver.nats.port import StoredRecord
-from apiserver.nats.records import NOT_FOUND_STATUS, STATUS_HEADER, JetStreamRecordStore
+from apiserver.nats.records import JetStreamRecordStore
+from apiserver.nats.replies import NOT_FOUND_STATUS, STATUS_HEADER
 from apiserver.nats.requests import JetStreamRequests
 from shared.invocation import transition
 from shared.invocation.queue_names import QueueNames
