@@ -23,7 +23,7 @@ from apiserver.http.long_poll import LongPolls
 from apiserver.http.openapi import build_openapi
 from apiserver.http.request_id import add_request_id_header, request_id_middleware
 from apiserver.http.responses import error_responses_middleware
-from apiserver.http.static_files import load_swagger_assets
+from apiserver.http.swagger import load_swagger_assets
 from apiserver.http.tokens import TokenSet
 from apiserver.invocations.port import InvocationListsPort, InvocationServicePort
 from apiserver.limits import RequestLimits

@@ -34,7 +34,7 @@ from apiserver.http.access_log import AccessLog
 from apiserver.http.deadline import RequestTimeLimits
 from apiserver.http.protocol import FallbackResponder
 from apiserver.http.server import HEAD_TIMEOUT_SECONDS, CannotListenError, serve
-from apiserver.http.token_file import TokenFile
+from apiserver.http.tokens import TokenFile
 from apiserver.kube import kubeconfig
 from apiserver.kube.client import NoCluster, RestKubeClient
 from apiserver.kube.credentials import Credentials

@@ -10,7 +10,6 @@ from apiserver.dashboard.assets import UI_CSP, UI_INDEX_FILE
 from apiserver.dashboard.broadcaster import Subscriber
 from apiserver.http import keys
 from apiserver.http.access_log import ACCESS_LOG_TIMER
-from apiserver.http.asset import asset_response
 from apiserver.http.deadline import DEADLINE
 from apiserver.http.sse import (
     EVENT_STREAM_MEDIA_TYPE,
@@ -18,6 +17,7 @@ from apiserver.http.sse import (
     encode_event,
     encode_retry,
 )
+from apiserver.http.static_files import asset_response
 
 RECONNECT_MILLISECONDS: Final = 2000
 # A viewer whose connection takes nothing for this long comes back when it can.

@@ -1,4 +1,4 @@
-"""What is recorded of each request: one log line and three metrics."""
+"""The access log and the metrics of HTTP requests."""
 
 import logging
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AccessLogEntry:
-    """One request and how it was answered."""
+    """One request and the status and duration of its response."""
 
     method: str
     route: str
@@ -33,7 +33,7 @@ class AccessLogEntry:
 
 
 class AccessLog:
-    """Counts and logs requests; its labels are bounded whatever clients send."""
+    """Counts and logs requests; clients cannot create unbounded metric labels."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         name = "gpuruntime_http"
@@ -46,15 +46,15 @@ class AccessLog:
         self._in_flight = Gauge(f"{name}_in_flight", "Requests being answered.", registry=registry)
 
     def request_started(self) -> None:
-        """Count a request as being answered."""
+        """Count a request as in flight."""
         self._in_flight.inc()
 
     def request_ended(self) -> None:
-        """Count it no longer."""
+        """Count a request as no longer in flight."""
         self._in_flight.dec()
 
     def log_request(self, entry: AccessLogEntry) -> None:
-        """Count and log one answered request; probes only at debug level."""
+        """Count and log one request; probes and scrapes at debug level."""
         method = entry.method if entry.method in _KNOWN_METHODS else "OTHER"
         labels = (entry.route, method, str(entry.status))
         self._requests.labels(*labels).inc()
@@ -64,10 +64,10 @@ class AccessLog:
 
 
 class AccessLogTimer:
-    """One request in flight, until it is answered."""
+    """Measures one request in flight until its response is logged."""
 
     def __init__(self, access_log: AccessLog, clock: Clock, request: web.Request) -> None:
-        # The request holds this: if this held the request, both would wait for the collector.
+        # Keeps no reference to the request, which refers to this: a cycle would wait for the GC.
         self._method, self._route = request.method, route_template(request)
         self._path, self._remote = request.path, request.remote
         self._access_log = access_log
@@ -84,7 +84,7 @@ class AccessLogTimer:
         self._end()
 
     def log_answered(self, status: int) -> None:
-        """Record it, once: a stream is answered when it begins, however long it goes on."""
+        """Log the response once: a streamed response counts as answered when it begins."""
         if not self._is_in_flight:
             return
         self._end()
@@ -103,21 +103,21 @@ ACCESS_LOG_TIMER: Final = web.RequestKey("recording", AccessLogTimer)
 
 
 def access_log_middleware(access_log: AccessLog, clock: Clock) -> Middleware:
-    """Record every request that reaches the application."""
+    """Log every request that reaches the application."""
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        with AccessLogTimer(access_log, clock, request) as recording:
-            request[ACCESS_LOG_TIMER] = recording
+        with AccessLogTimer(access_log, clock, request) as timer:
+            request[ACCESS_LOG_TIMER] = timer
             response = await handler(request)
-            recording.log_answered(response.status)
+            timer.log_answered(response.status)
         return response
 
     return middleware
 
 
 def route_template(request: web.Request) -> str:
-    """The template of the route, never the path: paths are without number."""
+    """Return the template of the route; never the path, of which there are too many."""
     resource = request.match_info.route.resource
     return resource.canonical if resource else UNMATCHED_ROUTE
 

@@ -1,4 +1,4 @@
-"""Work that goes on when the request that started it is gone."""
+"""Tasks that outlive the request that started them."""
 
 import asyncio
 import logging
@@ -12,36 +12,34 @@ from apiserver.nats.errors import QueueError
 
 T = TypeVar("T")
 
-# Once the server has drained its connections; together they take less than a pod is given.
+# After the connections are drained; the sum is less than the termination grace of a pod.
 GRACE_SECONDS: Final = 4.0
 
 log = logging.getLogger(__name__)
 
 
 class BackgroundTasks:
-    """Owns the work of an application; a request only waits for it."""
+    """Owns the tasks of an application, for whose results requests wait."""
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self._group = group
 
     async def finish(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The result of `work`, which goes on to its end also when the caller is cancelled."""
+        """Return the result of a coroutine that runs to its end even if the caller is cancelled."""
         result: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._group.create_task(_run_and_deliver(coroutine, result), name="detached work")
         return await result
 
 
 async def _run_and_deliver(coroutine: Coroutine[Any, Any, T], result: asyncio.Future[T]) -> None:
-    """Run `work`; a failure is the waiting request's, and must not end the work of others."""
+    """Run a coroutine; its error goes to the waiting request and does not end other tasks."""
     try:
         value = await coroutine
     except Exception as error:
         if not result.cancelled():
             result.set_exception(error)
-        elif not isinstance(
-            error, ServiceError | kube_errors.KubeError | QueueError
-        ):  # nobody waits who would log it
-            log.exception("detached_work_failed")
+        elif not isinstance(error, ServiceError | kube_errors.KubeError | QueueError):
+            log.exception("detached_work_failed")  # no request is left to report it
     except asyncio.CancelledError:
         result.cancel()
         raise
@@ -54,7 +52,7 @@ async def _run_and_deliver(coroutine: Coroutine[Any, Any, T], result: asyncio.Fu
 async def run_background_tasks(
     grace_seconds: float = GRACE_SECONDS,
 ) -> AsyncIterator[BackgroundTasks]:
-    """Let work be started for the length of the block, and then finish within `grace` seconds."""
+    """Accept tasks for the length of the block, then give them `grace_seconds` to finish."""
     try:
         async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as group:
             yield BackgroundTasks(group)

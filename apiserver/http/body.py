@@ -1,8 +1,8 @@
-"""Strict reading of request bodies."""
+"""Strict reading of request bodies: media type, size, time limit, JSON and schema."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import web
 from marshmallow import ValidationError
@@ -15,9 +15,9 @@ from apiserver.errors import (
     UnsupportedMediaTypeError,
 )
 from apiserver.http.deadline import DEADLINE
-from apiserver.http.json_body import decode_json_object
 from apiserver.http.query import require_no_query
 from apiserver.schemas.request import C, RequestSchema, error_details
+from apiserver.schemas.strict_json import InvalidJsonError, parse_strict_json
 
 MAX_JSON_BODY_BYTES: Final = 128 * 1024
 MAX_DETAILS: Final = 1000
@@ -28,7 +28,7 @@ _UTF8_CHARSETS: Final = ("utf-8", "utf8", "us-ascii")
 async def read_json_body(
     request: web.Request, schema: RequestSchema[C], max_bytes: int = MAX_JSON_BODY_BYTES
 ) -> C:
-    """What the body asks for, with every problem of it listed by field."""
+    """Read a JSON body by its schema; raises InvalidRequestError with a detail per bad field."""
     require_no_query(request)
     require_json(request)
     given = decode_json_object(await read_bytes(request, max_bytes))
@@ -39,16 +39,34 @@ async def read_json_body(
 
 
 def require_json(request: web.Request) -> None:
-    """Refuse a body of another type: it would be read as something that it is not."""
+    """Raise UnsupportedMediaTypeError unless the body is UTF-8 JSON."""
     if request.content_type != "application/json":
         raise UnsupportedMediaTypeError("the request needs a body of type application/json")
     if (request.charset or "utf-8").lower() not in _UTF8_CHARSETS:
         raise UnsupportedMediaTypeError("the body must be UTF-8")
 
 
+def decode_json_object(body: bytes) -> dict[str, Any]:
+    """Decode a JSON object; raises InvalidRequestError for anything else."""
+    try:
+        value = parse_strict_json(_decode_utf8(body))
+    except InvalidJsonError as error:
+        raise InvalidRequestError(f"the body is not JSON that can be read: {error}") from None
+    if not isinstance(value, dict):
+        raise InvalidRequestError("the body must be a JSON object")
+    return value
+
+
+def _decode_utf8(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidJsonError(f"byte {error.start} is not UTF-8") from None
+
+
 async def read_bytes(request: web.Request, max_bytes: int) -> bytes:
-    """The whole body; it has a time of its own, apart from that for the answer."""
-    if request.content.is_eof():  # it came with the headers: there is nothing to wait for
+    """Read the whole body within its own time limit."""
+    if request.content.is_eof():  # it arrived together with the headers
         return _read_buffered(request, max_bytes)
     async with body_time_limit(request):
         return b"".join([chunk async for chunk in iter_chunks(request, max_bytes)])
@@ -64,7 +82,7 @@ def _read_buffered(request: web.Request, max_bytes: int) -> bytes:
 
 @asynccontextmanager
 async def body_time_limit(request: web.Request) -> AsyncIterator[None]:
-    """Count the length of the block as the time of the body; BodyTimeoutError when it is up."""
+    """Apply the time limit of the body to the block; raises BodyTimeoutError."""
     try:
         async with request[DEADLINE].body_time_limit():
             yield
@@ -73,7 +91,7 @@ async def body_time_limit(request: web.Request) -> AsyncIterator[None]:
 
 
 async def iter_chunks(request: web.Request, max_bytes: int) -> AsyncIterator[bytes]:
-    """The body piece by piece."""
+    """Yield the body in chunks; raises BodyTooLargeError, InvalidRequestError."""
     _require_max_size(request.content_length or 0, max_bytes)
     size = 0
     with _translate_read_errors():

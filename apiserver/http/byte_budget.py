@@ -1,4 +1,4 @@
-"""How many bytes of payloads a process receives at once."""
+"""The limit of payload bytes that a process receives at the same time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from apiserver.errors import ServiceUnavailableError
 
 
 class ByteBudget:
-    """A bounded number of bytes, which requests reserve before they send them."""
+    """A limited number of bytes, reserved by a request before it reads its body."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -15,7 +15,10 @@ class ByteBudget:
 
     @contextmanager
     def reserve(self, size: int) -> Iterator[None]:
-        """Reserve so many for the length of the block; one request always fits."""
+        """Reserve bytes for the length of the block; a single request is always admitted.
+
+        Raises ServiceUnavailableError if the budget is used up.
+        """
         if self._reserved_bytes and self._reserved_bytes + size > self._max_bytes:
             raise ServiceUnavailableError(
                 "other callers send large payloads at the moment; try again", retry_after=1

@@ -1,4 +1,4 @@
-"""The time in which a request must be received and answered."""
+"""Time limits for the body and for the response of a request."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ BODY_TIMEOUT_SECONDS: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class RequestTimeLimits:
-    """How many seconds a request has for its body and for its answer."""
+    """The seconds that a request has for its body and for its response."""
 
     answer_seconds: float
     body_seconds: float = BODY_TIMEOUT_SECONDS
@@ -24,24 +24,24 @@ class RequestTimeLimits:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When the answer of a request is due."""
+    """The time limit of one response, which its handler can move."""
 
     limits: RequestTimeLimits
     timeout: asyncio.Timeout
 
     def restart(self, extra_seconds: float = 0.0) -> None:
-        """Count from now, with `more` seconds than usual."""
+        """Start the time limit again, `extra_seconds` longer."""
         self.timeout.reschedule(
             asyncio.get_running_loop().time() + self.limits.answer_seconds + extra_seconds
         )
 
     def disable(self) -> None:
-        """Let the answer go on for as long as somebody reads it."""
+        """Remove the limit, for a stream that lasts as long as its client reads."""
         self.timeout.reschedule(None)
 
     @asynccontextmanager
     async def body_time_limit(self) -> AsyncIterator[None]:
-        """Count the length of the block as the body's time; TimeoutError when it is up."""
+        """Apply the body's time limit to the block instead; raises TimeoutError."""
         self.timeout.reschedule(None)
         async with asyncio.timeout(self.limits.body_seconds):
             yield
@@ -52,7 +52,7 @@ DEADLINE: Final = web.RequestKey("deadline", Deadline)
 
 
 def deadline_middleware(limits: RequestTimeLimits) -> Middleware:
-    """Answer every request in time, also where what it started goes on."""
+    """Answer every request in time, even if the work that it started continues."""
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -1,4 +1,4 @@
-"""Revisions of objects as callers name them."""
+"""The If-Match header: revisions of objects as callers send them."""
 
 import re
 from typing import Final
@@ -15,7 +15,10 @@ _OWN_TAG: Final = re.compile(r'"([^."]+)\.([0-9]{1,18})"', re.ASCII)
 
 
 def parse_if_match(request: web.Request) -> tuple[Revision, ...] | None:
-    """The revisions that a change is meant for; None is any, and none that is ours is never."""
+    """Return the revisions that If-Match allows, possibly none; None allows any revision.
+
+    Raises InvalidRequestError.
+    """
     given = ",".join(request.headers.getall(hdrs.IF_MATCH, ())).strip()
     if given in ("", "*"):
         return None
@@ -24,6 +27,6 @@ def parse_if_match(request: web.Request) -> tuple[Revision, ...] | None:
             "If-Match cannot be read",
             details=(ErrorDetail("header.If-Match", 'is neither * nor tags such as "a.1", "a.2"'),),
         )
-    # A weak tag never matches here (RFC 9110, 13.1.1), and a foreign one is not of our objects.
+    # A weak tag never matches If-Match (RFC 9110, 13.1.1), a foreign tag none of our objects.
     ours = filter(None, map(_OWN_TAG.fullmatch, _TAG_PATTERN.findall(given)))
     return tuple(Revision(match[1], int(match[2])) for match in ours)

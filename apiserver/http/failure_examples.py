@@ -1,4 +1,4 @@
-"""Failures as the document shows them."""
+"""Examples of error responses for the OpenAPI document."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Where handlers find what main has built."""
+"""The application keys under which handlers find services and settings."""
 
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
@@ -49,7 +49,7 @@ _RETRY_AFTER_SECONDS: Final = 60
 
 
 def required_service(request: web.Request, key: web.AppKey[T | None]) -> T:
-    """The use cases behind a route; without Kubernetes there are none."""
+    """Return the service of a route; raises ServiceUnavailableError without Kubernetes."""
     found = request.app[key]
     if found is None:
         raise ServiceUnavailableError(

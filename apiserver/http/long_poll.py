@@ -1,4 +1,4 @@
-"""Requests that wait for something to happen, and must not keep a process from stopping."""
+"""Long polls: requests that wait for a change, until the process stops."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,20 +8,20 @@ T = TypeVar("T")
 
 
 class LongPolls:
-    """Lets requests wait, until the process stops."""
+    """Runs the waits of requests and ends them when the process stops."""
 
     def __init__(self) -> None:
         self._timeouts: set[asyncio.Timeout] = set()
         self._is_stopping = False
 
     def stop(self) -> None:
-        """End every wait, and those that are still to begin."""
+        """End all current waits at once, and later ones when they begin."""
         self._is_stopping = True
         for scope in self._timeouts:
             _expire(scope)
 
     async def run_until_stop(self, coroutine: Coroutine[Any, Any, T]) -> T | None:
-        """The result of `work`; None if the process stops before there is one."""
+        """Return the result of a coroutine; None if the process stops first."""
         scope = asyncio.timeout(None)
         try:
             async with scope:
@@ -37,5 +37,5 @@ class LongPolls:
             self._timeouts.discard(scope)
 
 
-def _expire(timeout_seconds: asyncio.Timeout) -> None:
-    timeout_seconds.reschedule(asyncio.get_running_loop().time())
+def _expire(scope: asyncio.Timeout) -> None:
+    scope.reschedule(asyncio.get_running_loop().time())

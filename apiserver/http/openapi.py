@@ -1,4 +1,4 @@
-"""The OpenAPI document: what handlers say of themselves, put together."""
+"""The OpenAPI document, built from the documentation attached to handlers."""
 
 import copy
 import json
@@ -12,9 +12,8 @@ from aiohttp_apispec import AiohttpApiSpec, docs, json_schema, querystring_schem
 from marshmallow import Schema
 
 from apiserver.errors import ForbiddenError, ServiceError, UnauthorizedError
-from apiserver.http.auth import BEARER_CHALLENGE
+from apiserver.http.auth import BEARER_CHALLENGE, required_role
 from apiserver.http.request_id import REQUEST_ID_HEADER
-from apiserver.http.roles import required_role
 from apiserver.schemas.response import FailureSchema
 
 H = TypeVar("H", bound=Callable[..., object])
@@ -34,7 +33,7 @@ _IF_MATCH_PARAMETER: Final = {
     "description": "Do it only while the object has one of these ETags.",
 }
 _JSON: Final = "application/json"
-# Swagger 2.0 knows no bearer tokens, so the header is described as it is sent.
+# Swagger 2.0 has no bearer scheme, so the header is described instead.
 _TOKEN_SECURITY: Final = {
     "token": {
         "type": "apiKey",
@@ -47,7 +46,7 @@ _TOKEN_SECURITY: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ResponseDoc:
-    """One documented answer of a route; one without an example has no body."""
+    """One documented response of a route; without an example it has no body."""
 
     status: int
     description: str
@@ -59,7 +58,7 @@ class ResponseDoc:
 
 @dataclass(frozen=True, slots=True)
 class JsonBodyDoc:
-    """What a route reads, with an example that can be sent as it is."""
+    """The JSON body of a request, with an example that can be sent as it is."""
 
     schema: Schema
     example: Mapping[str, object]
@@ -67,19 +66,19 @@ class JsonBodyDoc:
 
 @dataclass(frozen=True, slots=True)
 class RawBodyDoc:
-    """A body that is taken as it is."""
+    """A body that is accepted without parsing."""
 
     media_types: tuple[str, ...]
 
     def as_parameter(self) -> dict[str, object]:
-        """The parameter as the document has it."""
+        """Return the parameter object of the document."""
         schema = {"type": "string", "format": "binary"}
         return {"in": "body", "name": "body", "required": False, "schema": schema}
 
 
 @dataclass(frozen=True, slots=True)
 class PathParameter:
-    """The part of a path that names one thing; `rules` are words of JSON Schema."""
+    """A variable part of a path; `constraints` are JSON Schema keywords."""
 
     name: str
     description: str
@@ -87,7 +86,7 @@ class PathParameter:
     constraints: Mapping[str, object]
 
     def as_parameter(self) -> dict[str, object]:
-        """The parameter as the document has it; its example is put into the page's form."""
+        """Return the parameter object; its example is prefilled in the form of the page."""
         return {
             "in": "path",
             "name": self.name,
@@ -100,7 +99,7 @@ class PathParameter:
 
 
 def error_doc(error: ServiceError) -> ResponseDoc:
-    """The documented answer of a failure, with itself as the example."""
+    """Return the documentation of an error response, with the error as its example."""
     return ResponseDoc(
         error.status,
         f"`{error.code}`: {type(error).__doc__}",
@@ -125,7 +124,7 @@ def documented(
     path: PathParameter | tuple[PathParameter, ...] = (),
     conditional: bool = False,
 ) -> Callable[[H], H]:
-    """Attach documentation to a handler; it is read when the document is made."""
+    """Return a decorator that attaches documentation to a handler."""
     parts = (path,) if isinstance(path, PathParameter) else path
     parameters = [part.as_parameter() for part in parts]
 
@@ -150,18 +149,18 @@ def documented(
 
 
 def build_openapi(routes: Iterable[web.RouteDef], version: str) -> Mapping[str, object]:
-    """The document of `routes` as JSON values; nothing is started."""
-    stand_in = web.Application()
+    """Build the document of `routes` as JSON values, without starting an application."""
+    stub_app = web.Application()
     for route in routes:
         if hasattr(route.handler, _APISPEC_ATTRIBUTE):
-            said = copy.deepcopy(getattr(route.handler, _APISPEC_ATTRIBUTE))
-            guarded = said if required_role(route.path) is None else _with_token_security(said)
-            stand_in.router.add_route(route.method, route.path, _stub_handler(guarded))
+            spec = copy.deepcopy(getattr(route.handler, _APISPEC_ATTRIBUTE))
+            secured = spec if required_role(route.path) is None else _with_token_security(spec)
+            stub_app.router.add_route(route.method, route.path, _stub_handler(secured))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", web.NotAppKeyWarning)  # aiohttp-apispec's, not ours
-        spec = AiohttpApiSpec(
+        builder = AiohttpApiSpec(
             url=None,
-            app=stand_in,
+            app=stub_app,
             in_place=True,
             title="GPU Runtime API",
             version=version,
@@ -169,12 +168,12 @@ def build_openapi(routes: Iterable[web.RouteDef], version: str) -> Mapping[str, 
             consumes=[_JSON],
             securityDefinitions=_TOKEN_SECURITY,
         )
-    made: Mapping[str, object] = spec.swagger_dict()
-    return made
+    document: Mapping[str, object] = builder.swagger_dict()
+    return document
 
 
 def _responses_by_status(response_docs: Iterable[ResponseDoc]) -> dict[str, dict[str, Any]]:
-    """The answers by status; there is room for one example of each, so others are in the text."""
+    """Group responses by status; examples after the first go into the description."""
     responses: dict[str, dict[str, Any]] = {}
     for answer in response_docs:
         known = responses.get(str(answer.status))
@@ -192,14 +191,14 @@ def _response_spec(doc: ResponseDoc) -> dict[str, Any]:
         name: {"type": "string", "description": _HEADER_DESCRIPTIONS[name]}
         for name in (REQUEST_ID_HEADER, *doc.headers)
     }
-    made: dict[str, Any] = {"description": doc.description, "headers": headers}
+    spec: dict[str, Any] = {"description": doc.description, "headers": headers}
     if doc.example is not None:
-        made["examples"] = {doc.media_type: doc.example}
-    return {**made, "schema": doc.schema} if doc.schema else made
+        spec["examples"] = {doc.media_type: doc.example}
+    return {**spec, "schema": doc.schema} if doc.schema else spec
 
 
 def _with_token_security(operation_spec: dict[str, Any]) -> dict[str, Any]:
-    """The documentation of a route that asks for a token where the API has any."""
+    """Add the token and its error responses to the documentation of a protected route."""
     responses = {**operation_spec["responses"], **_responses_by_status(_AUTH_ERROR_DOCS)}
     return {
         **operation_spec,
@@ -209,10 +208,10 @@ def _with_token_security(operation_spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _stub_handler(operation_spec: Mapping[str, Any]) -> Callable[[web.Request], Any]:
-    """A handler with this documentation, which making the document uses up."""
+    """Return a handler that only carries documentation, which the spec builder consumes."""
 
-    async def stand_in(_: web.Request) -> web.StreamResponse:
+    async def stub(_: web.Request) -> web.StreamResponse:
         raise NotImplementedError
 
-    setattr(stand_in, _APISPEC_ATTRIBUTE, operation_spec)
-    return stand_in
+    setattr(stub, _APISPEC_ATTRIBUTE, operation_spec)
+    return stub

@@ -1,4 +1,4 @@
-"""The names in paths."""
+"""Names and operation ids in URL paths."""
 
 from typing import Final
 
@@ -18,12 +18,12 @@ OPERATION_ID_PARAMETER: Final = PathParameter(
 
 
 def name_parameter(object_kind: str, example: str) -> PathParameter:
-    """The documentation of a name in the path."""
+    """Return the documentation of a name in the path."""
     return PathParameter("name", f"The name of the {object_kind}.", example, NAME_RULES)
 
 
 def path_name(request: web.Request) -> str:
-    """The name in the path; one that nothing can have is not found, whoever is asked."""
+    """Return the name in the path; raises NotFoundError for an invalid name."""
     name = request.match_info["name"]
     if not is_dns_label(name):
         raise NotFoundError("there is nothing of this name, and nothing can have it")
@@ -31,7 +31,7 @@ def path_name(request: web.Request) -> str:
 
 
 def path_operation_id(request: web.Request) -> str:
-    """The operationID in the path; one that no operation can have is not found."""
+    """Return the operationID in the path; raises NotFoundError for an invalid id."""
     operation_id = request.match_info["operationID"]
     if not is_operation_id(operation_id):
         raise NotFoundError("there is no operation of this id, and none can have it")

@@ -1,4 +1,4 @@
-"""Where the things of the API are found, for Location."""
+"""URL paths of the API, for routes and Location headers."""
 
 from typing import Final
 from urllib.parse import quote
@@ -16,31 +16,31 @@ DEAD_LETTERS: Final = "/api/v1/serverless/dead-letters"
 
 
 def unit_path(name: str) -> str:
-    """The place of a user's unit."""
+    """Return the path of a unit."""
     return f"{UNITS}/{name}"
 
 
 def storage_path(name: str) -> str:
-    """The place of a storage."""
+    """Return the path of a storage."""
     return f"{STORAGES}/{name}"
 
 
 def pool_path(name: str) -> str:
-    """The place of a stock pool."""
+    """Return the path of a stock pool."""
     return f"{POOLS}/{name}"
 
 
 def function_path(name: str) -> str:
-    """The place of a function."""
+    """Return the path of a function."""
     return f"{FUNCTIONS}/{name}"
 
 
 def invocation_path(function_name: str, invocation_id: str) -> str:
-    """The place of an invocation."""
+    """Return the path of an invocation."""
     return f"{INVOCATIONS}/{function_name}/{invocation_id}"
 
 
 def job_path(operation_id: str) -> str:
-    """The place of a job; an id of dots alone would lead to another place."""
+    """Return the path of a job; an id of dots only is quoted, or it would be a relative path."""
     quoted = quote(operation_id, safe="")
     return f"{JOBS}/{quoted.replace('.', '%2E') if not quoted.strip('.') else quoted}"

@@ -1,7 +1,7 @@
-"""Requests that fail below the application: broken HTTP, refused expectations, slow headers.
+"""JSON responses to requests that fail below the application.
 
-aiohttp answers these in plain text or not at all, and offers no hook; its
-protocol, its server and its runner are each overridden in one place here and nowhere else.
+These are malformed HTTP, rejected Expect headers and slow headers. aiohttp answers them in plain
+text or not at all and has no hook for it, so its protocol, server and runner are overridden here.
 """
 
 import asyncio
@@ -29,8 +29,8 @@ from shared.config.logfmt import log_context
 from shared.invocation.limits import MAX_ATTRIBUTE_BYTES, MAX_HEADER_BYTES
 
 MAX_HEADER_LINE_BYTES: Final = 8190
-# What a raw invocation may carry in its query: percent-encoded JSON has at most four times the
-# bytes of what it says, and the names, the signs between headers and the path come on top.
+# The longest query of a raw invocation: percent-encoded JSON has at most four times the bytes of
+# its values; parameter names, separators and the path come on top.
 MAX_REQUEST_LINE_BYTES: Final = 4 * (MAX_HEADER_BYTES + MAX_ATTRIBUTE_BYTES) + MAX_HEADER_LINE_BYTES
 
 log = logging.getLogger(__name__)
@@ -38,16 +38,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FallbackResponder:
-    """What it takes to answer without an application."""
+    """Creates and logs responses without an application."""
 
     access_log: AccessLog
     make_id: Callable[[], str]
-    head_timeout_seconds: (
-        float  # seconds until a connection must have sent the headers of a request
-    )
+    head_timeout_seconds: float  # within which a connection must send the headers of a request
 
     def respond(self, request: web.BaseRequest, error: ServiceError) -> web.Response:
-        """Answer and record a request of which next to nothing is known."""
+        """Return the error response to a request that could not be parsed, and log it."""
         response = failure(error)
         response.headers[REQUEST_ID_HEADER] = self.make_id()
         with log_context(requestID=response.headers[REQUEST_ID_HEADER]):
@@ -59,9 +57,9 @@ class FallbackResponder:
 
 
 class _HttpProtocol(web.RequestHandler):
-    """One connection; `expects_request` says that a request may be on its way.
+    """One connection; `is_request_expected` says that a request may be on its way.
 
-    Either none has come yet, or the answer to the last one has said that the connection is kept.
+    Either none has arrived yet, or the last response kept the connection alive.
     """
 
     __slots__ = ("_fallback", "_head_timer", "is_request_expected")
@@ -73,12 +71,12 @@ class _HttpProtocol(web.RequestHandler):
         self._head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to wait for headers."""
+        """Start the time limit of the first headers."""
         super().connection_made(transport)
         self._start_head_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Wait for the rest of the headers where they have begun; an idle connection may idle."""
+        """Start the time limit when headers begin, end it when they are complete."""
         super().data_received(data)
         if self._messages:
             self._stop_head_timer()
@@ -86,7 +84,7 @@ class _HttpProtocol(web.RequestHandler):
             self._start_head_timer()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Wait for nothing more."""
+        """Stop the time limit of headers."""
         self._stop_head_timer()
         super().connection_lost(exc)
 
@@ -106,7 +104,7 @@ class _HttpProtocol(web.RequestHandler):
             self.force_close()
 
     def is_between_requests(self) -> bool:
-        """Whether whatever comes next is a new request."""
+        """Return whether the next bytes begin a new request."""
         return self._waiter is not None and not self._waiter.done()
 
     def handle_error(
@@ -116,7 +114,7 @@ class _HttpProtocol(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer in the envelope, unless an answer has already begun."""
+        """Return a JSON error response; raises ConnectionError if a response has begun."""
         if request.writer.output_size > 0:
             raise ConnectionError("the response has begun; it cannot be replaced")
         if status >= 500:
@@ -134,14 +132,14 @@ class _HttpServer(web.Server):
 
 
 class JsonAppRunner(web.AppRunner):
-    """Runs an application whose every answer is in the envelope."""
+    """Runs an application with JSON responses to all failures, also below the application."""
 
     def __init__(self, app: web.Application, fallback: FallbackResponder, **options: Any) -> None:
         super().__init__(app, **options)
         self._fallback = fallback
 
     def has_expected_requests(self) -> bool:
-        """Tell whether a caller has a connection on which a request may be on its way."""
+        """Return whether a request may be on its way on any connection."""
         connections = self.server.connections if self.server else []
         return any(
             each.is_request_expected for each in connections if isinstance(each, _HttpProtocol)
@@ -153,12 +151,12 @@ class JsonAppRunner(web.AppRunner):
             self._fallback,
             _with_expect_fallback(plain.request_handler, self._fallback),
             request_factory=plain.request_factory,
-            **plain._kwargs,  # noqa: SLF001 - what the application itself chose
+            **plain._kwargs,  # noqa: SLF001 - the settings of the application
         )
 
 
 def _with_expect_fallback(handler: Handler, fallback: FallbackResponder) -> Handler:
-    """An Expect header is judged before any middleware, and refused by an exception."""
+    """Wrap a handler: aiohttp rejects an Expect header by an exception before any middleware."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         set_request_expected(request, is_expected=False)
@@ -171,13 +169,13 @@ def _with_expect_fallback(handler: Handler, fallback: FallbackResponder) -> Hand
 
 
 def set_request_expected(request: web.Request, *, is_expected: bool) -> None:
-    """Note whether another request may follow this one on its connection."""
+    """Set whether another request may follow this one on its connection."""
     if isinstance(request.protocol, _HttpProtocol):
         request.protocol.is_request_expected = is_expected
 
 
 def protocol_service_error(status: int, error: BaseException | None) -> ServiceError:
-    """Say what is wrong with a request without repeating what it sent."""
+    """Return the error for a failed request, without quoting the request."""
     if isinstance(error, LineTooLong):
         return too_long_error(error)
     if isinstance(error, HttpProcessingError):
@@ -188,7 +186,7 @@ def protocol_service_error(status: int, error: BaseException | None) -> ServiceE
 
 
 def too_long_error(error: LineTooLong) -> ServiceError:
-    """The parser tells only by its limit what it was reading."""
+    """Return the error for a too long line; only the limit tells which line it was."""
     if MAX_REQUEST_LINE_BYTES in error.args:
         return UriTooLongError(
             f"the path with its query has more than {MAX_REQUEST_LINE_BYTES} bytes"

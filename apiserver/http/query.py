@@ -15,14 +15,14 @@ QUERY_FIELD_PREFIX: Final = "query"
 
 class _EmptyQuerySchema(QuerySchema[None]):
     def build(self, data: dict[str, object]) -> None:
-        """There is nothing to make."""
+        """Return None."""
 
 
 _EMPTY_QUERY: Final = _EmptyQuerySchema()
 
 
 def read_query(request: web.Request, schema: QuerySchema[C]) -> C:
-    """What the parameters ask for; unknown ones and repeated ones are refused."""
+    """Read the query by its schema; raises InvalidRequestError, also for repeated parameters."""
     found = _repeated_parameters(request)
     try:
         made = schema.parse(dict(request.query))
@@ -34,7 +34,7 @@ def read_query(request: web.Request, schema: QuerySchema[C]) -> C:
 
 
 def require_no_query(request: web.Request) -> None:
-    """Refuse every parameter: a misspelt filter must not pass for none."""
+    """Raise InvalidRequestError for any parameter: a misspelt filter must not be ignored."""
     if request.query_string:
         read_query(request, _EMPTY_QUERY)
 

@@ -1,4 +1,4 @@
-"""The id that ties a response to its log lines."""
+"""The X-Request-ID header, which connects a response with its log lines."""
 
 import re
 from collections.abc import Callable
@@ -16,12 +16,12 @@ _VALID_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
 
 
 def choose_request_id(given: str | None, make_id: Callable[[], str]) -> str:
-    """The caller's id where it is fit for a header and a log line, otherwise a made one."""
+    """Return the caller's id if it is valid in headers and logs, else a new one."""
     return given if given is not None and _VALID_REQUEST_ID.fullmatch(given) else make_id()
 
 
 def request_id_middleware(make_id: Callable[[], str]) -> Middleware:
-    """Give each request an id, which is in its log lines and in its response."""
+    """Assign an id to each request for its log lines and its response."""
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -33,6 +33,6 @@ def request_id_middleware(make_id: Callable[[], str]) -> Middleware:
 
 
 async def add_request_id_header(request: web.Request, response: web.StreamResponse) -> None:
-    """Send the id back; a signal, because a stream sends its headers before it returns."""
+    """Add the id to a response; a signal, since a stream sends its headers before it returns."""
     if REQUEST_ID_KEY in request:
         response.headers[REQUEST_ID_HEADER] = request[REQUEST_ID_KEY]

@@ -1,4 +1,4 @@
-"""How answers look: `{"data": ...}` or `{"error": {...}}`, and nothing else."""
+"""JSON responses: `{"data": ...}` for a success and `{"error": {...}}` for a failure."""
 
 import logging
 from collections.abc import Mapping
@@ -36,19 +36,19 @@ log = logging.getLogger(__name__)
 def success(
     data: object, *, status: int = 200, headers: LooseHeaders | None = None
 ) -> web.Response:
-    """Answer with `data`."""
+    """Return a response with `data`."""
     return _json_response({"data": data}, status, headers)
 
 
 def page(data: object, meta: object) -> web.Response:
-    """Answer with a part of a list and what there is to know of the rest."""
+    """Return a response with one page of a list and its metadata."""
     return _json_response({"data": data, "meta": meta})
 
 
 def _json_response(
     value: object, status: int = 200, headers: LooseHeaders | None = None
 ) -> web.Response:
-    """aiohttp would encode with `json`, which takes three times as long."""
+    """Encode with msgspec, which takes a third of the time of aiohttp's json."""
     body = msgspec.json.encode(value)
     return web.Response(
         body=body, status=status, headers=headers, content_type="application/json", charset="utf-8"
@@ -56,12 +56,12 @@ def _json_response(
 
 
 def no_content() -> web.Response:
-    """Answer that it is done and there is no more to say."""
+    """Return an empty 204 response."""
     return web.Response(status=204)
 
 
 def failure(error: ServiceError) -> web.Response:
-    """Answer with what went wrong."""
+    """Return the response for an error."""
     response = web.json_response({"error": error.as_json()}, status=error.status)
     if error.retry_after is not None:
         response.headers[hdrs.RETRY_AFTER] = str(error.retry_after)
@@ -71,7 +71,7 @@ def failure(error: ServiceError) -> web.Response:
 
 
 def http_exception_failure(error: web.HTTPException) -> web.Response:
-    """Put a failure that aiohttp raised into the envelope."""
+    """Return the JSON response for an HTTP exception of aiohttp."""
     response = failure(_service_error(error))
     if hdrs.ALLOW in error.headers:
         response.headers[hdrs.ALLOW] = error.headers[hdrs.ALLOW]
@@ -87,7 +87,7 @@ def _service_error(error: web.HTTPException) -> ServiceError:
 
 @web.middleware
 async def error_responses_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Turn whatever a handler raises into the envelope."""
+    """Turn every exception of a handler into a JSON error response."""
     try:
         return await handler(request)
     except ServiceError as error:
@@ -96,22 +96,22 @@ async def error_responses_middleware(request: web.Request, handler: Handler) -> 
             await _close_connection(request, response)
         return response
     except kube_errors.KubeError as error:
-        told = service_error_from_kube(error)
-        if told.status >= 500:  # what callers get wrong must not fill the log with warnings
+        service_error = service_error_from_kube(error)
+        if service_error.status >= 500:  # mistakes of callers must not fill the log
             log.warning("cluster_call_failed", extra={"kubeError": str(error)})
-        return failure(told)
+        return failure(service_error)
     except QueueError as error:
         log.warning("queue_call_failed", extra={"queueError": str(error)})
         return failure(service_error_from_queue(error))
     except web.HTTPException as error:
         return http_exception_failure(error)
-    except Exception:  # the last line of defence: the trace goes to the log, never to the caller
+    except Exception:  # the traceback goes to the log, never to the caller
         log.exception("request_failed")
         return failure(InternalError())
 
 
 async def _close_connection(request: web.Request, response: web.Response) -> None:
-    """Answer and hang up; aiohttp would go on listening to the body for a while."""
+    """Send the response and close: aiohttp would go on reading the body for a while."""
     response.force_close()
     await response.prepare(request)
     await response.write_eof()

@@ -1,4 +1,4 @@
-"""Listening, and stopping to listen without breaking a request."""
+"""The HTTP server: listening, and draining connections at the stop."""
 
 import asyncio
 import logging
@@ -18,34 +18,34 @@ from apiserver.http.protocol import (
 from shared.config.address import Address
 
 # aiohttp waits this long twice, for the handler and then for its connection, and rounds up:
-# together 25 s, after those of the parting.
+# together 25 s, after the drain.
 SHUTDOWN_TIMEOUT_SECONDS: Final = 12.0
-# Whoever keeps a connection and asks on it within this time learns to open another one.
+# A client that sends a request within this time is told to open another connection.
 DRAIN_SECONDS: Final = 5.0
 DRAIN_POLL_SECONDS: Final = 0.05
 KEEPALIVE_SECONDS: Final = 75.0
 HEAD_TIMEOUT_SECONDS: Final = 5.0
-# Clients of a burst beyond this are made to wait a whole second by the kernel.
+# The kernel delays clients of a burst beyond this by a whole second.
 BACKLOG: Final = 1024
 
 log = logging.getLogger(__name__)
 
 
 class CannotListenError(Exception):
-    """The address cannot be listened on."""
+    """The server cannot listen on the address."""
 
 
 @asynccontextmanager
 async def serve(
     app: web.Application, address: Address, fallback: FallbackResponder
 ) -> AsyncIterator[None]:
-    """Serve `app` for the length of the block, then part with the callers.
+    """Serve `app` for the length of the block, then drain the connections.
 
-    A connection that is closed while a request is on its way loses it, so first every answer says
-    that it is the last on its connection; then the requests in flight are finished.
+    Closing a connection loses a request that is on its way, so first every response announces the
+    close of its connection; then the requests in flight are finished.
     """
-    parting = ConnectionDrain()
-    app.on_response_prepare.append(parting.mark_response)
+    drain = ConnectionDrain()
+    app.on_response_prepare.append(drain.mark_response)
     runner = JsonAppRunner(
         app,
         fallback,
@@ -60,19 +60,19 @@ async def serve(
         await _listen(runner, address)
         yield
     finally:
-        parting.is_draining = True
+        drain.is_draining = True
         await _drain_idle_connections(runner)
         await runner.cleanup()
 
 
 class ConnectionDrain:
-    """Whether answers are the last on their connections."""
+    """Marks responses as the last on their connections once the drain has begun."""
 
     def __init__(self) -> None:
         self.is_draining = False
 
     async def mark_response(self, request: web.Request, response: web.StreamResponse) -> None:
-        """Say so in `response`, whose own header was decided before."""
+        """Set Connection: close while draining; aiohttp has chosen the header before."""
         if self.is_draining:
             response.force_close()
             response.headers[hdrs.CONNECTION] = "close"

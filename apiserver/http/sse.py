@@ -7,11 +7,11 @@ LAST_EVENT_ID_HEADER: Final = "Last-Event-ID"
 
 
 def encode_event(name: str, data: bytes, event_id: str = "") -> bytes:
-    """One event; `data` has no line breaks, and a `mark` is what a returning client names."""
-    mark_line = f"id: {event_id}\n" if event_id else ""
-    return f"{mark_line}event: {name}\ndata: ".encode() + data + b"\n\n"
+    """Encode one event; `data` has no line breaks. A client that reconnects sends `event_id`."""
+    id_line = f"id: {event_id}\n" if event_id else ""
+    return f"{id_line}event: {name}\ndata: ".encode() + data + b"\n\n"
 
 
 def encode_retry(milliseconds: int) -> bytes:
-    """After which time a client shall come back that was cut off."""
+    """Encode the time after which a disconnected client reconnects."""
     return b"retry: %d\n\n" % milliseconds

@@ -11,7 +11,7 @@ import pytest
 
 from apiserver.functions import examples as functions_examples
 from apiserver.http import paths as http_paths
-from apiserver.http.roles import Role
+from apiserver.http.tokens import Role
 from apiserver.invocations import examples as invocations_examples
 from apiserver.units import examples as units_examples
 from tests.support.builders.quotas import create_effective_quota

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 from prometheus_client import CollectorRegistry
 
-from apiserver.http.roles import OPEN_ROUTES, Role, required_role
-from apiserver.http.tokens import TokenSet
+from apiserver.http.auth import OPEN_ROUTES, required_role
+from apiserver.http.tokens import Role, TokenSet
 from apiserver.routes import create_routes
 from tests.unit.apiserver.in_process_api import InProcessApi, run_app
 

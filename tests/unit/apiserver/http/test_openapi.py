@@ -10,8 +10,8 @@ from openapi_spec_validator import validate
 from prometheus_client import CollectorRegistry
 
 from apiserver.functions.schemas import ChangeFunctionSchema, CreateFunctionSchema
+from apiserver.http.auth import required_role
 from apiserver.http.openapi import build_openapi
-from apiserver.http.roles import required_role
 from apiserver.invocations.schemas import InvokeSchema
 from apiserver.routes import create_routes
 from apiserver.schemas.request import RequestSchema

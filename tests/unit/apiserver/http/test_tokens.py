@@ -1,9 +1,12 @@
-"""Tokens are taken from a text, or the text is refused without showing them."""
+"""Parsing of token files, and the reload of one that changes."""
+
+from pathlib import Path
 
 import pytest
 
-from apiserver.http.roles import Role
-from apiserver.http.tokens import InvalidTokensError, TokenSet
+from apiserver.http.tokens import POLL_SECONDS, InvalidTokensError, Role, TokenFile, TokenSet
+from shared.config.loader import ConfigurationError
+from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 
 OPERATORS, TENANTS, BOTHS = "operators-own-token", "tenants.own_token~1==", "a-token-for-both"
 TEXT = f"""
@@ -48,3 +51,55 @@ def test_a_malformed_token_file_is_refused_by_line(text: str, said: str) -> None
     with pytest.raises(InvalidTokensError, match=said) as refused:
         TokenSet.parse(text)
     assert OPERATORS not in str(refused.value)
+
+
+OLD, NEW = "the-old-operator-token", "the-new-operator-token"
+
+
+@pytest.fixture(name="path")
+def _path(tmp_path: Path) -> Path:
+    path = tmp_path / "tokens"
+    path.write_text(f"operator {OLD}\n")
+    return path
+
+
+def hold(path: Path, content: bytes | None) -> None:
+    """Let the file hold other bytes, or not be there."""
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+
+
+def after(looks: int) -> AutoAdvanceClock:
+    return AutoAdvanceClock(end_seconds=looks * POLL_SECONDS)
+
+
+async def test_a_token_that_is_replaced_is_good_no_longer(path: Path) -> None:
+    file = TokenFile(str(path), clock := after(1))
+    hold(path, f"operator {NEW}\n".encode())
+    await clock.run_to_end(file.run())
+    assert file.tokens.roles_of(NEW) == {Role.OPERATOR}
+    assert not file.tokens.roles_of(OLD)
+
+
+@pytest.mark.parametrize("held", [None, b"", b"operator short", b"\xff"])
+async def test_an_invalid_token_file_is_logged_once_and_keeps_the_old_tokens(
+    path: Path, held: bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = TokenFile(str(path), clock := after(3))
+    hold(path, held)
+    await clock.run_to_end(file.run())
+    assert file.tokens.roles_of(OLD) == {Role.OPERATOR}
+    assert [each.message for each in caplog.records] == ["tokens_not_read"]
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [(None, "cannot be read: No such"), (b"nobody", "line 1"), (b"\xff", "is not UTF-8")],
+)
+def test_an_invalid_token_file_at_the_start_is_a_configuration_error(
+    path: Path, held: bytes | None, said: str
+) -> None:
+    hold(path, held)
+    with pytest.raises(ConfigurationError, match=rf"auth.tokensFile: '.*': {said}"):
+        TokenFile(str(path), AutoAdvanceClock())

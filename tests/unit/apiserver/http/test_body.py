@@ -3,7 +3,7 @@
 import pytest
 
 from apiserver.errors import InvalidRequestError
-from apiserver.http.json_body import decode_json_object
+from apiserver.http.body import decode_json_object
 from apiserver.schemas.strict_json import MAX_DEPTH
 
 MALFORMED = "the body is not JSON that can be read: "
