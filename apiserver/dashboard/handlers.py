@@ -8,15 +8,15 @@ from aiohttp import hdrs, web
 
 from apiserver.dashboard.assets import UI_CSP, UI_INDEX_FILE
 from apiserver.dashboard.broadcaster import Subscriber
-from apiserver.http import keys
-from apiserver.http.access_log import ACCESS_LOG_TIMER
-from apiserver.http.deadline import DEADLINE
-from apiserver.http.sse import (
+from apiserver.dashboard.sse import (
     EVENT_STREAM_MEDIA_TYPE,
     LAST_EVENT_ID_HEADER,
     encode_event,
     encode_retry,
 )
+from apiserver.http import keys
+from apiserver.http.access_log import ACCESS_LOG_TIMER
+from apiserver.http.deadline import DEADLINE
 from apiserver.http.static_files import asset_response
 
 RECONNECT_MILLISECONDS: Final = 2000

@@ -1,6 +1,6 @@
 """Events as browsers read them."""
 
-from apiserver.http.sse import encode_event, encode_retry
+from apiserver.dashboard.sse import encode_event, encode_retry
 
 
 def test_an_event_has_its_mark_its_name_and_its_data() -> None:
