@@ -26,7 +26,7 @@ class CallResult(Enum):
 
 
 class CircuitBreaker:
-    """Opens after five failures in a row, then admits one probe at a time until one succeeds."""
+    """A breaker that opens after five failures in a row, then admits single probes."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -33,7 +33,7 @@ class AccessLogEntry:
 
 
 class AccessLog:
-    """Counts and logs requests; clients cannot create unbounded metric labels."""
+    """The log and metrics of requests; clients cannot create unbounded metric labels."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         name = "gpuruntime_http"
@@ -64,7 +64,7 @@ class AccessLog:
 
 
 class AccessLogTimer:
-    """Measures one request in flight until its response is logged."""
+    """The timer of one request, which is in flight until its response is logged."""
 
     def __init__(self, access_log: AccessLog, clock: Clock, request: web.Request) -> None:
         # Keeps no reference to the request, which refers to this: a cycle would wait for the GC.

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class BackgroundTasks:
-    """Owns the tasks of an application, for whose results requests wait."""
+    """The background tasks of an application, for whose results requests wait."""
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self._group = group

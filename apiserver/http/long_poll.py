@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class LongPolls:
-    """Runs the waits of requests and ends them when the process stops."""
+    """The current waits of requests, which end when the process stops."""
 
     def __init__(self) -> None:
         self._timeouts: set[asyncio.Timeout] = set()

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FallbackResponder:
-    """Creates and logs responses without an application."""
+    """The responder for requests that reach no application."""
 
     access_log: AccessLog
     make_id: Callable[[], str]
@@ -132,7 +132,7 @@ class _HttpServer(web.Server):
 
 
 class JsonAppRunner(web.AppRunner):
-    """Runs an application with JSON responses to all failures, also below the application."""
+    """A runner that answers all failures in JSON, also those below its application."""
 
     def __init__(self, app: web.Application, fallback: FallbackResponder, **options: Any) -> None:
         super().__init__(app, **options)

@@ -20,7 +20,7 @@ from shared.config.address import Address
 # aiohttp waits this long twice, for the handler and then for its connection, and rounds up:
 # together 25 s, after the drain.
 SHUTDOWN_TIMEOUT_SECONDS: Final = 12.0
-# A client that sends a request within this time is told to open another connection.
+# A client that sends a request within this time learns to open another connection.
 DRAIN_SECONDS: Final = 5.0
 DRAIN_POLL_SECONDS: Final = 0.05
 KEEPALIVE_SECONDS: Final = 75.0
@@ -66,7 +66,7 @@ async def serve(
 
 
 class ConnectionDrain:
-    """Marks responses as the last on their connections once the drain has begun."""
+    """The state of the drain, which makes every response the last on its connection."""
 
     def __init__(self) -> None:
         self.is_draining = False

@@ -27,7 +27,7 @@ _STORAGE_CLASSES_REQUEST: Final = KubeRequest(
 
 
 class Transport(Protocol):
-    """Sends requests to Kubernetes; every method raises only KubeError."""
+    """The sender of requests to Kubernetes; every method raises only KubeError."""
 
     @property
     def server(self) -> str:

@@ -37,7 +37,7 @@ class Page(Generic[Item]):
 
 
 class ClusterReader(Protocol):
-    """Reads the version and the nodes of the cluster; every method raises only KubeError."""
+    """Access to the version and the nodes of the cluster; every method raises only KubeError."""
 
     @property
     def server(self) -> str:
@@ -54,7 +54,7 @@ class ClusterReader(Protocol):
 
 
 class ObjectClient(Protocol):
-    """Reads and writes the objects of our API group; every method raises only KubeError."""
+    """Access to the objects of our API group; every method raises only KubeError."""
 
     async def get(self, resource: Resource[T], namespace: str, name: str) -> T:
         """Return the current object; raises NotFoundError."""
@@ -103,7 +103,7 @@ class ObjectClient(Protocol):
 
 
 class StorageClassReader(Protocol):
-    """Reads the StorageClasses of the cluster."""
+    """Access to the StorageClasses of the cluster."""
 
     async def list_storage_classes(self) -> tuple[StorageClass, ...]:
         """Return all StorageClasses, from the server's cache; raises KubeError."""

@@ -71,7 +71,7 @@ class LineStream:
 
 
 class RestClient:
-    """Sends requests to the API server through a circuit breaker.
+    """An HTTP client of the API server behind a circuit breaker.
 
     Every request has a deadline. A request that is answered with 401 is sent a second time with
     credentials that were read again.

@@ -32,7 +32,7 @@ class Batch:
 
 
 class BatchReader:
-    """Reads messages of a stream whose subjects match a filter."""
+    """A reader of the messages of a stream whose subjects match a filter."""
 
     def __init__(self, requests: JetStreamRequests) -> None:
         self._requests = requests

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class QueueConnection:
-    """Keeps a connected client, also after the server has closed the connection."""
+    """A NATS client that is replaced whenever the server has closed its connection."""
 
     def __init__(self, config: NATSConfig, clock: Clock) -> None:
         self._config = config

@@ -63,7 +63,7 @@ class HistoryPage(Generic[T_co]):
 
 
 class RecordStore(Protocol):
-    """Reads and writes invocation records; every method raises only QueueError."""
+    """The store of invocation records; every method raises only QueueError."""
 
     async def find(self, key: str) -> StoredRecord | None:
         """Return the record of a key, or None."""
@@ -114,7 +114,7 @@ class CallQueue(Protocol):
 
 
 class OutcomeStream(Protocol):
-    """Publishes outcomes and dead letters; every method raises only QueueError."""
+    """The stream of outcomes and dead letters; every method raises only QueueError."""
 
     async def publish(self, key: str, record: InvocationRecord) -> None:
         """Publish the outcome of a final record; a duplicate has no effect."""
@@ -122,7 +122,7 @@ class OutcomeStream(Protocol):
 
 
 class BodyStore(Protocol):
-    """Stores large bodies; every method raises only QueueError."""
+    """The store of large bodies; every method raises only QueueError."""
 
     async def put(self, function_name: str, name: str, chunks: AsyncIterator[bytes]) -> int:
         """Store a body under an unused name, return its size; errors of `chunks` pass through."""
@@ -142,7 +142,7 @@ class BodyStore(Protocol):
 
 
 class InvocationHistory(Protocol):
-    """Lists records and dead letters, newest first; every method raises only QueueError."""
+    """Lists of records and dead letters, newest first; every method raises only QueueError."""
 
     async def list_records(
         self, function_name: str, before: int | None, limit: int
@@ -158,7 +158,7 @@ class InvocationHistory(Protocol):
 
 
 class RecordChanges(Protocol):
-    """Signals that a record may have changed."""
+    """Change signals of records."""
 
     def subscribe(self, key: str) -> AbstractAsyncContextManager["ChangeSignal"]:
         """Subscribe to the changes of one record for the length of the block."""
@@ -166,7 +166,7 @@ class RecordChanges(Protocol):
 
 
 class ChangeSignal(Protocol):
-    """The signal of one subscription."""
+    """A signal that a record may have changed."""
 
     async def wait(self, timeout_seconds: float) -> None:
         """Return at the next signal, or after `timeout_seconds`."""

@@ -12,7 +12,7 @@ from apiserver.nats.replies import NO_RESPONDERS_STATUS, STATUS_HEADER
 
 
 class ReplyInbox:
-    """Sends requests with numbered reply subjects; the client's random ones take a third longer."""
+    """An inbox with numbered reply subjects: the client's random ones take a third longer."""
 
     def __init__(self, client: Client) -> None:
         self.client = client

@@ -25,7 +25,7 @@ REQUEST_TIMEOUT_SECONDS: Final = 5.0
 
 
 class JetStreamRequests:
-    """Sends requests while the queue answers, and fails at once while it does not.
+    """A sender of requests that fail at once while the queue does not answer.
 
     `stream_missing` is set whenever a request finds no stream.
     """
@@ -117,7 +117,7 @@ def queue_error_of(error: Exception) -> QueueError:
     """Return the QueueError for an error of nats-py or of the connection."""
     match error:
         case nats.errors.NoRespondersError():
-            return StreamNotFoundError("nobody there keeps this; is JetStream enabled?")
+            return StreamNotFoundError("no stream is there for this; is JetStream enabled?")
         case nats.errors.MaxPayloadError():
             return QueueRejectedError("it is larger than the queue takes (max_payload)")
         case TimeoutError():

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class StreamSetup:
-    """Ensures the streams at every new connection: the queue may have lost its disk meanwhile.
+    """The setup of the streams at every new connection: the queue may have lost its disk.
 
     Streams that are deleted later are created again when a request misses one.
     """

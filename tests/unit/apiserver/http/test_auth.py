@@ -1,4 +1,4 @@
-"""Every route is for somebody, and only who has a token for it gets through."""
+"""The role that each route requires, and requests with and without its token."""
 
 import base64
 from collections.abc import AsyncIterator

@@ -30,7 +30,7 @@ def test_a_tag_is_made_of_uid_and_generation() -> None:
         (('"u-1.3"', '"u-2.4"'), (Revision("u-1", 3), Revision("u-2", 4))),
         (('W/"u-1.3"',), ()),
         (('W/"u-1.3", "u-1.4"',), (Revision("u-1", 4),)),
-        (('"somebody else\'s"'.replace(" ", "-"),), ()),
+        (('"a-foreign-tag"',), ()),
         (('""',), ()),
         (('"a,b.1"',), (Revision("a,b", 1),)),
     ],

@@ -95,7 +95,7 @@ async def test_an_invalid_token_file_is_logged_once_and_keeps_the_old_tokens(
 
 @pytest.mark.parametrize(
     ("held", "said"),
-    [(None, "cannot be read: No such"), (b"nobody", "line 1"), (b"\xff", "is not UTF-8")],
+    [(None, "cannot be read: No such"), (b"operator", "line 1"), (b"\xff", "is not UTF-8")],
 )
 def test_an_invalid_token_file_at_the_start_is_a_configuration_error(
     path: Path, held: bytes | None, said: str

@@ -1,4 +1,4 @@
-"""A refusal is told apart by what can be done about it, in words that help and keep secrets."""
+"""The error for each error response, and messages that help and contain no secrets."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Failures of the cluster are told in words that help."""
+"""Messages of connection failures that say what to check."""
 
 import ssl
 
@@ -36,7 +36,7 @@ def a_certificate_error() -> ssl.SSLCertVerificationError:
     ("error", "said"),
     [
         (a_certificate_error(), "not trusted: self-signed certificate. Check the certificate auth"),
-        (ConnectionResetError(104, "whatever"), "cannot be reached: Connection reset by peer. "),
+        (ConnectionResetError(104, "any text"), "cannot be reached: Connection reset by peer. "),
         (OSError(None, "Name or service not known"), "reached: Name or service not known. Check"),
         (aiohttp.ServerDisconnectedError(), "cannot be reached: Server disconnected. Check that"),
         (aiohttp.ClientPayloadError(), "cannot be reached: ClientPayloadError. Check that"),

@@ -1,4 +1,4 @@
-"""Trouble with the queue is told without secrets."""
+"""Descriptions of connection failures, without secrets."""
 
 from pathlib import Path
 

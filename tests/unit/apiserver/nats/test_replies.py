@@ -1,4 +1,4 @@
-"""Refusals of JetStream are told apart by what they mean for us."""
+"""The error for each error reply of JetStream."""
 
 import pytest
 
