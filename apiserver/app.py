@@ -1,51 +1,41 @@
-"""The application: routes, what they need, and what surrounds them."""
+"""The aiohttp application: routes, middlewares, and the services that handlers find."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import Any
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
 from apiserver.clock import Clock
-from apiserver.dashboard.assets import load_ui_assets
-from apiserver.dashboard.broadcaster import DashboardBroadcaster
-from apiserver.functions.port import FunctionServicePort
-from apiserver.health.readiness import Readiness
-from apiserver.health.service import HealthService
+from apiserver.config import RequestLimits
+from apiserver.dashboard.handlers import UI_ASSETS, load_ui_assets
 from apiserver.http import keys
 from apiserver.http.access_log import AccessLog, access_log_middleware
 from apiserver.http.auth import auth_middleware
 from apiserver.http.background import run_background_tasks
 from apiserver.http.byte_budget import ByteBudget
 from apiserver.http.deadline import RequestTimeLimits, deadline_middleware
+from apiserver.http.keys import ProvidedService
 from apiserver.http.long_poll import LongPolls
 from apiserver.http.openapi import build_openapi
 from apiserver.http.request_id import add_request_id_header, request_id_middleware
 from apiserver.http.responses import error_responses_middleware
 from apiserver.http.swagger import load_swagger_assets
 from apiserver.http.tokens import TokenSet
-from apiserver.invocations.port import InvocationListsPort, InvocationServicePort
-from apiserver.limits import RequestLimits
-from apiserver.operations.port import JobServicePort
 from apiserver.routes import create_routes
-from apiserver.specs.port import SpecServicePort
-from apiserver.stock_pools.port import PoolServicePort
-from apiserver.stock_units.port import StockServicePort
-from apiserver.storages.port import StorageServicePort
-from apiserver.units.port import UnitServicePort
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppComponents:
-    """What an application is made of; routes whose use cases are None answer 503.
+    """The parts of an application; a route whose service is not provided answers 503.
 
-    Without `tokens` nobody is asked for one.
+    Without `tokens` every caller is accepted.
     """
 
     version: str
-    health: HealthService
-    readiness: Readiness
+    services: Sequence[ProvidedService[Any]]
     registry: CollectorRegistry
     access_log: AccessLog
     make_id: Callable[[], str]
@@ -53,20 +43,10 @@ class AppComponents:
     request_limits: RequestLimits
     time_limits: RequestTimeLimits
     tokens: Callable[[], TokenSet] | None = None
-    stock: StockServicePort | None = None
-    pools: PoolServicePort | None = None
-    specs: SpecServicePort | None = None
-    jobs: JobServicePort | None = None
-    units: UnitServicePort | None = None
-    storages: StorageServicePort | None = None
-    functions: FunctionServicePort | None = None
-    invocations: InvocationServicePort | None = None
-    invocation_lists: InvocationListsPort | None = None
-    dashboard: DashboardBroadcaster | None = None
 
 
 def create_app(components: AppComponents) -> web.Application:
-    """Put an application together; it does nothing until a runner runs it."""
+    """Build the application; nothing runs before a runner starts it."""
     ids, records = (
         request_id_middleware(components.make_id),
         access_log_middleware(components.access_log, components.clock),
@@ -85,35 +65,21 @@ def create_app(components: AppComponents) -> web.Application:
     app.on_response_prepare.append(add_request_id_header)
     app.on_shutdown.append(_stop_long_polls)
     app.cleanup_ctx.append(_run_background_tasks)
-    surface = create_routes(components.registry)
-    app.router.add_routes(surface)
+    routes = create_routes(components.registry)
+    app.router.add_routes(routes)
     app[keys.SWAGGER_ASSETS] = load_swagger_assets()
-    app[keys.UI_ASSETS] = load_ui_assets()
-    # Making it takes 50 ms of a start, and most replicas are never asked for it.
-    made_once: Callable[[], Mapping[str, object]] = cache(
-        partial(build_openapi, surface, components.version)
+    app[UI_ASSETS] = load_ui_assets()
+    # Building it takes 50 ms, and most processes are never asked for it.
+    document: Callable[[], Mapping[str, object]] = cache(
+        partial(build_openapi, routes, components.version)
     )
-    app[keys.OPENAPI_DOCUMENT] = made_once
-    _set_app_keys(app, components)
-    return app
-
-
-def _set_app_keys(app: web.Application, components: AppComponents) -> None:
-    app[keys.HEALTH] = components.health
-    app[keys.READINESS] = components.readiness
+    app[keys.OPENAPI_DOCUMENT] = document
     app[keys.REQUEST_LIMITS] = components.request_limits
     app[keys.LONG_POLLS] = LongPolls()
     app[keys.BYTE_BUDGET] = ByteBudget(components.request_limits.max_in_flight_bytes)
-    app[keys.STOCK] = components.stock
-    app[keys.POOLS] = components.pools
-    app[keys.SPECS] = components.specs
-    app[keys.JOBS] = components.jobs
-    app[keys.UNITS] = components.units
-    app[keys.STORAGES] = components.storages
-    app[keys.FUNCTIONS] = components.functions
-    app[keys.INVOCATIONS] = components.invocations
-    app[keys.INVOCATION_LISTS] = components.invocation_lists
-    app[keys.DASHBOARD] = components.dashboard
+    for provided in components.services:
+        provided.set_in(app)
+    return app
 
 
 async def _stop_long_polls(app: web.Application) -> None:

@@ -1,5 +1,6 @@
 """Every key that the API reads, with its default."""
 
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 import msgspec
@@ -128,3 +129,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ] = {}
     nats: NATSConfig = NATSConfig()
     result_store: ResultStoreConfig = ResultStoreConfig()
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """Bounds that are checked with the form of a request."""
+
+    namespaces: NamespacesConfig = field(default_factory=NamespacesConfig)
+    max_seed_replicas: int = 1000
+    max_in_flight_bytes: int = 256 * 1024 * 1024

@@ -1,6 +1,9 @@
 """Failures that a caller of the API is told about."""
 
+from collections.abc import Iterable
 from typing import ClassVar, NamedTuple
+
+from shared.v1alpha1.validation.problem import Problem
 
 
 class ErrorDetail(NamedTuple):
@@ -180,3 +183,17 @@ class DeadlineExceededError(ServiceError):
 
     code = "timeout"
     status = 504
+
+
+def problem_details(problems: Iterable[Problem]) -> tuple[ErrorDetail, ...]:
+    """The problems by field of a request, in which nothing stands under `spec`."""
+    return tuple(
+        ErrorDetail(problem.path.removeprefix("spec."), describe_problem(problem))
+        for problem in problems
+    )
+
+
+def describe_problem(problem: Problem) -> str:
+    """What was given and what is wrong with it."""
+    message = problem.message.replace("spec.template", "template")
+    return Problem("", problem.value, message).text.removeprefix(": ")

@@ -1,4 +1,4 @@
-"""The composition root: the only place that names concrete classes."""
+"""The composition root: it picks the adapters, builds the services and runs the process."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from prometheus_client import (
     CollectorRegistry,
@@ -21,8 +21,9 @@ from prometheus_client import (
 from apiserver.app import AppComponents, create_app
 from apiserver.circuit_breaker import CircuitBreaker
 from apiserver.clock import Clock, SystemClock
-from apiserver.config import Config, SpecConfig
+from apiserver.config import Config, RequestLimits, SpecConfig
 from apiserver.health.cluster_state import KUBERNETES_OFF, ClusterState
+from apiserver.health.handlers import HEALTH, READINESS
 from apiserver.health.monitor import ClusterMonitor
 from apiserver.health.readiness import Readiness
 from apiserver.health.schemas import HealthSchema
@@ -32,6 +33,7 @@ from apiserver.health.status_log import StatusReporter
 from apiserver.health.unit_counts import UnitCounter
 from apiserver.http.access_log import AccessLog
 from apiserver.http.deadline import RequestTimeLimits
+from apiserver.http.keys import ProvidedService
 from apiserver.http.protocol import FallbackResponder
 from apiserver.http.server import HEAD_TIMEOUT_SECONDS, CannotListenError, serve
 from apiserver.http.tokens import TokenFile
@@ -41,14 +43,12 @@ from apiserver.kube.credentials import Credentials
 from apiserver.kube.metrics import RestMetrics
 from apiserver.kube.port import KubeClient
 from apiserver.kube.rest import RestClient, create_session
-from apiserver.limits import RequestLimits
 from apiserver.nats.connection import require_readable_password
 from apiserver.nats.jetstream import JetStream
 from apiserver.postgres.archive import PostgresArchive, read_dsn
 from apiserver.process import Process, TaskFactory
-from apiserver.serverless_use_cases import ServerlessDependencies, ServerlessServices
 from apiserver.specs.catalogue import Catalogue, CatalogueEntry
-from apiserver.wiring import KubeServices, ServiceSettings
+from apiserver.wiring import KubeServices, ServerlessServices, ServiceSettings
 from shared.config import command_line, loader, logfmt
 from shared.config.exitcode import ExitCode
 from shared.config.gc_tuning import tune_gc
@@ -58,7 +58,7 @@ from shared.v1alpha1.unit_resources import UnitResources
 from shared.v1alpha1.validation.resources import resource_problems
 
 CLUSTER_WAIT_SECONDS: Final = 30.0
-# What is left of a request's time for its answer, once an unfinished operation was waited for.
+# Seconds kept for writing the response after waiting for an unfinished operation.
 RESPONSE_RESERVE_SECONDS: Final = 3.0
 PROGRAM: Final = command_line.ProgramDescription(
     name="apiserver",
@@ -71,7 +71,7 @@ log = logging.getLogger(__name__)
 
 
 def main(arguments: Sequence[str]) -> ExitCode:
-    """Run the API until it is told to stop."""
+    """Run the API until it is stopped, and return its exit code."""
     given = command_line.parse_command_line(PROGRAM, arguments)
     try:
         config = loader.load_config(Config, given.config_path, given.overrides)
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str]) -> ExitCode:
 
 
 async def run(config: Config) -> ExitCode:
-    """Build everything that `config` asks for, and run it."""
+    """Build the process that `config` describes, and run it."""
     clock, registry = SystemClock(), CollectorRegistry()
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)
@@ -98,69 +98,69 @@ async def run(config: Config) -> ExitCode:
     token_file = open_token_file(config, clock)
     jetstream = JetStream(config.nats, clock, new_id)
     archive = create_archive(config, clock)
-    async with connect_cluster(config, registry, clock) as gateway:
-        where, use_cases, serverless = config.namespaces, None, None
-        monitor = None
-        if gateway:
-            counter = UnitCounter(gateway, where.stock, where.instance)
-            monitor = ClusterMonitor(gateway, counter, clock)
-            randomness = Random()  # noqa: S311 - spreads retries and choices, keeps no secret
-            told = service_settings(config)
-            use_cases = KubeServices(gateway, told, registry, clock, randomness, new_id)
-            serverless = ServerlessServices(
-                gateway,
-                jetstream.ports,
-                told,
-                use_cases.function_creation,
-                ServerlessDependencies(registry, clock, new_id, archive),
-            )
+    async with connect_cluster(config, registry, clock) as client:
+        monitor = create_monitor(config, client, clock) if client else None
 
-        def seen() -> ClusterState:
+        def cluster_state() -> ClusterState:
             return monitor.state if monitor else KUBERNETES_OFF
 
-        health = HealthService(product_version(), clock, seen, lambda: jetstream.connection.status)
-        readiness, recorder = Readiness(seen), AccessLog(registry)
-        parts = AppComponents(
-            version=product_version(),
-            health=health,
-            readiness=readiness,
-            registry=registry,
-            access_log=recorder,
-            make_id=new_id,
-            clock=clock,
-            request_limits=RequestLimits(
-                config.namespaces, config.max_seed_replicas, config.max_in_flight_bytes
-            ),
-            time_limits=RequestTimeLimits(config.request_timeout.seconds),
-            tokens=(lambda: token_file.tokens) if token_file else None,
-            stock=use_cases.stock if use_cases else None,
-            pools=use_cases.pools if use_cases else None,
-            specs=use_cases.specs if use_cases else None,
-            jobs=use_cases.jobs if use_cases else None,
-            units=use_cases.units if use_cases else None,
-            storages=use_cases.storages if use_cases else None,
-            functions=serverless.functions if serverless else None,
-            invocations=serverless.invocations if serverless else None,
-            invocation_lists=serverless.invocation_lists if serverless else None,
-            dashboard=use_cases.dashboard if use_cases else None,
+        health = HealthService(
+            product_version(), clock, cluster_state, lambda: jetstream.connection.status
         )
-        work = background_tasks(config, clock, health, monitor, jetstream)
-        if use_cases:
-            work |= {
-                "operations": use_cases.operation_tasks.run,
-                "resume": use_cases.resumption.run,
-            }
-            work["overview"] = use_cases.dashboard.run
+        readiness, access_log = Readiness(cluster_state), AccessLog(registry)
+        services: list[ProvidedService[Any]] = [
+            ProvidedService(HEALTH, health),
+            ProvidedService(READINESS, readiness),
+        ]
+        tasks = background_tasks(config, clock, health, monitor, jetstream)
+        if client:
+            settings = service_settings(config)
+            randomness = Random()  # noqa: S311 - spreads retries and choices, keeps no secret
+            kube = KubeServices(client, settings, registry, clock, randomness, new_id)
+            serverless = ServerlessServices(
+                client,
+                jetstream.ports,
+                settings,
+                kube.function_creator,
+                registry,
+                clock,
+                new_id,
+                archive,
+            )
+            services += [*kube.provided, *serverless.provided]
+            tasks |= kube.background_tasks
         optional = (("archive", archive), ("tokens", token_file))
-        work |= {name: part.run for name, part in optional if part}
-        process = Process(readiness, work)
+        tasks |= {name: part.run for name, part in optional if part}
+        app = create_app(
+            AppComponents(
+                version=product_version(),
+                services=services,
+                registry=registry,
+                access_log=access_log,
+                make_id=new_id,
+                clock=clock,
+                request_limits=RequestLimits(
+                    config.namespaces, config.max_seed_replicas, config.max_in_flight_bytes
+                ),
+                time_limits=RequestTimeLimits(config.request_timeout.seconds),
+                tokens=(lambda: token_file.tokens) if token_file else None,
+            )
+        )
+        process = Process(readiness, tasks)
         process.stop_on_signals()
-        fallback = FallbackResponder(recorder, new_id, HEAD_TIMEOUT_SECONDS)
-        return await process.run(serve(create_app(parts), config.http_addr, fallback))
+        fallback = FallbackResponder(access_log, new_id, HEAD_TIMEOUT_SECONDS)
+        return await process.run(serve(app, config.http_addr, fallback))
+
+
+def create_monitor(config: Config, client: KubeClient, clock: Clock) -> ClusterMonitor:
+    """Build the monitor of the cluster, which counts nodes and units."""
+    namespaces = config.namespaces
+    counter = UnitCounter(client, namespaces.stock, namespaces.instance)
+    return ClusterMonitor(client, counter, clock)
 
 
 def open_token_file(config: Config, clock: Clock) -> TokenFile | None:
-    """The tokens that callers need; none on loopback, or where the configuration says so."""
+    """Return the file of accepted tokens, or None where anonymous callers are accepted."""
     if config.auth.tokens_file:
         return TokenFile(config.auth.tokens_file, clock)
     if not config.http_addr.is_loopback and not config.auth.allow_anonymous:
@@ -173,13 +173,13 @@ def open_token_file(config: Config, clock: Clock) -> TokenFile | None:
 
 
 def create_archive(config: Config, clock: Clock) -> PostgresArchive | None:
-    """The result store where one is named; ConfigurationError if its address cannot be read."""
+    """Return the result store, or None without one; ConfigurationError for a bad address."""
     path = config.result_store.dsn_file
     return PostgresArchive(path, clock) if path and read_dsn(path) else None
 
 
 def service_settings(config: Config) -> ServiceSettings:
-    """What the use cases are told; a catalogue that Kubernetes would refuse is refused here."""
+    """Return the settings of the services; ConfigurationError for an invalid catalogue."""
     entries = {name: catalogue_entry(name, spec) for name, spec in config.specs.items()}
     problems = [
         f"specs.{name}: {problem.text.removeprefix('spec.')}"
@@ -216,12 +216,12 @@ def background_tasks(
     monitor: ClusterMonitor | None,
     jetstream: JetStream,
 ) -> dict[str, TaskFactory]:
-    """What runs beside the server."""
+    """Return the tasks that run beside the server, by name."""
     reporter = StatusReporter(health, HealthSchema().dump, clock, config.report_interval.seconds)
-    patience = CLUSTER_WAIT_SECONDS if config.kube_mode == "required" else None
+    timeout_seconds = CLUSTER_WAIT_SECONDS if config.kube_mode == "required" else None
     work: dict[str, TaskFactory] = {"report": reporter.run}
     if monitor:
-        work = {"observe": lambda: monitor_cluster(monitor, reporter, clock, patience)}
+        work = {"observe": lambda: monitor_cluster(monitor, reporter, clock, timeout_seconds)}
     if config.nats.url:
         work["queue"] = jetstream.connection.run
         work["queue layout"] = jetstream.stream_setup.run
@@ -233,7 +233,7 @@ def background_tasks(
 async def connect_cluster(
     config: Config, registry: CollectorRegistry, clock: Clock
 ) -> AsyncIterator[KubeClient | None]:
-    """The gateway to the configured cluster; none where Kubernetes is off."""
+    """Yield the client of the configured cluster, or None where Kubernetes is off."""
     metrics = RestMetrics(registry)
     if config.kube_mode == "off":
         yield None
@@ -252,5 +252,5 @@ async def connect_cluster(
 
 
 def new_id() -> str:
-    """An id for a request that came without one."""
+    """Return a random id."""
     return uuid.uuid4().hex

@@ -8,7 +8,6 @@ from prometheus_client import CollectorRegistry
 from apiserver.dashboard import handlers as dashboard
 from apiserver.functions import handlers as functions
 from apiserver.health import handlers as health
-from apiserver.health import metrics, probes
 from apiserver.http import paths, swagger
 from apiserver.invocations import body_handler
 from apiserver.invocations import handlers as invocations
@@ -25,9 +24,9 @@ INVOCATION_PATH: Final = f"{paths.INVOCATIONS}/{{requestID}}/{{invocationID}}"
 def create_routes(registry: CollectorRegistry) -> list[web.RouteDef]:
     """Every route; `registry` is what /metrics shows."""
     return [
-        web.get("/healthz", probes.get_liveness),
-        web.get("/readyz", probes.get_readiness),
-        web.get("/metrics", metrics.metrics_handler(registry)),
+        web.get("/healthz", health.get_liveness),
+        web.get("/readyz", health.get_readiness),
+        web.get("/metrics", health.metrics_handler(registry)),
         web.get("/api/v1/health", health.get_health),
         web.post(paths.STOCK, stock_units.seed_stock),
         web.get(paths.STOCK, stock_units.list_stock_units),

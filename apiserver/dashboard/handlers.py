@@ -1,13 +1,14 @@
 """The operations page, and the stream of events that it shows."""
 
 import asyncio
+from collections.abc import Mapping
+from importlib import resources
 from typing import Final
 
 import msgspec
 from aiohttp import hdrs, web
 
-from apiserver.dashboard.assets import UI_CSP, UI_INDEX_FILE
-from apiserver.dashboard.broadcaster import Subscriber
+from apiserver.dashboard.broadcaster import DashboardBroadcaster, Subscriber
 from apiserver.dashboard.sse import (
     EVENT_STREAM_MEDIA_TYPE,
     LAST_EVENT_ID_HEADER,
@@ -17,8 +18,17 @@ from apiserver.dashboard.sse import (
 from apiserver.http import keys
 from apiserver.http.access_log import ACCESS_LOG_TIMER
 from apiserver.http.deadline import DEADLINE
-from apiserver.http.static_files import asset_response
+from apiserver.http.static_files import Asset, asset_response, create_asset
 
+DASHBOARD: Final = web.AppKey("feed", DashboardBroadcaster)
+UI_ASSETS: Final[web.AppKey[Mapping[str, Asset]]] = web.AppKey("ui assets")
+UI_INDEX_FILE: Final = "index.html"
+# No script and no style but our own files, and no text that is taken for a script or for HTML.
+UI_CSP: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
 RECONNECT_MILLISECONDS: Final = 2000
 # A viewer whose connection takes nothing for this long comes back when it can.
 WRITE_TIMEOUT_SECONDS: Final = 10.0
@@ -33,7 +43,7 @@ _STREAM_HEADERS: Final = {
 
 async def get_page(request: web.Request) -> web.Response:
     """Serve the page."""
-    response = asset_response(request, request.app[keys.UI_ASSETS], UI_INDEX_FILE)
+    response = asset_response(request, request.app[UI_ASSETS], UI_INDEX_FILE)
     response.headers["Content-Security-Policy"] = UI_CSP
     response.headers["Referrer-Policy"] = "no-referrer"
     return response
@@ -41,12 +51,12 @@ async def get_page(request: web.Request) -> web.Response:
 
 async def get_asset(request: web.Request) -> web.Response:
     """Serve a file of the page."""
-    return asset_response(request, request.app[keys.UI_ASSETS], request.match_info["name"])
+    return asset_response(request, request.app[UI_ASSETS], request.match_info["name"])
 
 
 async def stream_events(request: web.Request) -> web.StreamResponse:
     """Tell what is to be seen until the viewer goes, is too slow, or the process stops."""
-    with keys.required_service(request, keys.DASHBOARD).subscribe() as seat:
+    with keys.required_service(request, DASHBOARD).subscribe() as seat:
         response = web.StreamResponse(headers=_STREAM_HEADERS)
         response.force_close()  # no request follows on this connection: a stop waits for none
         request[DEADLINE].disable()
@@ -76,3 +86,9 @@ async def _send_updates(
             sent = encode_event("view", edition.body, edition.digest) + sent
         async with asyncio.timeout(WRITE_TIMEOUT_SECONDS):
             await response.write(sent)
+
+
+def load_ui_assets() -> Mapping[str, Asset]:
+    """Every file of the page, by name."""
+    files = (resources.files("apiserver.dashboard") / "static").iterdir()
+    return {file.name: create_asset(file.name, file.read_bytes()) for file in files}

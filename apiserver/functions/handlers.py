@@ -9,10 +9,13 @@ from apiserver.functions import examples
 from apiserver.functions.schemas import (
     ChangeFunctionSchema,
     CreateFunctionSchema,
+    DeleteFunctionQuerySchema,
     FunctionAnswerSchema,
     FunctionListAnswerSchema,
+    FunctionsQuerySchema,
     FunctionViewSchema,
 )
+from apiserver.functions.service import FunctionService
 from apiserver.http import failure_examples, keys, paths
 from apiserver.http import responses as http_responses
 from apiserver.http.body import read_json_body
@@ -20,13 +23,13 @@ from apiserver.http.etag import parse_if_match
 from apiserver.http.openapi import JsonBodyDoc, ResponseDoc, documented
 from apiserver.http.path_parameters import name_parameter, path_name
 from apiserver.http.query import read_query, require_no_query
-from apiserver.invocations.invocation_queries import DeleteFunctionQuerySchema
 from apiserver.operations import responses as operations_responses
 from apiserver.operations.schemas import JobAnswerSchema
-from apiserver.schemas.queries import FunctionsQuerySchema
 from apiserver.schemas.response import PageMetaSchema
 from shared.etag import make_etag
 from shared.v1alpha1.function import Function
+
+FUNCTIONS: Final = web.AppKey("functions", FunctionService)
 
 _TAG: Final = "functions"
 _NAME_PARAMETER: Final = name_parameter("function", "echo")
@@ -60,7 +63,7 @@ _DELETE_QUERY: Final = DeleteFunctionQuerySchema()
 )
 async def create_function(request: web.Request) -> web.Response:
     """Make a function."""
-    service = keys.required_service(request, keys.FUNCTIONS)
+    service = keys.required_service(request, FUNCTIONS)
     command = await read_json_body(request, _CREATE_SCHEMA)
     accepted = await request.app[keys.BACKGROUND_TASKS].finish(service.create(command))
     return operations_responses.created(accepted, _VIEW_SCHEMA, paths.function_path(command.name))
@@ -77,7 +80,7 @@ async def create_function(request: web.Request) -> web.Response:
 )
 async def list_functions(request: web.Request) -> web.Response:
     """Show a part of the functions."""
-    service = keys.required_service(request, keys.FUNCTIONS)
+    service = keys.required_service(request, FUNCTIONS)
     page = await service.list(read_query(request, _LIST_QUERY))
     return http_responses.page(
         _VIEW_SCHEMA.dump(page.items, many=True), PageMetaSchema().dump(page)
@@ -95,7 +98,7 @@ async def list_functions(request: web.Request) -> web.Response:
 )
 async def get_function(request: web.Request) -> web.Response:
     """Show a function."""
-    service, name = keys.required_service(request, keys.FUNCTIONS), path_name(request)
+    service, name = keys.required_service(request, FUNCTIONS), path_name(request)
     require_no_query(request)
     return _function_response(await service.get(name))
 
@@ -117,7 +120,7 @@ async def get_function(request: web.Request) -> web.Response:
 )
 async def change_function(request: web.Request) -> web.Response:
     """Change what the request names of a function."""
-    service, name = keys.required_service(request, keys.FUNCTIONS), path_name(request)
+    service, name = keys.required_service(request, FUNCTIONS), path_name(request)
     given = await read_json_body(request, _CHANGE_SCHEMA)
     command = replace(given, name=name, if_match=parse_if_match(request))
     return _function_response(
@@ -139,7 +142,7 @@ async def change_function(request: web.Request) -> web.Response:
 )
 async def delete_function(request: web.Request) -> web.Response:
     """Delete a function."""
-    service, name = keys.required_service(request, keys.FUNCTIONS), path_name(request)
+    service, name = keys.required_service(request, FUNCTIONS), path_name(request)
     command = replace(read_query(request, _DELETE_QUERY), name=name)
     left = await request.app[keys.BACKGROUND_TASKS].finish(service.delete(command))
     return http_responses.no_content() if left is None else _function_response(left, 202)

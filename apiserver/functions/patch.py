@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from apiserver.serverless_commands import ChangeFunction, CreateFunction
+from apiserver.functions.commands import ChangeFunction, CreateFunction
 from shared.k8s import merge_patch
 from shared.v1alpha1.function import Function, FunctionSpec
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from apiserver.details import problem_details
-from apiserver.errors import InvalidRequestError
+from apiserver.errors import InvalidRequestError, problem_details
 from shared.v1alpha1.function import FunctionSpec
 from shared.v1alpha1.gpuunit import GPUUnitSpec, ServerlessSpec
 from shared.v1alpha1.validation.problem import Problem

@@ -3,17 +3,28 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-from marshmallow import Schema, fields, validate
+from marshmallow import Schema, ValidationError, fields, validate, validates_schema
 
-from apiserver.schemas.fields import StrictInteger, StrictNested
-from apiserver.schemas.images import ImageField
+from apiserver.functions.commands import (
+    ChangeFunction,
+    CreateFunction,
+    DeleteFunction,
+    ListFunctions,
+    QueuedWorkPolicy,
+)
+from apiserver.schemas.fields import (
+    StrictInteger,
+    StrictNested,
+    StrictString,
+)
 from apiserver.schemas.mounts import StorageMountSchema, StorageMountsField
 from apiserver.schemas.names import OperationID, SpecName
+from apiserver.schemas.queries import PagedQuerySchema, QuerySchema
 from apiserver.schemas.request import C, RequestSchema
 from apiserver.schemas.resources import MAX_INT32
 from apiserver.schemas.response import ObjectViewSchema, PageMetaSchema
 from apiserver.schemas.serverless import FrameworkSchema, FunctionName
-from apiserver.schemas.template import TemplateSchema
+from apiserver.schemas.template import ImageField, TemplateSchema
 from apiserver.schemas.view_fields import (
     AnnotationValue,
     DeletedFlag,
@@ -21,8 +32,8 @@ from apiserver.schemas.view_fields import (
     ReadyConditionField,
     Timestamp,
 )
-from apiserver.serverless_commands import ChangeFunction, CreateFunction
 from shared.v1alpha1 import wellknown
+from shared.v1alpha1.phases import FunctionPhase
 
 MAX_WORKERS: Final = 1000
 MAX_TIMEOUT_SECONDS: Final = 3570
@@ -153,3 +164,44 @@ class FunctionListAnswerSchema(Schema):
 
     data = fields.List(fields.Nested(FunctionViewSchema), required=True)
     meta = fields.Nested(PageMetaSchema, required=True)
+
+
+_FUNCTION_PHASES: Final = [phase.value for phase in FunctionPhase]
+
+
+class FunctionsQuerySchema(PagedQuerySchema[ListFunctions]):
+    """The parameters of the list of functions."""
+
+    phase = StrictString(validate=validate.OneOf(_FUNCTION_PHASES, error="is not one of {choices}"))
+
+    def build(self, data: dict[str, Any]) -> ListFunctions:
+        """Which functions."""
+        return ListFunctions(**data)
+
+
+class QueryFlag(StrictString):
+    """A wish that is spoken out or not."""
+
+    def __init__(self, description: str) -> None:
+        super().__init__(
+            validate=validate.OneOf(["true", "false"], error="must be true or false"),
+            metadata={"description": description},
+        )
+
+
+class DeleteFunctionQuerySchema(QuerySchema[DeleteFunction]):
+    """What becomes of the queued work of a function that is deleted."""
+
+    drain = QueryFlag("Finish it.")
+    purge = QueryFlag("Cancel it.")
+
+    @validates_schema
+    def check_exclusive(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse two wishes."""
+        if data.get("drain") == data.get("purge") == "true":
+            raise ValidationError({"purge": ["cannot go with drain: give one of them"]})
+
+    def build(self, data: dict[str, Any]) -> DeleteFunction:
+        """The command, which lacks the name of the function."""
+        wishes = (each for each in QueuedWorkPolicy if data.get(each.value) == "true")
+        return DeleteFunction("", next(wishes, None))

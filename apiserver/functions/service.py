@@ -1,6 +1,13 @@
 """Functions: made once an operation, looked at, changed and deleted."""
 
 from apiserver.errors import ConflictError, NotFoundError, PreconditionFailedError
+from apiserver.functions.commands import (
+    ChangeFunction,
+    CreateFunction,
+    DeleteFunction,
+    ListFunctions,
+    QueuedWorkPolicy,
+)
 from apiserver.functions.patch import change_patch, changed_spec, function_spec
 from apiserver.functions.rules import require_valid_function
 from apiserver.kube import errors as kube_errors
@@ -9,13 +16,6 @@ from apiserver.kube.resources import FUNCTIONS, revision_of
 from apiserver.nats.port import CallQueue
 from apiserver.operations.create_object import ObjectCreator
 from apiserver.operations.result import DeletedObject, OperationResult
-from apiserver.serverless_commands import (
-    ChangeFunction,
-    CreateFunction,
-    DeleteFunction,
-    ListFunctions,
-    QueuedWorkPolicy,
-)
 from shared.v1alpha1.function import Function, FunctionSpec
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.wellknown import ON_DELETE_ANNOTATION

@@ -1,14 +1,27 @@
 """GET /api/v1/health."""
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from aiohttp import web
+from prometheus_client import CollectorRegistry
+from prometheus_client.aiohttp import make_aiohttp_handler
 
 from apiserver.errors import ErrorDetail, InternalError, InvalidRequestError
-from apiserver.health.schemas import HealthAnswerSchema, HealthSchema
-from apiserver.http import keys, responses
+from apiserver.health.readiness import Readiness
+from apiserver.health.schemas import (
+    HealthAnswerSchema,
+    HealthSchema,
+    ReasonsAnswerSchema,
+    StatusAnswerSchema,
+)
+from apiserver.health.service import HealthService
+from apiserver.http import responses
 from apiserver.http.openapi import ResponseDoc, documented, error_doc
 from apiserver.http.query import require_no_query
+
+HEALTH: Final = web.AppKey("health", HealthService)
+READINESS: Final = web.AppKey("readiness", Readiness)
 
 _HEALTH_SCHEMA: Final = HealthSchema()
 _HEALTH_EXAMPLE: Final = {
@@ -33,6 +46,10 @@ _UNKNOWN_PARAMETER: Final = InvalidRequestError(
     "the query has unknown parameters",
     details=(ErrorDetail("query.verbose", "there is no such parameter"),),
 )
+_METRICS_EXAMPLE: Final = """# HELP gpuruntime_http_in_flight Requests being answered.
+# TYPE gpuruntime_http_in_flight gauge
+gpuruntime_http_in_flight 1.0
+"""
 
 
 @documented(
@@ -50,5 +67,50 @@ _UNKNOWN_PARAMETER: Final = InvalidRequestError(
 async def get_health(request: web.Request) -> web.Response:
     """Answer with the health of this process and of what it depends on."""
     require_no_query(request)
-    report = request.app[keys.HEALTH].report()
+    report = request.app[HEALTH].report()
     return responses.success(_HEALTH_SCHEMA.dump(report))
+
+
+@documented(
+    "probes",
+    "Whether the process is alive",
+    ResponseDoc(200, "Depends on nothing.", StatusAnswerSchema, {"data": {"status": "alive"}}),
+)
+async def get_liveness(_: web.Request) -> web.Response:
+    """Answer that the process answers."""
+    return responses.success({"status": "alive"})
+
+
+@documented(
+    "probes",
+    "Whether to send requests here",
+    ResponseDoc(200, "Ready.", StatusAnswerSchema, {"data": {"status": "ready"}}),
+    ResponseDoc(
+        503,
+        "Not ready, and why.",
+        ReasonsAnswerSchema,
+        {"data": {"reasons": ["the process is stopping"]}},
+    ),
+)
+async def get_readiness(request: web.Request) -> web.Response:
+    """Answer whether requests should come here."""
+    reasons = request.app[READINESS].not_ready_reasons()
+    if reasons:
+        return responses.success({"reasons": reasons}, status=503)
+    return responses.success({"status": "ready"})
+
+
+def metrics_handler(
+    registry: CollectorRegistry,
+) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """A handler that shows what `registry` holds."""
+    return documented(
+        "probes",
+        "What Prometheus reads",
+        ResponseDoc(
+            200,
+            "As text, or as OpenMetrics where Accept asks for that.",
+            example=_METRICS_EXAMPLE,
+            media_type="text/plain",
+        ),
+    )(make_aiohttp_handler(registry))

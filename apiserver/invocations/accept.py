@@ -9,12 +9,16 @@ from msgspec.structs import replace
 from apiserver.clock import Clock
 from apiserver.errors import ConflictError, NotFoundError, QueueFullError
 from apiserver.functions.lookup import FunctionLookup
-from apiserver.invocations.backpressure import RecordSpace, records_full_error
+from apiserver.invocations.backpressure import (
+    QueueDepth,
+    RecordSpace,
+    queue_full_error,
+    records_full_error,
+)
 from apiserver.invocations.commands import Invoke
 from apiserver.invocations.metrics import InvocationMetrics
 from apiserver.invocations.payload_upload import PayloadUploader
 from apiserver.invocations.publish_outcome import OutcomePublisher
-from apiserver.invocations.queue_depth import QueueDepth, queue_full_error
 from apiserver.invocations.submission import (
     Acceptance,
     Submission,

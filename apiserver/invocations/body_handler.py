@@ -11,9 +11,10 @@ from apiserver.http.deadline import DEADLINE
 from apiserver.http.openapi import ResponseDoc, documented
 from apiserver.http.query import require_no_query
 from apiserver.invocations.fields import is_content_type
-from apiserver.invocations.invocation_path import (
+from apiserver.invocations.handlers import (
     FUNCTION_PARAMETER,
     INVOCATION_PARAMETER,
+    INVOCATIONS,
     path_function_and_invocation,
 )
 from apiserver.invocations.schemas import BINARY_CONTENT_TYPE
@@ -42,7 +43,7 @@ log = logging.getLogger(__name__)
 async def get_result_body(request: web.Request) -> web.StreamResponse:
     """Stream the body of a result."""
     service, ids = (
-        keys.required_service(request, keys.INVOCATIONS),
+        keys.required_service(request, INVOCATIONS),
         path_function_and_invocation(request),
     )
     require_no_query(request)

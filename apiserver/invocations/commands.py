@@ -1,4 +1,4 @@
-"""What callers can ask of invocations, after it was decoded and checked for its form."""
+"""Requests about invocations, after they were decoded and checked for their form."""
 
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -8,8 +8,8 @@ from typing import Any, Final
 import msgspec
 from marshmallow import ValidationError, fields, validate
 
-from apiserver.invocations.json_text import parse_json_object
 from apiserver.schemas.fields import StrictDict, StrictString, predicate_validator
+from apiserver.schemas.strict_json import InvalidJsonError, parse_strict_json
 from shared.invocation.ids import INVOCATION_ID_PATTERN, is_invocation_id
 from shared.invocation.limits import MAX_ATTRIBUTE_BYTES
 
@@ -117,3 +117,14 @@ class Base64Bytes(StrictString):
             return base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError):
             raise ValidationError("is not base64") from None
+
+
+def parse_json_object(text: str) -> dict[str, Any]:
+    """The object that the text is; ValidationError."""
+    try:
+        found = parse_strict_json(text)
+    except InvalidJsonError as error:
+        raise ValidationError(f"is not JSON that can be read: {error}") from None
+    if not isinstance(found, dict):
+        raise ValidationError("is not an object")
+    return found

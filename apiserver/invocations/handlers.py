@@ -5,29 +5,25 @@ from typing import Final
 
 from aiohttp import hdrs, web
 
+from apiserver.errors import NotFoundError
 from apiserver.http import failure_examples, keys, paths, responses
 from apiserver.http.body import body_time_limit, iter_chunks, read_json_body
 from apiserver.http.deadline import DEADLINE
-from apiserver.http.openapi import JsonBodyDoc, RawBodyDoc, ResponseDoc, documented
+from apiserver.http.openapi import JsonBodyDoc, PathParameter, RawBodyDoc, ResponseDoc, documented
 from apiserver.http.query import read_query, require_no_query
 from apiserver.invocations import examples
 from apiserver.invocations.commands import Invocation
-from apiserver.invocations.fields import is_content_type
-from apiserver.invocations.invocation_path import (
-    FUNCTION_PARAMETER,
-    INVOCATION_PARAMETER,
-    path_function_and_invocation,
-    path_function_name,
-)
-from apiserver.invocations.invocation_queries import (
+from apiserver.invocations.fields import INVOCATION_ID_RULES, is_content_type
+from apiserver.invocations.lists import InvocationLists
+from apiserver.invocations.schemas import (
+    BINARY_CONTENT_TYPE,
     DeadLettersQuerySchema,
     InvocationsQuerySchema,
     InvokeQuerySchema,
+    InvokeSchema,
     WaitFinalQuerySchema,
 )
-from apiserver.invocations.port import InvocationServicePort
-from apiserver.invocations.schemas import BINARY_CONTENT_TYPE, InvokeSchema
-from apiserver.invocations.service import stream_bytes
+from apiserver.invocations.service import InvocationService, stream_bytes
 from apiserver.invocations.submission import Submission
 from apiserver.invocations.views import (
     DeadLetterListAnswerSchema,
@@ -37,9 +33,21 @@ from apiserver.invocations.views import (
     invocation_view,
 )
 from apiserver.schemas.response import PageMetaSchema
+from shared.invocation.ids import FUNCTION_NAME_PATTERN, is_function_name, is_invocation_id
 from shared.invocation.limits import MAX_PAYLOAD_BYTES
 
+INVOCATIONS: Final = web.AppKey("invocations", InvocationService)
+INVOCATION_LISTS: Final = web.AppKey("invocation_index", InvocationLists)
 MAX_BODY_BYTES: Final = 1024 * 1024
+FUNCTION_PARAMETER: Final = PathParameter(
+    "requestID",
+    "The name of the function.",
+    "echo",
+    {"pattern": FUNCTION_NAME_PATTERN, "maxLength": 48},
+)
+INVOCATION_PARAMETER: Final = PathParameter(
+    "invocationID", "The id of the invocation.", "order-4711", INVOCATION_ID_RULES
+)
 
 _TAG: Final = "invocations"
 _INVOKE_SCHEMA: Final = InvokeSchema()
@@ -73,7 +81,7 @@ _ACCEPT_RESPONSES: Final = (
 )
 async def invoke_function(request: web.Request) -> web.Response:
     """Accept an invocation whose payload is in the body."""
-    service = keys.required_service(request, keys.INVOCATIONS)
+    service = keys.required_service(request, INVOCATIONS)
     given = await read_json_body(request, _INVOKE_SCHEMA, MAX_BODY_BYTES)
     submission = await service.receive_payload(given.command, stream_bytes(given.payload))
     return await _accept(request, service, submission)
@@ -95,7 +103,7 @@ async def invoke_function(request: web.Request) -> web.Response:
 async def invoke_function_raw(request: web.Request) -> web.Response:
     """Accept an invocation whose payload is the body itself."""
     service, function_name = (
-        keys.required_service(request, keys.INVOCATIONS),
+        keys.required_service(request, INVOCATIONS),
         path_function_name(request),
     )
     given = read_query(request, _INVOKE_RAW_QUERY)
@@ -123,7 +131,7 @@ async def invoke_function_raw(request: web.Request) -> web.Response:
 async def get_invocation(request: web.Request) -> web.Response:
     """Show an invocation, at once or when it is final."""
     service, ids = (
-        keys.required_service(request, keys.INVOCATIONS),
+        keys.required_service(request, INVOCATIONS),
         path_function_and_invocation(request),
     )
     seconds = read_query(request, _WAIT_QUERY)
@@ -154,7 +162,7 @@ async def get_invocation(request: web.Request) -> web.Response:
 async def cancel_invocation(request: web.Request) -> web.Response:
     """Cancel an invocation."""
     service, ids = (
-        keys.required_service(request, keys.INVOCATIONS),
+        keys.required_service(request, INVOCATIONS),
         path_function_and_invocation(request),
     )
     require_no_query(request)
@@ -176,7 +184,7 @@ async def cancel_invocation(request: web.Request) -> web.Response:
 async def redrive_invocation(request: web.Request) -> web.Response:
     """Begin a new run."""
     service, ids = (
-        keys.required_service(request, keys.INVOCATIONS),
+        keys.required_service(request, INVOCATIONS),
         path_function_and_invocation(request),
     )
     require_no_query(request)
@@ -199,7 +207,7 @@ async def redrive_invocation(request: web.Request) -> web.Response:
 )
 async def list_invocations(request: web.Request) -> web.Response:
     """Show a part of the invocations."""
-    service = keys.required_service(request, keys.INVOCATION_LISTS)
+    service = keys.required_service(request, INVOCATION_LISTS)
     page = await service.list_invocations(read_query(request, _LIST_QUERY))
     return responses.page([invocation_view(each) for each in page.items], _META_SCHEMA.dump(page))
 
@@ -214,13 +222,13 @@ async def list_invocations(request: web.Request) -> web.Response:
 )
 async def list_dead_letters(request: web.Request) -> web.Response:
     """Show a part of the dead letters."""
-    service = keys.required_service(request, keys.INVOCATION_LISTS)
+    service = keys.required_service(request, INVOCATION_LISTS)
     page = await service.list_dead_letters(read_query(request, _DEAD_LETTERS_QUERY))
     return responses.page([dead_letter_view(each) for each in page.items], _META_SCHEMA.dump(page))
 
 
 async def _accept(
-    request: web.Request, service: InvocationServicePort, submission: Submission
+    request: web.Request, service: InvocationService, submission: Submission
 ) -> web.Response:
     """Accepted is accepted, also where the caller has gone; only the waiting ends with it."""
     acceptance = await request.app[keys.BACKGROUND_TASKS].finish(service.accept(submission))
@@ -234,7 +242,7 @@ async def _accept(
 
 
 async def _wait_final(
-    request: web.Request, service: InvocationServicePort, invocation: Invocation, seconds: int
+    request: web.Request, service: InvocationService, invocation: Invocation, seconds: int
 ) -> Invocation:
     """The invocation once it is final, or as it is when time is up or the process stops."""
     request[DEADLINE].restart(seconds)
@@ -246,3 +254,19 @@ def _payload_content_type(request: web.Request) -> str:
     """What the caller says the body is; a type that cannot be is not passed on."""
     given = request.headers.get(hdrs.CONTENT_TYPE, "")
     return given if is_content_type(given) else BINARY_CONTENT_TYPE
+
+
+def path_function_name(request: web.Request) -> str:
+    """The function in the path; one that cannot be is not found."""
+    function_name = request.match_info["requestID"]
+    if not is_function_name(function_name):
+        raise NotFoundError("there is no function of this name, and none can have it")
+    return function_name
+
+
+def path_function_and_invocation(request: web.Request) -> tuple[str, str]:
+    """The function and the invocation in the path."""
+    invocation_id = request.match_info["invocationID"]
+    if not is_invocation_id(invocation_id):
+        raise NotFoundError("there is no invocation of this id, and none can have it")
+    return path_function_name(request), invocation_id

@@ -7,7 +7,7 @@ from typing import Any, Final
 from marshmallow import ValidationError
 
 from apiserver.errors import ErrorDetail
-from apiserver.invocations.json_text import parse_json_object
+from apiserver.invocations.fields import parse_json_object
 from apiserver.schemas.fields import StrictString, StringDict
 from shared.invocation import framework_protocol
 from shared.invocation.limits import MAX_HEADER_BYTES, MAX_HEADERS

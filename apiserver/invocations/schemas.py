@@ -1,31 +1,38 @@
 """How invocations are asked for."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from marshmallow import ValidationError, fields, validate, validates_schema
-from msgspec import UNSET
+from msgspec import UNSET, Meta, UnsetType
 
-from apiserver.invocations.commands import Invoke
+from apiserver.invocations.commands import Invoke, ListDeadLetters, ListInvocations
 from apiserver.invocations.fields import (
+    MAX_WAIT_SECONDS,
     WAIT_RANGE,
     Attributes,
+    AttributesParameter,
     Base64Bytes,
     ContentType,
     InvocationID,
     InvocationMode,
 )
-from apiserver.invocations.header_fields import CallerHeaders
-from apiserver.invocations.plain_invocation import PlainInvocation, parse_plain_invocation
-from apiserver.schemas.fields import StrictInteger
+from apiserver.invocations.header_fields import CallerHeaders, CallerHeadersParameter
+from apiserver.schemas.fields import QueryInteger, StrictInteger, StrictString
+from apiserver.schemas.queries import PagedQuerySchema, QuerySchema
 from apiserver.schemas.request import RequestSchema
 from apiserver.schemas.resources import MAX_INT32
 from apiserver.schemas.serverless import FunctionName
+from shared.invocation.ids import is_function_name, is_invocation_id
+from shared.invocation.state import InvocationState
 
 DEFAULT_WAIT_SECONDS: Final = 30
 JSON_CONTENT_TYPE: Final = "application/json"
 BINARY_CONTENT_TYPE: Final = "application/octet-stream"
+
+_STATES: Final = [state.value for state in InvocationState]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +91,104 @@ class InvokeSchema(RequestSchema[InvokeRequest]):
             **{"content_type": JSON_CONTENT_TYPE if is_json else BINARY_CONTENT_TYPE, **data},
         )
         return InvokeRequest(command, payload)
+
+
+class InvokeQuerySchema(QuerySchema[Invoke]):
+    """The parameters of an invocation whose payload is the body itself."""
+
+    invocation_id = InvocationID()
+    mode = InvocationMode()
+    headers = CallerHeadersParameter()
+    attributes = AttributesParameter()
+    ttl_seconds = QueryInteger(
+        validate=validate.Range(1, MAX_INT32, error="must be from {min} to {max}")
+    )
+    wait_seconds = QueryInteger(load_default=DEFAULT_WAIT_SECONDS, validate=WAIT_RANGE)
+
+    def build(self, data: dict[str, Any]) -> Invoke:
+        """The command, which lacks the name of the function."""
+        mode, wait = data.pop("mode"), data.pop("wait_seconds")
+        return Invoke(function_name="", wait_seconds=wait if mode == "sync" else None, **data)
+
+
+class WaitFinalQuerySchema(QuerySchema[int | None]):
+    """How many seconds to wait until an invocation is final; None is not at all."""
+
+    wait = QueryInteger(
+        validate=WAIT_RANGE,
+        metadata={"description": "Answer when it is final, or after these seconds."},
+    )
+
+    def build(self, data: dict[str, Any]) -> int | None:
+        """How many seconds to wait."""
+        return data.get("wait")
+
+
+class TimestampParameter(StrictString):
+    """A moment as RFC 3339 writes it."""
+
+    def __init__(self, description: str) -> None:
+        super().__init__(metadata={"description": description, "format": "date-time"})
+
+    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> Any:
+        text = super()._deserialize(value, *rest, **more)
+        try:
+            found = datetime.fromisoformat(text)
+        except ValueError:
+            raise ValidationError("is not a time such as 2026-11-16T04:41:00Z") from None
+        if found.tzinfo is None:
+            raise ValidationError("has no time zone, such as Z")
+        return found.astimezone(UTC)
+
+
+class InvocationsQuerySchema(PagedQuerySchema[ListInvocations]):
+    """The parameters of the list of invocations."""
+
+    function_name = FunctionName(data_key="requestID")
+    state = StrictString(
+        validate=validate.OneOf(_STATES, error="is not one of {choices}"),
+        metadata={"enum": _STATES},
+    )
+    since = TimestampParameter("Finished at or after this time; needs the result store.")
+    until = TimestampParameter("Finished before this time; needs the result store.")
+
+    def build(self, data: dict[str, Any]) -> ListInvocations:
+        """Which invocations."""
+        state = data.pop("state", None)
+        return ListInvocations(state=InvocationState(state) if state else None, **data)
+
+
+class DeadLettersQuerySchema(PagedQuerySchema[ListDeadLetters]):
+    """The parameters of the list of dead letters."""
+
+    function_name = FunctionName(data_key="requestID")
+
+    def build(self, data: dict[str, Any]) -> ListDeadLetters:
+        """Which dead letters."""
+        return ListDeadLetters(**data)
+
+
+class PlainInvocation(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
+    """A JSON payload for a function, and how to wait for its outcome."""
+
+    invocation_id: str | None = msgspec.field(name="invocationID", default=None)
+    function_name: str = msgspec.field(name="serverlessRequestID")
+    mode: Literal["async", "sync"] = "async"
+    payload: Any
+    wait_seconds: Annotated[int, Meta(ge=1, le=MAX_WAIT_SECONDS)] | UnsetType = UNSET
+
+
+def parse_plain_invocation(raw: object) -> PlainInvocation | None:
+    """The request, if it is one; None for any other, and for every mistake: the schema tells it."""
+    try:
+        found = msgspec.convert(raw, PlainInvocation)
+    except msgspec.ValidationError:
+        return None
+    has_id = "invocationID" in raw if isinstance(raw, dict) else False
+    is_named = not has_id or is_invocation_id(found.invocation_id or "")
+    return found if is_named and is_function_name(found.function_name) else None
 
 
 def invoke_request(plain: PlainInvocation) -> InvokeRequest:

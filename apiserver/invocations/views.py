@@ -7,8 +7,7 @@ from marshmallow import Schema, fields
 
 from apiserver.invocations.commands import Invocation
 from apiserver.nats.port import ListedDeadLetter
-from apiserver.schemas.camel import CamelSchema
-from apiserver.schemas.part import drop_empty
+from apiserver.schemas.request import CamelSchema, drop_empty
 from apiserver.schemas.response import PageMetaSchema
 from apiserver.schemas.view_fields import Timestamp
 from apiserver.timestamps import format_milliseconds

@@ -9,10 +9,17 @@ from apiserver.http.openapi import ResponseDoc, documented
 from apiserver.http.path_parameters import OPERATION_ID_PARAMETER, path_operation_id
 from apiserver.http.query import read_query, require_no_query
 from apiserver.operations import examples
-from apiserver.operations.schemas import JobAnswerSchema, JobListAnswerSchema, JobViewSchema
-from apiserver.schemas.queries import JobsQuerySchema
+from apiserver.operations.schemas import (
+    JobAnswerSchema,
+    JobListAnswerSchema,
+    JobsQuerySchema,
+    JobViewSchema,
+)
+from apiserver.operations.service import JobService
 from apiserver.schemas.response import PageMetaSchema
 from shared.etag import make_etag
+
+JOBS: Final = web.AppKey("jobs", JobService)
 
 _TAG: Final = "jobs"
 
@@ -29,7 +36,7 @@ _TAG: Final = "jobs"
 async def list_jobs(request: web.Request) -> web.Response:
     """Show a part of the jobs."""
     service, query = (
-        keys.required_service(request, keys.JOBS),
+        keys.required_service(request, JOBS),
         read_query(request, JobsQuerySchema()),
     )
     page = await service.list(query.type, query.phase, query.limit, query.continue_token)
@@ -53,7 +60,7 @@ async def list_jobs(request: web.Request) -> web.Response:
 )
 async def get_job(request: web.Request) -> web.Response:
     """Show a job."""
-    service, operation_id = keys.required_service(request, keys.JOBS), path_operation_id(request)
+    service, operation_id = keys.required_service(request, JOBS), path_operation_id(request)
     require_no_query(request)
     job = await service.get(operation_id)
     return responses.success(

@@ -1,45 +1,46 @@
-"""What makes two requests the same: their normalised content, of whatever type they are."""
+"""Request hash: equal for two requests of one type with the same normalised content."""
 
 import dataclasses
 import hashlib
 import json
-from typing import Any, Final
+from typing import Any, ClassVar, Final, Protocol
 
 import msgspec
 
-from apiserver.commands import CreatePool, CreateStorage, CreateUnit, SeedStock
-from apiserver.serverless_commands import CreateFunction
 from shared.v1alpha1.operation import OperationType
 from shared.v1alpha1.unit_resources import DEFAULT_GPU_RESOURCE
 
 HASH_VERSION: Final = "v1"
 FIELD_DEFAULTS: Final = {"gpu": 0, "gpu_resource": DEFAULT_GPU_RESOURCE, "replicas": 0}
 
-Command = SeedStock | CreateUnit | CreatePool | CreateStorage | CreateFunction
 
-OPERATION_TYPES: Final[dict[type[Command], OperationType]] = {
-    SeedStock: OperationType.SEED_STOCK_UNITS,
-    CreateUnit: OperationType.CREATE_GPU_UNIT,
-    CreatePool: OperationType.CREATE_STOCK_POOL,
-    CreateStorage: OperationType.CREATE_GPU_STORAGE,
-    CreateFunction: OperationType.CREATE_FUNCTION,
-}
+class Command(Protocol):
+    """A dataclass that asks for an operation; its other fields are what makes two requests equal.
+
+    Their names are hashed and stored: they must never change.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+    operation_type: ClassVar[OperationType]
+
+    @property
+    def operation_id(self) -> str: ...
 
 
 def normalised_fields(command: Command) -> dict[str, Any]:
-    """The command as JSON values; what was not given and what is at its default are left out."""
+    """Return the command as JSON values, without fields that are unset or at their default."""
     given = {
         field.name: msgspec.to_builtins(getattr(command, field.name))
         for field in dataclasses.fields(command)
         if field.name != "operation_id"
     }
-    if isinstance(command, CreatePool):
+    if isinstance(given.get("settings"), dict):  # those of a stock pool
         given["settings"] = without_defaults(given["settings"])
     return without_unset(without_defaults(given))
 
 
 def without_defaults(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields that say something else than their absence."""
+    """Return the fields that are not at their default."""
     return {name: value for name, value in fields.items() if value != FIELD_DEFAULTS.get(name)}
 
 
@@ -52,7 +53,7 @@ def without_unset(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def request_hash(command: Command) -> str:
-    """The version and digest of the normal form, which covers the type as well."""
-    content = [OPERATION_TYPES[type(command)].value, normalised_fields(command)]
+    """Return the hash version and the digest of the operation type and the normalised fields."""
+    content = [command.operation_type.value, normalised_fields(command)]
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return f"{HASH_VERSION}:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"

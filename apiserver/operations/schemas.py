@@ -1,11 +1,13 @@
 """How jobs look on the wire."""
 
+from dataclasses import dataclass
 from typing import Any, Final
 
-from marshmallow import Schema, fields, post_dump
+from marshmallow import Schema, fields, post_dump, validate
 
-from apiserver.schemas.camel import CamelSchema
-from apiserver.schemas.part import drop_empty
+from apiserver.schemas.fields import StrictString
+from apiserver.schemas.queries import PagedQuerySchema
+from apiserver.schemas.request import CamelSchema, drop_empty
 from apiserver.schemas.response import ObjectViewSchema, PageMetaSchema
 from apiserver.schemas.view_fields import Timestamp
 from shared.v1alpha1.operation import OperationType
@@ -82,3 +84,31 @@ class JobListAnswerSchema(Schema):
 
     data = fields.List(fields.Nested(JobViewSchema), required=True)
     meta = fields.Nested(PageMetaSchema, required=True)
+
+
+@dataclass(frozen=True, slots=True)
+class JobsQuery:
+    """Which jobs, and how many at a time."""
+
+    limit: int
+    continue_token: str
+    type: OperationType | None = None
+    phase: OperationPhase | None = None
+
+
+class JobsQuerySchema(PagedQuerySchema[JobsQuery]):
+    """The parameters of the list of jobs."""
+
+    type = StrictString(validate=validate.OneOf(list(JOB_TYPES), error="is not one of {choices}"))
+    status = StrictString(
+        validate=validate.OneOf(list(JOB_STATUSES), error="is not one of {choices}")
+    )
+
+    def build(self, data: dict[str, Any]) -> JobsQuery:
+        """Which jobs."""
+        return JobsQuery(
+            data["limit"],
+            data["continue_token"],
+            JOB_TYPES.get(data.get("type", "")),
+            JOB_STATUSES.get(data.get("status", "")),
+        )

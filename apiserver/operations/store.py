@@ -12,7 +12,6 @@ from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ObjectClient
 from apiserver.kube.resources import OPERATIONS
 from apiserver.operations.request_hash import (
-    OPERATION_TYPES,
     Command,
     normalised_fields,
     request_hash,
@@ -187,7 +186,7 @@ def operation_manifest(
     """The record as it is created; its name is the same for everybody who asks for this id."""
     spec: dict[str, Any] = {
         "operationID": command.operation_id,
-        "type": OPERATION_TYPES[type(command)].value,
+        "type": command.operation_type.value,
         "requestHash": request_hash(command),
         "request": normalised_fields(command)
         | ({"settled": resolved_spec} if resolved_spec else {}),

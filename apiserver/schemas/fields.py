@@ -7,8 +7,7 @@ from typing import Any, Final
 from marshmallow import ValidationError, fields
 from marshmallow.exceptions import SCHEMA
 
-from apiserver.details import describe_problem
-from apiserver.errors import ErrorDetail
+from apiserver.errors import ErrorDetail, describe_problem
 from shared.v1alpha1.validation.problem import Problem, truncate
 
 MAX_LIST_ITEMS: Final = 4096

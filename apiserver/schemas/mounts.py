@@ -5,8 +5,7 @@ from typing import Any
 
 from apiserver.schemas.fields import StrictBoolean, StrictList, StrictNested, StrictString
 from apiserver.schemas.names import NAME_RULES, PATH_RULES
-from apiserver.schemas.part import ModelSchema
-from apiserver.schemas.request import rule_validator
+from apiserver.schemas.request import ModelSchema, rule_validator
 from shared.v1alpha1.gpuunit import GPUUnitSpec
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.validation.mounts import mount_problems

@@ -5,8 +5,7 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, validate
 
-from apiserver.details import describe_problem
-from apiserver.errors import ErrorDetail
+from apiserver.errors import ErrorDetail, describe_problem
 from apiserver.schemas.fields import StrictString, StringDict, predicate_validator
 from shared.k8s import name_syntax, quantity
 from shared.k8s.name_syntax import is_dns_label, is_label_value, is_qualified_name

@@ -3,16 +3,31 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
-from marshmallow import RAISE, ValidationError, post_load
+import msgspec
+from marshmallow import RAISE, Schema, ValidationError, fields, post_dump, post_load
 
-from apiserver.details import problem_details
-from apiserver.errors import ErrorDetail
-from apiserver.schemas.camel import CamelSchema
+from apiserver.errors import ErrorDetail, problem_details
 from shared.v1alpha1.validation.problem import Problem, truncate
 
 C = TypeVar("C")
+S = TypeVar("S", bound=msgspec.Struct)
 
 _SCHEMA_KEY = "_schema"  # where marshmallow puts what is wrong with an object as a whole
+
+
+class CamelSchema(Schema):
+    """`spec_name` is `specName` there, unless the field says otherwise."""
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        """Name the field as the wire does."""
+        if field_obj.data_key is None:
+            field_obj.data_key = camel_case(field_name)
+
+
+def camel_case(name: str) -> str:
+    """`spec_name` as `specName`."""
+    first, *rest = name.split("_")
+    return first + "".join(map(str.title, rest))
 
 
 class RequestSchema(CamelSchema, Generic[C]):
@@ -50,6 +65,30 @@ class RequestSchema(CamelSchema, Generic[C]):
             for name, why in self.unsupported_fields.items():
                 if name in data and name in error.messages:
                     error.messages[name] = [why]
+
+
+class ModelSchema(RequestSchema[S]):
+    """Reads and writes one model; what is not set is not written."""
+
+    model: ClassVar[type[msgspec.Struct]]
+
+    def build(self, data: dict[str, Any]) -> S:
+        """The model of these fields."""
+        return self.model(**data)  # type: ignore[return-value]
+
+    @post_dump
+    def drop_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Drop the fields that nobody has set."""
+        return drop_empty(data)
+
+
+def drop_empty(data: dict[str, Any]) -> dict[str, Any]:
+    """The fields that say something; 0 and false do."""
+    return {
+        name: value
+        for name, value in data.items()
+        if value not in (None, "") and value not in ([], {})
+    }
 
 
 def rule_validator(rule: Callable[[Any], Iterable[Problem]], path: str) -> Callable[[Any], None]:

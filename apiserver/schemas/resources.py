@@ -13,8 +13,7 @@ from apiserver.schemas.fields import (
     StringDict,
 )
 from apiserver.schemas.names import QuantityField
-from apiserver.schemas.part import ModelSchema
-from apiserver.schemas.request import rule_validator
+from apiserver.schemas.request import ModelSchema, rule_validator
 from shared.v1alpha1.unit_resources import DEFAULT_GPU_RESOURCE, Toleration, UnitResources
 from shared.v1alpha1.validation.problem import Problem
 from shared.v1alpha1.validation.resources import resource_problems

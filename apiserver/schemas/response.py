@@ -4,8 +4,7 @@ from typing import Any
 
 from marshmallow import Schema, fields, post_dump
 
-from apiserver.schemas.camel import CamelSchema
-from apiserver.schemas.part import drop_empty
+from apiserver.schemas.request import CamelSchema, drop_empty
 
 
 class ViewSchema(Schema):

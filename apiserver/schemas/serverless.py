@@ -5,7 +5,7 @@ from typing import Any, Final
 from marshmallow import validate
 
 from apiserver.schemas.fields import StrictInteger, StrictNested, StrictString, predicate_validator
-from apiserver.schemas.part import ModelSchema
+from apiserver.schemas.request import ModelSchema
 from shared.invocation.ids import FUNCTION_NAME_PATTERN, is_function_name
 from shared.v1alpha1.framework_endpoint import FrameworkEndpoint
 from shared.v1alpha1.gpuunit import ServerlessSpec

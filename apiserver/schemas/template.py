@@ -1,18 +1,19 @@
 """How what runs in a unit looks on the wire."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from marshmallow import validate
 
 from apiserver.schemas.fields import StrictInteger, StrictList, StrictNested, StrictString
 from apiserver.schemas.names import (
     ENV_NAME_RULES,
+    IMAGE_RULES,
     PORT_NAME_RULES,
     SECRET_KEY_RULES,
     SUBDOMAIN_RULES,
 )
-from apiserver.schemas.part import ModelSchema
-from apiserver.schemas.request import rule_validator
+from apiserver.schemas.request import ModelSchema, rule_validator
 from shared.v1alpha1.gpuunit import GPUUnitSpec
 from shared.v1alpha1.template import (
     EnvVar,
@@ -92,3 +93,20 @@ class TemplateSchema(ModelSchema[WorkloadTemplate]):
     ports = StrictList(
         StrictNested(PortSchema), validate=rule_validator(_port_problems, "template.ports")
     )
+
+
+def _image_problems(image: str) -> Sequence[Problem]:
+    return workload_problems(GPUUnitSpec(spec_name="any", image=image))
+
+
+class ImageField(StrictString):
+    """The image of a container."""
+
+    def __init__(
+        self, *, max_length: int | None = None, description: str = "", **options: Any
+    ) -> None:
+        told = {"description": description} if description else {}
+        checks: list[Callable[[Any], Any]] = [rule_validator(_image_problems, "image")]
+        if max_length is not None:
+            checks.append(validate.Length(max=max_length, error="is longer than {max} characters"))
+        super().__init__(validate=checks, metadata=IMAGE_RULES | told, **options)

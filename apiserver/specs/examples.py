@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from apiserver.specs.port import SpecSummary
 from apiserver.specs.schemas import SpecViewSchema
+from apiserver.specs.service import SpecSummary
 from shared.v1alpha1.phases import UnitPhase
 from shared.v1alpha1.unit_resources import UnitResources
 

@@ -1,5 +1,7 @@
 """The route of the spec catalogue."""
 
+from typing import Final
+
 from aiohttp import web
 
 from apiserver.http import failure_examples, keys, responses
@@ -7,6 +9,9 @@ from apiserver.http.openapi import ResponseDoc, documented
 from apiserver.http.query import require_no_query
 from apiserver.specs import examples
 from apiserver.specs.schemas import SpecListAnswerSchema, SpecViewSchema
+from apiserver.specs.service import SpecService
+
+SPECS: Final = web.AppKey("specs", SpecService)
 
 
 @documented(
@@ -18,6 +23,6 @@ from apiserver.specs.schemas import SpecListAnswerSchema, SpecViewSchema
 )
 async def list_specs(request: web.Request) -> web.Response:
     """Show the catalogue."""
-    service = keys.required_service(request, keys.SPECS)
+    service = keys.required_service(request, SPECS)
     require_no_query(request)
     return responses.page(SpecViewSchema(many=True).dump(await service.list()), {})

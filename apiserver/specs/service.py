@@ -1,14 +1,27 @@
 """The spec catalogue, with what there is of each spec."""
 
+from dataclasses import dataclass, field
+
 from apiserver.kube.port import KubeClient, ListOptions
 from apiserver.kube.resources import GPU_UNITS
 from apiserver.specs.capacity import unit_capacity
 from apiserver.specs.catalogue import Catalogue, CatalogueEntry
-from apiserver.specs.port import SpecSummary
 from apiserver.specs.stock_counts import count_stock
 from apiserver.units.stock_selection import is_claimable
 from shared.k8s.node import Node
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.unit_resources import UnitResources
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecSummary:
+    """A catalogued spec and what there is of it; None is unknown."""
+
+    resources: UnitResources
+    description: str = ""
+    stock: dict[str, int] = field(default_factory=dict)
+    available: int = 0
+    capacity: int | None = None
 
 
 class SpecService:

@@ -2,10 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from apiserver.stock_units.port import StockCount
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.phases import UnitPhase
+
+
+@dataclass(frozen=True, slots=True)
+class StockCount:
+    """How many stock units of a spec are in a phase."""
+
+    spec_name: str
+    phase: str
+    count: int
 
 
 def count_stock(units: Iterable[GPUUnit]) -> tuple[StockCount, ...]:

@@ -23,8 +23,11 @@ from apiserver.stock_pools.schemas import (
     StockPoolListAnswerSchema,
     StockPoolViewSchema,
 )
+from apiserver.stock_pools.service import PoolService
 from shared.etag import make_etag
 from shared.v1alpha1.stockpool import StockPool
+
+POOLS: Final = web.AppKey("pools", PoolService)
 
 _TAG: Final = "stock pools"
 _NAME_PARAMETER: Final = name_parameter("pool", "g1")
@@ -53,7 +56,7 @@ _NAME_PARAMETER: Final = name_parameter("pool", "g1")
 )
 async def create_pool(request: web.Request) -> web.Response:
     """Make a pool."""
-    service = keys.required_service(request, keys.POOLS)
+    service = keys.required_service(request, POOLS)
     command = await read_json_body(request, CreatePoolSchema())
     accepted = await request.app[keys.BACKGROUND_TASKS].finish(service.create(command))
     return operations_responses.created(
@@ -73,7 +76,7 @@ async def create_pool(request: web.Request) -> web.Response:
 async def list_pools(request: web.Request) -> web.Response:
     """Show a part of the pools."""
     service, query = (
-        keys.required_service(request, keys.POOLS),
+        keys.required_service(request, POOLS),
         read_query(request, PageQuerySchema()),
     )
     page = await service.list(query.limit, query.continue_token)
@@ -93,7 +96,7 @@ async def list_pools(request: web.Request) -> web.Response:
 )
 async def get_pool(request: web.Request) -> web.Response:
     """Show a pool."""
-    service, name = keys.required_service(request, keys.POOLS), path_name(request)
+    service, name = keys.required_service(request, POOLS), path_name(request)
     require_no_query(request)
     return _pool_response(await service.get(name))
 
@@ -113,7 +116,7 @@ async def get_pool(request: web.Request) -> web.Response:
 )
 async def replace_pool(request: web.Request) -> web.Response:
     """Replace the settings of a pool."""
-    service, name = keys.required_service(request, keys.POOLS), path_name(request)
+    service, name = keys.required_service(request, POOLS), path_name(request)
     settings = await read_json_body(request, PoolSettingsSchema())
     work = service.replace(name, settings, parse_if_match(request))
     return _pool_response(await request.app[keys.BACKGROUND_TASKS].finish(work))
@@ -130,7 +133,7 @@ async def replace_pool(request: web.Request) -> web.Response:
 )
 async def delete_pool(request: web.Request) -> web.Response:
     """Delete a pool."""
-    service, name = keys.required_service(request, keys.POOLS), path_name(request)
+    service, name = keys.required_service(request, POOLS), path_name(request)
     require_no_query(request)
     await request.app[keys.BACKGROUND_TASKS].finish(service.delete(name))
     return http_responses.no_content()

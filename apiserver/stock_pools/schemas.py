@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 from marshmallow import Schema, fields, validate
 
-from apiserver.commands import CreatePool, PoolSettings
 from apiserver.schemas.fields import StrictInteger
 from apiserver.schemas.names import Name, OperationID, SpecName
 from apiserver.schemas.request import C, RequestSchema
@@ -28,6 +27,7 @@ from apiserver.schemas.view_fields import (
     ReadyConditionField,
     Timestamp,
 )
+from apiserver.stock_pools.commands import CreatePool, PoolSettings
 from shared.v1alpha1 import wellknown
 
 

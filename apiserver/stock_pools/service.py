@@ -2,7 +2,6 @@
 
 import msgspec
 
-from apiserver.commands import CreatePool, PoolSettings
 from apiserver.errors import NotFoundError, PreconditionFailedError
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ListOptions, ObjectClient, Page
@@ -10,6 +9,7 @@ from apiserver.kube.resources import STOCK_POOLS, Revision, revision_of
 from apiserver.operations.create_object import ObjectCreator
 from apiserver.operations.result import DeletedObject, OperationResult
 from apiserver.specs.catalogue import Catalogue, RequestedResources
+from apiserver.stock_pools.commands import CreatePool, PoolSettings
 from shared.k8s import merge_patch
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.stockpool import StockPool, StockPoolSpec

@@ -2,15 +2,17 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from apiserver.clock import Clock
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ObjectClient
 from apiserver.kube.resources import GPU_UNITS
-from apiserver.operations.provenance import is_created_by
+from apiserver.operations.provenance import is_created_by, provenance_annotations
 from apiserver.operations.retry import Retry
-from apiserver.stock_units.stock_body import stock_unit_manifest
+from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.unit_resources import UnitResources
@@ -107,3 +109,22 @@ class StockUnitCreator:
             )
         except kube_errors.NotFoundError:
             return None
+
+
+def stock_unit_manifest(
+    operation: Operation, ordinal: int, resources: UnitResources
+) -> dict[str, Any]:
+    """Its name follows from the operation and the ordinal, so that nobody makes it twice."""
+    operation_id = operation.spec.operation_id
+    metadata = {
+        "name": names.stock_unit_name(operation_id, ordinal),
+        "labels": {
+            wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY_VALUE,
+            wellknown.OPERATION_LABEL: names.label_hash(operation_id),
+        },
+        "annotations": {
+            **provenance_annotations(operation),
+            wellknown.STOCK_ORDINAL_ANNOTATION: str(ordinal),
+        },
+    }
+    return {"metadata": metadata, "spec": msgspec.to_builtins(resources)}

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from apiserver.stock_units.port import StockCount
+from apiserver.specs.stock_counts import StockCount
 from apiserver.stock_units.schemas import StockMetaSchema
 from apiserver.units.views import StockUnitViewSchema
 from shared.k8s.meta import Condition, ObjectMeta

@@ -13,10 +13,13 @@ from apiserver.http.query import read_query, require_no_query
 from apiserver.operations import examples as operations_examples
 from apiserver.operations import responses as operations_responses
 from apiserver.operations.schemas import JobAnswerSchema
-from apiserver.schemas.queries import StockUnitsQuerySchema
 from apiserver.stock_units import examples as stock_units_examples
 from apiserver.stock_units.schemas import SeedStockSchema, StockListAnswerSchema, StockMetaSchema
+from apiserver.stock_units.service import StockService
 from apiserver.units.list_view import listed_stock_unit
+from apiserver.units.schemas import StockUnitsQuerySchema
+
+STOCK: Final = web.AppKey("stock", StockService)
 
 _TAG: Final = "stock units"
 _LIST_QUERY: Final = StockUnitsQuerySchema()
@@ -44,7 +47,7 @@ _META_SCHEMA: Final = StockMetaSchema()
 )
 async def seed_stock(request: web.Request) -> web.Response:
     """Record that stock shall be made."""
-    service = keys.required_service(request, keys.STOCK)
+    service = keys.required_service(request, STOCK)
     command = await read_json_body(request, SeedStockSchema(request.app[keys.REQUEST_LIMITS]))
     return operations_responses.accepted(
         await request.app[keys.BACKGROUND_TASKS].finish(service.seed(command))
@@ -62,7 +65,7 @@ async def seed_stock(request: web.Request) -> web.Response:
 )
 async def list_stock_units(request: web.Request) -> web.Response:
     """Show a part of the stock and the counts of all of it."""
-    service = keys.required_service(request, keys.STOCK)
+    service = keys.required_service(request, STOCK)
     found = await service.list(read_query(request, _LIST_QUERY))
     meta = {
         "continue_token": found.page.continue_token,
@@ -86,7 +89,7 @@ async def list_stock_units(request: web.Request) -> web.Response:
 )
 async def delete_stock_unit(request: web.Request) -> web.Response:
     """Delete a stock unit."""
-    service, name = keys.required_service(request, keys.STOCK), path_name(request)
+    service, name = keys.required_service(request, STOCK), path_name(request)
     require_no_query(request)
     await request.app[keys.BACKGROUND_TASKS].finish(service.delete(name))
     return http_responses.no_content()

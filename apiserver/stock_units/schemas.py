@@ -4,14 +4,13 @@ from typing import Any, Final
 
 from marshmallow import Schema, fields, validate
 
-from apiserver.commands import SeedStock
-from apiserver.limits import RequestLimits
-from apiserver.schemas.camel import CamelSchema
+from apiserver.config import RequestLimits
 from apiserver.schemas.fields import StrictInteger
 from apiserver.schemas.names import OperationID, SpecName
-from apiserver.schemas.request import RequestSchema
+from apiserver.schemas.request import CamelSchema, RequestSchema
 from apiserver.schemas.resources import GPUCount, memory_field
 from apiserver.schemas.response import PageMetaSchema
+from apiserver.stock_units.commands import SeedStock
 from apiserver.units.views import StockUnitViewSchema
 
 _NOT_FOR_STOCK_MESSAGE: Final = "cannot be given: stock is not a user application"

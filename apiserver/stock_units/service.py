@@ -1,8 +1,9 @@
 """Stock: seeded by operators, looked at, and deleted while nobody has claimed it."""
 
+from dataclasses import dataclass
+
 import msgspec
 
-from apiserver.commands import ListUnits, SeedStock
 from apiserver.errors import ConflictError, NotFoundError
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ListOptions, ObjectClient, Page
@@ -11,14 +12,23 @@ from apiserver.operations.idempotency import IdempotentRunner
 from apiserver.operations.result import OperationResult, ResultKind
 from apiserver.operations.store import OperationStore, has_succeeded
 from apiserver.specs.catalogue import Catalogue, RequestedResources
-from apiserver.specs.stock_counts import count_stock
-from apiserver.stock_units.port import StockPage
+from apiserver.specs.stock_counts import StockCount, count_stock
+from apiserver.stock_units.commands import SeedStock
 from apiserver.stock_units.seed import StockSeeder
+from apiserver.units.commands import ListUnits
 from apiserver.units.service import list_options
 from apiserver.units.stock_selection import is_claimed
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.unit_resources import UnitResources
+
+
+@dataclass(frozen=True, slots=True)
+class StockPage:
+    """A part of the stock, and counts of the whole of it."""
+
+    page: Page[GPUUnit]
+    summary: tuple[StockCount, ...] = ()
 
 
 class StockService:

@@ -14,7 +14,6 @@ from apiserver.http.path_parameters import name_parameter, path_name
 from apiserver.http.query import read_query, require_no_query
 from apiserver.operations import responses as operations_responses
 from apiserver.operations.schemas import JobAnswerSchema
-from apiserver.schemas.queries import StoragesQuerySchema
 from apiserver.schemas.response import PageMetaSchema
 from apiserver.storages import examples
 from apiserver.storages.schemas import (
@@ -23,9 +22,13 @@ from apiserver.storages.schemas import (
     GPUStorageAnswerSchema,
     GPUStorageListAnswerSchema,
     GPUStorageViewSchema,
+    StoragesQuerySchema,
 )
+from apiserver.storages.service import StorageService
 from shared.etag import make_etag
 from shared.v1alpha1.gpustorage import GPUStorage
+
+STORAGES: Final = web.AppKey("storages", StorageService)
 
 _TAG: Final = "gpu storages"
 _NAME_PARAMETER: Final = name_parameter("storage", "data")
@@ -55,7 +58,7 @@ _VIEW_SCHEMA: Final = GPUStorageViewSchema()
 )
 async def create_storage(request: web.Request) -> web.Response:
     """Make a storage."""
-    service = keys.required_service(request, keys.STORAGES)
+    service = keys.required_service(request, STORAGES)
     command = await read_json_body(request, CreateStorageSchema())
     accepted = await request.app[keys.BACKGROUND_TASKS].finish(service.create(command))
     return operations_responses.created(accepted, _VIEW_SCHEMA, paths.storage_path(command.name))
@@ -72,7 +75,7 @@ async def create_storage(request: web.Request) -> web.Response:
 )
 async def list_storages(request: web.Request) -> web.Response:
     """Show a part of the storages."""
-    service = keys.required_service(request, keys.STORAGES)
+    service = keys.required_service(request, STORAGES)
     page = await service.list(read_query(request, StoragesQuerySchema()))
     return http_responses.page(
         _VIEW_SCHEMA.dump(page.items, many=True), PageMetaSchema().dump(page)
@@ -90,7 +93,7 @@ async def list_storages(request: web.Request) -> web.Response:
 )
 async def get_storage(request: web.Request) -> web.Response:
     """Show a storage."""
-    service, name = keys.required_service(request, keys.STORAGES), path_name(request)
+    service, name = keys.required_service(request, STORAGES), path_name(request)
     require_no_query(request)
     return _storage_response(await service.get(name))
 
@@ -112,7 +115,7 @@ async def get_storage(request: web.Request) -> web.Response:
 )
 async def change_storage(request: web.Request) -> web.Response:
     """Change what the request names of a storage."""
-    service, name = keys.required_service(request, keys.STORAGES), path_name(request)
+    service, name = keys.required_service(request, STORAGES), path_name(request)
     given = await read_json_body(request, ChangeStorageSchema())
     command = replace(given, name=name, if_match=parse_if_match(request))
     return _storage_response(
@@ -132,7 +135,7 @@ async def change_storage(request: web.Request) -> web.Response:
 )
 async def delete_storage(request: web.Request) -> web.Response:
     """Delete a storage."""
-    service, name = keys.required_service(request, keys.STORAGES), path_name(request)
+    service, name = keys.required_service(request, STORAGES), path_name(request)
     require_no_query(request)
     await request.app[keys.BACKGROUND_TASKS].finish(service.delete(name))
     return http_responses.no_content()
@@ -150,7 +153,7 @@ async def delete_storage(request: web.Request) -> web.Response:
 )
 async def recover_storage(request: web.Request) -> web.Response:
     """Have a storage prepared again."""
-    service, name = keys.required_service(request, keys.STORAGES), path_name(request)
+    service, name = keys.required_service(request, STORAGES), path_name(request)
     require_no_query(request)
     return _storage_response(
         await request.app[keys.BACKGROUND_TASKS].finish(service.recover(name)), 202

@@ -1,20 +1,25 @@
 """What a change of a storage writes, and what it may not be."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Final
 
-from apiserver.commands import ChangeStorage, Unset
-from apiserver.details import describe_problem
-from apiserver.errors import ErrorDetail, InvalidRequestError
+from msgspec import UnsetType
+
+from apiserver.errors import ErrorDetail, InvalidRequestError, describe_problem
+from apiserver.storages.commands import ChangeStorage
 from apiserver.units.patch import label_replacement_patch, replacement_patch
 from shared.k8s.quantity import Quantity
+from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.validation.problem import Problem
 
+DEFAULT_CLASS_ANNOTATION: Final = "storageclass.kubernetes.io/is-default-class"
 
-def require_no_shrink(storage: GPUStorage, size: str | Unset) -> None:
+
+def require_no_shrink(storage: GPUStorage, size: str | UnsetType) -> None:
     """Refuse a size below what the volume holds: volumes never shrink."""
     capacity = storage.status.capacity
-    if isinstance(size, Unset) or not capacity or not is_size_changed(storage, size):
+    if isinstance(size, UnsetType) or not capacity or not is_size_changed(storage, size):
         return
     if Quantity.parse(size) < Quantity.parse(capacity):
         message = describe_problem(Problem("", size, f"is below the capacity, which is {capacity}"))
@@ -23,9 +28,9 @@ def require_no_shrink(storage: GPUStorage, size: str | Unset) -> None:
         )
 
 
-def is_growing(storage: GPUStorage, size: str | Unset) -> bool:
+def is_growing(storage: GPUStorage, size: str | UnsetType) -> bool:
     """Whether the size asks for a larger volume than there is."""
-    if isinstance(size, Unset) or not is_size_changed(storage, size):
+    if isinstance(size, UnsetType) or not is_size_changed(storage, size):
         return False
     known = parse_size(storage.status.capacity or storage.spec.size)
     return known is not None and Quantity.parse(size) > known
@@ -34,15 +39,15 @@ def is_growing(storage: GPUStorage, size: str | Unset) -> bool:
 def change_patch(storage: GPUStorage, command: ChangeStorage) -> dict[str, Any]:
     """A merge patch for the storage as it was read."""
     spec: dict[str, Any] = {}
-    if not isinstance(command.size, Unset):
+    if not isinstance(command.size, UnsetType):
         spec["size"] = command.size
-    if not isinstance(command.accessor, Unset):
+    if not isinstance(command.accessor, UnsetType):
         spec["accessor"] = replacement_patch(storage.spec.accessor, command.accessor)
     metadata: dict[str, Any] = {
         "uid": storage.metadata.uid,
         "resourceVersion": storage.metadata.resource_version,
     }
-    if not isinstance(command.labels, Unset):
+    if not isinstance(command.labels, UnsetType):
         metadata["labels"] = label_replacement_patch(storage.metadata.labels, command.labels or {})
     return {"metadata": metadata, **({"spec": spec} if spec else {})}
 
@@ -57,3 +62,21 @@ def parse_size(size: str) -> Quantity | None:
         return Quantity.parse(size)
     except ValueError:
         return None
+
+
+def is_expansion_forbidden(class_name: str | None, storage_classes: Iterable[StorageClass]) -> bool:
+    """Whether volumes of the class are known not to grow; empty is the cluster's default.
+
+    Without a name the controller's configuration decides, which nobody here knows before the
+    storage has its claim.
+    """
+    if class_name is None:
+        return False
+    chosen = [each for each in storage_classes if is_selected_class(each, class_name)]
+    return bool(chosen) and not any(each.allow_volume_expansion for each in chosen)
+
+
+def is_selected_class(storage_class: StorageClass, name: str) -> bool:
+    if name:
+        return storage_class.metadata.name == name
+    return storage_class.metadata.annotations.get(DEFAULT_CLASS_ANNOTATION) == "true"

@@ -1,15 +1,22 @@
 """How storages look on the wire."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
-from marshmallow import Schema, ValidationError, fields, validates_schema
+from marshmallow import Schema, ValidationError, fields, validate, validates_schema
 
-from apiserver.commands import ChangeStorage, CreateStorage
-from apiserver.schemas.fields import StrictNested, StrictString, predicate_validator
+from apiserver.schemas.fields import (
+    StrictBoolean,
+    StrictList,
+    StrictNested,
+    StrictString,
+    predicate_validator,
+)
 from apiserver.schemas.names import LabelsField, Name, OperationID, QuantityField
-from apiserver.schemas.request import RequestSchema
+from apiserver.schemas.queries import LabelSelector, PagedQuerySchema
+from apiserver.schemas.request import ModelSchema, RequestSchema
 from apiserver.schemas.response import ObjectViewSchema, PageMetaSchema
+from apiserver.schemas.template import ImageField
 from apiserver.schemas.view_fields import (
     AnnotationValue,
     CallerLabels,
@@ -18,15 +25,53 @@ from apiserver.schemas.view_fields import (
     ReadyConditionField,
     Timestamp,
 )
-from apiserver.storages.storage_parts import (
-    AccessorSchema,
-    AccessorStatusSchema,
-    PrepareSchema,
-    PrepareStatusSchema,
-)
+from apiserver.storages.commands import ChangeStorage, CreateStorage, ListStorages
 from shared.k8s import name_syntax
 from shared.k8s.name_syntax import is_dns_subdomain
 from shared.v1alpha1 import wellknown
+from shared.v1alpha1.gpustorage import AccessorSpec, PrepareSpec
+from shared.v1alpha1.phases import (
+    AccessorPhase,
+    PreparePhase,
+    StoragePhase,
+)
+
+MAX_IMAGE_LENGTH: Final = 1024
+
+
+class PrepareSchema(ModelSchema[PrepareSpec]):
+    """What the storage is filled with, once: by a program or from another storage."""
+
+    model = PrepareSpec
+    from_image = ImageField(
+        max_length=MAX_IMAGE_LENGTH, description="An image whose program fills the storage."
+    )
+    command = StrictList(
+        StrictString(), metadata={"description": "Replaces the entrypoint of the image."}
+    )
+    args = StrictList(
+        StrictString(), metadata={"description": "Replaces the arguments of the image."}
+    )
+    from_storage_name = Name(description="A storage whose files are copied.")
+
+    @validates_schema(skip_on_field_errors=False, pass_original=True)
+    def check_source(self, data: dict[str, Any], original: object, **_: Any) -> None:
+        """Refuse all but one source, and arguments of no program."""
+        if not isinstance(original, Mapping):
+            return
+        if ("fromImage" in original) == ("fromStorageName" in original):
+            raise ValidationError("give either fromImage or fromStorageName")
+        if "fromImage" not in original and (data.get("command") or data.get("args")):
+            raise ValidationError("command and args go with fromImage")
+
+
+class AccessorSchema(ModelSchema[AccessorSpec]):
+    """Read-only browsing over HTTP."""
+
+    model = AccessorSpec
+    enabled = StrictBoolean(
+        required=True, metadata={"description": "Whether the files can be browsed."}
+    )
 
 
 def _is_storage_class_name(name: str) -> bool:
@@ -89,6 +134,23 @@ class ChangeStorageSchema(RequestSchema[ChangeStorage]):
         return ChangeStorage(name="", **data)
 
 
+class PrepareStatusSchema(ObjectViewSchema):
+    """How far along the filling is."""
+
+    phase = fields.String(metadata={"enum": [each.value for each in PreparePhase]})
+    job_name = fields.String(metadata={"description": "The Job that fills the storage."})
+
+
+class AccessorStatusSchema(ObjectViewSchema):
+    """How far along the browsing is."""
+
+    phase = fields.String(metadata={"enum": [each.value for each in AccessorPhase]})
+    service_name = fields.String()
+    access_url = fields.String(
+        data_key="accessURL", metadata={"description": "Where the files are browsed."}
+    )
+
+
 class GPUStorageViewSchema(ObjectViewSchema):
     """A storage, and who has it mounted."""
 
@@ -130,3 +192,17 @@ class GPUStorageListAnswerSchema(Schema):
 
     data = fields.List(fields.Nested(GPUStorageViewSchema), required=True)
     meta = fields.Nested(PageMetaSchema, required=True)
+
+
+_STORAGE_PHASES: Final = [phase.value for phase in StoragePhase]
+
+
+class StoragesQuerySchema(PagedQuerySchema[ListStorages]):
+    """The parameters of the list of storages."""
+
+    phase = StrictString(validate=validate.OneOf(_STORAGE_PHASES, error="is not one of {choices}"))
+    label = LabelSelector()
+
+    def build(self, data: dict[str, Any]) -> ListStorages:
+        """Which storages."""
+        return ListStorages(**data)

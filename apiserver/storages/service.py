@@ -5,15 +5,19 @@ from typing import Any
 
 import msgspec
 
-from apiserver.commands import ChangeStorage, CreateStorage, ListStorages
 from apiserver.errors import ConflictError, NotFoundError, PreconditionFailedError
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import KubeClient, ListOptions, Page
 from apiserver.kube.resources import GPU_STORAGES, revision_of
 from apiserver.operations.create_object import ObjectCreator, name_exists_error
 from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
-from apiserver.storages.expansion import is_expansion_forbidden
-from apiserver.storages.patch import change_patch, is_growing, require_no_shrink
+from apiserver.storages.commands import ChangeStorage, CreateStorage, ListStorages
+from apiserver.storages.patch import (
+    change_patch,
+    is_expansion_forbidden,
+    is_growing,
+    require_no_shrink,
+)
 from apiserver.storages.recover import recovery_patch, require_recoverable
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage, GPUStorageSpec

@@ -8,13 +8,15 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from apiserver.clock import Clock
-from apiserver.commands import CreateUnit
 from apiserver.error_mapping import service_error_from_kube
 from apiserver.errors import AlreadyExistsError, ServiceError
 from apiserver.kube import errors as kube_errors
 from apiserver.operations.failure_text import failure_text
 from apiserver.operations.store import BegunOperation, OperationStore, has_failed, is_final
+from apiserver.units.commands import CreateUnit
 from apiserver.units.manifest import is_created_by, source_stock_uid, unit_manifest
 from apiserver.units.stock_claims import StockClaim, StockClaims
 from apiserver.units.stock_selection import StockSelector
@@ -91,6 +93,11 @@ class UnitCreator:
             )
             operation = settled or await self._try_create(operation, command, memory)
         return operation
+
+    async def resume(self, operation: Operation) -> Operation:
+        """Finish an operation that another process left unfinished."""
+        fields = {**(operation.spec.request or {}), "operation_id": operation.spec.operation_id}
+        return await self.finish(operation, msgspec.convert(fields, CreateUnit))
 
     async def _resolve_existing_unit(
         self, operation: Operation, command: CreateUnit

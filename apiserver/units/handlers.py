@@ -16,14 +16,21 @@ from apiserver.http.path_parameters import name_parameter, path_name
 from apiserver.http.query import read_query, require_no_query
 from apiserver.operations import responses as operations_responses
 from apiserver.operations.schemas import JobAnswerSchema
-from apiserver.schemas.queries import UnitsQuerySchema, WaitReadyQuerySchema
 from apiserver.schemas.response import PageMetaSchema
 from apiserver.units import examples
 from apiserver.units.list_view import listed_unit
-from apiserver.units.schemas import ChangeUnitSchema, CreateUnitSchema
+from apiserver.units.schemas import (
+    ChangeUnitSchema,
+    CreateUnitSchema,
+    UnitsQuerySchema,
+    WaitReadyQuerySchema,
+)
+from apiserver.units.service import UnitService
 from apiserver.units.views import GPUUnitAnswerSchema, GPUUnitListAnswerSchema, GPUUnitViewSchema
 from shared.etag import make_etag
 from shared.v1alpha1.gpuunit import GPUUnit
+
+UNITS: Final = web.AppKey("units", UnitService)
 
 _TAG: Final = "gpu units"
 # Schemas are made once: that takes longer than to read or write with them.
@@ -60,7 +67,7 @@ _NAME_PARAMETER: Final = name_parameter("unit", "trainer")
 )
 async def create_unit(request: web.Request) -> web.Response:
     """Make a unit of stock."""
-    service = keys.required_service(request, keys.UNITS)
+    service = keys.required_service(request, UNITS)
     command = await read_json_body(request, _create_schema(request.app[keys.REQUEST_LIMITS]))
     accepted = await request.app[keys.BACKGROUND_TASKS].finish(service.create(command))
     return operations_responses.created(accepted, _VIEW_SCHEMA, paths.unit_path(command.name))
@@ -77,7 +84,7 @@ async def create_unit(request: web.Request) -> web.Response:
 )
 async def list_units(request: web.Request) -> web.Response:
     """Show a part of the units."""
-    service = keys.required_service(request, keys.UNITS)
+    service = keys.required_service(request, UNITS)
     page = await service.list(read_query(request, _LIST_QUERY))
     return http_responses.page([listed_unit(each) for each in page.items], _META_SCHEMA.dump(page))
 
@@ -94,7 +101,7 @@ async def list_units(request: web.Request) -> web.Response:
 )
 async def get_unit(request: web.Request) -> web.Response:
     """Show a unit, at once or when it is settled."""
-    service, name = keys.required_service(request, keys.UNITS), path_name(request)
+    service, name = keys.required_service(request, UNITS), path_name(request)
     seconds = read_query(request, _WAIT_QUERY)
     if seconds is None:
         return _unit_response(await service.get(name))
@@ -118,7 +125,7 @@ async def get_unit(request: web.Request) -> web.Response:
 )
 async def change_unit(request: web.Request) -> web.Response:
     """Change what the request names of a unit."""
-    service, name = keys.required_service(request, keys.UNITS), path_name(request)
+    service, name = keys.required_service(request, UNITS), path_name(request)
     given = await read_json_body(request, _CHANGE_SCHEMA)
     command = replace(given, name=name, if_match=parse_if_match(request))
     return _unit_response(await request.app[keys.BACKGROUND_TASKS].finish(service.change(command)))
@@ -137,7 +144,7 @@ async def change_unit(request: web.Request) -> web.Response:
 )
 async def delete_unit(request: web.Request) -> web.Response:
     """Delete a unit."""
-    service, name = keys.required_service(request, keys.UNITS), path_name(request)
+    service, name = keys.required_service(request, UNITS), path_name(request)
     require_no_query(request)
     await request.app[keys.BACKGROUND_TASKS].finish(service.delete(name, parse_if_match(request)))
     return http_responses.no_content()

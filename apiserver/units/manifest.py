@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import msgspec
 
-from apiserver.commands import CreateUnit
 from apiserver.operations.request_hash import request_hash
+from apiserver.units.commands import CreateUnit
 from shared.v1alpha1 import function, names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.group import API_VERSION

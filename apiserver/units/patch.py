@@ -3,8 +3,9 @@
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
-from apiserver.commands import UNSET, ChangeUnit, Unset
+from apiserver.units.commands import ChangeUnit
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.reserved_labels import is_reserved_label
 
@@ -19,7 +20,7 @@ def changed_spec(unit: GPUUnit, command: ChangeUnit) -> GPUUnitSpec:
             ("access", command.access, None),
             ("storage_mounts", command.storage_mounts, ()),
         )
-        if not isinstance(value, Unset)
+        if not isinstance(value, UnsetType)
     }
     return msgspec.structs.replace(unit.spec, **given)
 
@@ -29,18 +30,18 @@ def change_patch(unit: GPUUnit, command: ChangeUnit) -> dict[str, Any]:
     spec: dict[str, Any] = {}
     if command.image is not UNSET:
         spec["image"] = command.image
-    if not isinstance(command.template, Unset):
+    if not isinstance(command.template, UnsetType):
         spec["template"] = replacement_patch(unit.spec.template, command.template)
-    if not isinstance(command.access, Unset):
+    if not isinstance(command.access, UnsetType):
         spec["access"] = replacement_patch(unit.spec.access, command.access)
-    if not isinstance(command.storage_mounts, Unset):
+    if not isinstance(command.storage_mounts, UnsetType):
         mounts = command.storage_mounts
         spec["storageMounts"] = None if not mounts else msgspec.to_builtins(mounts)
     metadata: dict[str, Any] = {
         "uid": unit.metadata.uid,
         "resourceVersion": unit.metadata.resource_version,
     }
-    if not isinstance(command.labels, Unset):
+    if not isinstance(command.labels, UnsetType):
         metadata["labels"] = label_replacement_patch(unit.metadata.labels, command.labels or {})
     return {"metadata": metadata, **({"spec": spec} if spec else {})}
 

@@ -1,14 +1,19 @@
 """How users' units look on the wire."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from marshmallow import validates_schema
+from marshmallow import ValidationError, validate, validates_schema
 
-from apiserver.commands import ChangeUnit, CreateUnit
-from apiserver.limits import RequestLimits
-from apiserver.schemas.fields import StrictList, StrictNested, StrictString, predicate_validator
-from apiserver.schemas.images import ImageField
+from apiserver.config import RequestLimits
+from apiserver.errors import problem_details
+from apiserver.schemas.fields import (
+    QueryInteger,
+    StrictList,
+    StrictNested,
+    StrictString,
+    predicate_validator,
+)
 from apiserver.schemas.mounts import StorageMountsField
 from apiserver.schemas.names import (
     SUBDOMAIN_RULES,
@@ -17,16 +22,41 @@ from apiserver.schemas.names import (
     OperationID,
     SpecName,
 )
-from apiserver.schemas.request import RequestSchema, rule_validator
+from apiserver.schemas.queries import LabelSelector, PagedQuerySchema, QuerySchema
+from apiserver.schemas.request import ModelSchema, RequestSchema, rule_validator
 from apiserver.schemas.serverless import ServerlessSchema
-from apiserver.schemas.template import TemplateSchema
-from apiserver.units.access import AccessSchema
-from apiserver.units.unit_parts import require_valid_access, require_valid_worker
-from shared.v1alpha1.gpuunit import GPUUnitSpec
+from apiserver.schemas.template import ImageField, TemplateSchema
+from apiserver.units.commands import ChangeUnit, CreateUnit, ListUnits
+from shared.v1alpha1.gpuunit import GPUUnitSpec, UnitAccess
+from shared.v1alpha1.phases import UnitPhase
+from shared.v1alpha1.template import WorkloadTemplate
 from shared.v1alpha1.validation.problem import Problem
-from shared.v1alpha1.validation.unit import workload_problems
+from shared.v1alpha1.validation.serverless import serverless_problems
+from shared.v1alpha1.validation.unit import access_problems, workload_problems
+
+SCHEMES: Final = ("http", "https", "tcp")
+# Of a part that is wrong somewhere marshmallow keeps a dict or list of what is right.
+PARTIAL_TYPES: Final = (dict, list)
 
 _FROM_STOCK_MESSAGE: Final = "cannot be given: it comes from the stock unit"
+_SPEC_FIELDS: Final = ("template", "access", "storage_mounts", "serverless")
+_MODELS_WITHOUT_REQUIRED_FIELDS: Final[dict[str, type[WorkloadTemplate | UnitAccess]]] = {
+    "template": WorkloadTemplate,
+    "access": UnitAccess,
+}
+
+
+class AccessSchema(ModelSchema[UnitAccess]):
+    """Which port the address is of, and its scheme."""
+
+    model = UnitAccess
+    primary_port = StrictString(
+        metadata={"description": "The name of a port of the template; without it, the first."}
+    )
+    scheme = StrictString(
+        validate=validate.OneOf(SCHEMES, error="must be http, https or tcp"),
+        metadata={"default": "http"},
+    )
 
 
 def _pull_secret_problems(names: tuple[str, ...]) -> Sequence[Problem]:
@@ -103,3 +133,91 @@ def _must_be_namespace(namespace: str) -> Callable[[str], None]:
     return predicate_validator(
         namespace.__eq__, f"is not a namespace that this service uses; that is {namespace}"
     )
+
+
+def require_valid_access(data: Mapping[str, Any], original: object) -> None:
+    """Refuse an address that is of no port; nothing is said of ports that cannot be read."""
+    if has_readable_ports(data, original):
+        _raise_problems(access_problems(readable_spec(data)))
+
+
+def require_valid_worker(data: Mapping[str, Any]) -> None:
+    """Refuse what the worker of a function cannot be together with."""
+    _raise_problems(serverless_problems(readable_spec(data)))
+
+
+def readable_spec(data: Mapping[str, Any]) -> GPUUnitSpec:
+    """As much of the unit as could be read."""
+    parts = {name: _readable_value(name, data[name]) for name in _SPEC_FIELDS if name in data}
+    return GPUUnitSpec(
+        spec_name="any", **{name: part for name, part in parts.items() if part is not None}
+    )
+
+
+def _readable_value(name: str, value: Any) -> Any:
+    """A part; of an unfinished one its finished fields, or None where it cannot be without all."""
+    if not isinstance(value, PARTIAL_TYPES):
+        return value
+    model = _MODELS_WITHOUT_REQUIRED_FIELDS.get(name)
+    if model is None or not isinstance(value, dict):
+        return None
+    fields = value.items()
+    return model(**{each: part for each, part in fields if not isinstance(part, PARTIAL_TYPES)})
+
+
+def has_readable_ports(data: Mapping[str, Any], original: object) -> bool:
+    """Whether it is known which ports the unit has."""
+    asked = original.get("template") if isinstance(original, Mapping) else None
+    if not isinstance(asked, Mapping):
+        return asked is None
+    found = data.get("template")
+    is_read = isinstance(found, dict) and isinstance(found.get("ports"), tuple)
+    return "ports" not in asked or is_read or isinstance(found, WorkloadTemplate)
+
+
+def _raise_problems(problems: Sequence[Problem]) -> None:
+    found = problem_details(problems)
+    if found:
+        raise ValidationError({each.field: [each.message] for each in found})
+
+
+MAX_WAIT_SECONDS: Final = 300
+DEFAULT_WAIT_SECONDS: Final = 60
+
+_UNIT_PHASES: Final = [phase.value for phase in UnitPhase]
+
+
+class StockUnitsQuerySchema(PagedQuerySchema[ListUnits]):
+    """The parameters of the list of stock."""
+
+    spec_name = SpecName()
+    phase = StrictString(validate=validate.OneOf(_UNIT_PHASES, error="is not one of {choices}"))
+
+    def build(self, data: dict[str, Any]) -> ListUnits:
+        """Which units."""
+        return ListUnits(**data)
+
+
+class UnitsQuerySchema(StockUnitsQuerySchema):
+    """The parameters of the list of users' units."""
+
+    label = LabelSelector()
+
+
+class WaitReadyQuerySchema(QuerySchema[int | None]):
+    """Whether to wait until a unit is ready, and how long; None is not at all."""
+
+    wait = StrictString(
+        validate=validate.OneOf(["Ready"], error="must be Ready"),
+        metadata={"description": "Answer only when the unit is Ready or Failed."},
+    )
+    timeout_seconds = QueryInteger(
+        load_default=DEFAULT_WAIT_SECONDS,
+        validate=validate.Range(1, MAX_WAIT_SECONDS, error="must be from {min} to {max}"),
+        metadata={"description": "How long to wait at most."},
+    )
+
+    def build(self, data: dict[str, Any]) -> int | None:
+        """How many seconds to wait."""
+        seconds: int = data["timeout_seconds"]
+        return seconds if "wait" in data else None

@@ -6,18 +6,18 @@ from contextlib import aclosing
 from typing import Final
 
 from apiserver.clock import Clock
-from apiserver.commands import ChangeUnit, CreateUnit, ListUnits
-from apiserver.details import problem_details
 from apiserver.errors import (
     InvalidRequestError,
     NotFoundError,
     PreconditionFailedError,
+    problem_details,
 )
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ListOptions, ObjectClient, Page
 from apiserver.kube.resources import GPU_UNITS, Revision, revision_of
 from apiserver.operations.idempotency import IdempotentRunner
 from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
+from apiserver.units.commands import ChangeUnit, CreateUnit, ListUnits
 from apiserver.units.create import BegunCreate, UnitCreator
 from apiserver.units.patch import change_patch, changed_spec
 from apiserver.units.storage_locks import StorageLocks
@@ -79,11 +79,14 @@ class UnitService:
         except kube_errors.NotFoundError:
             raise unit_not_found_error(name) from None
 
-    async def wait_ready(self, name: str, seconds: float) -> GPUUnit:
-        """The unit once it is Ready or Failed for its generation, or as it is after `seconds`."""
+    async def wait_ready(self, name: str, timeout_seconds: float) -> GPUUnit:
+        """The unit once it is Ready or Failed for its generation, or as it is after the timeout."""
         unit = await self.get(name)
         try:
-            async with asyncio.timeout(seconds), aclosing(self._watch_versions(name)) as versions:
+            async with (
+                asyncio.timeout(timeout_seconds),
+                aclosing(self._watch_versions(name)) as versions,
+            ):
                 while not is_settled(unit):
                     unit = await anext(versions)
         except TimeoutError:

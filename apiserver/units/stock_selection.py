@@ -13,7 +13,6 @@ from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ListOptions, ObjectClient
 from apiserver.kube.resources import GPU_UNITS, KubeObject
 from apiserver.operations.retry import Retry
-from apiserver.units.shelf import StockCandidates
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.phases import UnitPhase
 from shared.v1alpha1.wellknown import CLAIM_OPERATION_ANNOTATION, CLAIMED_LABEL
@@ -24,6 +23,19 @@ PAGE_SIZE: Final = 96
 MAX_RECENT: Final = 64
 # Long enough to look a few times a second for everybody, short enough to be seldom too late.
 CANDIDATES_TTL_SECONDS: Final = 0.2
+
+
+class StockCandidates:
+    """Gives each unit away once, in an order that no other process has."""
+
+    def __init__(self, units: Iterable[GPUUnit], rng: Random, expires_at: float) -> None:
+        self._units = list(units)
+        rng.shuffle(self._units)
+        self._expires_at = expires_at
+
+    def take(self, now: float) -> GPUUnit | None:
+        """One that nobody here has got; None when it is empty or has stood for too long."""
+        return self._units.pop() if self._units and now < self._expires_at else None
 
 
 class StockSelector:

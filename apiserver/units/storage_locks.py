@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from apiserver.commands import CreateUnit
 from apiserver.errors import ConflictError
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import JsonObject, ObjectClient
 from apiserver.kube.resources import GPU_STORAGES
 from apiserver.operations.retry import Retry
+from apiserver.units.commands import CreateUnit
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.mount import StorageMount

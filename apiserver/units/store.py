@@ -1,11 +1,11 @@
 """Users' units in the cluster, as the operations see them."""
 
-from apiserver.commands import CreateUnit
 from apiserver.errors import ConflictError
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import JsonObject, ObjectClient
 from apiserver.kube.resources import FUNCTIONS, GPU_UNITS
 from apiserver.operations.retry import Retry
+from apiserver.units.commands import CreateUnit
 from apiserver.units.manifest import worker_function_uid
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.wellknown import ATTEMPT_ANNOTATION

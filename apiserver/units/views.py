@@ -14,7 +14,7 @@ from apiserver.schemas.view_fields import (
     ReadyConditionField,
     Timestamp,
 )
-from apiserver.units.access import AccessSchema
+from apiserver.units.schemas import AccessSchema
 from shared.v1alpha1 import wellknown
 
 

@@ -31,9 +31,7 @@ async def test_a_process_that_dies_while_the_test_ends_is_not_started_again() ->
     def start() -> KubeServices:
         started.append(True)
         operation_tasks = SimpleNamespace(run=dying_when_cancelled)
-        return cast(
-            KubeServices, SimpleNamespace(operation_tasks=operation_tasks, resumption=RESTING)
-        )
+        return cast(KubeServices, SimpleNamespace(operation_tasks=operation_tasks, resumer=RESTING))
 
     replicas = ApiReplicas(start)
 

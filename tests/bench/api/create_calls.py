@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from apiserver.commands import CreateUnit
 from apiserver.operations.store import operation_manifest
+from apiserver.units.commands import CreateUnit
 from apiserver.units.create import stock_ref_of, succeeded_status
 from apiserver.units.manifest import unit_manifest
 from apiserver.units.schemas import CreateUnitSchema

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import pytest
 from prometheus_client import CollectorRegistry
 
-from apiserver.commands import CreateUnit
 from apiserver.http.access_log import AccessLog
 from apiserver.http.deadline import RequestTimeLimits
 from apiserver.http.protocol import FallbackResponder
 from apiserver.http.server import serve
 from apiserver.operations.result import OperationResult, ResultKind
+from apiserver.units.commands import CreateUnit
 from shared.config.address import Address
 from shared.config.logfmt import LogfmtFormatter
 from shared.v1alpha1.gpuunit import GPUUnit

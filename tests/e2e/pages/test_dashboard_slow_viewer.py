@@ -45,7 +45,7 @@ class RestlessClock(SystemClock):
 async def served(port: int) -> AsyncIterator[str]:
     """An API with a place for one viewer."""
     feed = DashboardBroadcaster(ChangingSnapshotSource(), RestlessClock(), max_viewers=1)
-    runner = web.AppRunner(new_app(TIME_LIMITS, feed=feed), shutdown_timeout=1.0)
+    runner = web.AppRunner(new_app(TIME_LIMITS, dashboard=feed), shutdown_timeout=1.0)
     await runner.setup()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(feed.run())

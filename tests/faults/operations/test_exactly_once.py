@@ -12,7 +12,8 @@ from random import Random
 
 import pytest
 
-from apiserver.commands import CreateUnit, SeedStock
+from apiserver.stock_units.commands import SeedStock
+from apiserver.units.commands import CreateUnit
 from tests.support.checks.operation_invariants import (
     CallerResult,
     check_all_served,

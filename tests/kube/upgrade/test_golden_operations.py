@@ -137,8 +137,8 @@ async def test_a_record_is_resumed_and_makes_everything_once(
     case = REQUESTS[name]
     await GoldenSite(installation).leave(case, count)
     async with a_replica(installation) as replica:
-        known = await replica.resumption.resume_unfinished(set())
-        await replica.resumption.resume_unfinished(known)
+        known = await replica.resumer.resume_unfinished(set())
+        await replica.resumer.resume_unfinished(known)
         record = await finished(installation, case)
 
     made, asked_for = await made_by(installation, case), wanted(case)
@@ -180,8 +180,8 @@ async def test_a_resumed_unit_takes_the_place_of_its_stock(
     case = REQUESTS["unit, only what is required"]
     await GoldenSite(installation).leave(case, 2)
     async with a_replica(installation) as replica:
-        known = await replica.resumption.resume_unfinished(set())
-        await replica.resumption.resume_unfinished(known)
+        known = await replica.resumer.resume_unfinished(set())
+        await replica.resumer.resume_unfinished(known)
         listing = listed(await finished(installation, case))
     async with run_controller(installation):
         await installation.wait_gone("gpuunits", "stock-a", namespace=installation.namespaces.stock)

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from apiserver.commands import CreateUnit, SeedStock
 from apiserver.operations.request_hash import request_hash
+from apiserver.stock_units.commands import SeedStock
+from apiserver.units.commands import CreateUnit
 from controller.gpuunit.handoff import claim_validity
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage

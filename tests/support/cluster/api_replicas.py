@@ -30,7 +30,7 @@ class ApiReplicas:
             try:
                 async with asyncio.TaskGroup() as process:
                     process.create_task(use_cases.operation_tasks.run())
-                    process.create_task(use_cases.resumption.run())
+                    process.create_task(use_cases.resumer.run())
                     await asyncio.sleep(0)
                     self.alive.append(use_cases)
             except* ProcessKilled:

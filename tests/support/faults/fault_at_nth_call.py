@@ -7,10 +7,11 @@ from contextlib import asynccontextmanager, suppress
 from random import Random
 from typing import Literal
 
-from apiserver.commands import CreateUnit, SeedStock
 from apiserver.errors import ServiceError
 from apiserver.kube import errors as kube_errors
 from apiserver.operations.store import is_final
+from apiserver.stock_units.commands import SeedStock
+from apiserver.units.commands import CreateUnit
 from apiserver.wiring import KubeServices
 from tests.support.checks.operation_invariants import CallerResult
 from tests.support.checks.operations_snapshot import OperationsSnapshot
@@ -83,9 +84,7 @@ class FaultyRuns:
     async def resume(self) -> None:
         """All that is unfinished, by a process that nobody asks for anything."""
         async with run_process(self._processes.new(self._environment.gateway())) as process:
-            await process.resumption.resume_unfinished(
-                await process.resumption.resume_unfinished(set())
-            )
+            await process.resumer.resume_unfinished(await process.resumer.resume_unfinished(set()))
             await eventually(self._are_operations_final)
 
     async def _call(self, process: KubeServices, command: CreateUnit | SeedStock) -> None:

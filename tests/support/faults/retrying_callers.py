@@ -4,12 +4,13 @@ import asyncio
 from random import Random
 
 from apiserver.clock import Clock
-from apiserver.commands import CreateUnit, SeedStock
 from apiserver.error_mapping import service_error_from_kube
 from apiserver.errors import DeadlineExceededError, ServiceError, ServiceUnavailableError
 from apiserver.kube import errors as kube_errors
 from apiserver.operations.result import DeletedObject, ResultKind
 from apiserver.operations.store import OperationLostError
+from apiserver.stock_units.commands import SeedStock
+from apiserver.units.commands import CreateUnit
 from apiserver.wiring import KubeServices
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.support.checks.operation_invariants import CallerResult

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-from apiserver.commands import CreateUnit, SeedStock
+from apiserver.stock_units.commands import SeedStock
+from apiserver.units.commands import CreateUnit
 from shared.v1alpha1.mount import StorageMount
 from tests.support.faults.faulty_gateway import CallFault
 

@@ -1,25 +1,22 @@
-"""Use cases that keep what they are told, and answer as the test says."""
+"""Services that record their calls and return what the test says."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from apiserver.commands import (
-    ChangeStorage,
-    ChangeUnit,
-    CreatePool,
-    CreateStorage,
-    CreateUnit,
-    ListStorages,
-    ListUnits,
-    PoolSettings,
-    SeedStock,
-)
 from apiserver.errors import NotFoundError, PreconditionFailedError
 from apiserver.kube.port import Page
 from apiserver.kube.resources import Revision, revision_of
 from apiserver.operations.result import DeletedObject, OperationResult
-from apiserver.specs.port import SpecSummary
-from apiserver.stock_units.port import StockPage
+from apiserver.operations.service import JobService
+from apiserver.specs.service import SpecService, SpecSummary
+from apiserver.stock_pools.commands import CreatePool, PoolSettings
+from apiserver.stock_pools.service import PoolService
+from apiserver.stock_units.commands import SeedStock
+from apiserver.stock_units.service import StockPage, StockService
+from apiserver.storages.commands import ChangeStorage, CreateStorage, ListStorages
+from apiserver.storages.service import StorageService
+from apiserver.units.commands import ChangeUnit, CreateUnit, ListUnits
+from apiserver.units.service import UnitService
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, OperationType
@@ -28,7 +25,7 @@ from shared.v1alpha1.stockpool import StockPool
 
 
 @dataclass
-class FakeStockService:
+class FakeStockService(StockService):
     accepted: OperationResult[Operation] | None = None
     page: StockPage = field(default_factory=lambda: StockPage(Page(())))
     calls: list[Any] = field(default_factory=list)
@@ -47,7 +44,7 @@ class FakeStockService:
 
 
 @dataclass
-class FakePoolService:
+class FakePoolService(PoolService):
     pools: dict[str, StockPool] = field(default_factory=dict)
     accepted: OperationResult[StockPool | DeletedObject | Operation] | None = None
     calls: list[Any] = field(default_factory=list)
@@ -80,7 +77,7 @@ class FakePoolService:
 
 
 @dataclass
-class FakeSpecService:
+class FakeSpecService(SpecService):
     specs: tuple[SpecSummary, ...] = ()
 
     async def list(self) -> tuple[SpecSummary, ...]:
@@ -88,7 +85,7 @@ class FakeSpecService:
 
 
 @dataclass
-class FakeJobService:
+class FakeJobService(JobService):
     jobs: dict[str, Operation] = field(default_factory=dict)
     calls: list[Any] = field(default_factory=list)
 
@@ -109,7 +106,7 @@ class FakeJobService:
 
 
 @dataclass
-class FakeUnitService:
+class FakeUnitService(UnitService):
     units: dict[str, GPUUnit] = field(default_factory=dict)
     accepted: OperationResult[GPUUnit | DeletedObject | Operation] | None = None
     calls: list[Any] = field(default_factory=list)
@@ -150,7 +147,7 @@ class FakeUnitService:
 
 
 @dataclass
-class FakeStorageService:
+class FakeStorageService(StorageService):
     storages: dict[str, GPUStorage] = field(default_factory=dict)
     accepted: OperationResult[GPUStorage | DeletedObject | Operation] | None = None
     calls: list[Any] = field(default_factory=list)

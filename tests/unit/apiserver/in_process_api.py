@@ -2,10 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from unittest import mock
 
 from aiohttp import StreamReader, web
@@ -13,17 +13,43 @@ from aiohttp.test_utils import make_mocked_request
 from prometheus_client import CollectorRegistry
 
 from apiserver.app import AppComponents, create_app
+from apiserver.config import RequestLimits
+from apiserver.dashboard.handlers import DASHBOARD
+from apiserver.functions.handlers import FUNCTIONS
 from apiserver.health.cluster_state import KUBERNETES_OFF
+from apiserver.health.handlers import HEALTH, READINESS
 from apiserver.health.readiness import Readiness
 from apiserver.health.service import HealthService
 from apiserver.http.access_log import AccessLog
 from apiserver.http.deadline import RequestTimeLimits
-from apiserver.limits import RequestLimits
+from apiserver.http.keys import ProvidedService
+from apiserver.http.tokens import TokenSet
+from apiserver.invocations.handlers import INVOCATION_LISTS, INVOCATIONS
 from apiserver.nats.port import ConnectionStatus
+from apiserver.operations.handlers import JOBS
+from apiserver.specs.handlers import SPECS
+from apiserver.stock_pools.handlers import POOLS
+from apiserver.stock_units.handlers import STOCK
+from apiserver.storages.handlers import STORAGES
+from apiserver.units.handlers import UNITS
 from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 
 JSON = "application/json"
 TIME_LIMITS = RequestTimeLimits(60.0, 60.0)
+KEYS: Final[dict[str, web.AppKey[Any]]] = {
+    "dashboard": DASHBOARD,
+    "functions": FUNCTIONS,
+    "health": HEALTH,
+    "invocation_lists": INVOCATION_LISTS,
+    "invocations": INVOCATIONS,
+    "jobs": JOBS,
+    "pools": POOLS,
+    "readiness": READINESS,
+    "specs": SPECS,
+    "stock": STOCK,
+    "storages": STORAGES,
+    "units": UNITS,
+}
 
 
 @dataclass(frozen=True)
@@ -91,32 +117,39 @@ def new_payload() -> StreamReader:
 
 @asynccontextmanager
 async def run_app(
-    allowance: RequestTimeLimits = TIME_LIMITS, **services: Any
+    allowance: RequestTimeLimits = TIME_LIMITS,
+    tokens: Callable[[], TokenSet] | None = None,
+    **services: object,
 ) -> AsyncIterator[InProcessApi]:
-    """An application with these services for the length of the block."""
-    app = new_app(allowance, **services)
+    """Run an application with these services for the length of the block."""
+    app = new_app(allowance, tokens, **services)
     runner = web.AppRunner(app)
     await runner.setup()
     yield InProcessApi(app)
     await runner.cleanup()
 
 
-def new_app(allowance: RequestTimeLimits, **services: Any) -> web.Application:
-    """An application that knows of no cluster but has these services."""
+def new_app(
+    allowance: RequestTimeLimits,
+    tokens: Callable[[], TokenSet] | None = None,
+    **services: object,
+) -> web.Application:
+    """Build an application without a cluster that has these services, by the names of `KEYS`."""
     clock, registry = AutoAdvanceClock(), CollectorRegistry()
+    health = HealthService(
+        "0.1.0", clock, lambda: KUBERNETES_OFF, lambda: ConnectionStatus(connected=False)
+    )
+    given = {"health": health, "readiness": Readiness(lambda: KUBERNETES_OFF), **services}
     return create_app(
         AppComponents(
             version="0.1.0",
-            health=HealthService(
-                "0.1.0", clock, lambda: KUBERNETES_OFF, lambda: ConnectionStatus(connected=False)
-            ),
-            readiness=Readiness(lambda: KUBERNETES_OFF),
+            services=[ProvidedService(KEYS[name], service) for name, service in given.items()],
             registry=registry,
             access_log=AccessLog(registry),
             make_id=lambda: "id",
             clock=clock,
             request_limits=RequestLimits(),
             time_limits=allowance,
-            **services,
+            tokens=tokens,
         )
     )

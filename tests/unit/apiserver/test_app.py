@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from apiserver.commands import CreateUnit
 from apiserver.errors import ServiceUnavailableError
 from apiserver.http.deadline import RequestTimeLimits
 from apiserver.operations.result import OperationResult, ResultKind
+from apiserver.units.commands import CreateUnit
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.unit.apiserver.fake_services import FakeUnitService
 from tests.unit.apiserver.in_process_api import new_payload, run_app

@@ -2,12 +2,15 @@
 
 import pytest
 
-from apiserver.commands import CreatePool, ListUnits, PoolSettings, SeedStock
 from apiserver.kube.port import Page
 from apiserver.kube.resources import Revision
 from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
-from apiserver.specs.port import SpecSummary
-from apiserver.stock_units.port import StockCount, StockPage
+from apiserver.specs.service import SpecSummary
+from apiserver.specs.stock_counts import StockCount
+from apiserver.stock_pools.commands import CreatePool, PoolSettings
+from apiserver.stock_units.commands import SeedStock
+from apiserver.stock_units.service import StockPage
+from apiserver.units.commands import ListUnits
 from shared.etag import make_etag
 from shared.v1alpha1.operation import OperationType
 from shared.v1alpha1.phases import OperationPhase

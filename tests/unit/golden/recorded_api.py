@@ -29,8 +29,7 @@ from apiserver.nats.jetstream import create_ports
 from apiserver.nats.object_store import JetStreamBodyStore
 from apiserver.nats.port import RecordChanges
 from apiserver.nats.requests import JetStreamRequests
-from apiserver.serverless_use_cases import ServerlessDependencies, ServerlessServices
-from apiserver.wiring import KubeServices
+from apiserver.wiring import KubeServices, ServerlessServices
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits
 from tests.model.gateway import ModelGateway
@@ -154,9 +153,10 @@ class RecordedWorld:
         bodies = JetStreamBodyStore(caller, names, StreamLimits(), make_id, clock.now)
         queue = create_ports(caller, names, bodies, cast(RecordChanges, None))
         self.use_cases = KubeServices(client, where, registry, clock, Random(0), make_id)
-        world = ServerlessDependencies(registry, clock, make_id)
-        creation = self.use_cases.function_creation
-        self.serverless = ServerlessServices(client, queue, where, creation, world)
+        creator = self.use_cases.function_creator
+        self.serverless = ServerlessServices(
+            client, queue, where, creator, registry, clock, make_id
+        )
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[InProcessApi]:
@@ -193,8 +193,8 @@ class RecordedWorld:
     async def resume(self) -> None:
         """Finish the unfinished records, as a replica does that has seen them twice."""
         async with self.serving():
-            known = await self.use_cases.resumption.resume_unfinished(set())
-            await self.use_cases.resumption.resume_unfinished(known)
+            known = await self.use_cases.resumer.resume_unfinished(set())
+            await self.use_cases.resumer.resume_unfinished(known)
 
 
 async def asked(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,21 +6,14 @@ from typing import Any
 import pytest
 from aiohttp.test_utils import make_mocked_request
 
-from apiserver.commands import ListUnits
 from apiserver.errors import ErrorDetail, InvalidRequestError
 from apiserver.http.query import read_query, require_no_query
 from apiserver.invocations.commands import Invoke
-from apiserver.invocations.invocation_queries import InvokeQuerySchema
-from apiserver.schemas.queries import (
-    JobsQuery,
-    JobsQuerySchema,
-    PageQuery,
-    PageQuerySchema,
-    QuerySchema,
-    StockUnitsQuerySchema,
-    UnitsQuerySchema,
-    WaitReadyQuerySchema,
-)
+from apiserver.invocations.schemas import InvokeQuerySchema
+from apiserver.operations.schemas import JobsQuery, JobsQuerySchema
+from apiserver.schemas.queries import PageQuery, PageQuerySchema, QuerySchema
+from apiserver.units.commands import ListUnits
+from apiserver.units.schemas import StockUnitsQuerySchema, UnitsQuerySchema, WaitReadyQuerySchema
 from shared.v1alpha1.operation import OperationType
 from shared.v1alpha1.phases import OperationPhase
 

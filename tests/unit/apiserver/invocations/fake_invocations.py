@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from apiserver.invocations.commands import Invocation, Invoke
 from apiserver.invocations.payload_upload import Payload
+from apiserver.invocations.service import InvocationService
 from apiserver.invocations.submission import Acceptance, Submission, invocation_of, new_record
 from shared.invocation import transition
 from shared.invocation.record import InvocationBody, InvocationResult
@@ -15,7 +16,7 @@ from shared.v1alpha1.function import Function, FunctionSpec
 
 
 @dataclass
-class FakeInvocations:
+class FakeInvocations(InvocationService):
     """`waiting` counts those who wait for an end, which comes with `over`."""
 
     finish: asyncio.Event = field(default_factory=asyncio.Event)

@@ -2,8 +2,8 @@
 
 import asyncio
 
+from apiserver.config import RequestLimits
 from apiserver.http.paths import FUNCTIONS
-from apiserver.limits import RequestLimits
 from shared.invocation.limits import MAX_PAYLOAD_BYTES
 from tests.support.wait.eventually import eventually
 from tests.unit.apiserver.in_process_api import run_app

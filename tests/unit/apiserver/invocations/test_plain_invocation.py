@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from marshmallow import ValidationError
 
-from apiserver.invocations.plain_invocation import parse_plain_invocation
-from apiserver.invocations.schemas import InvokeSchema, invoke_request
+from apiserver.invocations.schemas import InvokeSchema, invoke_request, parse_plain_invocation
 from apiserver.schemas.request import RequestSchema
 
 ANYTHING = st.one_of(st.none(), st.booleans(), st.integers(-2, 400), st.floats(0, 2), st.text())

@@ -1,10 +1,10 @@
 """Of all who ask for an operation one is told that it is new."""
 
-from apiserver.commands import CreateUnit
 from apiserver.errors import ConflictError
 from apiserver.kube.resources import OPERATIONS
 from apiserver.operations.create_object import failed_status
 from apiserver.operations.result import ResultKind
+from apiserver.units.commands import CreateUnit
 from shared.v1alpha1 import names
 from tests.model.model_api import ModelApi
 from tests.model.namespaces import SYSTEM_NAMESPACE

@@ -2,12 +2,14 @@
 
 import pytest
 
-from apiserver.commands import CreatePool, CreateUnit, PoolSettings, SeedStock
 from apiserver.errors import ConflictError
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import JsonObject
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS, Resource
 from apiserver.operations.result import ResultKind
+from apiserver.stock_pools.commands import CreatePool, PoolSettings
+from apiserver.stock_units.commands import SeedStock
+from apiserver.units.commands import CreateUnit
 from apiserver.wiring import KubeServices
 from shared.v1alpha1 import names
 from tests.model.gateway import ModelGateway, T

@@ -4,8 +4,11 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.commands import CreatePool, CreateStorage, CreateUnit, PoolSettings, SeedStock
 from apiserver.operations.request_hash import normalised_fields, request_hash
+from apiserver.stock_pools.commands import CreatePool, PoolSettings
+from apiserver.stock_units.commands import SeedStock
+from apiserver.storages.commands import CreateStorage
+from apiserver.units.commands import CreateUnit
 from shared.v1alpha1.template import EnvVar, WorkloadTemplate
 
 UNIT = CreateUnit(operation_id="a", name="mine", spec_name="g1.1", image="a:1")

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from apiserver.commands import CreateUnit
 from apiserver.errors import InsufficientCapacityError
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS
 from apiserver.operations.result import OperationResult, ResultKind
+from apiserver.units.commands import CreateUnit
 from controller.gpuunit.handoff import claim_validity
 from controller.gpuunit.handoff.handoff_check import HandoffDecision, check_handoff, source_stock_of
 from shared.v1alpha1 import names
@@ -117,8 +117,8 @@ async def test_a_create_is_new_although_others_have_ended_it_before_its_record_w
     other = api.replicas[1]
 
     async def resumed() -> None:
-        known = await other.resumption.resume_unfinished(set())
-        await other.resumption.resume_unfinished(known)
+        known = await other.resumer.resume_unfinished(set())
+        await other.resumer.resume_unfinished(known)
         await other.operation_tasks.join("op", nothing, timeout_seconds=60.0)
 
     lose_the_first_answer(api._clients[0], "create", monkeypatch, resumed)

@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
-from apiserver.commands import CreatePool, CreateStorage, PoolSettings, SeedStock
 from apiserver.errors import AlreadyExistsError
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS
 from apiserver.operations.result import ResultKind
+from apiserver.stock_pools.commands import CreatePool, PoolSettings
+from apiserver.stock_units.commands import SeedStock
+from apiserver.storages.commands import CreateStorage
 from shared.v1alpha1 import names
 from tests.model.model_api import ModelApi
 from tests.model.namespaces import STOCK_NAMESPACE, SYSTEM_NAMESPACE

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from apiserver.commands import CreatePool, PoolSettings, SeedStock
 from apiserver.errors import ConflictError, InvalidRequestError, OperationConflictError
 from apiserver.operations.result import OperationResult, ResultKind
 from apiserver.specs.catalogue import Catalogue, CatalogueEntry
+from apiserver.stock_pools.commands import CreatePool, PoolSettings
+from apiserver.stock_units.commands import SeedStock
 from apiserver.wiring import KubeServices
 from shared.v1alpha1.unit_resources import UnitResources
 from tests.model.model_api import ModelApi

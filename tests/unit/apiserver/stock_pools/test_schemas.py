@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.commands import CreatePool, PoolSettings
+from apiserver.stock_pools.commands import CreatePool, PoolSettings
 from apiserver.stock_pools.schemas import CreatePoolSchema, PoolSettingsSchema
 from shared.v1alpha1.unit_resources import Toleration
 from tests.unit.apiserver.field_errors import field_errors

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from apiserver.commands import SeedStock
-from apiserver.limits import RequestLimits
+from apiserver.config import RequestLimits
+from apiserver.stock_units.commands import SeedStock
 from apiserver.stock_units.schemas import SeedStockSchema
 from tests.unit.apiserver.field_errors import field_errors
 

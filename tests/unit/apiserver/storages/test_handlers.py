@@ -2,9 +2,9 @@
 
 import pytest
 
-from apiserver.commands import ChangeStorage, CreateStorage, ListStorages
 from apiserver.kube.resources import Revision
 from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
+from apiserver.storages.commands import ChangeStorage, CreateStorage, ListStorages
 from shared.v1alpha1.gpustorage import AccessorSpec
 from shared.v1alpha1.operation import OperationType
 from tests.unit.apiserver.fake_services import FakeStorageService

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.commands import ChangeStorage, CreateStorage
+from apiserver.storages.commands import ChangeStorage, CreateStorage
 from apiserver.storages.schemas import (
     ChangeStorageSchema,
     CreateStorageSchema,

@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from apiserver.commands import ChangeStorage, CreateStorage, ListStorages
 from apiserver.errors import (
     AlreadyExistsError,
     ConflictError,
@@ -18,6 +17,7 @@ from apiserver.errors import (
 )
 from apiserver.kube.resources import GPU_STORAGES, OPERATIONS, Revision
 from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
+from apiserver.storages.commands import ChangeStorage, CreateStorage, ListStorages
 from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import AccessorSpec, GPUStorage, PrepareSpec
@@ -101,8 +101,8 @@ async def test_an_operation_that_was_cut_off_is_resumed_as_it_was_settled() -> N
     await api.run(use_cases.storages._creator._operations.begin(COMMAND, resolved_spec=spec))
 
     async def twice() -> GPUStorage:
-        known = await use_cases.resumption.resume_unfinished(set())
-        await use_cases.resumption.resume_unfinished(known)
+        known = await use_cases.resumer.resume_unfinished(set())
+        await use_cases.resumer.resume_unfinished(known)
         accepted = await use_cases.storages.create(COMMAND)
         assert isinstance(accepted.value, GPUStorage)
         return accepted.value

@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
-from apiserver.commands import UNSET, ChangeUnit
+from apiserver.units.commands import ChangeUnit
 from apiserver.units.schemas import ChangeUnitSchema
 from shared.v1alpha1.gpuunit import UnitAccess
 from shared.v1alpha1.template import WorkloadTemplate

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from apiserver.commands import CreateUnit
-from apiserver.config import NamespacesConfig
-from apiserver.limits import RequestLimits
+from apiserver.config import NamespacesConfig, RequestLimits
+from apiserver.units.commands import CreateUnit
 from apiserver.units.schemas import CreateUnitSchema
 from shared.v1alpha1.framework_endpoint import FrameworkEndpoint
 from shared.v1alpha1.gpuunit import ServerlessSpec, UnitAccess

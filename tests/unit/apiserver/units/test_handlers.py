@@ -2,9 +2,9 @@
 
 import pytest
 
-from apiserver.commands import ChangeUnit, CreateUnit, ListUnits
 from apiserver.kube.resources import Revision
 from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
+from apiserver.units.commands import ChangeUnit, CreateUnit, ListUnits
 from shared.v1alpha1.operation import OperationType
 from tests.unit.apiserver.fake_services import FakeUnitService
 from tests.unit.apiserver.in_process_api import run_app

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from apiserver.commands import ChangeUnit
+from apiserver.units.commands import ChangeUnit
 from apiserver.units.patch import change_patch, changed_spec
 from shared.v1alpha1.gpuunit import GPUUnit, UnitAccess
 from shared.v1alpha1.template import EnvVar, Port, WorkloadTemplate

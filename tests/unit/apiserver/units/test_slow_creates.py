@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from apiserver.commands import CreateUnit
 from apiserver.kube.port import ListOptions, Page
 from apiserver.kube.resources import GPU_UNITS, Resource
 from apiserver.operations.result import ResultKind
+from apiserver.units.commands import CreateUnit
 from apiserver.units.service import MAX_CONCURRENT_CREATES
 from shared.v1alpha1.wellknown import OPERATION_ID_ANNOTATION, SOURCE_STOCK_UID_ANNOTATION
 from tests.model.gateway import T

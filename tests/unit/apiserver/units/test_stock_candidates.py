@@ -2,7 +2,7 @@
 
 from random import Random
 
-from apiserver.units.shelf import StockCandidates
+from apiserver.units.stock_selection import StockCandidates
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 

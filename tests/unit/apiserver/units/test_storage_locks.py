@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from apiserver.commands import ChangeUnit, CreateUnit
 from apiserver.errors import ConflictError, ServiceError
 from apiserver.kube.port import ListOptions
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS
 from apiserver.operations.create_object import failed_status
 from apiserver.operations.result import OperationResult
+from apiserver.units.commands import ChangeUnit, CreateUnit
 from apiserver.units.storage_locks import LockDecision, decide_lock
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage

@@ -4,8 +4,8 @@ from apiserver.kube.port import Page
 from apiserver.operations import examples as example_jobs
 from apiserver.operations.schemas import JobViewSchema
 from apiserver.schemas.response import PageMetaSchema
-from apiserver.specs.port import SpecSummary
 from apiserver.specs.schemas import SpecViewSchema
+from apiserver.specs.service import SpecSummary
 from apiserver.stock_pools.schemas import StockPoolViewSchema
 from apiserver.units import examples as example_units
 from apiserver.units.views import GPUUnitViewSchema, StockUnitViewSchema

@@ -1,19 +1,22 @@
-"""What callers can ask of functions, after it was decoded and checked for its form."""
+"""Requests about functions, after they were decoded and checked for their form."""
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from apiserver.kube.resources import Revision
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.framework_endpoint import FrameworkEndpoint
 from shared.v1alpha1.mount import StorageMount
+from shared.v1alpha1.operation import OperationType
 from shared.v1alpha1.template import WorkloadTemplate
 
 
 @dataclass(frozen=True, slots=True)
 class CreateFunction:
     """Make a function; None is not given, so that the default holds."""
+
+    operation_type: ClassVar[OperationType] = OperationType.CREATE_FUNCTION
 
     operation_id: str
     name: str

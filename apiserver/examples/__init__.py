@@ -1,1 +1,0 @@
-"""What the OpenAPI document shows: values like those that the services give, as answered."""

@@ -1,0 +1,34 @@
+"""Requests about stock pools, after they were decoded and checked for their form."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shared.v1alpha1.operation import OperationType
+from shared.v1alpha1.unit_resources import Toleration
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSettings:
+    """Everything of a pool but its name and spec name; None is not given."""
+
+    replicas: int | None = None
+    max_unavailable: int | None = None
+    cpu: str | None = None
+    memory: str | None = None
+    gpu: int | None = None
+    gpu_resource: str | None = None
+    node_selector: dict[str, str] | None = None
+    tolerations: tuple[Toleration, ...] | None = None
+    shm_size: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePool:
+    """Make a pool of stock that looks after itself."""
+
+    operation_type: ClassVar[OperationType] = OperationType.CREATE_STOCK_POOL
+
+    operation_id: str
+    name: str
+    spec_name: str
+    settings: PoolSettings
