@@ -103,6 +103,7 @@ class KubeServices:
             StockSelector(objects, stock, retry, clock, random),
             storage_locks,
             StockClaims(objects, stock, retry, clock),
+            runner,
             clock,
         )
         seeder = StockSeeder(StockUnitCreator(objects, stock, retry, clock), operations, clock)
@@ -111,7 +112,7 @@ class KubeServices:
         self.function_creator = ObjectCreator(
             objects, FUNCTIONS, instances, operations, runner, retry
         )
-        self.units = UnitService(objects, instances, unit_creator, storage_locks, runner, clock)
+        self.units = UnitService(objects, instances, unit_creator, storage_locks, clock)
         self.stock = StockService(objects, stock, catalogue, operations, seeder, runner)
         self.pools = PoolService(objects, stock, catalogue, pool_creator)
         self.storages = StorageService(objects, instances, storage_creator, make_id)

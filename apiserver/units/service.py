@@ -15,10 +15,9 @@ from apiserver.errors import (
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ListOptions, ObjectClient, Page
 from apiserver.kube.resources import GPU_UNITS, Revision, revision_of
-from apiserver.operations.idempotency import IdempotentRunner
-from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
+from apiserver.operations.result import DeletedObject, OperationResult
 from apiserver.units.commands import ChangeUnit, CreateUnit, ListUnits
-from apiserver.units.create import BegunCreate, UnitCreator
+from apiserver.units.create import UnitCreator
 from apiserver.units.patch import change_patch, changed_spec
 from apiserver.units.storage_locks import StorageLocks
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
@@ -28,8 +27,6 @@ from shared.v1alpha1.validation.mounts import mount_problems
 from shared.v1alpha1.validation.serverless import serverless_problems
 from shared.v1alpha1.validation.unit import access_problems, workload_problems
 
-# More at once would not be done sooner: they would only take each other's time.
-MAX_CONCURRENT_CREATES: Final = 32
 # Some watches end at once, and then the next one would too.
 WATCH_RETRY_SECONDS: Final = 1.0
 SETTLED_PHASES: Final = frozenset({UnitPhase.READY.value, UnitPhase.FAILED.value})
@@ -44,29 +41,19 @@ class UnitService:
         namespace: str,
         creator: UnitCreator,
         storage_locks: StorageLocks,
-        runner: IdempotentRunner,
         clock: Clock,
     ) -> None:
         self._objects = objects
         self._namespace = namespace
         self._creator = creator
         self._storage_locks = storage_locks
-        self._runner = runner
         self._clock = clock
-        self._create_slots = asyncio.Semaphore(MAX_CONCURRENT_CREATES)
 
     async def create(
         self, command: CreateUnit
     ) -> OperationResult[GPUUnit | DeletedObject | Operation]:
         """Turn ready stock into a unit, once for all requests of the operation."""
-        due = self._runner.deadline()
-        async with self._create_slots:
-            start = await self._creator.begin(command)
-            if start.begun_operation.is_new:
-                return await self._finish_create(command, start, due)
-        return await self._finish_create(
-            command, start, due
-        )  # may wait for others, and needs no turn
+        return await self._creator.create(command)
 
     async def list(self, query: ListUnits) -> Page[GPUUnit]:
         """One page of units."""
@@ -125,21 +112,6 @@ class UnitService:
         meta = require_revision(await self.get(name), if_match).metadata
         return {"uid": meta.uid, "resource_version": meta.resource_version}
 
-    async def _finish_create(
-        self, command: CreateUnit, begun_create: BegunCreate, deadline: float
-    ) -> OperationResult[GPUUnit | DeletedObject | Operation]:
-        begun = await self._runner.restart_if_failed(begun_create.begun_operation)
-
-        async def work(record: Operation) -> Operation:
-            return await self._creator.finish(record, command, begun_create.memory)
-
-        accepted = await self._runner.join(begun, work, deadline)
-        if accepted.kind is ResultKind.UNFINISHED:
-            return accepted
-        return OperationResult(
-            await self._created_unit(accepted.value, begun_create.memory.unit), accepted.kind
-        )
-
     async def _watch_versions(self, name: str) -> AsyncGenerator[GPUUnit, None]:
         """The unit as it is and as it becomes, for ever; NotFoundError when it is gone.
 
@@ -158,21 +130,6 @@ class UnitService:
                         raise unit_not_found_error(name)
                     yield found
             await self._clock.sleep(WATCH_RETRY_SECONDS)
-
-    async def _created_unit(
-        self, operation: Operation, cached_unit: GPUUnit | None
-    ) -> GPUUnit | DeletedObject:
-        """The unit that the record holds; one of another uid is not it."""
-        made = operation.status.objects[0]
-        if cached_unit is not None and cached_unit.metadata.uid == made.uid:
-            return cached_unit
-        try:
-            unit = await self._objects.get(GPU_UNITS, made.namespace, made.name)
-        except kube_errors.NotFoundError:
-            unit = None
-        if unit is not None and unit.metadata.uid == made.uid:
-            return unit
-        return DeletedObject(made.name, made.namespace, made.uid, operation.spec.operation_id)
 
 
 def list_options(query: ListUnits) -> ListOptions:

@@ -5,7 +5,6 @@ controller takes the locks of units that have none, and frees those that nobody 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from apiserver.errors import ConflictError
@@ -23,16 +22,8 @@ from shared.v1alpha1.storage_lock import StorageLock, lock_patch, parse_storage_
 from shared.v1alpha1.wellknown import ATTEMPT_ANNOTATION
 
 
-@dataclass(frozen=True, slots=True)
-class LockResult:
-    """Locks that were taken just now, and by us; or why one cannot be had."""
-
-    acquired: tuple[GPUStorage, ...] = ()
-    error: ConflictError | None = None
-
-
 class LockDecision(Enum):
-    """What is to be done about the lock of one storage."""
+    """What to do about the lock of one storage."""
 
     TAKE = auto()
     KEEP = auto()
@@ -49,29 +40,31 @@ class StorageLocks:
         self._retry = retry
 
     async def missing_storage_error(self, mounts: Sequence[StorageMount]) -> ConflictError | None:
-        """Why a unit with these mounts cannot be: one of the storages does not exist."""
+        """Return the error for the first storage that does not exist; None if all exist."""
         for mount in mounts:
             if await self._find(mount.name) is None:
                 return storage_missing_error(mount.name)
         return None
 
-    async def acquire(self, operation: Operation, command: CreateUnit) -> LockResult:
-        """Take every lock in the order of the names, so that no two wait for each other."""
-        fresh: list[GPUStorage] = []
-        for name in sorted(mount.name for mount in command.storage_mounts):
-            taken = await self._acquire_one(name, operation, command.name)
-            if isinstance(taken, ConflictError):
-                return LockResult(tuple(fresh), taken)
-            fresh += [taken] if taken is not None else []
-        return LockResult(tuple(fresh))
+    async def acquire(self, operation: Operation, command: CreateUnit) -> tuple[GPUStorage, ...]:
+        """Take every lock in name order, to avoid deadlock; return the storages locked just now.
 
-    async def release(self, lock_result: LockResult) -> None:
-        """Give back what was taken for an operation that has failed meanwhile."""
-        for storage in lock_result.acquired:
+        ConflictError if a storage is missing or in use; the controller then frees the others.
+        """
+        locked = []
+        for name in sorted(mount.name for mount in command.storage_mounts):
+            storage = await self._acquire_one(name, operation, command.name)
+            if storage is not None:
+                locked.append(storage)
+        return tuple(locked)
+
+    async def release(self, locked: Sequence[GPUStorage]) -> None:
+        """Release locks that were taken for an operation that has failed meanwhile."""
+        for storage in locked:
             await self._patch(storage, unlock_patch(storage.metadata))
 
     async def require_available(self, unit: GPUUnit, mounts: Sequence[StorageMount]) -> None:
-        """Refuse mounts that are new to the unit and somebody else's; the controller locks them."""
+        """Raise ConflictError for a new mount of a storage in use; the controller locks later."""
         known = {mount.name for mount in unit.spec.storage_mounts}
         for mount in mounts:
             storage = None if mount.name in known else await self._find(mount.name)
@@ -80,17 +73,17 @@ class StorageLocks:
 
     async def _acquire_one(
         self, name: str, operation: Operation, unit_name: str
-    ) -> GPUStorage | ConflictError | None:
-        """The storage if it was locked just now; None where nothing was to be written."""
+    ) -> GPUStorage | None:
+        """Return the storage if it was locked just now; None where there was nothing to write."""
         attempt = operation.status.attempt
         lock = StorageLock(unit=unit_name, operation=operation.spec.operation_id)
         while True:
             storage = await self._find(name)
             if storage is None:
-                return storage_missing_error(name)
+                raise storage_missing_error(name)
             match decide_lock(storage, lock, attempt):
                 case LockDecision.REFUSE:
-                    return storage_unavailable_error(storage)
+                    raise storage_unavailable_error(storage)
                 case LockDecision.KEEP | LockDecision.DEFER:
                     return None
             taken = await self._patch(storage, attempt_lock_patch(storage, lock, attempt))
@@ -116,7 +109,7 @@ class StorageLocks:
 
 
 def decide_lock(storage: GPUStorage, desired: StorageLock, attempt: int) -> LockDecision:
-    """What an operation does about the lock; `wanted` is what it would be."""
+    """Decide what an operation does about a lock that it wants to be `desired`."""
     found = parse_storage_lock(storage.metadata.annotations)
     if found == desired and locking_attempt(storage) == str(attempt):
         return LockDecision.KEEP

@@ -1,4 +1,4 @@
-"""Users' units in the cluster, as the operations see them."""
+"""Reads and conditional writes of units during a create."""
 
 from apiserver.errors import ConflictError
 from apiserver.kube import errors as kube_errors
@@ -8,6 +8,7 @@ from apiserver.operations.retry import Retry
 from apiserver.units.commands import CreateUnit
 from apiserver.units.manifest import worker_function_uid
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.operation import OperationObject
 from shared.v1alpha1.wellknown import ATTEMPT_ANNOTATION
 
 
@@ -20,7 +21,7 @@ class UnitStore:
         self.namespace = namespace
 
     async def find(self, name: str) -> GPUUnit | None:
-        """The unit as it is now."""
+        """Return the unit, or None if there is none."""
         try:
             return await self._retry.call(
                 lambda: self._objects.get(GPU_UNITS, self.namespace, name)
@@ -28,12 +29,20 @@ class UnitStore:
         except kube_errors.NotFoundError:
             return None
 
+    async def find_listed(self, listed: OperationObject) -> GPUUnit | None:
+        """Return the unit that an operation lists; None if it is gone or has another uid now."""
+        try:
+            unit = await self._objects.get(GPU_UNITS, listed.namespace, listed.name)
+        except kube_errors.NotFoundError:
+            return None
+        return unit if unit.metadata.uid == listed.uid else None
+
     async def create(self, body: JsonObject) -> GPUUnit:
-        """Make a unit; AlreadyExistsError where the name is taken, perhaps by ourselves."""
+        """Create a unit; AlreadyExistsError if the name is taken, perhaps by our lost call."""
         return await self._retry.call(lambda: self._objects.create(GPU_UNITS, self.namespace, body))
 
     async def missing_function_error(self, command: CreateUnit) -> ConflictError | None:
-        """Why a function's worker cannot be: its function is gone, or is another one by now."""
+        """Return the error of a worker whose function is gone or was replaced; None without one."""
         uid = worker_function_uid(command)
         if uid is None or command.serverless is None:
             return None
@@ -48,7 +57,7 @@ class UnitStore:
         return None if is_it else ConflictError(f"the function {name!r} has another uid by now")
 
     async def adopt(self, unit: GPUUnit, attempt: int) -> bool:
-        """Make a unit of an earlier attempt ours; whether it was still there.
+        """Mark a unit of an earlier attempt as of this one; False if it is gone.
 
         The controller deletes strays in the version that it has judged: this gives it another.
         """

@@ -16,10 +16,10 @@ async def test_the_starter_of_a_failed_attempt_does_not_get_the_result_of_the_ne
     api = ModelApi(replicas=2)
     api.add_stock("s")
     command = CreateUnit("op-1", "unit-1", "g1.1", "a:1")
-    late = api.replicas[0].units
-    start = await api.run(late._creator.begin(command))
+    late = api.replicas[0].units._creator
+    begun, memory = await api.run(late.begin(command))
     ended = {"status": failed_status(ConflictError("somebody else has ended it"))}
     api.server.patch(OPERATIONS, SYSTEM_NAMESPACE, names.operation_name("op-1"), ended, "status")
     again = await api.run(api.replicas[1].units.create(command))
-    answer = await api.run(late._finish_create(command, start, late._runner.deadline()))
+    answer = await api.run(late._join(begun, command, memory, late._runner.deadline()))
     assert (again.kind, answer.kind) == (ResultKind.NEW, ResultKind.REPLAY)

@@ -8,7 +8,7 @@ from apiserver.kube.port import ListOptions, Page
 from apiserver.kube.resources import GPU_UNITS, Resource
 from apiserver.operations.result import ResultKind
 from apiserver.units.commands import CreateUnit
-from apiserver.units.service import MAX_CONCURRENT_CREATES
+from apiserver.units.create import MAX_CONCURRENT_CREATES
 from shared.v1alpha1.wellknown import OPERATION_ID_ANNOTATION, SOURCE_STOCK_UID_ANNOTATION
 from tests.model.gateway import T
 from tests.model.model_api import ModelApi
@@ -53,9 +53,9 @@ async def test_waiting_for_a_create_slot_counts_towards_the_create_time_limit(
 
     async def others() -> None:
         for _ in range(MAX_CONCURRENT_CREATES):
-            await units._create_slots.acquire()
+            await units._creator._create_slots.acquire()
         await api._scheduler.sleep(CREATE_SECONDS)
-        units._create_slots.release()
+        units._creator._create_slots.release()
 
     async def both() -> ResultKind:
         answer, _ = await asyncio.gather(later(), others())

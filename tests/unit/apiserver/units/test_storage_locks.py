@@ -188,11 +188,11 @@ async def test_a_late_replica_leaves_no_lock_for_an_ended_operation() -> None:
     api.add_storage("data")
     creation = api.replicas[0].units._creator
     command = mounting(1, "data")
-    start = await api.run(creation.begin(command))
+    begun, memory = await api.run(creation.begin(command))
     ended = failed_status(ConflictError("somebody else has ended it"))
     name = names.operation_name("op-1")
     api.server.patch(OPERATIONS, SYSTEM_NAMESPACE, name, {"status": ended}, "status")
-    late = await api.run(creation.finish(start.begun_operation.operation, command, start.memory))
+    late = await api.run(creation.finish(begun.operation, command, memory))
     assert late.status.phase == "Failed"
     assert parse_storage_lock(api.get_storage("data").metadata.annotations) is None
     assert api.get_storage("data").metadata.finalizers == ()
@@ -203,12 +203,12 @@ async def test_a_late_replica_does_not_take_the_lock_of_a_unit_created_by_anothe
     api.add_stock("s")
     api.add_storage("data")
     command, late = mounting(1, "data"), api.replicas[0].units._creator
-    start = await api.run(late.begin(command))
+    begun, memory = await api.run(late.begin(command))
     made = await api.run(api.replicas[1].units.create(command))
     assert isinstance(made.value, GPUUnit)
     named = {"unit": "unit-1", "uid": made.value.metadata.uid, "operation": "op-1", "generation": 1}
     api.patch_storage_metadata("data", annotations={MOUNTED_BY_ANNOTATION: json.dumps(named)})
-    ended = await api.run(late.finish(start.begun_operation.operation, command, start.memory))
+    ended = await api.run(late.finish(begun.operation, command, memory))
     assert ended.status.phase == "Succeeded"
     lock = parse_storage_lock(api.get_storage("data").metadata.annotations)
     assert lock is not None
@@ -221,7 +221,7 @@ async def test_a_stalled_replica_does_not_release_the_lock_of_a_unit_created_by_
     api.add_stock("s")
     api.add_storage("data")
     command, late = mounting(1, "data"), api.replicas[0].units._creator
-    start = await api.run(late.begin(command))
+    begun, memory = await api.run(late.begin(command))
 
     async def stalling(record: Operation) -> Operation:
         await api.replicas[1].units.create(command)
@@ -230,7 +230,7 @@ async def test_a_stalled_replica_does_not_release_the_lock_of_a_unit_created_by_
     reread = late._operations.reread
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(late._operations, "reread", stalling)
-        ended = await api.run(late.finish(start.begun_operation.operation, command, start.memory))
+        ended = await api.run(late.finish(begun.operation, command, memory))
     assert ended.status.phase == "Succeeded"
     assert parse_storage_lock(api.get_storage("data").metadata.annotations) == StorageLock(
         unit="unit-1", operation="op-1"
