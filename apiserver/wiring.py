@@ -21,7 +21,8 @@ from apiserver.http.keys import ProvidedService
 from apiserver.invocations.accept import InvocationAcceptor
 from apiserver.invocations.archive import Archive
 from apiserver.invocations.archive_reader import ArchiveReader
-from apiserver.invocations.handlers import INVOCATION_LISTS, INVOCATIONS
+from apiserver.invocations.backpressure import RecordSpace
+from apiserver.invocations.handlers import INVOCATION_ACCEPTOR, INVOCATION_LISTS, INVOCATIONS
 from apiserver.invocations.lists import InvocationLists
 from apiserver.invocations.metrics import InvocationMetrics
 from apiserver.invocations.service import InvocationService
@@ -171,12 +172,15 @@ class ServerlessServices:
         instances, retention = settings.instance_namespace, settings.record_retention_seconds
         lookup = FunctionLookup(objects, instances, clock)
         metrics = InvocationMetrics(registry)
-        acceptor = InvocationAcceptor(queue, lookup, metrics, clock, make_id, retention)
+        record_space = RecordSpace(queue, clock)
         reader = ArchiveReader(archive, clock, retention) if archive is not None else None
         self.functions = FunctionService(
             objects, instances, function_creator, queue.calls, retention
         )
-        self.invocations = InvocationService(queue, acceptor, lookup, metrics, clock, reader)
+        self.invocation_acceptor = InvocationAcceptor(
+            queue, lookup, record_space, metrics, clock, make_id, retention
+        )
+        self.invocations = InvocationService(queue, lookup, record_space, metrics, clock, reader)
         self.invocation_lists = InvocationLists(queue.history, lookup, reader)
 
     @property
@@ -184,6 +188,7 @@ class ServerlessServices:
         """Return each service with the key of its handlers."""
         return (
             ProvidedService(FUNCTION_SERVICE, self.functions),
+            ProvidedService(INVOCATION_ACCEPTOR, self.invocation_acceptor),
             ProvidedService(INVOCATIONS, self.invocations),
             ProvidedService(INVOCATION_LISTS, self.invocation_lists),
         )

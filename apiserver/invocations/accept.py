@@ -1,10 +1,8 @@
-"""How an invocation is accepted: recorded first, then queued; told only when both is certain."""
+"""Accepts an invocation: its record is written first, then its call is queued."""
 
 import logging
 from collections.abc import AsyncIterator, Callable
 from functools import partial
-
-from msgspec.structs import replace
 
 from apiserver.clock import Clock
 from apiserver.errors import ConflictError, NotFoundError, QueueFullError
@@ -18,7 +16,7 @@ from apiserver.invocations.backpressure import (
 from apiserver.invocations.commands import Invoke
 from apiserver.invocations.metrics import InvocationMetrics
 from apiserver.invocations.payload_upload import PayloadUploader
-from apiserver.invocations.publish_outcome import OutcomePublisher
+from apiserver.invocations.publish_outcome import publish_outcome
 from apiserver.invocations.submission import (
     Acceptance,
     Submission,
@@ -38,7 +36,7 @@ from apiserver.nats.port import QueuePorts, StoredRecord
 from apiserver.timestamps import now_milliseconds
 from shared.invocation.message import call_message
 from shared.invocation.queue_names import record_key, request_object_name
-from shared.invocation.record import InvocationRecord, InvocationRequest
+from shared.invocation.record import InvocationRecord
 from shared.v1alpha1.function import Function
 
 log = logging.getLogger(__name__)
@@ -51,6 +49,7 @@ class InvocationAcceptor:
         self,
         queue: QueuePorts,
         function_lookup: FunctionLookup,
+        record_space: RecordSpace,
         metrics: InvocationMetrics,
         clock: Clock,
         make_id: Callable[[], str],
@@ -63,12 +62,14 @@ class InvocationAcceptor:
         self._make_id = make_id
         self._retention_seconds = retention_seconds
         self._queue_depth = QueueDepth(queue.calls, clock)
-        self._record_space = RecordSpace(queue, clock)
+        self._record_space = record_space
         self._payload_uploader = PayloadUploader(queue.bodies, make_id)
-        self._outcome_publisher = OutcomePublisher(queue)
 
     async def receive_payload(self, command: Invoke, chunks: AsyncIterator[bytes]) -> Submission:
-        """Take in the payload where there is room; nothing of it is visible to anybody yet."""
+        """Receive the payload of an invocation that is not accepted yet.
+
+        NotFoundError, ConflictError, QueueFullError.
+        """
         require_ttl_within_retention(command, self._retention_seconds)
         function = await self._function_lookup.get_accepting(command.function_name)
         require_function_ttl_within_retention(command, function.spec, self._retention_seconds)
@@ -82,12 +83,8 @@ class InvocationAcceptor:
         )
         return Submission(function, invocation_id, command, payload, inline_bytes)
 
-    async def with_inline_limit(self, request: InvocationRequest) -> InvocationRequest:
-        """The request with the share of the room that its next run may take."""
-        return replace(request, inline_bytes=await self._record_space.reserve_inline_bytes())
-
     async def accept(self, submission: Submission) -> Acceptance:
-        """Record and queue the invocation, or find the one that is there.
+        """Record and queue the invocation, or return the one that exists.
 
         NotFoundError, ConflictError, QueueFullError, AcceptanceUnknownError, QueueError, KubeError.
         """
@@ -123,7 +120,7 @@ class InvocationAcceptor:
     async def _write_record(
         self, submission: Submission, record: InvocationRecord
     ) -> int | StoredRecord:
-        """The revision of the new record, or the record that has its place."""
+        """Write the new record; return its revision, or the record that exists under its key."""
         revision = 0
         while True:
             try:
@@ -137,7 +134,7 @@ class InvocationAcceptor:
     async def _finish_orphaned_record(
         self, submission: Submission, stored_record: StoredRecord
     ) -> int:
-        """The revision of a place that a deleted function has left, with its outcome told."""
+        """Finish the record of a deleted function; return the revision to replace it at."""
         record = stored_record.record
         if record is None:
             return stored_record.revision
@@ -149,17 +146,17 @@ class InvocationAcceptor:
                 )
                 self._metrics.count_finished(submission.command.function_name, record.state)
                 stored_record = StoredRecord(record, revision)
-            settled = await self._outcome_publisher.publish(
-                invocation_of(submission, record), stored_record.revision
+            settled = await publish_outcome(
+                self._queue, invocation_of(submission, record), stored_record.revision
             )
         except RecordConflictError:
-            return 0  # somebody else is at it: look again
+            return 0  # another process changed it: look again
         return settled.revision
 
     async def _publish_call(
         self, submission: Submission, record: InvocationRecord, revision: int
     ) -> None:
-        """Queue the call; where there is no room for it, take the record back."""
+        """Queue the call; delete the record again if the queue refuses the call."""
         call = call_message(submission.command.function_name, submission.invocation_id, record)
         try:
             await self._queue.calls.publish(call)
@@ -173,7 +170,7 @@ class InvocationAcceptor:
     async def _retract_record(
         self, submission: Submission, revision: int, queue_error: QueueRejectedError
     ) -> None:
-        """Raise the refusal, unless somebody has gone on with the record: then it is accepted."""
+        """Delete the record and raise the error; a record that has changed stays, accepted."""
         try:
             await self._queue.records.delete(submission.key, revision)
         except RecordConflictError:
@@ -183,7 +180,7 @@ class InvocationAcceptor:
         raise queue_error
 
     async def _require_capacity(self, function: Function, command: Invoke) -> None:
-        """Refuse more than there is room for; what is there already may be repeated."""
+        """Raise QueueFullError without room, except for an invocation that is recorded already."""
         refusal = await self._capacity_error(function)
         if refusal is None:
             return
@@ -195,13 +192,13 @@ class InvocationAcceptor:
             raise refusal
 
     async def _capacity_error(self, function: Function) -> QueueFullError | None:
-        """Why the function may have no more queued now."""
+        """Return why nothing more can be queued; None if there is room."""
         if not await self._queue_depth.has_room(function):
             return queue_full_error(function)
         return None if await self._record_space.has_space() else records_full_error()
 
     async def _discard_payload(self, submission: Submission) -> None:
-        """Remove a payload that is in no record; what stays is removed by its age."""
+        """Delete a payload that is in no record; one that stays is deleted by its age."""
         name = submission.payload.body.object_name
         if not name:
             return

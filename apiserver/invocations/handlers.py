@@ -12,6 +12,7 @@ from apiserver.http.deadline import DEADLINE
 from apiserver.http.openapi import JsonBodyDoc, PathParameter, RawBodyDoc, ResponseDoc, documented
 from apiserver.http.query import read_query, require_no_query
 from apiserver.invocations import examples
+from apiserver.invocations.accept import InvocationAcceptor
 from apiserver.invocations.commands import Invocation
 from apiserver.invocations.fields import INVOCATION_ID_RULES, is_content_type
 from apiserver.invocations.lists import InvocationLists
@@ -37,6 +38,7 @@ from shared.invocation.ids import FUNCTION_NAME_PATTERN, is_function_name, is_in
 from shared.invocation.limits import MAX_PAYLOAD_BYTES
 
 INVOCATIONS: Final = web.AppKey("invocations", InvocationService)
+INVOCATION_ACCEPTOR: Final = web.AppKey("invocation_acceptor", InvocationAcceptor)
 INVOCATION_LISTS: Final = web.AppKey("invocation_index", InvocationLists)
 MAX_BODY_BYTES: Final = 1024 * 1024
 FUNCTION_PARAMETER: Final = PathParameter(
@@ -81,10 +83,10 @@ _ACCEPT_RESPONSES: Final = (
 )
 async def invoke_function(request: web.Request) -> web.Response:
     """Accept an invocation whose payload is in the body."""
-    service = keys.required_service(request, INVOCATIONS)
+    acceptor = keys.required_service(request, INVOCATION_ACCEPTOR)
     given = await read_json_body(request, _INVOKE_SCHEMA, MAX_BODY_BYTES)
-    submission = await service.receive_payload(given.command, stream_bytes(given.payload))
-    return await _accept(request, service, submission)
+    submission = await acceptor.receive_payload(given.command, stream_bytes(given.payload))
+    return await _accept(request, acceptor, submission)
 
 
 @documented(
@@ -102,10 +104,8 @@ async def invoke_function(request: web.Request) -> web.Response:
 )
 async def invoke_function_raw(request: web.Request) -> web.Response:
     """Accept an invocation whose payload is the body itself."""
-    service, function_name = (
-        keys.required_service(request, INVOCATIONS),
-        path_function_name(request),
-    )
+    acceptor = keys.required_service(request, INVOCATION_ACCEPTOR)
+    function_name = path_function_name(request)
     given = read_query(request, _INVOKE_RAW_QUERY)
     command = replace(
         given, function_name=function_name, content_type=_payload_content_type(request)
@@ -114,8 +114,8 @@ async def invoke_function_raw(request: web.Request) -> web.Response:
     with request.app[keys.BYTE_BUDGET].reserve(MAX_PAYLOAD_BYTES if size is None else size):
         async with body_time_limit(request):
             payload = iter_chunks(request, MAX_PAYLOAD_BYTES)
-            submission = await service.receive_payload(command, payload)
-    return await _accept(request, service, submission)
+            submission = await acceptor.receive_payload(command, payload)
+    return await _accept(request, acceptor, submission)
 
 
 @documented(
@@ -137,7 +137,7 @@ async def get_invocation(request: web.Request) -> web.Response:
     seconds = read_query(request, _WAIT_QUERY)
     found = await service.get(*ids)
     if seconds is not None and not found.record.is_final:
-        found = await _wait_final(request, service, found, seconds)
+        found = await _wait_final(request, found, seconds)
     return responses.success(invocation_view(found))
 
 
@@ -228,30 +228,29 @@ async def list_dead_letters(request: web.Request) -> web.Response:
 
 
 async def _accept(
-    request: web.Request, service: InvocationService, submission: Submission
+    request: web.Request, acceptor: InvocationAcceptor, submission: Submission
 ) -> web.Response:
-    """Accepted is accepted, also where the caller has gone; only the waiting ends with it."""
-    acceptance = await request.app[keys.BACKGROUND_TASKS].finish(service.accept(submission))
+    """Accept the invocation even if the caller disconnects; only the wait ends with it."""
+    acceptance = await request.app[keys.BACKGROUND_TASKS].finish(acceptor.accept(submission))
     found, seconds = acceptance.invocation, submission.command.wait_seconds
     status = 202 if acceptance.is_new else 200
     if seconds is not None:
-        found = await _wait_final(request, service, found, seconds)
+        found = await _wait_final(request, found, seconds)
         status = 200 if found.record.is_final else 202
     place = paths.invocation_path(found.function_name, found.invocation_id)
     return responses.success(invocation_view(found), status=status, headers={hdrs.LOCATION: place})
 
 
-async def _wait_final(
-    request: web.Request, service: InvocationService, invocation: Invocation, seconds: int
-) -> Invocation:
-    """The invocation once it is final, or as it is when time is up or the process stops."""
+async def _wait_final(request: web.Request, invocation: Invocation, seconds: int) -> Invocation:
+    """Return the invocation once it is final, at the timeout, or when the process stops."""
+    service = keys.required_service(request, INVOCATIONS)
     request[DEADLINE].restart(seconds)
     waiting = service.wait_final(invocation, seconds)
     return await request.app[keys.LONG_POLLS].run_until_stop(waiting) or invocation
 
 
 def _payload_content_type(request: web.Request) -> str:
-    """What the caller says the body is; a type that cannot be is not passed on."""
+    """Return the media type of the body; application/octet-stream for an invalid one."""
     given = request.headers.get(hdrs.CONTENT_TYPE, "")
     return given if is_content_type(given) else BINARY_CONTENT_TYPE
 

@@ -1,4 +1,4 @@
-"""Final records whose outcome is not told yet."""
+"""Publishes the outcome of a final record, before anything forgets it."""
 
 from apiserver.invocations.commands import Invocation
 from apiserver.nats.port import QueuePorts, StoredRecord
@@ -7,19 +7,17 @@ from shared.invocation.message import call_message
 from shared.invocation.queue_names import record_key
 
 
-class OutcomePublisher:
-    """Tells outcomes before anything forgets them; the sweep does the same for those it finds."""
+async def publish_outcome(queue: QueuePorts, invocation: Invocation, revision: int) -> StoredRecord:
+    """Publish the outcome, remove the message and mark the record, unless that was done before.
 
-    def __init__(self, queue: QueuePorts) -> None:
-        self._queue = queue
-
-    async def publish(self, invocation: Invocation, revision: int) -> StoredRecord:
-        """Tell the outcome, remove the message, and mark the record; RecordConflictError."""
-        record = invocation.record
-        if record.published:
-            return StoredRecord(record, revision)
-        ids = invocation.function_name, invocation.invocation_id
-        key, marked = record_key(*ids), transition.published(record)
-        await self._queue.outcomes.publish(key, record)
-        await self._queue.calls.remove(call_message(*ids, record))
-        return StoredRecord(marked, await self._queue.records.put(key, marked, revision))
+    Returns the record with its revision; RecordConflictError. The sweep of the activator does the
+    same for the records that it finds.
+    """
+    record = invocation.record
+    if record.published:
+        return StoredRecord(record, revision)
+    ids = invocation.function_name, invocation.invocation_id
+    key, marked = record_key(*ids), transition.published(record)
+    await queue.outcomes.publish(key, record)
+    await queue.calls.remove(call_message(*ids, record))
+    return StoredRecord(marked, await queue.records.put(key, marked, revision))

@@ -1,21 +1,21 @@
-"""Invocations after they were accepted: looked at, cancelled and sent again."""
+"""Accepted invocations: read, waited for, cancelled and redriven."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Final
 
 from msgspec.structs import replace
 
 from apiserver.clock import Clock
 from apiserver.errors import ConflictError, NotFoundError
 from apiserver.functions.lookup import FunctionLookup
-from apiserver.invocations.accept import InvocationAcceptor
 from apiserver.invocations.archive_reader import ArchiveReader
-from apiserver.invocations.commands import Invocation, Invoke
+from apiserver.invocations.backpressure import RecordSpace
+from apiserver.invocations.commands import Invocation
 from apiserver.invocations.metrics import InvocationMetrics
-from apiserver.invocations.publish_outcome import OutcomePublisher
-from apiserver.invocations.submission import Acceptance, Submission
-from apiserver.invocations.wait import FinalRecordWaiter
+from apiserver.invocations.publish_outcome import publish_outcome
 from apiserver.nats.errors import QueueError, RecordConflictError
 from apiserver.nats.port import QueuePorts
 from apiserver.timestamps import now_milliseconds
@@ -24,6 +24,8 @@ from shared.invocation.message import call_message
 from shared.invocation.queue_names import record_key
 from shared.invocation.record import InvocationRecord
 from shared.invocation.state import InvocationState
+
+REREAD_INTERVAL_SECONDS: Final = 5.0
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +45,7 @@ class VersionedInvocation:
 
 @dataclass(frozen=True, slots=True)
 class ResultBody:
-    """The body of a result, which is read piece by piece."""
+    """The body of a result, as a stream."""
 
     content_type: str
     size: int
@@ -51,36 +53,26 @@ class ResultBody:
 
 
 class InvocationService:
-    """The use cases of invocations."""
+    """Reads, cancels and redrives invocations."""
 
     def __init__(
         self,
         queue: QueuePorts,
-        acceptor: InvocationAcceptor,
         function_lookup: FunctionLookup,
+        record_space: RecordSpace,
         metrics: InvocationMetrics,
         clock: Clock,
         archive: ArchiveReader | None = None,
     ) -> None:
         self._queue = queue
-        self._acceptor = acceptor
         self._function_lookup = function_lookup
+        self._record_space = record_space
         self._metrics = metrics
         self._clock = clock
         self._archive = archive
-        self._final_waiter = FinalRecordWaiter(queue)
-        self._outcome_publisher = OutcomePublisher(queue)
-
-    async def receive_payload(self, command: Invoke, chunks: AsyncIterator[bytes]) -> Submission:
-        """Take in a payload; NotFoundError, ConflictError, QueueFullError."""
-        return await self._acceptor.receive_payload(command, chunks)
-
-    async def accept(self, submission: Submission) -> Acceptance:
-        """Accept an invocation; ConflictError, QueueFullError, AcceptanceUnknownError."""
-        return await self._acceptor.accept(submission)
 
     async def get(self, function_name: str, invocation_id: str) -> Invocation:
-        """The invocation as it is now, or as the archive has it; NotFoundError."""
+        """Return the invocation as it is now, or as the archive has it; NotFoundError."""
         try:
             return (await self._read(function_name, invocation_id)).invocation
         except NotFoundError:
@@ -92,12 +84,23 @@ class InvocationService:
                 raise
             return Invocation(function_name, invocation_id, found.record)
 
-    async def wait_final(self, invocation: Invocation, seconds: float) -> Invocation:
-        """The invocation once it is final, or as it is after `seconds`."""
-        return await self._final_waiter.wait_final(invocation, seconds)
+    async def wait_final(self, invocation: Invocation, timeout_seconds: float) -> Invocation:
+        """Return the invocation once it is final, or as it was last seen after the timeout.
+
+        Its record is read at every change, and now and then without one.
+        """
+        key = record_key(invocation.function_name, invocation.invocation_id)
+        changes, record = self._queue.record_changes, invocation.record
+        try:
+            async with asyncio.timeout(timeout_seconds), changes.subscribe(key) as signal:
+                while not (record := await self._reread(key, record)).is_final:
+                    await signal.wait(REREAD_INTERVAL_SECONDS)
+        except TimeoutError:
+            pass
+        return Invocation(invocation.function_name, invocation.invocation_id, record)
 
     async def cancel(self, function_name: str, invocation_id: str) -> Invocation:
-        """End a queued invocation, or ask the worker of a running one to; ConflictError."""
+        """Cancel a queued invocation, or ask the worker of a running one to; ConflictError."""
         while True:
             seen = await self._read(function_name, invocation_id)
             if seen.record.state is InvocationState.CANCELLING:
@@ -119,11 +122,10 @@ class InvocationService:
             seen = await self._read(function_name, invocation_id)
             await self._require_redrivable(seen)
             try:
-                settled = await self._outcome_publisher.publish(seen.invocation, seen.revision)
+                settled = await publish_outcome(self._queue, seen.invocation, seen.revision)
                 again = transition.redriven(seen.record, now_milliseconds(self._clock))
-                again = replace(
-                    again, request=await self._acceptor.with_inline_limit(again.request)
-                )
+                inline_bytes = await self._record_space.reserve_inline_bytes()
+                again = replace(again, request=replace(again.request, inline_bytes=inline_bytes))
                 written = await self._write(
                     VersionedInvocation(seen.invocation, settled.revision), again
                 )
@@ -133,7 +135,7 @@ class InvocationService:
             return written.invocation
 
     async def get_body(self, function_name: str, invocation_id: str) -> ResultBody:
-        """The body of the result; NotFoundError where there is none."""
+        """Return the body of the result; NotFoundError without one."""
         record = (await self.get(function_name, invocation_id)).record
         if record.result is None:
             raise NotFoundError(f"the invocation is {record.state}: it has no result yet")
@@ -146,13 +148,24 @@ class InvocationService:
         return ResultBody(record.result.content_type, body.size or len(body.inline), chunks)
 
     async def _read(self, function_name: str, invocation_id: str) -> VersionedInvocation:
-        """A record of another function of this name counts as absent."""
+        """Read a record; one of an earlier function of that name counts as absent."""
         function = await self._function_lookup.get(function_name)
         kept = await self._queue.records.find(record_key(function_name, invocation_id))
         record = kept.record if kept else None
         if kept is None or record is None or record.function_uid != function.metadata.uid:
             raise NotFoundError(f"there is no invocation {invocation_id!r} of {function_name!r}")
         return VersionedInvocation(Invocation(function_name, invocation_id, record), kept.revision)
+
+    async def _reread(self, key: str, last_record: InvocationRecord) -> InvocationRecord:
+        """Return the record, or `last_record` if it is gone or the queue does not answer."""
+        try:
+            stored = await self._queue.records.find(key)
+        except QueueError:
+            return last_record
+        record = stored.record if stored else None
+        if record is None or record.function_uid != last_record.function_uid:
+            return last_record
+        return record
 
     async def _write(
         self, current: VersionedInvocation, record: InvocationRecord
@@ -162,11 +175,11 @@ class InvocationService:
         return VersionedInvocation(Invocation(*ids, record), revision)
 
     async def _notify_cancel(self, current: VersionedInvocation) -> None:
-        """Hurry things up; the sweep and the workers' heartbeats would see to them anyway."""
+        """Speed up the cancel; without this, the sweep or a heartbeat of the worker does it."""
         invocation = current.invocation
         try:
             if current.record.is_final:
-                await self._outcome_publisher.publish(invocation, current.revision)
+                await publish_outcome(self._queue, invocation, current.revision)
             else:
                 await self._queue.calls.notify_cancelled(
                     invocation.function_name, invocation.invocation_id
@@ -187,7 +200,7 @@ class InvocationService:
     async def _requeue(
         self, previous_record: InvocationRecord, current: VersionedInvocation
     ) -> None:
-        """The message of the run before may still be there; what fails is left to the sweep."""
+        """Replace the message of the previous run; a failure is left to the sweep."""
         ids = current.invocation.function_name, current.invocation.invocation_id
         try:
             await self._queue.calls.remove(call_message(*ids, previous_record))
@@ -198,7 +211,7 @@ class InvocationService:
 
 
 def cancel_record(record: InvocationRecord, now_ms: int) -> InvocationRecord:
-    """What a cancel makes of a record; ConflictError where it has ended."""
+    """Return the record after a cancel; ConflictError if it is final."""
     if record.is_final:
         raise ConflictError(f"the invocation is already {record.state}")
     is_queued = record.state is InvocationState.QUEUED
@@ -206,11 +219,11 @@ def cancel_record(record: InvocationRecord, now_ms: int) -> InvocationRecord:
 
 
 def log_fields(invocation: Invocation) -> dict[str, str]:
-    """What a log line says of an invocation."""
+    """Return the log fields that identify an invocation."""
     return {"function": invocation.function_name, "invocationID": invocation.invocation_id}
 
 
 async def stream_bytes(data: bytes) -> AsyncIterator[bytes]:
-    """Bytes at hand as if they were streamed."""
+    """Yield the bytes as one chunk; nothing if they are empty."""
     if data:
         yield data

@@ -14,6 +14,7 @@ from apiserver.config import NATSConfig
 from apiserver.errors import ServiceError
 from apiserver.functions.lookup import FunctionLookup
 from apiserver.invocations.accept import InvocationAcceptor
+from apiserver.invocations.backpressure import RecordSpace
 from apiserver.invocations.commands import Invocation, Invoke
 from apiserver.invocations.metrics import InvocationMetrics
 from apiserver.invocations.service import InvocationService, stream_bytes
@@ -48,6 +49,14 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @dataclass(frozen=True)
+class ApiProcess:
+    """The services of invocations in one process."""
+
+    acceptor: InvocationAcceptor
+    service: InvocationService
+
+
+@dataclass(frozen=True)
 class InvocationSteps:
     """A function, a real queue, and as many processes as a test needs."""
 
@@ -55,14 +64,17 @@ class InvocationSteps:
     lookup: FunctionLookup
     name: str
 
-    def process(self, fault: Callable[[], CallFault] = lambda: CallFault.NONE) -> InvocationService:
+    def process(self, fault: Callable[[], CallFault] = lambda: CallFault.NONE) -> ApiProcess:
         """The use cases of one more process, to whose calls something may happen."""
         clock, caller = SystemClock(), FaultyJetStreamRequests(self.jetstream.connection, fault)
         bodies = JetStreamBodyStore(caller, NAMES, StreamLimits(), new_id, clock.now)
         queue = create_ports(caller, NAMES, bodies, self.jetstream.record_changes)
         metrics = InvocationMetrics(CollectorRegistry())
-        ingress = InvocationAcceptor(queue, self.lookup, metrics, clock, new_id, DAY)
-        return InvocationService(queue, ingress, self.lookup, metrics, clock)
+        space = RecordSpace(queue, clock)
+        return ApiProcess(
+            InvocationAcceptor(queue, self.lookup, space, metrics, clock, new_id, DAY),
+            InvocationService(queue, self.lookup, space, metrics, clock),
+        )
 
     async def record(self, invocation_id: str) -> tuple[InvocationRecord | None, int]:
         """The record and its revision, as the queue holds it."""
@@ -131,7 +143,7 @@ async def steps(api_and_queue: ApiAndQueue) -> InvocationSteps:
 async def strike_all(
     world: InvocationSteps,
     fault: CallFault,
-    act: Callable[[InvocationService, str], Awaitable[object]],
+    act: Callable[[ApiProcess, str], Awaitable[object]],
 ) -> AsyncIterator[tuple[str, object]]:
     """What came of an act whose nth call was struck, for every n that there is."""
     for at in itertools.count(1):
@@ -153,9 +165,11 @@ async def ended(work: Awaitable[object]) -> object:
 async def test_a_faulty_accept_is_complete_or_absent_and_can_be_repeated(
     steps: InvocationSteps, fault: CallFault, payload: bytes
 ) -> None:
-    async def accept(process: InvocationService, key: str) -> object:
+    async def accept(process: ApiProcess, key: str) -> object:
         command = Invoke(function_name=steps.name, invocation_id=key)
-        return await process.accept(await process.receive_payload(command, stream_bytes(payload)))
+        return await process.acceptor.accept(
+            await process.acceptor.receive_payload(command, stream_bytes(payload))
+        )
 
     accepted = 0
     async for key, answer in strike_all(steps, fault, accept):
@@ -188,9 +202,9 @@ async def test_a_faulty_accept_is_complete_or_absent_and_can_be_repeated(
 async def test_a_faulty_cancel_leaves_a_message_or_a_final_record(
     steps: InvocationSteps, fault: CallFault
 ) -> None:
-    async def cancel(process: InvocationService, key: str) -> object:
+    async def cancel(process: ApiProcess, key: str) -> object:
         await queued(steps, key)
-        return await process.cancel(steps.name, key)
+        return await process.service.cancel(steps.name, key)
 
     async for key, answer in strike_all(steps, fault, cancel):
         record, _ = await steps.record(key)
@@ -199,7 +213,7 @@ async def test_a_faulty_cancel_leaves_a_message_or_a_final_record(
         if isinstance(answer, Invocation):
             assert record.state is InvocationState.CANCELLED
         if record.state is InvocationState.QUEUED:
-            await steps.process().cancel(steps.name, key)
+            await steps.process().service.cancel(steps.name, key)
         if record.published:
             assert (key, 1, InvocationState.CANCELLED) in await steps.told()
         elif record.is_final:
@@ -210,10 +224,10 @@ async def test_a_faulty_cancel_leaves_a_message_or_a_final_record(
 async def test_a_faulty_redrive_never_loses_the_previous_outcome(
     steps: InvocationSteps, fault: CallFault
 ) -> None:
-    async def redrive(process: InvocationService, key: str) -> object:
+    async def redrive(process: ApiProcess, key: str) -> object:
         await queued(steps, key)
         await steps.end(key)
-        return await process.redrive(steps.name, key)
+        return await process.service.redrive(steps.name, key)
 
     async for key, answer in strike_all(steps, fault, redrive):
         record, _ = await steps.record(key)
@@ -227,11 +241,13 @@ async def test_a_faulty_redrive_never_loses_the_previous_outcome(
         if record.run == 2:
             assert (key, 1, InvocationState.SUCCEEDED) in await steps.told()
         else:
-            again = await steps.process().redrive(steps.name, key)
+            again = await steps.process().service.redrive(steps.name, key)
             assert (again.record.run, again.record.state in FINAL_STATES) == (2, False)
 
 
 async def queued(world: InvocationSteps, key: str) -> None:
     process = world.process()
     command = Invoke(function_name=world.name, invocation_id=key)
-    await process.accept(await process.receive_payload(command, stream_bytes(b"p")))
+    await process.acceptor.accept(
+        await process.acceptor.receive_payload(command, stream_bytes(b"p"))
+    )

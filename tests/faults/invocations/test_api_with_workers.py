@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from apiserver.http.paths import function_path, invocation_path
 from apiserver.invocations.commands import Invocation
-from apiserver.invocations.publish_outcome import OutcomePublisher
+from apiserver.invocations.publish_outcome import publish_outcome
 from apiserver.nats.errors import QueueRejectedError
 from hack.cluster.control_plane import ControlPlane
 from shared.invocation.message import call_message
@@ -156,7 +156,6 @@ async def answering(caller: ApiClient) -> bool:
 async def swept(ingress: InvocationApi, world: FunctionHarness) -> InvocationSnapshot:
     """What there is, after what the activator's sweep does for those whom a dead process left."""
     seen, queue = await world.snapshot(), ingress.queue
-    settlement = OutcomePublisher(queue)
     for key in world.accepted:
         kept = await queue.records.find(key)
         if kept is None or kept.record is None:
@@ -164,7 +163,7 @@ async def swept(ingress: InvocationApi, world: FunctionHarness) -> InvocationSna
         record, ids = kept.record, parse_record_key(key)
         try:
             if record.is_final:
-                await settlement.publish(Invocation(*ids, record), kept.revision)
+                await publish_outcome(queue, Invocation(*ids, record), kept.revision)
             elif record.state is InvocationState.QUEUED and key not in seen.queued_keys:
                 await queue.calls.publish(call_message(*ids, record))
         except QueueRejectedError:

@@ -16,6 +16,7 @@ from apiserver.config import NATSConfig
 from apiserver.errors import ConflictError, NotFoundError
 from apiserver.functions.lookup import CACHE_SECONDS, FunctionLookup
 from apiserver.invocations.accept import InvocationAcceptor
+from apiserver.invocations.backpressure import RecordSpace
 from apiserver.invocations.commands import Invoke
 from apiserver.invocations.metrics import InvocationMetrics
 from apiserver.invocations.submission import Acceptance
@@ -109,8 +110,9 @@ async def upload(tmp_path: Path) -> AsyncIterator[UploadFixture]:
         objects: Any = cluster  # a lookup asks for no more
         lookup = FunctionLookup(objects, "any", clock)
         metrics = InvocationMetrics(CollectorRegistry())
+        space = RecordSpace(jetstream.ports, clock)
         ingress = InvocationAcceptor(
-            jetstream.ports, lookup, metrics, clock, lambda: uuid4().hex, DAY
+            jetstream.ports, lookup, space, metrics, clock, lambda: uuid4().hex, DAY
         )
         yield UploadFixture(cluster, ingress, jetstream.ports, client.jetstream(), clock)
 

@@ -24,7 +24,7 @@ from apiserver.http.access_log import AccessLog
 from apiserver.http.deadline import RequestTimeLimits
 from apiserver.http.keys import ProvidedService
 from apiserver.http.tokens import TokenSet
-from apiserver.invocations.handlers import INVOCATION_LISTS, INVOCATIONS
+from apiserver.invocations.handlers import INVOCATION_ACCEPTOR, INVOCATION_LISTS, INVOCATIONS
 from apiserver.nats.port import ConnectionStatus
 from apiserver.operations.handlers import JOBS
 from apiserver.specs.handlers import SPECS
@@ -37,6 +37,7 @@ from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 JSON = "application/json"
 TIME_LIMITS = RequestTimeLimits(60.0, 60.0)
 KEYS: Final[dict[str, web.AppKey[Any]]] = {
+    "acceptor": INVOCATION_ACCEPTOR,
     "dashboard": DASHBOARD,
     "functions": FUNCTIONS,
     "health": HEALTH,

@@ -170,6 +170,7 @@ class RecordedWorld:
                 units=known.units,
                 storages=known.storages,
                 functions=serverless.functions,
+                acceptor=serverless.invocation_acceptor,
                 invocations=serverless.invocations,
                 invocation_lists=serverless.invocation_lists,
             ) as api,

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
+from apiserver.invocations.accept import InvocationAcceptor
 from apiserver.invocations.commands import Invocation, Invoke
 from apiserver.invocations.payload_upload import Payload
 from apiserver.invocations.service import InvocationService
@@ -15,12 +16,11 @@ from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.function import Function, FunctionSpec
 
 
-@dataclass
-class FakeInvocations(InvocationService):
-    """`waiting` counts those who wait for an end, which comes with `over`."""
+class FakeAcceptor(InvocationAcceptor):
+    """Accepts every invocation at once."""
 
-    finish: asyncio.Event = field(default_factory=asyncio.Event)
-    waiting_count: int = 0
+    def __init__(self) -> None:
+        """Needs nothing."""
 
     async def receive_payload(self, command: Invoke, chunks: AsyncIterator[bytes]) -> Submission:
         sent = b"".join([chunk async for chunk in chunks])
@@ -32,6 +32,14 @@ class FakeInvocations(InvocationService):
 
     async def accept(self, submission: Submission) -> Acceptance:
         return Acceptance(invocation_of(submission, new_record(submission, 1)), is_new=True)
+
+
+@dataclass
+class FakeInvocations(InvocationService):
+    """Counts the requests that wait for an invocation, which ends with `finish`."""
+
+    finish: asyncio.Event = field(default_factory=asyncio.Event)
+    waiting_count: int = 0
 
     async def wait_final(self, invocation: Invocation, timeout_seconds: float) -> Invocation:
         self.waiting_count += 1

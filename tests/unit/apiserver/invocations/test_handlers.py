@@ -7,7 +7,7 @@ from apiserver.http.paths import FUNCTIONS
 from shared.invocation.limits import MAX_PAYLOAD_BYTES
 from tests.support.wait.eventually import eventually
 from tests.unit.apiserver.in_process_api import run_app
-from tests.unit.apiserver.invocations.fake_invocations import FakeInvocations
+from tests.unit.apiserver.invocations.fake_invocations import FakeAcceptor, FakeInvocations
 
 INVOKE = f"{FUNCTIONS}/echo/invoke"
 AT_ONCE = RequestLimits().max_in_flight_bytes // MAX_PAYLOAD_BYTES
@@ -19,7 +19,10 @@ async def test_waiting_sync_calls_do_not_use_the_byte_budget_of_uploads() -> Non
     async def waiting() -> int:
         return invocations.waiting_count
 
-    async with run_app(invocations=invocations) as api, asyncio.TaskGroup() as group:
+    async with (
+        run_app(acceptor=FakeAcceptor(), invocations=invocations) as api,
+        asyncio.TaskGroup() as group,
+    ):
         calls = [
             api.request("POST", f"{INVOKE}?mode=sync", b"of any length") for _ in range(AT_ONCE)
         ]
