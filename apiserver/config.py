@@ -1,4 +1,4 @@
-"""Every key that the API reads, with its default."""
+"""The configuration of the API, with its defaults."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
@@ -133,7 +133,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """Bounds that are checked with the form of a request."""
+    """Configured bounds of requests."""
 
     namespaces: NamespacesConfig = field(default_factory=NamespacesConfig)
     max_seed_replicas: int = 1000

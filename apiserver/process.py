@@ -1,4 +1,4 @@
-"""The life of an API process: start, serve, stop, each in its order."""
+"""Life cycle of an API process: start, serve, stop."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class Process:
-    """Runs background work beside a server until something says to stop."""
+    """Runs background tasks beside a server until the process is stopped."""
 
     def __init__(self, readiness: Readiness, background_tasks: dict[str, TaskFactory]) -> None:
         self._readiness = readiness
@@ -25,18 +25,18 @@ class Process:
         self._exit_code: asyncio.Future[ExitCode] = asyncio.get_running_loop().create_future()
 
     def stop(self, code: ExitCode = ExitCode.CLEAN) -> None:
-        """End the process with `code`; the first to ask wins."""
+        """Stop the process with `code`; the first call wins."""
         if not self._exit_code.done():
             self._exit_code.set_result(code)
 
     def stop_on_signals(self) -> None:
-        """Take SIGTERM and SIGINT as requests for a clean stop."""
+        """Stop cleanly at SIGTERM and SIGINT."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
 
     async def run(self, server: AbstractAsyncContextManager[None]) -> ExitCode:
-        """Listen, then work; on stop let requests finish before the work under them ends."""
+        """Serve until stopped; then requests finish before the background tasks are cancelled."""
         async with AsyncExitStack() as listening:
             await listening.enter_async_context(server)
             async with asyncio.TaskGroup() as group:

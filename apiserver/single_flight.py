@@ -1,4 +1,4 @@
-"""Values that are asked for often and fetched seldom."""
+"""Cache that fetches a value once for all concurrent callers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,18 +14,18 @@ MAX_ENTRIES: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class CachedValue(Generic[V]):
-    """A value, and when it was asked for."""
+    """A value, and when its fetch began."""
 
     value: V
     fetched_at: float
 
 
 class _FetchCancelledError(Exception):
-    """Whoever fetched the value was cancelled; somebody else has to."""
+    """The caller that fetched the value was cancelled; another caller fetches it."""
 
 
 class SingleFlightCache(Generic[V]):
-    """Keeps values for a while; who asks for one that is being fetched gets what comes of that."""
+    """Caches values for a time; concurrent callers of a key share one fetch."""
 
     def __init__(self, clock: Clock, ttl_seconds: float) -> None:
         self._clock = clock
@@ -34,7 +34,7 @@ class SingleFlightCache(Generic[V]):
         self._flights: dict[str, asyncio.Future[V]] = {}
 
     async def get(self, key: str, fetch: Callable[[], Awaitable[V]]) -> V:
-        """The value of a key, at most so many seconds old; what `fetch` raises is not kept."""
+        """Return the value of a key; errors of `fetch` are raised and not cached."""
         while True:
             kept = self._cached.get(key)
             if kept is not None and self._clock.monotonic() - kept.fetched_at < self._ttl_seconds:
@@ -48,7 +48,7 @@ class SingleFlightCache(Generic[V]):
                 continue
 
     async def _fetch(self, key: str, fetch: Callable[[], Awaitable[V]]) -> V:
-        """The value, for oneself and for all who come meanwhile."""
+        """Fetch the value for this caller and for those that join."""
         flight: asyncio.Future[V] = asyncio.get_running_loop().create_future()
         self._flights[key] = flight
         began = self._clock.monotonic()
@@ -57,7 +57,7 @@ class SingleFlightCache(Generic[V]):
         except BaseException as error:
             is_failure = isinstance(error, Exception)
             flight.set_exception(error if is_failure else _FetchCancelledError())
-            flight.exception()  # nobody may have waited for it
+            flight.exception()  # marks the error as seen: no other caller may have joined
             raise
         finally:
             del self._flights[key]
@@ -66,7 +66,7 @@ class SingleFlightCache(Generic[V]):
         return value
 
     def _store(self, key: str, cached_value: CachedValue[V]) -> None:
-        """Callers choose the keys, so that their number has an end."""
+        """Cache a value; the cache is bounded, because callers choose the keys."""
         if len(self._cached) >= MAX_ENTRIES:
             self._cached.clear()
         self._cached[key] = cached_value

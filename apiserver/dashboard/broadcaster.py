@@ -1,4 +1,4 @@
-"""The live page: somebody looks at the cluster while somebody looks at the page."""
+"""Broadcasts dashboard snapshots; the cluster is read only while there are viewers."""
 
 import asyncio
 from collections.abc import Iterator
@@ -16,19 +16,19 @@ MIN_REFRESH_SECONDS: Final = 1.0
 MAX_REFRESH_SECONDS: Final = 10.0
 HEARTBEAT_SECONDS: Final = 5.0
 MAX_VIEWERS: Final = 50
-# A look costs the API server what it must write: larger clusters are looked at less often.
+# A snapshot costs the API server its size: larger clusters are read less often.
 OBJECTS_PER_SECOND: Final = 1000
 RETRY_AFTER_SECONDS: Final = 10
 
 
 class SnapshotSource(Protocol):
-    """Somebody who can look at the cluster."""
+    """A source of snapshots."""
 
     async def collect(self) -> ClusterSnapshot: ...
 
 
 class DashboardBroadcaster:
-    """Keeps one edition for all viewers of this process; without viewers it does nothing."""
+    """Keeps one frame for all viewers of this process; idle without viewers."""
 
     def __init__(
         self, source: SnapshotSource, clock: Clock, max_viewers: int = MAX_VIEWERS
@@ -43,16 +43,16 @@ class DashboardBroadcaster:
         self._updated = asyncio.Event()
 
     async def run(self) -> None:
-        """Look and give signs of life for ever, while there are viewers."""
+        """Refresh the frame and send heartbeats until cancelled, while there are viewers."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._refresh_loop(), name="look")
             group.create_task(self._heartbeat_loop(), name="beat")
 
     @contextmanager
     def subscribe(self) -> Iterator["Subscriber"]:
-        """A place for one viewer; ServiceUnavailableError when all are taken.
+        """Subscribe one viewer; ServiceUnavailableError if there are too many.
 
-        The first viewer waits for a look: what is left from the last one is of any age.
+        The first viewer waits for a new snapshot: the last one may be of any age.
         """
         if self._viewers >= self._max_viewers:
             raise ServiceUnavailableError(
@@ -71,26 +71,26 @@ class DashboardBroadcaster:
                 self._has_viewers.clear()
 
     async def wait_after(self, sequence: int) -> int:
-        """The number of the newest thing to tell, once it is not `number` any more."""
+        """Wait for an update after `sequence`, and return the latest sequence number."""
         while self._sequence == sequence:
             await self._updated.wait()
         return self._sequence
 
     def latest(self) -> tuple[DashboardFrame, Heartbeat]:
-        """The edition, and how old it is by now."""
+        """Return the latest frame, and a heartbeat with its age."""
         return self._frame, heartbeat(self._frame, self._clock.now(), self._clock.monotonic())
 
     async def refresh(self) -> int:
-        """Look once, and tell what came of it; how many objects were read for that."""
-        sighting = ClusterSnapshot()
+        """Take one snapshot and notify the viewers; return how many objects were read."""
+        snapshot = ClusterSnapshot()
         try:
-            sighting = await self._source.collect()
+            snapshot = await self._source.collect()
         except kube_errors.KubeError as error:
             self._frame = stale_frame(self._frame, error)
         else:
-            self._frame = new_frame(dashboard_view(sighting), self._clock.monotonic())
+            self._frame = new_frame(dashboard_view(snapshot), self._clock.monotonic())
         self._notify()
-        return sighting.object_count
+        return snapshot.object_count
 
     async def _refresh_loop(self) -> None:
         while True:
@@ -98,7 +98,7 @@ class DashboardBroadcaster:
             await self._clock.sleep(refresh_seconds(await self.refresh()))
 
     async def _heartbeat_loop(self) -> None:
-        """A look may hang; viewers must not take that for a broken connection."""
+        """Notify the viewers also while a snapshot hangs: their connections are alive."""
         while True:
             await self._has_viewers.wait()
             await self._clock.sleep(HEARTBEAT_SECONDS)
@@ -111,18 +111,18 @@ class DashboardBroadcaster:
 
 
 class Subscriber:
-    """One viewer, who is told the newest and misses what is older: nothing waits for the slow."""
+    """One viewer, which gets the latest frame and misses older ones if it is slow."""
 
     def __init__(self, broadcaster: DashboardBroadcaster, sequence: int) -> None:
         self._broadcaster = broadcaster
         self._sequence = sequence
 
     async def receive(self) -> tuple[DashboardFrame, Heartbeat]:
-        """What there is to tell, as soon as there is anything new."""
+        """Wait for an update, and return the latest frame with a heartbeat."""
         self._sequence = await self._broadcaster.wait_after(self._sequence)
         return self._broadcaster.latest()
 
 
 def refresh_seconds(object_count: int) -> float:
-    """How long to rest after a look at so many objects."""
+    """Return the pause after a snapshot of so many objects."""
     return min(max(MIN_REFRESH_SECONDS, object_count / OBJECTS_PER_SECOND), MAX_REFRESH_SECONDS)

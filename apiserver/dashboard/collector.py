@@ -1,4 +1,4 @@
-"""Looking at the whole cluster once."""
+"""Collects a snapshot of the whole cluster."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ from apiserver.kube.port import KubeClient, ListOptions
 from apiserver.kube.resources import FUNCTIONS, OPERATIONS, STOCK_POOLS
 from shared.v1alpha1.phases import OperationPhase
 
-# From the server's own cache: what is shown may be a moment old, and costs no quorum read.
+# From the cache of the API server: may be a moment old, and costs no quorum read.
 _ALL: Final = ListOptions(from_cache=True)
 _NOT_SUCCEEDED: Final = ListOptions(
     field_selector=f"status.phase!={OperationPhase.SUCCEEDED.value}", from_cache=True
@@ -16,7 +16,7 @@ _FIRST: Final = ListOptions(limit=1, from_cache=True)
 
 
 class SnapshotCollector:
-    """Reads what the page shows, one list after the other."""
+    """Reads the objects of the dashboard, one list after the other."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class SnapshotCollector:
         self._system_namespace = system_namespace
 
     async def collect(self) -> ClusterSnapshot:
-        """All that is to be seen now; KubeError."""
+        """Return a snapshot; KubeError."""
         cluster = self._cluster
         operations = (await cluster.list(OPERATIONS, self._system_namespace, _NOT_SUCCEEDED)).items
         return ClusterSnapshot(
@@ -45,6 +45,6 @@ class SnapshotCollector:
         )
 
     async def _count_operations(self) -> int:
-        """How many operations there are: a day's may be too many to read for their number."""
+        """Count the operations; those of a day may be too many to read."""
         page = await self._cluster.list(OPERATIONS, self._system_namespace, _FIRST)
         return len(page.items) + (page.remaining or 0)

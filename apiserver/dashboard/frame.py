@@ -1,4 +1,4 @@
-"""What viewers are sent: the page as it was last seen, and how good that is."""
+"""Serialised dashboard frames and heartbeats."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -12,9 +12,9 @@ from apiserver.kube import errors as kube_errors
 
 @dataclass(frozen=True, slots=True)
 class DashboardFrame:
-    """The page in JSON, when it was seen (monotonic seconds), and why it is not seen now.
+    """The dashboard in JSON, the time of its snapshot (monotonic), and the error since then.
 
-    `mark` tells pages apart by what they say, so that it means the same on every replica.
+    `digest` is of the content, so that it is the same on every replica.
     """
 
     body: bytes = b""
@@ -24,7 +24,7 @@ class DashboardFrame:
 
 
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A sign of life, with what a page cannot know by itself."""
+    """A heartbeat: the time, the age of the frame and the present error."""
 
     now: str
     age_seconds: float | None = None
@@ -32,18 +32,18 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 
 def new_frame(view: DashboardView, now: float) -> DashboardFrame:
-    """A fresh look."""
+    """Return the frame of a new view."""
     body = msgspec.json.encode(view)
     return DashboardFrame(body, hashlib.sha256(body).hexdigest()[:16], now)
 
 
 def stale_frame(frame: DashboardFrame, error: kube_errors.KubeError) -> DashboardFrame:
-    """A look that failed: the page stays, and grows old."""
+    """Return the old frame with the error of a failed snapshot."""
     return replace(frame, error=str(error))
 
 
 def heartbeat(frame: DashboardFrame, now: datetime, monotonic: float) -> Heartbeat:
-    """What to say of an edition at this moment."""
+    """Return the heartbeat of a frame at this moment."""
     age = None if frame.collected_at is None else round(monotonic - frame.collected_at, 1)
     written = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     return Heartbeat(now=written, age_seconds=age, trouble=frame.error)

@@ -1,4 +1,4 @@
-"""Functions as the page shows them."""
+"""Functions on the dashboard."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -39,7 +39,7 @@ class FunctionRow(DashboardRow, frozen=True, kw_only=True):
 
 
 class FunctionsView(msgspec.Struct, frozen=True, kw_only=True):
-    """What all functions have to do, and the ones to look at."""
+    """Totals of all functions, and the rows of some."""
 
     functions: int
     workers: int
@@ -49,7 +49,7 @@ class FunctionsView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def functions_view(functions: Sequence[Function]) -> FunctionsView:
-    """Functions in trouble first, idle ones last."""
+    """Return the view; failed and degraded functions first, idle ones last."""
     statuses = [function.status for function in functions]
     return FunctionsView(
         functions=len(functions),
@@ -65,7 +65,7 @@ def functions_view(functions: Sequence[Function]) -> FunctionsView:
 
 
 def function_row(function: Function) -> FunctionRow:
-    """What there is to know of one function."""
+    """Return the row of one function."""
     status = function.status
     reason, message = ready_reason_and_message(status.conditions)
     return FunctionRow(
@@ -83,5 +83,5 @@ def function_row(function: Function) -> FunctionRow:
 
 
 def function_state(function: Function) -> str:
-    """The phase; a function that nobody has seen yet has nothing to do."""
+    """Return the phase; Idle before the first status."""
     return function.status.phase or FunctionPhase.IDLE.value

@@ -1,4 +1,4 @@
-"""The operations page, and the stream of events that it shows."""
+"""The routes of the dashboard: its page, its files and its stream of events."""
 
 import asyncio
 from collections.abc import Mapping
@@ -23,14 +23,14 @@ from apiserver.http.static_files import Asset, asset_response, create_asset
 DASHBOARD: Final = web.AppKey("feed", DashboardBroadcaster)
 UI_ASSETS: Final[web.AppKey[Mapping[str, Asset]]] = web.AppKey("ui assets")
 UI_INDEX_FILE: Final = "index.html"
-# No script and no style but our own files, and no text that is taken for a script or for HTML.
+# Scripts and styles from our own files only; no text becomes a script or HTML.
 UI_CSP: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 RECONNECT_MILLISECONDS: Final = 2000
-# A viewer whose connection takes nothing for this long comes back when it can.
+# A viewer whose connection is blocked for this long is disconnected; it reconnects itself.
 WRITE_TIMEOUT_SECONDS: Final = 10.0
 
 _STREAM_HEADERS: Final = {
@@ -55,7 +55,7 @@ async def get_asset(request: web.Request) -> web.Response:
 
 
 async def stream_events(request: web.Request) -> web.StreamResponse:
-    """Tell what is to be seen until the viewer goes, is too slow, or the process stops."""
+    """Stream updates until the viewer disconnects, is too slow, or the process stops."""
     with keys.required_service(request, DASHBOARD).subscribe() as seat:
         response = web.StreamResponse(headers=_STREAM_HEADERS)
         response.force_close()  # no request follows on this connection: a stop waits for none
@@ -76,7 +76,7 @@ async def stream_events(request: web.Request) -> web.StreamResponse:
 async def _send_updates(
     response: web.StreamResponse, subscriber: Subscriber, last_digest: str
 ) -> None:
-    """Send the page where it is not the one that the viewer has, and always a sign of life."""
+    """Send each frame that the viewer does not have, and always a heartbeat."""
     await response.write(encode_retry(RECONNECT_MILLISECONDS))
     while True:
         edition, beat = await subscriber.receive()
@@ -89,6 +89,6 @@ async def _send_updates(
 
 
 def load_ui_assets() -> Mapping[str, Asset]:
-    """Every file of the page, by name."""
+    """Return every file of the page, by name."""
     files = (resources.files("apiserver.dashboard") / "static").iterdir()
     return {file.name: create_asset(file.name, file.read_bytes()) for file in files}

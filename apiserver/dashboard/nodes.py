@@ -1,4 +1,4 @@
-"""Nodes and who has their GPUs, as the page shows them."""
+"""Nodes and the use of their GPUs on the dashboard."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ CORDONED: Final = "Cordoned"
 
 
 class NodeRow(DashboardRow, frozen=True, kw_only=True):
-    """The GPUs of one node by who has them; nobody can have those that are `out` of service."""
+    """The GPUs of one node by use; those that are `out` of service cannot be used."""
 
     name: str
     state: str

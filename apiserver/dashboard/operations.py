@@ -1,4 +1,4 @@
-"""Operations as the page shows them."""
+"""Operations on the dashboard."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class OperationsView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def operations_view(operations: Sequence[Operation], succeeded: int) -> OperationsView:
-    """Those under way first, then those that failed."""
+    """Return the view; unfinished operations first, then failed ones."""
     states = Counter(operation.status.phase for operation in operations)
     states[OperationPhase.SUCCEEDED.value] += succeeded
     listed = top_rows(newest_first(operations), has_failed, operation_row)
@@ -45,7 +45,7 @@ def operations_view(operations: Sequence[Operation], succeeded: int) -> Operatio
 
 
 def operation_row(operation: Operation) -> OperationRow:
-    """What there is to know of one operation."""
+    """Return the row of one operation."""
     return OperationRow(
         operation_id=operation.spec.operation_id,
         type=operation.spec.type,
@@ -58,5 +58,5 @@ def operation_row(operation: Operation) -> OperationRow:
 
 
 def has_failed(operation: Operation) -> bool:
-    """Whether nothing more happens unless somebody asks again."""
+    """Return whether the operation has failed: only a repeated request restarts it."""
     return operation.status.phase == OperationPhase.FAILED

@@ -1,4 +1,4 @@
-"""What one look at the cluster finds, with as little of each unit as the page shows."""
+"""Snapshot of the cluster, with the few fields that the dashboard shows."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -30,7 +30,7 @@ class DashboardUnitStatus(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 
 
 class DashboardUnit(msgspec.Struct, frozen=True, kw_only=True):
-    """A unit; of thousands the rest would take twice as long to decode."""
+    """A unit without its other fields, which would double the time to decode thousands."""
 
     metadata: ObjectMeta
     spec: DashboardUnitSpec = DashboardUnitSpec()
@@ -42,7 +42,7 @@ DASHBOARD_UNITS: Final = Resource(gpuunit.KIND, gpuunit.PLURAL, DashboardUnit)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSnapshot:
-    """Everything that the page is made of; `succeeded` operations are only counted."""
+    """The objects of the dashboard; succeeded operations are only counted."""
 
     nodes: tuple[Node, ...] = ()
     stock: tuple[DashboardUnit, ...] = ()
@@ -54,6 +54,6 @@ class ClusterSnapshot:
 
     @property
     def object_count(self) -> int:
-        """How many objects were read."""
+        """Return how many objects were read."""
         parts = (self.nodes, self.stock, self.units, self.pools, self.operations, self.functions)
         return sum(map(len, parts))

@@ -1,4 +1,4 @@
-"""Stock and its pools as the page shows them."""
+"""Stock and stock pools on the dashboard."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ class SpecRow(DashboardRow, frozen=True, kw_only=True):
 
 
 class PoolRow(DashboardRow, frozen=True, kw_only=True):
-    """One pool, and how far it is from what is wanted of it."""
+    """One pool, with its present and its wanted stock."""
 
     name: str
     spec_name: str
@@ -46,7 +46,7 @@ class PoolRow(DashboardRow, frozen=True, kw_only=True):
 def spec_rows(
     stock_units: Iterable[DashboardUnit], pools: Iterable[StockPool]
 ) -> tuple[SpecRow, ...]:
-    """Every spec that has stock or should have, by name."""
+    """Return a row for every spec that has stock or a pool, by name."""
     sizes = {pool.spec.spec_name: pool.spec.gpu for pool in pools}
     states: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for unit in stock_units:
@@ -59,19 +59,19 @@ def spec_rows(
 
 
 def stock_state(unit: DashboardUnit) -> str:
-    """The state of a unit, unless somebody is about to take it."""
+    """Return the state of a stock unit; `claimed` if it is being handed over."""
     return CLAIMED if is_claimed(unit) else unit_state(unit)
 
 
 def pool_rows(pools: Iterable[StockPool]) -> TopRows[PoolRow]:
-    """Pools that lack something first."""
+    """Return the rows of pools; incomplete pools first."""
     return top_rows(
         sorted_by_name(pools), lambda pool: pool_state(pool) in _HEALTHY_PHASES, pool_row
     )
 
 
 def pool_row(pool: StockPool) -> PoolRow:
-    """What there is to know of one pool."""
+    """Return the row of one pool."""
     reason, message = ready_reason_and_message(pool.status.conditions)
     return PoolRow(
         name=pool.metadata.name,
@@ -86,5 +86,5 @@ def pool_row(pool: StockPool) -> PoolRow:
 
 
 def pool_state(pool: StockPool) -> str:
-    """The phase of a pool; one that nobody has seen yet is on its way."""
+    """Return the phase of a pool; Progressing before the first status."""
     return pool.status.phase or PoolPhase.PROGRESSING.value

@@ -1,4 +1,4 @@
-"""The few of many objects that are worth a line on the page."""
+"""The most important rows of a long list on the dashboard."""
 
 from collections.abc import Callable, Iterable
 from typing import Final, Generic, TypeVar
@@ -18,11 +18,11 @@ R = TypeVar("R")
 
 
 class DashboardRow(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One line of the page; what is empty is left out."""
+    """One row of the dashboard; empty fields are left out."""
 
 
 class TopRows(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
-    """Lines, and how many there are besides."""
+    """Rows, and how many more there are."""
 
     rows: tuple[R, ...] = ()
     more: int = 0
@@ -34,32 +34,32 @@ def top_rows(
     to_row: Callable[[T], R],
     limit: int = MAX_ROWS,
 ) -> TopRows[R]:
-    """Those of the lowest rank first, else in the order given; only they become rows."""
+    """Return the first objects by rank, else in the given order; only these become rows."""
     ranked = sorted(objects, key=rank)
     rows = tuple(map(to_row, ranked[:limit]))
     return TopRows(rows=rows, more=len(ranked) - len(rows))
 
 
 def newest_first(objects: Iterable[T]) -> list[T]:
-    """By the time at which they were made."""
+    """Sort by creation time, newest first."""
     return sorted(objects, key=lambda each: (each.metadata.creation_timestamp, each.metadata.name))[
         ::-1
     ]
 
 
 def sorted_by_name(objects: Iterable[T]) -> list[T]:
-    """For what is looked for rather than noticed."""
+    """Sort by name."""
     return sorted(objects, key=lambda each: each.metadata.name)
 
 
 def ready_reason_and_message(conditions: Iterable[Condition]) -> tuple[str, str]:
-    """The reason and the message of readiness, both empty where nobody has said anything."""
+    """Return the reason and the message of the Ready condition; empty without one."""
     ready = next((each for each in conditions if each.type == ConditionType.READY), None)
     return (ready.reason, truncate_message(ready.message)) if ready else ("", "")
 
 
 def truncate_message(message: str) -> str:
-    """As much of a message as fits a line or two."""
+    """Truncate a message to a line or two."""
     if len(message) <= MAX_MESSAGE_LENGTH:
         return message
     return f"{message[: MAX_MESSAGE_LENGTH - 1]}…"

@@ -1,4 +1,4 @@
-"""Users' units as the page shows them."""
+"""Users' units on the dashboard."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -36,14 +36,14 @@ class UnitRow(DashboardRow, frozen=True, kw_only=True):
 
 
 class UnitsView(msgspec.Struct, frozen=True, kw_only=True):
-    """How many units there are in each state, and the ones to look at."""
+    """Counts of units by state, and the rows of some."""
 
     states: dict[str, int]
     listed: TopRows[UnitRow]
 
 
 def units_view(units: Sequence[DashboardUnit]) -> UnitsView:
-    """Failed units first, ready ones last."""
+    """Return the view; failed units first, ready ones last."""
     states = Counter(map(unit_state, units))
     listed = top_rows(
         newest_first(units), lambda unit: _RANKS.get(unit_state(unit), _OTHER_RANK), unit_row
@@ -52,7 +52,7 @@ def units_view(units: Sequence[DashboardUnit]) -> UnitsView:
 
 
 def unit_row(unit: DashboardUnit) -> UnitRow:
-    """What there is to know of one unit."""
+    """Return the row of one unit."""
     reason, message = ready_reason_and_message(unit.status.conditions)
     return UnitRow(
         name=unit.metadata.name,
@@ -67,7 +67,7 @@ def unit_row(unit: DashboardUnit) -> UnitRow:
 
 
 def unit_state(unit: DashboardUnit) -> str:
-    """The phase; a unit that nobody has seen yet is on its way, and one on its way out says so."""
+    """Return the phase, or Deleting; Progressing before the first status."""
     if unit.metadata.deletion_timestamp is not None:
         return DELETING
     return unit.status.phase or UnitPhase.PROGRESSING.value

@@ -1,4 +1,4 @@
-"""The whole page as a value: what it shows, and nothing that changes by itself."""
+"""The view of the whole dashboard as a value."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ from apiserver.dashboard.units import UnitsView, units_view
 
 
 class DashboardView(msgspec.Struct, frozen=True, kw_only=True):
-    """One section a field; ages are left to the reader, so that rest looks like rest."""
+    """One section per field; without ages, so that an unchanged cluster gives an equal view."""
 
     stock: tuple[SpecRow, ...]
     pools: TopRows[PoolRow]
@@ -23,7 +23,7 @@ class DashboardView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def dashboard_view(snapshot: ClusterSnapshot) -> DashboardView:
-    """What the page shows of a sighting; the same sighting gives the same page."""
+    """Return the view of a snapshot; equal snapshots give equal views."""
     return DashboardView(
         stock=spec_rows(snapshot.stock, snapshot.pools),
         pools=pool_rows(snapshot.pools),

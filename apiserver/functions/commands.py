@@ -14,7 +14,7 @@ from shared.v1alpha1.template import WorkloadTemplate
 
 @dataclass(frozen=True, slots=True)
 class CreateFunction:
-    """Make a function; None is not given, so that the default holds."""
+    """Create a function; None takes the default."""
 
     operation_type: ClassVar[OperationType] = OperationType.CREATE_FUNCTION
 
@@ -38,9 +38,9 @@ class CreateFunction:
 
 @dataclass(frozen=True, slots=True)
 class ChangeFunction:
-    """What a function shall be from now on: `given` by field; None brings back the default.
+    """New values of a function by field; None brings back the default.
 
-    `if_match`: only while the function is at one of these revisions; None is whatever it is at.
+    `if_match`: the accepted revisions of the function; None accepts every one.
     """
 
     name: str

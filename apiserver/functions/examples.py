@@ -1,4 +1,4 @@
-"""Functions as the document shows them."""
+"""Functions in the examples of the API document."""
 
 from typing import Final
 

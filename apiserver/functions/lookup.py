@@ -1,4 +1,4 @@
-"""The functions as invocations need them: often, and a few seconds old."""
+"""Cached functions for invocations."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ _ALL_FUNCTIONS_KEY: Final = ""
 
 
 class FunctionLookup:
-    """Knows the functions of the instance namespace; what is absent is asked for every time."""
+    """Looks functions up, at most five seconds old; absent ones are not cached."""
 
     def __init__(self, objects: ObjectClient, namespace: str, clock: Clock) -> None:
         self._objects = objects
@@ -26,7 +26,7 @@ class FunctionLookup:
         self._uids = SingleFlightCache[dict[str, str]](clock, CACHE_SECONDS)
 
     async def get(self, function_name: str) -> Function:
-        """The function as it was a few seconds ago; NotFoundError."""
+        """Return the function as it was at most five seconds ago; NotFoundError."""
 
         async def fetch() -> Function:
             return await self._objects.get(FUNCTIONS, self._namespace, function_name)
@@ -37,14 +37,14 @@ class FunctionLookup:
             raise NotFoundError(f"there is no function {function_name!r}") from None
 
     async def get_accepting(self, function_name: str) -> Function:
-        """The function, if it takes work; NotFoundError, ConflictError."""
+        """Return the function; NotFoundError, ConflictError if it is being deleted."""
         function = await self.get(function_name)
         if function.metadata.deletion_timestamp is not None:
             raise ConflictError(f"the function {function_name!r} is being deleted")
         return function
 
     async def require_unchanged(self, function: Function) -> None:
-        """Refuse what has taken longer than its function stood; NotFoundError, ConflictError."""
+        """Raise NotFoundError or ConflictError if the function was deleted or recreated."""
         now = await self.get_accepting(function.metadata.name)
         if now.metadata.uid != function.metadata.uid:
             raise ConflictError(
@@ -53,9 +53,9 @@ class FunctionLookup:
             )
 
     async def find_uid(self, function_name: str) -> str | None:
-        """The uid of a function, None for one that there is not.
+        """Return the uid of a function; None if there is none.
 
-        All functions are known from one list; who is not in it may be new, and is asked for.
+        The list of functions is cached; a function that is not in it may be new and is read.
         """
         known = await self._uids.get(_ALL_FUNCTIONS_KEY, self._list_uids)
         if function_name in known:

@@ -1,4 +1,4 @@
-"""What a function is made of, and what a change of it writes."""
+"""Specs and merge patches of functions."""
 
 import dataclasses
 from typing import Any
@@ -11,7 +11,7 @@ from shared.v1alpha1.function import Function, FunctionSpec
 
 
 def function_spec(command: CreateFunction) -> FunctionSpec:
-    """The spec that is asked for; what is not given is at its default."""
+    """Return the spec of a new function; fields that are not given take their default."""
     given = {
         field.name: getattr(command, field.name)
         for field in dataclasses.fields(command)
@@ -21,7 +21,7 @@ def function_spec(command: CreateFunction) -> FunctionSpec:
 
 
 def changed_spec(function: Function, command: ChangeFunction) -> FunctionSpec:
-    """The spec as it will be; None brings back the default."""
+    """Return the spec after a change; None brings back the default."""
     defaults = {field.name: field.default for field in msgspec.structs.fields(FunctionSpec)}
     given = {
         name: defaults[name] if value is None else value for name, value in command.changes.items()
@@ -30,7 +30,7 @@ def changed_spec(function: Function, command: ChangeFunction) -> FunctionSpec:
 
 
 def change_patch(function: Function, spec: FunctionSpec) -> dict[str, Any]:
-    """A merge patch for the function as it was read."""
+    """Return the merge patch of a change, at the version of the function that was read."""
     meta = function.metadata
     condition = {"uid": meta.uid, "resourceVersion": meta.resource_version}
     return {"metadata": condition, "spec": merge_patch.create_merge_patch(function.spec, spec)}

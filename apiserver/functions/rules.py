@@ -1,4 +1,4 @@
-"""What a function may not be, which no single field shows."""
+"""Validation across the fields of a function."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from shared.v1alpha1.validation.serverless import serverless_problems
 
 
 def require_valid_function(name: str, spec: FunctionSpec, retention_seconds: float) -> None:
-    """Refuse what could not be kept; `retention_seconds` is how long a record is."""
+    """Raise InvalidRequestError for an invalid spec; records are kept for `retention_seconds`."""
     problems = [*function_problems(spec, retention_seconds), *worker_problems(name, spec)]
     if problems:
         details = problem_details(problems)
@@ -18,7 +18,7 @@ def require_valid_function(name: str, spec: FunctionSpec, retention_seconds: flo
 
 
 def function_problems(spec: FunctionSpec, retention_seconds: float) -> Iterator[Problem]:
-    """Everything that is wrong with the fields together."""
+    """Yield the problems of fields that do not fit together."""
     if spec.storage_mounts and spec.max_workers != 1:
         names = ", ".join(mount.name for mount in spec.storage_mounts)
         message = "is possible only where maxWorkers is 1: one unit at a time has a storage"
@@ -32,7 +32,7 @@ def function_problems(spec: FunctionSpec, retention_seconds: float) -> Iterator[
 
 
 def worker_problems(name: str, spec: FunctionSpec) -> Iterator[Problem]:
-    """What would keep its units from being workers, by field of the function."""
+    """Yield the problems of the units that would be its workers, by field of the function."""
     unit = GPUUnitSpec(
         spec_name=spec.spec_name,
         image=spec.image,

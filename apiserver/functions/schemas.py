@@ -1,4 +1,4 @@
-"""How functions look on the wire."""
+"""Schemas of functions."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
@@ -48,7 +48,7 @@ def _bounded_integer(minimum: int, maximum: int, description: str, **options: An
 
 
 class _FunctionSchema(RequestSchema[C]):
-    """`may_clear`: whether null brings back the default."""
+    """The settings of a function; with `is_nullable` null brings back the default."""
 
     is_nullable: ClassVar[bool] = False
 
@@ -94,7 +94,7 @@ class CreateFunctionSchema(_FunctionSchema[CreateFunction]):
     image = ImageField(required=True)
 
     def build(self, data: dict[str, Any]) -> CreateFunction:
-        """The command."""
+        """Return the command."""
         return CreateFunction(**data)
 
 
@@ -110,7 +110,7 @@ class ChangeFunctionSchema(_FunctionSchema[ChangeFunction]):
     image = ImageField()
 
     def build(self, data: dict[str, Any]) -> ChangeFunction:
-        """The command, which lacks the name of the function."""
+        """Return the command, without the name of the function."""
         return ChangeFunction("", data)
 
 
@@ -175,12 +175,12 @@ class FunctionsQuerySchema(PagedQuerySchema[ListFunctions]):
     phase = StrictString(validate=validate.OneOf(_FUNCTION_PHASES, error="is not one of {choices}"))
 
     def build(self, data: dict[str, Any]) -> ListFunctions:
-        """Which functions."""
+        """Return the query."""
         return ListFunctions(**data)
 
 
 class QueryFlag(StrictString):
-    """A wish that is spoken out or not."""
+    """A parameter that is true or false."""
 
     def __init__(self, description: str) -> None:
         super().__init__(
@@ -190,18 +190,18 @@ class QueryFlag(StrictString):
 
 
 class DeleteFunctionQuerySchema(QuerySchema[DeleteFunction]):
-    """What becomes of the queued work of a function that is deleted."""
+    """The policy for queued work when a function is deleted."""
 
     drain = QueryFlag("Finish it.")
     purge = QueryFlag("Cancel it.")
 
     @validates_schema
     def check_exclusive(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse two wishes."""
+        """Refuse drain together with purge."""
         if data.get("drain") == data.get("purge") == "true":
             raise ValidationError({"purge": ["cannot go with drain: give one of them"]})
 
     def build(self, data: dict[str, Any]) -> DeleteFunction:
-        """The command, which lacks the name of the function."""
+        """Return the command, without the name of the function."""
         wishes = (each for each in QueuedWorkPolicy if data.get(each.value) == "true")
         return DeleteFunction("", next(wishes, None))

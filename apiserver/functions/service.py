@@ -1,4 +1,4 @@
-"""Functions: made once an operation, looked at, changed and deleted."""
+"""Functions: created once per operation, read, changed and deleted."""
 
 from apiserver.errors import ConflictError, NotFoundError, PreconditionFailedError
 from apiserver.functions.commands import (
@@ -22,7 +22,7 @@ from shared.v1alpha1.wellknown import ON_DELETE_ANNOTATION
 
 
 class FunctionService:
-    """The use cases of functions."""
+    """Creates, reads, changes and deletes functions."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class FunctionService:
     async def create(
         self, command: CreateFunction
     ) -> OperationResult[Function | DeletedObject | Operation]:
-        """Make a function, once for all requests of the operation."""
+        """Create a function, once for all requests of the operation."""
 
         def settle() -> FunctionSpec:
             spec = function_spec(command)
@@ -51,7 +51,7 @@ class FunctionService:
         return await self._creator.create(command, settle)
 
     async def list(self, query: ListFunctions) -> Page[Function]:
-        """One page of functions."""
+        """Return one page of functions; ContinueTokenExpiredError."""
         fields = f"status.phase={query.phase}" if query.phase else ""
         selection = ListOptions(
             field_selector=fields, limit=query.limit, continue_token=query.continue_token
@@ -59,14 +59,14 @@ class FunctionService:
         return await self._objects.list(FUNCTIONS, self._namespace, selection)
 
     async def get(self, name: str) -> Function:
-        """The function as it is now."""
+        """Return the function as it is now; NotFoundError."""
         try:
             return await self._objects.get(FUNCTIONS, self._namespace, name)
         except kube_errors.NotFoundError:
             raise function_not_found_error(name) from None
 
     async def change(self, command: ChangeFunction) -> Function:
-        """Write what was given, if the function is still the one that the caller has seen."""
+        """Write the given fields; PreconditionFailedError if the caller saw another revision."""
         while True:
             function = await self.get(command.name)
             seen = command.if_match
@@ -78,14 +78,14 @@ class FunctionService:
             try:
                 return await self._objects.patch(FUNCTIONS, self._namespace, command.name, patch)
             except kube_errors.ConflictError:
-                continue  # a status was written in between, or another change: look again
+                continue  # the status or the spec has changed since: read again
             except kube_errors.NotFoundError:
                 raise function_not_found_error(command.name) from None
 
     async def delete(self, command: DeleteFunction) -> Function | None:
-        """Ask for the deletion; the function while its finalizer works, None once it is gone.
+        """Delete the function; returns it while its finalizer works, None once it is gone.
 
-        What is accepted between our look at the queue and the deletion is finished, not lost.
+        Invocations accepted between the count of its work and the deletion are finished, not lost.
         """
         function = await self.get(command.name)
         if command.on_delete is None:
@@ -106,7 +106,7 @@ class FunctionService:
         except kube_errors.ConflictError:
             raise ConflictError("the function was made anew meanwhile; look at it") from None
         except kube_errors.NotFoundError:
-            return  # by somebody else, or by its last finalizer
+            return  # deleted by another request, or its finalizer is done
 
     async def _require_idle(self, function: Function) -> None:
         name = function.metadata.name

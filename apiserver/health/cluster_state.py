@@ -1,4 +1,4 @@
-"""What is known of the cluster, and how that knowledge changes: pure functions."""
+"""The known state of the cluster and its changes, as pure functions."""
 
 import re
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ _SUFFIXES: Final = {"": 1, "k": 10**3, "M": 10**6, "Ki": 2**10, "Mi": 2**20}
 
 @dataclass(frozen=True, slots=True)
 class NodeInventory:
-    """What the nodes of a cluster hold together."""
+    """The nodes of a cluster and their GPUs."""
 
     nodes: int
     ready_nodes: int
@@ -31,7 +31,7 @@ class NodeInventory:
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """What was last seen of the cluster; times are monotonic seconds."""
+    """The last known state of the cluster; times are monotonic seconds."""
 
     is_connected: bool = False
     error: str | None = "the cluster has not been asked yet"
@@ -49,7 +49,7 @@ KUBERNETES_OFF: Final = ClusterState(error="Kubernetes is off by configuration (
 
 
 def probe_succeeded(state: ClusterState, version: ServerVersion, now: float) -> ClusterState:
-    """The server answered; after an outage the nodes are worth counting at once."""
+    """Return the state after a successful probe; after an outage a count is due at once."""
     tried = state.count_attempted_at if state.is_connected else None
     return replace(
         state,
@@ -63,7 +63,7 @@ def probe_succeeded(state: ClusterState, version: ServerVersion, now: float) -> 
 
 
 def probe_failed(state: ClusterState, error: kube_errors.KubeError, now: float) -> ClusterState:
-    """The server cannot be used; what was counted stays, and its age shows how old it is."""
+    """Return the state after a failed probe; the counts stay, and their age shows."""
     too_old = isinstance(error, kube_errors.UnsupportedVersionError)
     return replace(state, is_connected=False, error=str(error), is_too_old=too_old, checked_at=now)
 
@@ -71,7 +71,7 @@ def probe_failed(state: ClusterState, error: kube_errors.KubeError, now: float) 
 def count_succeeded(
     state: ClusterState, inventory: NodeInventory, units: UnitCounts, now: float
 ) -> ClusterState:
-    """The nodes and units were listed."""
+    """Return the state after a count."""
     return replace(
         state,
         inventory=inventory,
@@ -83,17 +83,17 @@ def count_succeeded(
 
 
 def count_failed(state: ClusterState, error: kube_errors.KubeError, now: float) -> ClusterState:
-    """The nodes or units could not be listed."""
+    """Return the state after a failed count."""
     return replace(state, inventory_error=str(error), count_attempted_at=now)
 
 
 def is_first_count_pending(state: ClusterState) -> bool:
-    """Whether the nodes and units were never listed, nor was it refused."""
+    """Return whether no count has succeeded or failed yet."""
     return state.counted_at is None and state.inventory_error is None
 
 
 def is_count_due(state: ClusterState, now: float) -> bool:
-    """Whether the nodes should be listed again."""
+    """Return whether the nodes should be counted again."""
     if not state.is_connected:
         return False
     return (
@@ -108,7 +108,7 @@ def require_supported_version(version: ServerVersion, server: str) -> None:
 
 
 def inventory_of(nodes: Iterable[Node]) -> NodeInventory:
-    """Add up what `nodes` say of themselves."""
+    """Return the sums over the nodes."""
     known = tuple(nodes)
     return NodeInventory(
         nodes=len(known),
@@ -120,26 +120,26 @@ def inventory_of(nodes: Iterable[Node]) -> NodeInventory:
 
 
 def is_node_ready(node: Node) -> bool:
-    """Whether the kubelet says that it can run pods."""
+    """Return whether the node is Ready."""
     return any(c.type == "Ready" and c.status == "True" for c in node.status.conditions)
 
 
 def gpu_capacity(node: Node) -> int:
-    """How many GPUs are built in."""
+    """Return the number of GPUs of a node."""
     return _parse_count(node.status.capacity.get(_GPU_RESOURCE, "0"))
 
 
 def gpu_allocatable(node: Node) -> int:
-    """How many GPUs pods can have."""
+    """Return the number of GPUs that pods can use."""
     return _parse_count(node.status.allocatable.get(_GPU_RESOURCE, "0"))
 
 
 def gpu_product(node: Node) -> str:
-    """Which GPUs they are, where the node says so."""
+    """Return the product name of the GPUs; empty if the node has no label for it."""
     return node.metadata.labels.get(_GPU_PRODUCT_LABEL, "")
 
 
 def _parse_count(quantity: str) -> int:
-    """Read a count; the server rewrites 1000 as 1k, and a device plugin gives no fractions."""
+    """Parse a count; the API server writes 1000 as 1k, and there are no fractions of GPUs."""
     match = _COUNT_PATTERN.fullmatch(quantity)
     return int(match[1]) * _SUFFIXES[match[2]] if match else 0

@@ -1,4 +1,4 @@
-"""GET /api/v1/health."""
+"""The routes of health, of the probes and of the metrics."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -103,7 +103,7 @@ async def get_readiness(request: web.Request) -> web.Response:
 def metrics_handler(
     registry: CollectorRegistry,
 ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    """A handler that shows what `registry` holds."""
+    """Return a handler that serves the metrics of `registry`."""
     return documented(
         "probes",
         "What Prometheus reads",

@@ -1,4 +1,4 @@
-"""The background task that keeps an eye on the cluster."""
+"""Background task that probes the cluster and counts its nodes and units."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ from apiserver.health.unit_counts import UnitCounts
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ClusterReader
 
-# Together below the 5 s in which health must tell of an outage.
+# Together below the 5 s in which health must report an outage.
 PROBE_INTERVAL_SECONDS: Final = 2.0
 PROBE_TIMEOUT_SECONDS: Final = 2.0
 
@@ -27,13 +27,13 @@ log = logging.getLogger(__name__)
 
 
 class UnitCountSource(Protocol):
-    """Somebody who can count units."""
+    """A source of unit counts."""
 
     async def count(self) -> UnitCounts: ...
 
 
 class ClusterMonitor:
-    """Keeps `state` fresh, so that nobody who reads it waits for Kubernetes."""
+    """Keeps `state` up to date, so that readers never wait for Kubernetes."""
 
     def __init__(self, gateway: ClusterReader, counter: UnitCountSource, clock: Clock) -> None:
         self._gateway = gateway
@@ -42,7 +42,7 @@ class ClusterMonitor:
         self.state = ClusterState()
 
     async def run(self) -> None:
-        """Probe for ever; a slow count does not hold up the next probe."""
+        """Probe until cancelled; a slow count does not delay the next probe."""
         async with asyncio.TaskGroup() as group:
             counting: asyncio.Task[None] | None = None
             while True:
@@ -53,7 +53,7 @@ class ClusterMonitor:
                 await self._clock.sleep(PROBE_INTERVAL_SECONDS)
 
     async def probe(self) -> None:
-        """Ask the server once whether it is there."""
+        """Probe the API server once."""
         try:
             version = await self._gateway.server_version(timeout_seconds=PROBE_TIMEOUT_SECONDS)
             require_supported_version(version, self._gateway.server)
@@ -63,7 +63,7 @@ class ClusterMonitor:
             self._set_state(probe_succeeded(self.state, version, self._clock.monotonic()))
 
     async def count(self) -> None:
-        """List the nodes and the units once."""
+        """Count the nodes and the units once."""
         try:
             inventory = inventory_of(await self._gateway.list_nodes())
             units = await self._counter.count()

@@ -1,4 +1,4 @@
-"""Whether this process should be sent requests."""
+"""Readiness of this process."""
 
 from collections.abc import Callable
 
@@ -17,16 +17,16 @@ class Readiness:
         self._is_draining = False
 
     def drain(self) -> None:
-        """Say from now on that this process is stopping."""
+        """Report from now on that the process is stopping."""
         self._is_draining = True
 
     def not_ready_reasons(self) -> tuple[str, ...]:
-        """Why not to send requests here; none when ready."""
+        """Return why the process is not ready; empty if it is."""
         return not_ready_reasons(self._cluster(), is_draining=self._is_draining)
 
 
 def not_ready_reasons(cluster: ClusterState, *, is_draining: bool) -> tuple[str, ...]:
-    """Every reason, as a sentence each."""
+    """Return every reason, one sentence each; empty if ready."""
     stopping = ("the process is stopping",) if is_draining else ()
     if cluster == KUBERNETES_OFF:
         return stopping

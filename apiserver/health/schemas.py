@@ -1,4 +1,4 @@
-"""How health looks on the wire."""
+"""Schemas of health and of the probes."""
 
 from datetime import datetime
 from typing import Any

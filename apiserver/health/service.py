@@ -1,4 +1,4 @@
-"""What is connected, and what the cluster holds."""
+"""The health of the process, of its connections and of the cluster."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from apiserver.nats.port import ConnectionStatus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthReport:
-    """One answer; None is unknown."""
+    """A health report; None is unknown."""
 
     started_at: datetime
     uptime_seconds: int
@@ -32,7 +32,7 @@ class HealthReport:
 
 
 class HealthService:
-    """Answers from memory: nothing here waits for anything."""
+    """Reports health from memory, without waiting."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class HealthService:
         self._started_monotonic = clock.monotonic()
 
     def report(self) -> HealthReport:
-        """The state of this process and of what it depends on."""
+        """Return the health of the process, of its connections and of the cluster."""
         cluster, queue, now = self._cluster(), self._queue(), self._clock.monotonic()
         held = cluster.inventory
         return HealthReport(
@@ -73,6 +73,6 @@ class HealthService:
 
 
 def data_age_seconds(cluster: ClusterState, now: float) -> float | None:
-    """How old the oldest figure of the cluster is; nothing seen has no age."""
+    """Return the age of the oldest figure of the cluster; None before the first one."""
     seen = [moment for moment in (cluster.checked_at, cluster.counted_at) if moment is not None]
     return round(now - min(seen), 1) if seen else None

@@ -1,4 +1,4 @@
-"""From the first look at the cluster to the steady watch."""
+"""Start of the cluster monitor: the first probe, then the regular ones."""
 
 import asyncio
 import logging
@@ -16,41 +16,41 @@ log = logging.getLogger(__name__)
 
 
 class ClusterNotReadyError(Exception):
-    """The cluster cannot be used, and waiting longer will not help."""
+    """The cluster cannot be used, and waiting longer does not help."""
 
 
 class ClusterProbe(Protocol):
-    """Something that can ask the cluster whether it is there."""
+    """A monitor that probes the cluster."""
 
     state: ClusterState
 
     async def probe(self) -> None:
-        """Ask once; the answer is in `state`."""
+        """Probe once; the result is in `state`."""
         ...
 
 
 async def monitor_cluster(
     monitor: ClusterMonitor, reporter: StatusReporter, clock: Clock, timeout_seconds: float | None
 ) -> None:
-    """Watch the cluster and report for ever; with `patience`, only if the cluster is there."""
+    """Monitor and report until cancelled; with a timeout, wait for the cluster first."""
     if timeout_seconds is None:
         await monitor.probe()
     else:
         await wait_for_cluster(monitor, clock, timeout_seconds)
     if monitor.state.is_connected:
-        await monitor.count()  # so that the first report has figures
+        await monitor.count()  # for the first report
     async with asyncio.TaskGroup() as group:
         group.create_task(monitor.run(), name="monitor")
         group.create_task(reporter.run(), name="report")
 
 
 async def wait_for_cluster(monitor: ClusterProbe, clock: Clock, timeout_seconds: float) -> None:
-    """Return when the cluster answers; give up after `patience` seconds."""
+    """Return when the cluster answers; ClusterNotReadyError after the timeout."""
     started = clock.monotonic()
     logged: float | None = None
     await monitor.probe()
     while not monitor.state.is_connected:
-        if monitor.state.is_too_old:  # an upgrade takes longer than anybody's patience
+        if monitor.state.is_too_old:  # an upgrade takes longer than any timeout
             raise ClusterNotReadyError(monitor.state.error)
         now = clock.monotonic()
         if now - started >= timeout_seconds:

@@ -25,7 +25,7 @@ class StatusReporter:
         self._interval_seconds = interval_seconds
 
     async def run(self) -> None:
-        """Report for ever."""
+        """Report until cancelled."""
         while True:
             log.info("runtime_status", extra=dict(self._to_log_fields(self._health.report())))
             await self._clock.sleep(self._interval_seconds)

@@ -1,4 +1,4 @@
-"""How many units there are, by role and phase, for health."""
+"""Counts of units by role and phase, for health."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class PhaseStatus(msgspec.Struct, frozen=True):
 
 
 class CountedUnit(msgspec.Struct, frozen=True):
-    """As little of a unit as counting takes: there may be thousands."""
+    """The few fields of a unit that counting needs: there may be thousands."""
 
     metadata: ObjectMeta = ObjectMeta()
     status: PhaseStatus = PhaseStatus()
@@ -31,14 +31,14 @@ COUNTED_UNITS: Final = Resource(gpuunit.KIND, gpuunit.PLURAL, CountedUnit)
 
 @dataclass(frozen=True, slots=True)
 class UnitCounts:
-    """Numbers by phase."""
+    """Counts by phase."""
 
     stock: dict[str, int]
     active: dict[str, int]
 
 
 class UnitCounter:
-    """Counts what the server has at hand."""
+    """Counts units from the cache of the API server."""
 
     def __init__(
         self, objects: ObjectClient, stock_namespace: str, instance_namespace: str
@@ -48,7 +48,7 @@ class UnitCounter:
         self._instance_namespace = instance_namespace
 
     async def count(self) -> UnitCounts:
-        """Both roles, one list each."""
+        """Count stock units and users' units."""
         return UnitCounts(
             await self._count_in(self._stock_namespace),
             await self._count_in(self._instance_namespace),

@@ -1,4 +1,4 @@
-"""What the use cases need of the result store: outcomes that the queue no longer has."""
+"""Port of the result store: outcomes that the queue no longer has."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,12 +8,12 @@ from shared.invocation.record import InvocationRecord
 
 
 class ArchiveError(Exception):
-    """The result store does not answer; the text says to an operator why."""
+    """The result store does not answer; the text is for operators."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ArchiveCursor:
-    """Where in the archive an outcome stands: by its end, then by what makes it unique."""
+    """Position of an outcome in the archive: its end, then its unique key."""
 
     finished_at: int
     function_uid: str = ""
@@ -23,7 +23,7 @@ class ArchiveCursor:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedOutcome:
-    """One outcome, as the record that it was once in."""
+    """One archived outcome, as an invocation record."""
 
     function_name: str
     invocation_id: str
@@ -31,7 +31,7 @@ class ArchivedOutcome:
 
     @property
     def cursor(self) -> ArchiveCursor:
-        """Where it stands."""
+        """Return its position."""
         record = self.record
         return ArchiveCursor(
             record.finished_at, record.function_uid, self.invocation_id, record.run
@@ -40,7 +40,7 @@ class ArchivedOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveQuery:
-    """Which outcomes, from the newest below a place on; empty and None is any."""
+    """A query for outcomes before a position, newest first; empty and None match all."""
 
     before: ArchiveCursor
     function_name: str = ""
@@ -53,9 +53,9 @@ class Archive(Protocol):
     """The outcomes of all runs; every method raises ArchiveError and nothing else."""
 
     async def find(self, function_uid: str, invocation_id: str) -> ArchivedOutcome | None:
-        """The outcome of the last run of an invocation."""
+        """Return the outcome of the last run of an invocation; None if there is none."""
         ...
 
     async def list(self, query: ArchiveQuery) -> tuple[ArchivedOutcome, ...]:
-        """Outcomes by their end, newest first."""
+        """Return outcomes by their end, newest first."""
         ...

@@ -1,4 +1,4 @@
-"""Lists of outcomes that the queue no longer has."""
+"""Reads outcomes that the queue no longer has."""
 
 import base64
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ _TOKEN_PREFIX: Final = "a1."  # noqa: S105
 
 @dataclass(frozen=True, slots=True)
 class ArchiveReader:
-    """Goes on where the queue's own history ends; `kept_seconds` is how far that goes back."""
+    """Reads the archive; the queue itself keeps records for `retention_seconds`."""
 
     archive: Archive
     clock: Clock
     retention_seconds: float
 
     async def list_invocations(self, query: ListInvocations) -> Page[Invocation]:
-        """Outcomes by their end, newest first."""
+        """Return one page of outcomes by their end, newest first."""
         found = await self._list(query)
         items = tuple(
             Invocation(each.function_name, each.invocation_id, each.record) for each in found
@@ -41,14 +41,14 @@ class ArchiveReader:
         return Page(items, encode_token(found[-1].cursor) if len(found) == query.limit else "")
 
     def first_token(self, query: ListInvocations) -> str:
-        """The `continue` with which the archive follows the queue; empty if it has none of it."""
+        """Return the `continue` of the first page after the queue; empty if nothing can match."""
         if query.state is not None and query.state not in FINAL_STATES:
             return ""
         oldest = now_milliseconds(self.clock) - int(self.retention_seconds * 1000)
         return encode_token(ArchiveCursor(oldest))
 
     async def find(self, function_uid: str, invocation_id: str) -> ArchivedOutcome | None:
-        """The outcome of an invocation's last run; ServiceUnavailableError."""
+        """Return the outcome of the last run, or None; ServiceUnavailableError."""
         try:
             return await self.archive.find(function_uid, invocation_id)
         except ArchiveError as error:
@@ -71,12 +71,12 @@ class ArchiveReader:
 
 
 def is_archive_token(continue_token: str) -> bool:
-    """Whether a `continue` goes on in the archive."""
+    """Return whether a `continue` is of the archive."""
     return continue_token.startswith(_TOKEN_PREFIX)
 
 
 def encode_token(cursor: ArchiveCursor) -> str:
-    """The `continue` that goes on below a place."""
+    """Return the `continue` of a position."""
     content = [cursor.finished_at, cursor.function_uid, cursor.invocation_id, cursor.run]
     return _TOKEN_PREFIX + base64.urlsafe_b64encode(msgspec.json.encode(content)).decode().rstrip(
         "="
@@ -84,7 +84,7 @@ def encode_token(cursor: ArchiveCursor) -> str:
 
 
 def decode_token(continue_token: str) -> ArchiveCursor:
-    """The place of a `continue`; the very end of time for none."""
+    """Return the position of a `continue`; the latest possible one for an empty text."""
     if not continue_token:
         return ArchiveCursor(MAX_TIMESTAMP_MS)
     text = continue_token.removeprefix(_TOKEN_PREFIX)

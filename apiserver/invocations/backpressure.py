@@ -1,4 +1,4 @@
-"""Whether there is room for more records, with what the present ones need for their outcomes."""
+"""Backpressure: whether a queue and the records have room for one more invocation."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -12,10 +12,10 @@ from shared.v1alpha1.function import Function
 
 QUEUE_CACHE_SECONDS: Final = 1.0
 RECORDS_CACHE_SECONDS: Final = 1.0
-# A record grows until it is final. In a full bucket nothing could be run, ended or cancelled any
-# more, so the rest is kept for those that were accepted.
+# A record grows until it is final. In a full bucket no invocation could run, end or be cancelled,
+# so the rest is kept for those that were accepted.
 MAX_FILL_RATIO: Final = 0.8
-# By how much, with a result of LEAST_INLINE_BYTES and the headers of an answer.
+# By how much, with a result of MIN_INLINE_BYTES and the headers of a response.
 RECORD_GROWTH_BYTES: Final = 8 * 1024
 # Who comes early gets a larger share than those after it, 1/1 + 1/2 + 1/3 ... parts together; with
 # so many parts all that may ever be accepted have room, also if each takes its whole share.
@@ -26,21 +26,21 @@ _BASE64_RATIO: Final = 4 / 3
 
 
 class QueueDepth:
-    """Counts queued calls by function, once for all who ask within a second."""
+    """Queued calls by function, counted at most once a second."""
 
     def __init__(self, call_queue: CallQueue, clock: Clock) -> None:
         self._call_queue = call_queue
         self._counts = SingleFlightCache[int](clock, QUEUE_CACHE_SECONDS)
 
     async def has_room(self, function: Function) -> bool:
-        """Whether the function may have one more queued."""
+        """Return whether one more call of the function may be queued."""
         name = function.metadata.name
         queued = await self._counts.get(name, lambda: self._call_queue.count_pending(name))
         return queued < function.spec.max_queued
 
 
 def queue_full_error(function: Function) -> QueueFullError:
-    """What a caller is told whose invocation has no room."""
+    """Return the error for a full queue of a function."""
     name, most = function.metadata.name, function.spec.max_queued
     message = f"the function {name!r} has {most} queued invocations, which is its maxQueued"
     return QueueFullError(message, retry_after=1)
@@ -56,7 +56,7 @@ class RecordCapacity:
 
     @property
     def free_bytes(self) -> float:
-        """What nobody has taken and nobody counts on."""
+        """Return the bytes that are neither used nor reserved."""
         return (
             MAX_FILL_RATIO * self.max_bytes
             - self.used_bytes
@@ -65,12 +65,12 @@ class RecordCapacity:
 
 
 def has_space(capacity: RecordCapacity) -> bool:
-    """Whether one more may be accepted."""
+    """Return whether one more invocation may be accepted."""
     return not capacity.max_bytes or capacity.free_bytes > 0
 
 
 def max_inline_bytes(capacity: RecordCapacity) -> int:
-    """How large a result the record of the next one may hold, if all hold as much as they may."""
+    """Return how many bytes of result the next record may hold, if all records use their share."""
     if not capacity.max_bytes:
         return DEFAULT_INLINE_BYTES
     share = capacity.free_bytes / (capacity.open_records + 1) / SHARE_DIVISOR / _BASE64_RATIO
@@ -78,7 +78,7 @@ def max_inline_bytes(capacity: RecordCapacity) -> int:
 
 
 class RecordSpace:
-    """Asks how much room there is, once for all who ask within a second."""
+    """The space for records, read at most once a second."""
 
     def __init__(self, queue: QueuePorts, clock: Clock) -> None:
         self._queue = queue
@@ -86,17 +86,17 @@ class RecordSpace:
         self._reservations = 0
 
     async def has_space(self) -> bool:
-        """Whether one more may be accepted."""
+        """Return whether one more invocation may be accepted."""
         return has_space(await self._current_capacity())
 
     async def reserve_inline_bytes(self) -> int:
-        """How large a result the record of one more may hold."""
+        """Reserve space for one more record; return how many bytes of result it may hold."""
         share = max_inline_bytes(await self._current_capacity())
         self._reservations += 1
         return share
 
     async def _current_capacity(self) -> RecordCapacity:
-        """The room as it was seen last, less what was given since."""
+        """Return the capacity as it was last read, with the reservations since then."""
         seen = await self._capacities.get(_ALL_RECORDS_KEY, self._read_capacity)
         return RecordCapacity(
             seen.used_bytes, seen.max_bytes, seen.open_records + self._reservations
@@ -110,7 +110,7 @@ class RecordSpace:
 
 
 def records_full_error() -> QueueFullError:
-    """What a caller is told whose record has no room."""
+    """Return the error for a record without space."""
     return QueueFullError(
         "the records of invocations have no room for more; they are kept for "
         "nats.limits.recordRetention, and may take nats.limits.maxStreamBytes",

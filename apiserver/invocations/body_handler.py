@@ -62,7 +62,7 @@ async def get_result_body(request: web.Request) -> web.StreamResponse:
 async def _stream_chunks(
     request: web.Request, response: web.StreamResponse, chunks: AsyncIterator[bytes]
 ) -> None:
-    """The rest; a body that breaks off is cut off, so that nobody takes it for whole."""
+    """Write the chunks; if they break off, close the connection, so that the body is incomplete."""
     try:
         async for chunk in chunks:
             await response.write(chunk)

@@ -10,7 +10,7 @@ from shared.invocation.state import InvocationState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invoke:
-    """Call a function; without an id it gets one, without `wait_seconds` nobody waits."""
+    """Call a function; without an id it gets one, without `wait_seconds` it is asynchronous."""
 
     function_name: str
     invocation_id: str | None = None

@@ -1,4 +1,4 @@
-"""Invocations as the document shows them."""
+"""Invocations in the examples of the API document."""
 
 from typing import Final
 

@@ -19,7 +19,7 @@ _TOKEN_PATTERN: Final = re.compile(r"v1\.([0-9]{1,18})", re.ASCII)
 
 
 class Sequenced(Protocol):
-    """Something with a place in its list."""
+    """An item with a position in its list."""
 
     @property
     def sequence(self) -> int: ...
@@ -30,7 +30,7 @@ ReadBatch = Callable[[int | None, int], Awaitable[HistoryPage[P]]]
 
 
 class InvocationLists:
-    """Reads lists from the queue's own history; a page may be short and still have a next one."""
+    """Lists invocations from the history of the queue; a short page may still have a next one."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class InvocationLists:
         self._archive = archive
 
     async def list_invocations(self, query: ListInvocations) -> Page[Invocation]:
-        """Invocations by their last change, then what only the archive has."""
+        """List invocations by their last change, then those that only the archive has."""
         if query.since or query.until or is_archive_token(query.continue_token):
             return await self._list_archived(query)
         found = await self._list_recent(query)
@@ -65,7 +65,7 @@ class InvocationLists:
         return await collect_page(read, query.limit, query.continue_token)
 
     async def _list_archived(self, query: ListInvocations) -> Page[Invocation]:
-        """What an earlier function of the name had counts as absent here, too."""
+        """List archived outcomes; those of an earlier function of the name are left out."""
         if self._archive is None:
             problem = ErrorDetail("query.since", "needs the result store, which is not configured")
             raise InvalidRequestError("the query cannot be used", details=(problem,))
@@ -77,7 +77,7 @@ class InvocationLists:
         return Page(tuple(mine), found.continue_token)
 
     async def list_dead_letters(self, query: ListDeadLetters) -> Page[ListedDeadLetter]:
-        """Dead letters as they came; those without a readable call are of nobody in particular."""
+        """List dead letters, newest first; those without a readable call belong to no function."""
 
         async def read(below: int | None, most: int) -> HistoryPage[ListedDeadLetter]:
             stretch = await self._history.list_dead_letters(query.function_name, below, most)
@@ -90,18 +90,18 @@ class InvocationLists:
         return await collect_page(read, query.limit, query.continue_token)
 
     async def _function_uids(self, function_names: Iterable[str]) -> dict[str, str | None]:
-        """The uid of each function; None for one that there is not."""
+        """Return the uid of each function; None for an absent one."""
         return {name: await self._function_lookup.find_uid(name) for name in set(function_names)}
 
 
 def is_of_existing_function(dead_letter: ListedDeadLetter, uids: Mapping[str, str | None]) -> bool:
-    """Whether a dead letter is of a function that there is; an unreadable one may be."""
+    """Return whether a dead letter is of an existing function, or unreadable."""
     call = dead_letter.dead_letter.call
     return call is None or uids[dead_letter.function_name] == call.function_uid
 
 
 async def collect_page(read_batch: ReadBatch[P], limit: int, continue_token: str) -> Page[P]:
-    """The next ones below the token's place, after looking at a bounded number."""
+    """Return the items below the position of the token; at most MAX_SCANNED are read."""
     below, looked_at, found = decode_token(continue_token), 0, list[P]()
     while True:
         most = min(max(limit, MIN_BATCH_SIZE), MAX_SCANNED - looked_at)
@@ -115,12 +115,12 @@ async def collect_page(read_batch: ReadBatch[P], limit: int, continue_token: str
 
 
 def encode_token(sequence: int) -> str:
-    """The `continue` that goes on below a place."""
+    """Return the `continue` of a position."""
     return base64.urlsafe_b64encode(f"v1.{sequence}".encode()).decode().rstrip("=")
 
 
 def decode_token(continue_token: str) -> int | None:
-    """The place of a `continue`; None for the start."""
+    """Return the position of a `continue`; None for an empty text."""
     if not continue_token:
         return None
     found = _TOKEN_PATTERN.fullmatch(decode_base64(continue_token))
@@ -131,7 +131,7 @@ def decode_token(continue_token: str) -> int | None:
 
 
 def decode_base64(token: str) -> str:
-    """The text of a token; empty where it is none."""
+    """Return the decoded text of a token; empty for an invalid one."""
     try:
         padded = token + "=" * (-len(token) % 4)
         return base64.b64decode(padded, altchars="-_", validate=True).decode("ascii")

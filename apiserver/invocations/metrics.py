@@ -1,4 +1,4 @@
-"""How many invocations were accepted here, and how many ended here."""
+"""Metrics of invocations that this replica accepted or finished."""
 
 from prometheus_client import CollectorRegistry, Counter
 
@@ -6,7 +6,7 @@ from shared.invocation.state import InvocationState
 
 
 class InvocationMetrics:
-    """Counts by function; only functions that exist accept, so the labels are bounded."""
+    """Counts by function; the labels are bounded, as only existing functions accept."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._accepted = Counter(
@@ -23,9 +23,9 @@ class InvocationMetrics:
         )
 
     def count_accepted(self, function_name: str) -> None:
-        """Count one."""
+        """Count an accepted invocation."""
         self._accepted.labels(function_name).inc()
 
     def count_finished(self, function_name: str, state: InvocationState) -> None:
-        """Count one whose outcome we have recorded."""
+        """Count an invocation whose outcome this replica recorded."""
         self._finished.labels(function_name, state).inc()

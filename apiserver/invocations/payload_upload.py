@@ -1,4 +1,4 @@
-"""The payload of an invocation: small ones stay at hand, large ones go to the object store."""
+"""Receives payloads: small ones stay in memory, large ones go to the object store."""
 
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -14,14 +14,14 @@ CHUNK_BYTES: Final = 128 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """A body that was received to its end, and what makes it this one."""
+    """A payload that was received completely, and its digest."""
 
     body: InvocationBody
     digest: str
 
 
 class PayloadUploader:
-    """Receives payloads in bounded memory, however large they are."""
+    """Receives payloads of any size in bounded memory."""
 
     def __init__(self, bodies: BodyStore, make_id: Callable[[], str]) -> None:
         self._bodies = bodies
@@ -34,10 +34,10 @@ class PayloadUploader:
         chunks: AsyncIterator[bytes],
         require_accepting: Callable[[], Awaitable[None]],
     ) -> Payload:
-        """The payload of `chunks`; a large one is put under `object_name` and a mark of its own.
+        """Receive the chunks; a large payload is stored under `object_name` and a unique suffix.
 
-        Another payload for the same invocation must not replace the accepted one. Before anything
-        is put, `require_place` raises if there is no place for it any more.
+        Another payload for the same invocation must not replace the accepted one. Before a store,
+        `require_accepting` raises if the function does not accept it any more.
         """
         digest = hashlib.sha256()
         pieces = hash_chunks(chunks, digest)
@@ -54,14 +54,14 @@ class PayloadUploader:
 
 
 async def hash_chunks(chunks: AsyncIterator[bytes], digest: Any) -> AsyncIterator[bytes]:
-    """The same chunks, which the digest has seen."""
+    """Yield the chunks, and update the digest with them."""
     async for chunk in chunks:
         digest.update(chunk)
         yield chunk
 
 
 async def read_prefix(chunks: AsyncIterator[bytes], size: int) -> bytes:
-    """All of the chunks, or as many as are together larger than that size."""
+    """Return all chunks, or as many as are larger than `size` together."""
     held = bytearray()
     async for chunk in chunks:
         held += chunk
@@ -71,14 +71,14 @@ async def read_prefix(chunks: AsyncIterator[bytes], size: int) -> bytes:
 
 
 async def prepend_chunk(head: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """`head`, then what follows."""
+    """Yield `head`, then the chunks."""
     yield head
     async for chunk in chunks:
         yield chunk
 
 
 async def resize_chunks(chunks: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
-    """The same bytes in pieces of that size; only the last is smaller."""
+    """Yield the bytes in chunks of `size`; only the last one is smaller."""
     held = bytearray()
     async for chunk in chunks:
         held += chunk

@@ -1,4 +1,4 @@
-"""What makes two invocations the same: their normalised content, however they were sent."""
+"""Request hash of an invocation: equal for the same content, however it was sent."""
 
 import hashlib
 from typing import Final
@@ -12,7 +12,7 @@ HASH_VERSION: Final = "v1"
 
 
 def invocation_hash(command: Invoke, payload: Payload) -> str:
-    """The version and digest; how long the caller waits is no part of it."""
+    """Return the hash version and the digest; how long the caller waits is left out."""
     content = [
         command.content_type,
         command.headers,

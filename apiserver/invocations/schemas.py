@@ -1,4 +1,4 @@
-"""How invocations are asked for."""
+"""Schemas of requests for invocations."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -77,7 +77,7 @@ class InvokeSchema(RequestSchema[InvokeRequest]):
         return super().parse(raw) if plain is None else invoke_request(plain)
 
     def build(self, data: dict[str, Any]) -> InvokeRequest:
-        """The command, and the payload as the function will get it."""
+        """Return the command, and the payload as the function gets it."""
         mode, wait = data.pop("mode"), data.pop("wait_seconds", DEFAULT_WAIT_SECONDS)
         is_json = "payload" in data
         payload = (
@@ -106,7 +106,7 @@ class InvokeQuerySchema(QuerySchema[Invoke]):
     wait_seconds = QueryInteger(load_default=DEFAULT_WAIT_SECONDS, validate=WAIT_RANGE)
 
     def build(self, data: dict[str, Any]) -> Invoke:
-        """The command, which lacks the name of the function."""
+        """Return the command, without the name of the function."""
         mode, wait = data.pop("mode"), data.pop("wait_seconds")
         return Invoke(function_name="", wait_seconds=wait if mode == "sync" else None, **data)
 
@@ -120,12 +120,12 @@ class WaitFinalQuerySchema(QuerySchema[int | None]):
     )
 
     def build(self, data: dict[str, Any]) -> int | None:
-        """How many seconds to wait."""
+        """Return how many seconds to wait; None without a wait."""
         return data.get("wait")
 
 
 class TimestampParameter(StrictString):
-    """A moment as RFC 3339 writes it."""
+    """A time in RFC 3339."""
 
     def __init__(self, description: str) -> None:
         super().__init__(metadata={"description": description, "format": "date-time"})
@@ -153,7 +153,7 @@ class InvocationsQuerySchema(PagedQuerySchema[ListInvocations]):
     until = TimestampParameter("Finished before this time; needs the result store.")
 
     def build(self, data: dict[str, Any]) -> ListInvocations:
-        """Which invocations."""
+        """Return the query."""
         state = data.pop("state", None)
         return ListInvocations(state=InvocationState(state) if state else None, **data)
 
@@ -164,7 +164,7 @@ class DeadLettersQuerySchema(PagedQuerySchema[ListDeadLetters]):
     function_name = FunctionName(data_key="requestID")
 
     def build(self, data: dict[str, Any]) -> ListDeadLetters:
-        """Which dead letters."""
+        """Return the query."""
         return ListDeadLetters(**data)
 
 
@@ -181,7 +181,7 @@ class PlainInvocation(
 
 
 def parse_plain_invocation(raw: object) -> PlainInvocation | None:
-    """The request, if it is one; None for any other, and for every mistake: the schema tells it."""
+    """Return a valid plain request; None for any other, which the schema then reads or refuses."""
     try:
         found = msgspec.convert(raw, PlainInvocation)
     except msgspec.ValidationError:
@@ -192,7 +192,7 @@ def parse_plain_invocation(raw: object) -> PlainInvocation | None:
 
 
 def invoke_request(plain: PlainInvocation) -> InvokeRequest:
-    """What a plain request asks for."""
+    """Return the request of a plain invocation."""
     seconds = DEFAULT_WAIT_SECONDS if plain.wait_seconds is UNSET else plain.wait_seconds
     command = Invoke(
         function_name=plain.function_name,

@@ -1,4 +1,4 @@
-"""What it takes to accept an invocation, and what is told of it, as values."""
+"""Values and decisions for accepting an invocation."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class AcceptanceUnknownError(ServiceUnavailableError):
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """All that it takes to accept an invocation: its function, its id and its payload."""
+    """An invocation to accept: its function, its id and its payload."""
 
     function: Function
     invocation_id: str
@@ -38,20 +38,20 @@ class Submission:
 
     @property
     def key(self) -> str:
-        """The key of its record."""
+        """Return the key of its record."""
         return record_key(self.command.function_name, self.invocation_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """An invocation that is accepted, and whether by this request."""
+    """An accepted invocation, and whether this request was the first for it."""
 
     invocation: Invocation
     is_new: bool
 
 
 def require_ttl_within_retention(command: Invoke, retention_seconds: float) -> None:
-    """Refuse an invocation that could outlive its record."""
+    """Raise InvalidRequestError for an invocation that could outlive its record."""
     if (command.ttl_seconds or 0) >= retention_seconds:
         message = f"is not below the retention of records, which is {retention_seconds:g} s"
         details = (ErrorDetail("ttlSeconds", message),)
@@ -61,9 +61,9 @@ def require_ttl_within_retention(command: Invoke, retention_seconds: float) -> N
 def require_function_ttl_within_retention(
     command: Invoke, spec: FunctionSpec, retention_seconds: float
 ) -> None:
-    """Refuse it also where the time is its function's, which kubectl may make as long as it likes.
+    """Raise ConflictError if the ttl of the function is too long; kubectl can set any.
 
-    A shorter one of the caller's own will do.
+    A shorter ttl in the request avoids this.
     """
     if command.ttl_seconds is None and spec.ttl_seconds >= retention_seconds:
         raise ConflictError(
@@ -73,7 +73,7 @@ def require_function_ttl_within_retention(
 
 
 def new_record(submission: Submission, now_ms: int) -> InvocationRecord:
-    """The record with the whole request and the limits that hold now."""
+    """Return a new record with the request and the present limits of the function."""
     command, spec = submission.command, submission.function.spec
     request = InvocationRequest(
         content_type=command.content_type,
@@ -92,7 +92,7 @@ def new_record(submission: Submission, now_ms: int) -> InvocationRecord:
 def replay_acceptance(
     submission: Submission, stored_record: StoredRecord, request_hash: str
 ) -> Acceptance:
-    """The invocation that is there, if this is another request for it; ConflictError."""
+    """Return the recorded invocation for a repeated request; ConflictError for another request."""
     if stored_record.record is None or stored_record.record.hash != request_hash:
         raise ConflictError(
             f"invocationID {submission.invocation_id!r} was used for another request; "
@@ -106,7 +106,7 @@ def invocation_of(submission: Submission, record: InvocationRecord) -> Invocatio
 
 
 def is_record_of(stored_record: StoredRecord, function: Function) -> bool:
-    """Whether the record is of this very function, not of one that had its name before."""
+    """Return whether the record is of this function, not of an earlier one of its name."""
     return (
         stored_record.record is not None
         and stored_record.record.function_uid == function.metadata.uid
@@ -114,7 +114,7 @@ def is_record_of(stored_record: StoredRecord, function: Function) -> bool:
 
 
 def orphaned_record(record: InvocationRecord, now_ms: int) -> InvocationRecord:
-    """The end of a record whose function is gone."""
+    """Return the final record for a function that was deleted."""
     why = InvocationResult(
         error="its function was deleted", failure_class=FailureClass.FUNCTION_DELETED.value
     )
@@ -122,7 +122,7 @@ def orphaned_record(record: InvocationRecord, now_ms: int) -> InvocationRecord:
 
 
 def submission_error(submission: Submission, error: QueueError) -> Exception:
-    """What a caller is told: no room, not reached, or not known."""
+    """Return the error for the caller: no room, not reached, or unknown."""
     if isinstance(error, QueueRejectedError) and not isinstance(error, StreamNotFoundError):
         return QueueFullError("the queue has no room for more", retry_after=1)
     return acceptance_unknown_error(submission.invocation_id) if error.is_uncertain else error

@@ -1,4 +1,4 @@
-"""How invocations and dead letters are shown."""
+"""Views of invocations and dead letters."""
 
 import base64
 from typing import Any
@@ -81,7 +81,7 @@ class DeadLetterListAnswerSchema(Schema):
 
 
 def invocation_view(invocation: Invocation) -> dict[str, Any]:
-    """The view of one invocation."""
+    """Return the view of one invocation."""
     record = invocation.record
     return drop_empty(
         {
@@ -101,7 +101,7 @@ def invocation_view(invocation: Invocation) -> dict[str, Any]:
 
 
 def duration_fields(record: InvocationRecord) -> dict[str, int]:
-    """How long it waited and ran; clocks differ between machines, but no time is below nought."""
+    """Return how long it waited and ran; at least 0, because clocks differ between machines."""
     found = {}
     if record.started_at:
         found["queueMilliseconds"] = max(0, record.started_at - record.accepted_at)
@@ -111,7 +111,7 @@ def duration_fields(record: InvocationRecord) -> dict[str, int]:
 
 
 def result_view(result: InvocationResult) -> dict[str, Any]:
-    """The view of a result."""
+    """Return the view of a result."""
     view = drop_empty(
         {
             "contentType": result.content_type,
@@ -125,7 +125,7 @@ def result_view(result: InvocationResult) -> dict[str, Any]:
 
 
 def body_view(body: InvocationBody) -> dict[str, Any]:
-    """A small body itself, as text where it is text, and the size of every one."""
+    """Return the size of a body, and a small body itself, as text or base64."""
     size = {"bodyBytes": body.size or len(body.inline)} if body != InvocationBody() else {}
     if not body.inline:
         return size
@@ -136,7 +136,7 @@ def body_view(body: InvocationBody) -> dict[str, Any]:
 
 
 def dead_letter_view(dead_letter: ListedDeadLetter) -> dict[str, Any]:
-    """The view of one dead letter."""
+    """Return the view of one dead letter."""
     letter, call = dead_letter.dead_letter, dead_letter.dead_letter.call
     return drop_empty(
         {

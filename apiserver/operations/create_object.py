@@ -1,4 +1,4 @@
-"""Making one object: its annotation says which operation made it."""
+"""Creates one object for an operation, which its annotations name."""
 
 from typing import Any, Generic, TypeVar
 
@@ -22,7 +22,7 @@ T = TypeVar("T", bound=KubeObject)
 
 
 class ObjectCreator(Generic[T]):
-    """Makes objects of one kind, each once for all requests of its operation."""
+    """Creates objects of one kind, each once for all requests of its operation."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class ObjectCreator(Generic[T]):
     async def create(
         self, command: Command, resolve_spec: ResolveSpec
     ) -> OperationResult[T | DeletedObject | Operation]:
-        """The object, or its record while it is unfinished; `settle` gives its spec."""
+        """Create the object with the spec from `resolve_spec`; UNFINISHED when the time is up."""
         due = self._runner.deadline()
         begun = await self._operations.begin_with_spec(command, resolve_spec)
         begun = await self._runner.restart_if_failed(begun)
@@ -53,7 +53,7 @@ class ObjectCreator(Generic[T]):
         return OperationResult(await self._recorded_object(accepted.value), accepted.kind)
 
     async def finish(self, operation: Operation) -> Operation:
-        """The record once it is final."""
+        """Work on the operation until it is final."""
         while not is_final(operation):
             status = await self._create_object(operation)
             updated = await self._operations.update_status(operation, status)
@@ -61,7 +61,7 @@ class ObjectCreator(Generic[T]):
         return operation
 
     async def _create_object(self, operation: Operation) -> dict[str, Any]:
-        """What the record shall say: closed with the object, or failed."""
+        """Create the object, and return the status of the operation after that."""
         body = object_manifest(operation)
         name = body["metadata"]["name"]
         try:
@@ -76,7 +76,7 @@ class ObjectCreator(Generic[T]):
             found = await self._find(self._namespace, name)
             if found is None or not is_created_by(found, operation):
                 return failed_status(self._create_error(name, error))
-            made = found  # by a call whose answer was lost: a quota is asked before the name
+            made = found  # by a call whose response was lost: a quota is checked before the name
         return succeeded_status(self._resource, made)
 
     def _create_error(self, name: str, error: kube_errors.KubeError) -> ServiceError:
@@ -86,7 +86,7 @@ class ObjectCreator(Generic[T]):
         )
 
     async def _recorded_object(self, operation: Operation) -> T | DeletedObject:
-        """The object that the record holds; one of another uid is not it."""
+        """Return the object that the operation lists, or DeletedObject if it is gone."""
         made = operation.status.objects[0]
         found = await self._find(made.namespace, made.name)
         if found is not None and found.metadata.uid == made.uid:
@@ -103,7 +103,7 @@ class ObjectCreator(Generic[T]):
 
 
 def object_manifest(operation: Operation) -> dict[str, Any]:
-    """The object that the record asks for, as it was settled when it was begun."""
+    """Return the object to create, with the spec that was recorded when the operation began."""
     asked = operation.spec.request or {}
     metadata = {
         "name": asked["name"],

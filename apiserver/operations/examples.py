@@ -1,4 +1,4 @@
-"""Jobs as the document shows them."""
+"""Jobs in the examples of the API document."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ _CREATED_AT: Final = "2026-11-16T04:40:20Z"
 
 
 def pending_operation(operation_id: str, operation_type: OperationType) -> Operation:
-    """A record that was just made."""
+    """Return an operation that has just begun."""
     return Operation(
         metadata=ObjectMeta(creation_timestamp=_CREATED_AT),
         spec=OperationSpec(
@@ -27,7 +27,7 @@ def pending_operation(operation_id: str, operation_type: OperationType) -> Opera
 
 
 def job_response(operation: Operation) -> dict[str, object]:
-    """A job as it is answered."""
+    """Return the response body of a job."""
     return {"data": JobViewSchema().dump(operation)}
 
 

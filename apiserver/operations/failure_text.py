@@ -1,4 +1,4 @@
-"""Why an operation failed, as its record keeps it: the code for programs, the text for people."""
+"""The failure of an operation as text: the error code for programs, a message for people."""
 
 from apiserver.errors import (
     AlreadyExistsError,
@@ -22,7 +22,7 @@ def failure_text(error: ServiceError) -> str:
 
 
 def recorded_failure(operation: Operation) -> ServiceError:
-    """The error that the record tells of."""
+    """Return the error that an operation failed with."""
     code, _, message = operation.status.message.partition(": ")
     for kind in ERROR_TYPES:
         if kind.code == code:

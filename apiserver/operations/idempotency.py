@@ -1,4 +1,4 @@
-"""How an idempotent request goes, whatever it makes."""
+"""Runs idempotent requests: each operation once, with its result for every request of it."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -21,7 +21,7 @@ OperationWork = Callable[[Operation], Coroutine[Any, Any, Operation]]
 
 
 class IdempotentRunner:
-    """Restarts what has failed, joins what is under way, and answers what is done."""
+    """Restarts failed operations, joins running ones and returns the results of finished ones."""
 
     def __init__(
         self,
@@ -38,11 +38,11 @@ class IdempotentRunner:
         self._wait_seconds = wait_seconds
 
     def deadline(self) -> float:
-        """When a request that comes now is answered at the latest, on the monotonic clock."""
+        """Return until when a request that starts now may wait, on the monotonic clock."""
         return self._clock.monotonic() + self._wait_seconds
 
     async def restart_if_failed(self, begun: BegunOperation) -> BegunOperation:
-        """A failed operation begins again by the same request, and is answered like a new one."""
+        """Restart a failed operation for the request that repeats it; others stay as they are."""
         return (
             await self._operations.restart(begun.operation)
             if has_failed(begun.operation)
@@ -50,7 +50,7 @@ class IdempotentRunner:
         )
 
     def start(self, operation: Operation, work: OperationWork) -> None:
-        """Have the work done, for nobody to wait for."""
+        """Start the work, without waiting for it."""
         _ = self._tasks.start(
             operation.spec.operation_id, lambda: self._run_measured(operation, work)
         )
@@ -58,7 +58,7 @@ class IdempotentRunner:
     async def join(
         self, begun: BegunOperation, work: OperationWork, deadline: float
     ) -> OperationResult[Operation]:
-        """The final record, or as far as it is when the answer is due; raises if it failed."""
+        """Return the final operation; UNFINISHED at the deadline. Raises the recorded failure."""
         record = begun.operation
         if has_succeeded(record):
             return operation_result(begun, record)
@@ -82,6 +82,6 @@ class IdempotentRunner:
 
 
 def operation_result(begun: BegunOperation, final: Operation) -> OperationResult[Operation]:
-    """The answer for who has begun it; an attempt that others began since is theirs."""
+    """Return NEW for the request that started this attempt, else REPLAY."""
     is_its_own = begun.is_new and final.status.attempt == begun.operation.status.attempt
     return OperationResult(final, ResultKind.NEW if is_its_own else ResultKind.REPLAY)

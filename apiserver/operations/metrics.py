@@ -1,4 +1,4 @@
-"""Operations as Prometheus sees them."""
+"""Metrics of operations."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ DURATION_BUCKETS: Final = (
 
 
 class OperationMetrics:
-    """Counted by the replica that brought the operation to its end."""
+    """Counts and times the operations that this replica finished."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._total = Counter(

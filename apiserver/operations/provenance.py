@@ -1,4 +1,4 @@
-"""Which request has made an object, as its annotations tell it."""
+"""Annotations that name the operation that created an object."""
 
 from apiserver.kube.resources import KubeObject
 from shared.v1alpha1.operation import Operation
@@ -6,7 +6,7 @@ from shared.v1alpha1.wellknown import OPERATION_ID_ANNOTATION, REQUEST_HASH_ANNO
 
 
 def provenance_annotations(operation: Operation) -> dict[str, str]:
-    """The annotations of what the operation makes."""
+    """Return the annotations of an object that the operation creates."""
     return {
         OPERATION_ID_ANNOTATION: operation.spec.operation_id,
         REQUEST_HASH_ANNOTATION: operation.spec.request_hash,
@@ -14,5 +14,5 @@ def provenance_annotations(operation: Operation) -> dict[str, str]:
 
 
 def is_created_by(obj: KubeObject, operation: Operation) -> bool:
-    """Whether the operation has made it; after its retention an id may be used for another."""
+    """Return whether the operation created it; an id may be reused after its retention."""
     return provenance_annotations(operation).items() <= obj.metadata.annotations.items()

@@ -1,4 +1,4 @@
-"""How the outcome of an operation is answered."""
+"""HTTP responses with the result of an operation."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ _HTTP_STATUS: Final = {ResultKind.NEW: 201, ResultKind.REPLAY: 200, ResultKind.U
 
 
 def created(result: OperationResult[object], view: Schema, location: str) -> web.Response:
-    """Answer with what an operation made and its place, or with the job while it is unfinished."""
+    """Respond with the created object and its Location, or with the job while it is unfinished."""
     status = _HTTP_STATUS[result.kind]
     match result.value:
         case Operation() as record:
@@ -28,11 +28,11 @@ def created(result: OperationResult[object], view: Schema, location: str) -> web
 
 
 def accepted(result: OperationResult[Operation]) -> web.Response:
-    """Answer with a job that goes on after the answer."""
+    """Respond with a job that goes on after the response."""
     return job_response(result.value, 200 if result.kind is ResultKind.REPLAY else 202)
 
 
 def job_response(operation: Operation, status: int) -> web.Response:
-    """Answer with a job and its place."""
+    """Respond with a job and its Location."""
     headers = {hdrs.LOCATION: paths.job_path(operation.spec.operation_id)}
     return responses.success(JobViewSchema().dump(operation), status=status, headers=headers)

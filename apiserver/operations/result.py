@@ -1,4 +1,4 @@
-"""What became of a request that carries an operationID."""
+"""Results of requests that carry an operationID."""
 
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -8,7 +8,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class ResultKind(Enum):
-    """Exactly one request of an operation is answered as NEW."""
+    """How a request relates to its operation; exactly one request gets NEW."""
 
     NEW = auto()
     REPLAY = auto()
@@ -17,7 +17,7 @@ class ResultKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class OperationResult(Generic[T_co]):
-    """What the operation made; its record (an Operation) while it is unfinished."""
+    """The object that the operation created; the Operation itself while it is unfinished."""
 
     value: T_co
     kind: ResultKind
@@ -25,7 +25,7 @@ class OperationResult(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class DeletedObject:
-    """What an operation made and somebody has deleted since."""
+    """An object that an operation created and that was deleted since."""
 
     name: str
     namespace: str

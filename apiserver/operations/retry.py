@@ -1,4 +1,4 @@
-"""Trying again where that may help: all our calls can be repeated without harm."""
+"""Retries transient errors of Kubernetes; all calls are idempotent."""
 
 from collections.abc import Awaitable, Callable
 from random import Random
@@ -18,7 +18,7 @@ DELAYS_SECONDS: Final = (0.05, 0.2, 0.5)
 
 
 class Retry:
-    """A few quick tries for somebody who waits; a caller repeats the whole request anyway."""
+    """A few quick retries while a request waits; its caller may repeat the whole request."""
 
     def __init__(
         self, clock: Clock, rng: Random, delays: tuple[float, ...] = DELAYS_SECONDS
@@ -28,9 +28,9 @@ class Retry:
         self._delays = delays
 
     async def call(self, func: Callable[[], Awaitable[T]]) -> T:
-        """The answer of `call`; after a failure that may pass it is called again.
+        """Call the function, and again after a transient error.
 
-        A call that took effect although its answer was lost is repeated too: a create then finds
+        A call whose response was lost is repeated although it took effect: a create then finds
         its name taken, and a change finds another version.
         """
         for pause in self._delays:
@@ -41,9 +41,9 @@ class Retry:
         return await func()
 
     async def call_until(self, func: Callable[[], Awaitable[T]], deadline: float) -> T:
-        """The same until `deadline` on the monotonic clock, for work that nobody waits for.
+        """Call the function until it succeeds or `deadline` is over, for work in the background.
 
-        Not for a call with a condition: a conflict is taken for that of somebody else.
+        Not for a conditional call: it would retry a conflict with its own lost call.
         """
         pause = 0.1
         while True:
@@ -57,7 +57,7 @@ class Retry:
 
 
 def is_transient(error: kube_errors.KubeError) -> bool:
-    """Whether trying again can help; a change without a condition may collide with others'."""
+    """Return whether a retry can help; an unconditional change may conflict with another."""
     return error.is_uncertain or isinstance(
         error, kube_errors.ThrottledError | kube_errors.ConflictError
     )

@@ -1,4 +1,4 @@
-"""How jobs look on the wire."""
+"""Schemas of jobs."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -44,7 +44,7 @@ class _Requested(fields.Integer):
 
 
 class JobObjectSchema(CamelSchema):
-    """One object that the job made."""
+    """An object that the job created."""
 
     kind = fields.String(required=True)
     namespace = fields.String(required=True)
@@ -69,7 +69,7 @@ class JobViewSchema(ObjectViewSchema):
 
     @post_dump
     def drop_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """A job that has made nothing yet says so."""
+        """Drop unset fields, except the list of objects."""
         return {"objects": [], **drop_empty(data)}
 
 

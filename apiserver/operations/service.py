@@ -1,4 +1,4 @@
-"""Jobs: the records of operations, as callers see them."""
+"""Jobs: operations as callers of the API see them."""
 
 from apiserver.errors import NotFoundError
 from apiserver.kube.port import ListOptions, ObjectClient, Page
@@ -9,7 +9,7 @@ from shared.v1alpha1.phases import OperationPhase
 
 
 class JobService:
-    """The use cases of jobs."""
+    """Reads and lists jobs."""
 
     def __init__(self, objects: ObjectClient, namespace: str, operations: OperationStore) -> None:
         self._objects = objects
@@ -23,7 +23,7 @@ class JobService:
         limit: int,
         continue_token: str,
     ) -> Page[Operation]:
-        """One page of operations."""
+        """Return one page of operations."""
         wanted = [
             *([f"spec.type={operation_type.value}"] if operation_type else []),
             *phase_field_selectors(phase),
@@ -34,7 +34,7 @@ class JobService:
         return await self._objects.list(OPERATIONS, self._namespace, selection)
 
     async def get(self, operation_id: str) -> Operation:
-        """The operation of that id."""
+        """Return the operation of that id; NotFoundError."""
         record = await self._operations.find(operation_id)
         if record is None or record.spec.operation_id != operation_id:
             raise NotFoundError(f"there is no job of operation {operation_id!r}")
@@ -42,7 +42,7 @@ class JobService:
 
 
 def phase_field_selectors(phase: OperationPhase | None) -> list[str]:
-    """A record without a phase is pending, which a selector can only say by what it is not."""
+    """Return the field selectors for a phase; Pending is the default, so it excludes the others."""
     if phase is None:
         return []
     if phase is not OperationPhase.PENDING:

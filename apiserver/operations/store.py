@@ -1,4 +1,4 @@
-"""The durable records of operations: their names are the lock, every change compares and sets."""
+"""Stored operations: the name of an Operation is its lock, and every change compares and sets."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,12 +28,12 @@ FINAL_PHASES: Final = frozenset({OperationPhase.SUCCEEDED.value, OperationPhase.
 
 
 class OperationLostError(ConflictError):
-    """Somebody removed the record while the operation was under way."""
+    """The Operation was removed while work on it went on."""
 
 
 @dataclass(frozen=True, slots=True)
 class BegunOperation:
-    """A record, and whether this request has begun it."""
+    """An operation, and whether this request has begun it."""
 
     operation: Operation
     is_new: bool
@@ -57,7 +57,7 @@ class OperationStore:
         self._make_id = make_id
 
     async def find(self, operation_id: str) -> Operation | None:
-        """The record as it is now."""
+        """Return the operation as it is now; None if there is none."""
         try:
             return await self._retry.call(
                 lambda: self._objects.get(
@@ -68,7 +68,7 @@ class OperationStore:
             return None
 
     async def find_same(self, command: Command) -> Operation | None:
-        """The record of this very request; OperationConflictError if the id had another."""
+        """Return the operation of this request, or None; OperationConflictError for another one."""
         record = await self.find(command.operation_id)
         if record is not None:
             require_same_request(record, command)
@@ -81,9 +81,9 @@ class OperationStore:
         stock_ref: StockRef | None = None,
         resolved_spec: dict[str, Any] | None = None,
     ) -> BegunOperation:
-        """Make the record, or find the one that somebody made for the same request.
+        """Create the operation, or return the one that the same request has created before.
 
-        `settled` is what the configuration adds to the request: whoever resumes it uses the same.
+        `resolved_spec` is what the configuration adds to the request: a resume uses the same.
         """
         mine = self._make_id()
         body = operation_manifest(command, mine, stock_ref, resolved_spec)
@@ -97,7 +97,7 @@ class OperationStore:
                 kube_errors.InvalidError,
                 kube_errors.QuotaExceededError,
             ) as error:
-                # It may be there although it is refused: a quota is asked before the name.
+                # It may exist although this was refused: a quota is checked before the name.
                 found = await self.find_same(command)
                 if found is None and isinstance(error, kube_errors.AlreadyExistsError):
                     continue  # swept between the two calls
@@ -108,9 +108,9 @@ class OperationStore:
             return BegunOperation(record, is_new=is_mine and not record.status.attempt)
 
     async def begin_with_spec(self, command: Command, resolve_spec: ResolveSpec) -> BegunOperation:
-        """Begin with what the configuration adds; a record that is there stands whatever it says.
+        """Begin with what the configuration adds; an operation that exists is returned regardless.
 
-        Otherwise a replay would fail where the configuration was changed since.
+        Otherwise a replay would fail after a change of the configuration.
         """
         try:
             settled = resolve_spec()
@@ -122,7 +122,7 @@ class OperationStore:
         return await self.begin(command, resolved_spec=msgspec.to_builtins(settled))
 
     async def restart(self, operation: Operation) -> BegunOperation:
-        """Begin a failed operation again; whoever comes first is the new one."""
+        """Restart a failed operation; it is new for the first request that restarts it."""
         mine = self._make_id()
         status = {
             "phase": OperationPhase.PENDING.value,
@@ -135,7 +135,7 @@ class OperationStore:
         return BegunOperation(restarted, is_new=restarted.status.begun_by == mine)
 
     async def reread(self, operation: Operation) -> Operation:
-        """The same record as it is now; OperationLostError if it was removed or made anew."""
+        """Read the operation again; OperationLostError if it was removed or recreated."""
         found = await self.find(operation.spec.operation_id)
         if found is None or found.metadata.uid != operation.metadata.uid:
             raise OperationLostError(
@@ -144,14 +144,14 @@ class OperationStore:
         return found
 
     async def update_status(self, operation: Operation, status: dict[str, Any]) -> Operation | None:
-        """Change the status of the record as it was read; None if it has changed since."""
+        """Change the status of the operation as it was read; None if it has changed since."""
         stamped = {**status, "updatedAt": self._timestamp()}
         if status.get("phase") in FINAL_PHASES:
             stamped["finishedAt"] = self._timestamp()
         return await self._patch(operation, {"status": stamped}, "status")
 
     async def assign_stock(self, operation: Operation, stock_ref: StockRef) -> Operation | None:
-        """Name other stock in the record as it was read; None if it has changed since."""
+        """Record other stock in the operation as it was read; None if it has changed since."""
         named = {"name": stock_ref.name, "uid": stock_ref.uid}
         return await self._patch(operation, {"spec": {"stock": named}})
 
@@ -183,7 +183,7 @@ def operation_manifest(
     stock_ref: StockRef | None,
     resolved_spec: dict[str, Any] | None,
 ) -> dict[str, Any]:
-    """The record as it is created; its name is the same for everybody who asks for this id."""
+    """Return the new Operation; its name follows from the operationID."""
     spec: dict[str, Any] = {
         "operationID": command.operation_id,
         "type": command.operation_type.value,
@@ -193,7 +193,7 @@ def operation_manifest(
     }
     if stock_ref is not None:
         spec["stock"] = {"name": stock_ref.name, "uid": stock_ref.uid}
-    # By its mark the creator knows that it was the one, also when the answer was lost.
+    # The creator recognises its own create by this, even if the response was lost.
     metadata = {
         "name": names.operation_name(command.operation_id),
         "annotations": {BEGUN_BY_ANNOTATION: begun_by},

@@ -1,4 +1,4 @@
-"""Work that goes on whoever waits for it, and is joined by whoever asks for the same."""
+"""Runs one task per key; callers join it, and it survives them."""
 
 import asyncio
 import logging
@@ -13,10 +13,10 @@ log = logging.getLogger(__name__)
 
 
 class KeyedTasks:
-    """One piece of work a key in this process.
+    """The running tasks of this process, one per key.
 
-    That saves doing things twice here; what keeps them right is the API server, which all
-    processes ask.
+    This saves work. Correctness comes from conditional writes to the API server, which all
+    processes use.
     """
 
     def __init__(self) -> None:
@@ -24,16 +24,16 @@ class KeyedTasks:
         self._group: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
-        """Own the work until cancelled; what is cut off then is resumed by whoever runs next."""
+        """Own the tasks until cancelled; other processes resume the operations of cut-off tasks."""
         async with asyncio.TaskGroup() as group:
             self._group = group
             try:
                 await asyncio.get_running_loop().create_future()
             finally:
-                self._group = None  # before what is cut off has ended: it takes no more
+                self._group = None  # starts no more tasks
 
     def start(self, key: str, work: Callable[[], Coroutine[Any, Any, T]]) -> "asyncio.Future[T]":
-        """What will come of `key`: begun now, unless it is under way."""
+        """Return the future result of `key`; its task is started unless it runs already."""
         if key in self._running:
             return self._running[key]
         if self._group is None:
@@ -46,7 +46,7 @@ class KeyedTasks:
     async def join(
         self, key: str, work: Callable[[], Coroutine[Any, Any, T]], timeout_seconds: float
     ) -> T | None:
-        """What came of `key`; None if it is still under way after `within` seconds."""
+        """Return the result of `key`; None if its task still runs at the timeout."""
         result = self.start(key, work)
         await asyncio.wait({result}, timeout=timeout_seconds)
         return result.result() if result.done() else None
@@ -54,13 +54,13 @@ class KeyedTasks:
     async def _run_task(
         self, key: str, work: Callable[[], Coroutine[Any, Any, T]], result: "asyncio.Future[T]"
     ) -> None:
-        """Hand the result or the failure to those who wait, and neither to the group."""
+        """Give the result or the error to the callers; an error must not cancel the group."""
         try:
             result.set_result(await work())
         except Exception as error:  # noqa: BLE001 - handed on to those who wait
             log.info("operation_interrupted", extra={"operation": key, "error": str(error)})
             result.set_exception(error)
-            result.exception()  # somebody may wait for it, but nobody has to
+            result.exception()  # marks the error as seen: there may be no caller left
         finally:
             self._running.pop(key, None)
             result.cancel()

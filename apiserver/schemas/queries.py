@@ -1,4 +1,4 @@
-"""How query parameters are written."""
+"""Schemas of query parameters."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,13 +16,13 @@ _MAX_SELECTOR_LENGTH: Final = 4096
 
 
 class QuerySchema(RequestSchema[C]):
-    """Parameters are told by other words than fields."""
+    """A schema of query parameters; its error messages speak of parameters."""
 
     field_noun = "parameter"
 
 
 class LabelSelector(StrictString):
-    """Which labels the objects of a list have."""
+    """A label selector for a list."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -50,7 +50,7 @@ class PagedQuerySchema(QuerySchema[C]):
 
 @dataclass(frozen=True, slots=True)
 class PageQuery:
-    """How much of a list, from where."""
+    """The size of a page, and where it starts."""
 
     limit: int
     continue_token: str
@@ -60,5 +60,5 @@ class PageQuerySchema(PagedQuerySchema[PageQuery]):
     """The parameters of a list without filters."""
 
     def build(self, data: dict[str, Any]) -> PageQuery:
-        """How much of the list."""
+        """Return the query."""
         return PageQuery(**data)

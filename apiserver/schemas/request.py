@@ -1,4 +1,4 @@
-"""Reading requests: every problem is found, and named by the path of its field."""
+"""Schemas of requests: every problem is reported with the path of its field."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar, cast
@@ -16,22 +16,22 @@ _SCHEMA_KEY = "_schema"  # where marshmallow puts what is wrong with an object a
 
 
 class CamelSchema(Schema):
-    """`spec_name` is `specName` there, unless the field says otherwise."""
+    """Names fields in camelCase, unless a field has a `data_key`."""
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        """Name the field as the wire does."""
+        """Set the name of the field in JSON."""
         if field_obj.data_key is None:
             field_obj.data_key = camel_case(field_name)
 
 
 def camel_case(name: str) -> str:
-    """`spec_name` as `specName`."""
+    """Return `specName` for `spec_name`."""
     first, *rest = name.split("_")
     return first + "".join(map(str.title, rest))
 
 
 class RequestSchema(CamelSchema, Generic[C]):
-    """Reads a `C`; `refusals` say of fields that there are not why there are not."""
+    """Parses a `C`; `unsupported_fields` maps fields to the error message for them."""
 
     class Meta:
         unknown = RAISE
@@ -48,19 +48,19 @@ class RequestSchema(CamelSchema, Generic[C]):
 
     @post_load
     def build_value(self, data: dict[str, Any], **_: Any) -> C:
-        """The value that the fields stand for."""
+        """Return the value of the fields."""
         return self.build(data)
 
     def build(self, data: dict[str, Any]) -> C:
-        """The value of fields that have passed every check."""
+        """Return the value of valid fields."""
         raise NotImplementedError
 
     def parse(self, raw: object) -> C:
-        """The value of decoded JSON; raises ValidationError."""
+        """Return the value of decoded JSON; ValidationError."""
         return cast("C", self.load(cast("Mapping[str, Any]", raw)))
 
     def handle_error(self, error: ValidationError, data: Any, **_: Any) -> None:
-        """Say why a field is refused where that is known."""
+        """Replace the error of an unsupported field by its own message."""
         if isinstance(error.messages, dict) and isinstance(data, Mapping):
             for name, why in self.unsupported_fields.items():
                 if name in data and name in error.messages:
@@ -68,22 +68,22 @@ class RequestSchema(CamelSchema, Generic[C]):
 
 
 class ModelSchema(RequestSchema[S]):
-    """Reads and writes one model; what is not set is not written."""
+    """Parses and dumps one model; unset fields are left out."""
 
     model: ClassVar[type[msgspec.Struct]]
 
     def build(self, data: dict[str, Any]) -> S:
-        """The model of these fields."""
+        """Return the model of the fields."""
         return self.model(**data)  # type: ignore[return-value]
 
     @post_dump
     def drop_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Drop the fields that nobody has set."""
+        """Drop unset fields."""
         return drop_empty(data)
 
 
 def drop_empty(data: dict[str, Any]) -> dict[str, Any]:
-    """The fields that say something; 0 and false do."""
+    """Return the fields that are not empty; 0 and false are kept."""
     return {
         name: value
         for name, value in data.items()
@@ -92,7 +92,7 @@ def drop_empty(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def rule_validator(rule: Callable[[Any], Iterable[Problem]], path: str) -> Callable[[Any], None]:
-    """A validator that lists what a rule has against the part of a spec `under` that path."""
+    """Return a validator that reports the problems of a rule; `path` is cut from their fields."""
 
     def check(value: Any) -> None:
         found = problem_details(rule(value))
@@ -104,7 +104,7 @@ def rule_validator(rule: Callable[[Any], Iterable[Problem]], path: str) -> Calla
 
 
 def error_details(error: ValidationError, prefix: str = "") -> tuple[ErrorDetail, ...]:
-    """Every problem that was found, by the path of its field."""
+    """Return every problem with the path of its field."""
     return tuple(_flatten(prefix, error.messages))
 
 

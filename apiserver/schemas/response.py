@@ -1,4 +1,4 @@
-"""The shapes that all answers share."""
+"""Schemas that all responses share."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from apiserver.schemas.request import CamelSchema, drop_empty
 
 
 class ViewSchema(Schema):
-    """A view leaves out what is not known."""
+    """A view without the fields that are None."""
 
     @post_dump
     def drop_none(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -17,7 +17,7 @@ class ViewSchema(Schema):
 
 
 class ObjectViewSchema(CamelSchema):
-    """A view of an object leaves out what nobody has set."""
+    """A view of an object without its empty fields."""
 
     @post_dump
     def drop_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -26,7 +26,7 @@ class ObjectViewSchema(CamelSchema):
 
 
 class PageMetaSchema(ViewSchema):
-    """What there is to know of the rest of a list."""
+    """The rest of a list."""
 
     continue_token = fields.String(
         data_key="continue", metadata={"description": "Give it back for the next part."}
@@ -35,12 +35,12 @@ class PageMetaSchema(ViewSchema):
 
     @post_dump
     def drop_empty_token(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """A list that is at its end has no token."""
+        """Drop the token at the end of a list."""
         return {name: value for name, value in data.items() if value != ""}
 
 
 class DeletedSchema(CamelSchema):
-    """What an operation made and somebody has deleted since."""
+    """An object that an operation created and that was deleted since."""
 
     name = fields.String(required=True)
     namespace = fields.String(required=True)

@@ -1,4 +1,4 @@
-"""Strict JSON: what could be read in two ways is refused."""
+"""Strict JSON: ambiguous texts are refused."""
 
 import json
 import re
@@ -15,11 +15,11 @@ _BRACKET_PATTERN: Final = re.compile(r"[\[\]{}]")
 
 
 class InvalidJsonError(ValueError):
-    """A text that is not JSON, or that could be read in two ways."""
+    """A text that is not JSON, or ambiguous."""
 
 
 def parse_strict_json(text: str) -> Any:
-    """The value that `text` holds; UnreadableError says what is wrong with it, and where."""
+    """Return the value of `text`; InvalidJsonError names the problem and its place."""
     _require_max_depth(text)
     try:
         value = _DECODER.decode(text)
@@ -35,7 +35,7 @@ def parse_strict_json(text: str) -> Any:
 
 def _require_max_depth(text: str) -> None:
     if text.count("[") + text.count("{") <= MAX_DEPTH:
-        return  # whatever is inside what
+        return  # it cannot be deeper
     depth = 0
     for bracket in _BRACKET_PATTERN.finditer(_STRING_PATTERN.sub("", text)):
         depth += 1 if bracket[0] in "[{" else -1

@@ -1,4 +1,4 @@
-"""How many units of a spec the nodes could hold if they held nothing else."""
+"""Capacity of the nodes for units of one spec."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from shared.v1alpha1.unit_resources import UnitResources
 
 
 def unit_capacity(resources: UnitResources, nodes: Iterable[Node]) -> int:
-    """Over the ready nodes that the envelope's selector lets in."""
+    """Return how many units fit on the empty ready nodes that the node selector allows."""
     wanted = resource_requests(resources)
     return sum(count_fitting_units(wanted, node) for node in nodes if is_eligible(resources, node))
 

@@ -1,4 +1,4 @@
-"""The specs that operators have described in the configuration."""
+"""The catalogue of machine specs from the configuration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from shared.v1alpha1.unit_resources import DEFAULT_GPU_RESOURCE, Toleration, Uni
 
 @dataclass(frozen=True, slots=True)
 class RequestedResources:
-    """What a caller says of an envelope; None is nothing."""
+    """The resources that a request names; None is not given."""
 
     cpu: str | None = None
     memory: str | None = None
@@ -25,7 +25,7 @@ class RequestedResources:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """One spec: what it takes of a node, and what people are told of it."""
+    """One spec: its resources and its description."""
 
     resources: UnitResources
     description: str = ""
@@ -33,12 +33,12 @@ class CatalogueEntry:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """A catalogued spec has one envelope; other specs have the one that the caller gives."""
+    """The specs with fixed resources; requests give the resources of other specs."""
 
     entries: Mapping[str, CatalogueEntry] = field(default_factory=dict)
 
     def resolve_resources(self, spec_name: str, requested: RequestedResources) -> UnitResources:
-        """The envelope of a spec; refuses another one than the catalogue's."""
+        """Return the resources of a spec; ConflictError if the request names others."""
         entry = self.entries.get(spec_name)
         if entry is None:
             return resources_without_catalogue(spec_name, requested)
@@ -83,7 +83,7 @@ def resources_without_catalogue(spec_name: str, requested: RequestedResources) -
 
 
 def is_same_amount(requested: object, catalogued: object) -> bool:
-    """Quantities compare by amount: 1024Mi is 1Gi."""
+    """Return whether two values are equal; quantities compare by amount, 1024Mi is 1Gi."""
     if isinstance(requested, str) and isinstance(catalogued, str) and requested != catalogued:
         try:
             return Quantity.parse(requested) == Quantity.parse(catalogued)

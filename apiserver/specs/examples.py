@@ -1,4 +1,4 @@
-"""The catalogue as the document shows it."""
+"""The catalogue in the examples of the API document."""
 
 from typing import Final
 

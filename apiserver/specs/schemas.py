@@ -1,4 +1,4 @@
-"""How the spec catalogue looks on the wire."""
+"""Schemas of the spec catalogue."""
 
 from marshmallow import Schema, fields
 
@@ -7,7 +7,7 @@ from apiserver.schemas.response import ObjectViewSchema, PageMetaSchema
 
 
 class SpecViewSchema(ObjectViewSchema):
-    """A catalogued spec and what there is of it."""
+    """A spec of the catalogue with its stock."""
 
     spec_name = fields.String(attribute="resources.spec_name", required=True)
     description = fields.String()

@@ -1,4 +1,4 @@
-"""The spec catalogue, with what there is of each spec."""
+"""The spec catalogue, with the stock of each spec."""
 
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ from shared.v1alpha1.unit_resources import UnitResources
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecSummary:
-    """A catalogued spec and what there is of it; None is unknown."""
+    """A spec of the catalogue with its stock; a capacity of None is unknown."""
 
     resources: UnitResources
     description: str = ""
@@ -25,7 +25,7 @@ class SpecSummary:
 
 
 class SpecService:
-    """The use cases of the catalogue."""
+    """Lists the catalogue."""
 
     def __init__(self, objects: KubeClient, namespace: str, catalogue: Catalogue) -> None:
         self._objects = objects
@@ -33,7 +33,7 @@ class SpecService:
         self._catalogue = catalogue
 
     async def list(self) -> tuple[SpecSummary, ...]:
-        """Every spec, in the order of their names."""
+        """Return every spec, by name."""
         page = await self._objects.list(GPU_UNITS, self._namespace, ListOptions(from_cache=True))
         nodes = await self._objects.list_nodes()
         entries = sorted(self._catalogue.entries.items())

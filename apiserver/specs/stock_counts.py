@@ -1,4 +1,4 @@
-"""How much stock there is, by spec and phase."""
+"""Counts of stock by spec and phase."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -18,11 +18,11 @@ class StockCount:
 
 
 def count_stock(units: Iterable[GPUUnit]) -> tuple[StockCount, ...]:
-    """In the order of specs and phases."""
+    """Return the counts, sorted by spec and phase."""
     counts = Counter((unit.spec.spec_name, unit_phase(unit)) for unit in units)
     return tuple(StockCount(spec, phase, count) for (spec, phase), count in sorted(counts.items()))
 
 
 def unit_phase(unit: GPUUnit) -> str:
-    """A unit that the controller has not seen yet is on its way."""
+    """Return the phase of a unit; Progressing if the controller has not set one yet."""
     return unit.status.phase or UnitPhase.PROGRESSING.value

@@ -9,7 +9,7 @@ from shared.v1alpha1.unit_resources import Toleration
 
 @dataclass(frozen=True, slots=True)
 class PoolSettings:
-    """Everything of a pool but its name and spec name; None is not given."""
+    """The settings of a pool besides its name and spec name; None is not given."""
 
     replicas: int | None = None
     max_unavailable: int | None = None
@@ -24,7 +24,7 @@ class PoolSettings:
 
 @dataclass(frozen=True, slots=True)
 class CreatePool:
-    """Make a pool of stock that looks after itself."""
+    """Create a stock pool."""
 
     operation_type: ClassVar[OperationType] = OperationType.CREATE_STOCK_POOL
 

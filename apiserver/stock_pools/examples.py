@@ -1,4 +1,4 @@
-"""Pools as the document shows them."""
+"""Stock pools in the examples of the API document."""
 
 from typing import Final
 

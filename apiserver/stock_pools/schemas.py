@@ -1,4 +1,4 @@
-"""How stock pools look on the wire."""
+"""Schemas of stock pools."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -57,7 +57,7 @@ class PoolSettingsSchema(_PoolSettingsSchema[PoolSettings]):
     }
 
     def build(self, data: dict[str, Any]) -> PoolSettings:
-        """The settings."""
+        """Return the settings."""
         return PoolSettings(**data)
 
 
@@ -69,7 +69,7 @@ class CreatePoolSchema(_PoolSettingsSchema[CreatePool]):
     spec_name = SpecName(required=True)
 
     def build(self, data: dict[str, Any]) -> CreatePool:
-        """The command."""
+        """Return the command."""
         operation_id, name, spec_name = (
             data.pop(each) for each in ("operation_id", "name", "spec_name")
         )

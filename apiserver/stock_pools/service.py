@@ -1,4 +1,4 @@
-"""Stock pools: made once an operation, looked at, changed and deleted."""
+"""Stock pools: created once per operation, read, changed and deleted."""
 
 import msgspec
 
@@ -16,7 +16,7 @@ from shared.v1alpha1.stockpool import StockPool, StockPoolSpec
 
 
 class PoolService:
-    """The use cases of stock pools."""
+    """Creates, reads, changes and deletes stock pools."""
 
     def __init__(
         self,
@@ -33,18 +33,18 @@ class PoolService:
     async def create(
         self, command: CreatePool
     ) -> OperationResult[StockPool | DeletedObject | Operation]:
-        """Make a pool, once for all requests of the operation."""
+        """Create a pool, once for all requests of the operation."""
         return await self._creator.create(
             command, lambda: self._spec(command.spec_name, command.settings)
         )
 
     async def list(self, limit: int, continue_token: str) -> Page[StockPool]:
-        """One page of pools."""
+        """Return one page of pools; ContinueTokenExpiredError."""
         selection = ListOptions(limit=limit, continue_token=continue_token)
         return await self._objects.list(STOCK_POOLS, self._namespace, selection)
 
     async def get(self, name: str) -> StockPool:
-        """The pool as it is now."""
+        """Return the pool as it is now; NotFoundError."""
         try:
             return await self._objects.get(STOCK_POOLS, self._namespace, name)
         except kube_errors.NotFoundError:
@@ -53,7 +53,7 @@ class PoolService:
     async def replace(
         self, name: str, settings: PoolSettings, if_match: tuple[Revision, ...] | None
     ) -> StockPool:
-        """Give a pool these settings, if it is still the one that the caller has seen."""
+        """Replace the settings; PreconditionFailedError if the caller saw another revision."""
         while True:
             pool = await self.get(name)
             if if_match is not None and revision_of(pool.metadata) not in if_match:
@@ -70,7 +70,7 @@ class PoolService:
                 raise pool_not_found_error(name) from None
 
     async def delete(self, name: str) -> None:
-        """Delete the pool; its unclaimed stock goes with it."""
+        """Delete the pool with its unclaimed stock; NotFoundError."""
         try:
             await self._objects.delete(STOCK_POOLS, self._namespace, name)
         except kube_errors.NotFoundError:

@@ -8,7 +8,7 @@ from shared.v1alpha1.operation import OperationType
 
 @dataclass(frozen=True, slots=True)
 class SeedStock:
-    """Make so many stock units of a spec."""
+    """Create a number of stock units of a spec."""
 
     operation_type: ClassVar[OperationType] = OperationType.SEED_STOCK_UNITS
 

@@ -1,4 +1,4 @@
-"""Making seeded stock units, any number of times with the same result."""
+"""Creates seeded stock units; repeating it has the same result."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ CREATE_TIMEOUT_SECONDS: Final = 600.0
 
 
 class StockUnitCreator:
-    """The stock namespace, as a seeding operation sees it."""
+    """Creates the stock units of a seeding operation."""
 
     def __init__(self, objects: ObjectClient, namespace: str, retry: Retry, clock: Clock) -> None:
         self._objects = objects
@@ -38,9 +38,9 @@ class StockUnitCreator:
         resources: UnitResources,
         created_uids: dict[int, str],
     ) -> None:
-        """Put the uids of the units of `ordinals` into `made`; a few are made at a time.
+        """Create the units of `ordinals`, a few at a time, and put their uids into `created_uids`.
 
-        KubeError where one cannot be made: refused, or failing for ten minutes.
+        KubeError if one is refused, or fails for ten minutes.
         """
         turns, deadline = (
             asyncio.Semaphore(MAX_CONCURRENT_CREATES),
@@ -79,10 +79,10 @@ class StockUnitCreator:
                 kube_errors.InvalidError,
                 kube_errors.QuotaExceededError,
             ) as error:
-                # The answer to the same call may have been lost: a quota is asked before the name.
+                # The response to our call may have been lost: a quota is checked before the name.
                 found = await self._find_or_adopt(body["metadata"]["name"], operation, deadline)
                 if found is None and isinstance(error, kube_errors.AlreadyExistsError):
-                    continue  # the controller took it for a stray of the attempt before
+                    continue  # the controller deleted it as a stray of the attempt before
                 if found is None or not is_created_by(found, operation):
                     raise
                 unit = found
@@ -91,9 +91,9 @@ class StockUnitCreator:
     async def _find_or_adopt(
         self, name: str, operation: Operation, deadline: float
     ) -> GPUUnit | None:
-        """The unit of that name; that of an earlier attempt is made ours first.
+        """Return the unit of that name, marked as of this attempt if it is of an earlier one.
 
-        The controller deletes strays in the version that it has judged: this gives it another.
+        The controller deletes a stray at the version that it has seen: the mark changes it.
         """
         try:
             unit = await self._retry.call_until(
@@ -114,7 +114,7 @@ class StockUnitCreator:
 def stock_unit_manifest(
     operation: Operation, ordinal: int, resources: UnitResources
 ) -> dict[str, Any]:
-    """Its name follows from the operation and the ordinal, so that nobody makes it twice."""
+    """Return a new stock unit; its name follows from the operation and the ordinal."""
     operation_id = operation.spec.operation_id
     metadata = {
         "name": names.stock_unit_name(operation_id, ordinal),

@@ -1,4 +1,4 @@
-"""Stock as the document shows it."""
+"""Stock units in the examples of the API document."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""How stock looks on the wire."""
+"""Schemas of stock units."""
 
 from typing import Any, Final
 
@@ -35,7 +35,7 @@ class SeedStockSchema(RequestSchema[SeedStock]):
         ]
 
     def build(self, data: dict[str, Any]) -> SeedStock:
-        """The command."""
+        """Return the command."""
         return SeedStock(**data)
 
 

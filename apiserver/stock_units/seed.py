@@ -1,6 +1,6 @@
-"""Seeding stock: units by ordinal, each listed in the record before it can be claimed.
+"""Seeds stock: units by ordinal, each listed in the operation before it can be claimed.
 
-Several may work on one record: a name is made once, and an ordinal is listed once.
+Several processes may work on one operation: a name is created once, an ordinal listed once.
 """
 
 from typing import Any, Final
@@ -22,7 +22,7 @@ PROGRESS_INTERVAL_SECONDS: Final = 1.0
 
 
 class StockSeeder:
-    """Carries one seeding operation on until it is final."""
+    """Works on seeding operations until they are final."""
 
     def __init__(self, creator: StockUnitCreator, operations: OperationStore, clock: Clock) -> None:
         self._creator = creator
@@ -32,7 +32,7 @@ class StockSeeder:
     async def finish(
         self, operation: Operation, replicas: int, resources: UnitResources
     ) -> Operation:
-        """Make what is not listed, and list it at most once a second."""
+        """Create the units that are not listed, and list them at most once a second."""
         made: dict[int, str] = {}
         listed_at = self._clock.monotonic()
         while not is_final(operation):
@@ -51,7 +51,7 @@ class StockSeeder:
     async def _record_progress(
         self, operation: Operation, created_uids: dict[int, str], replicas: int
     ) -> Operation:
-        """Write what was made into the record; it is done when all of it is there."""
+        """List the created units in the operation; it has succeeded once all are listed."""
         listing = uids_by_ordinal(operation, created_uids)
         status = self._progress_status(operation, listing, replicas)
         if len(listing) == replicas:
@@ -62,7 +62,7 @@ class StockSeeder:
     async def _record_failure(
         self, operation: Operation, created_uids: dict[int, str], error: kube_errors.KubeError
     ) -> Operation:
-        """What was made until then is listed: it is good stock."""
+        """Fail the operation; the units that were created are listed and stay."""
         status = {
             **self._progress_status(
                 operation, uids_by_ordinal(operation, created_uids), operation.status.requested
@@ -97,7 +97,7 @@ class StockSeeder:
 
 
 def uids_by_ordinal(operation: Operation, created_uids: dict[int, str]) -> dict[int, str]:
-    """Uids by ordinal; what is listed counts, and another unit of its ordinal is a stray."""
+    """Return uids by ordinal; a listed uid counts, another unit of its ordinal is a stray."""
     listed = {
         each.ordinal: each.uid for each in operation.status.objects if each.ordinal is not None
     }
@@ -105,7 +105,7 @@ def uids_by_ordinal(operation: Operation, created_uids: dict[int, str]) -> dict[
 
 
 def seeding_error(error: kube_errors.KubeError) -> ServiceError:
-    """Why stock could not be made, in words that a caller may read."""
+    """Return the error for the caller of a seeding that failed."""
     if isinstance(error, kube_errors.InvalidError | kube_errors.QuotaExceededError):
         return service_error_from_kube(error)
     if isinstance(error, kube_errors.AlreadyExistsError):

@@ -1,4 +1,4 @@
-"""Stock: seeded by operators, looked at, and deleted while nobody has claimed it."""
+"""Stock units: seeded, listed, and deleted unless they are claimed."""
 
 from dataclasses import dataclass
 
@@ -25,14 +25,14 @@ from shared.v1alpha1.unit_resources import UnitResources
 
 @dataclass(frozen=True, slots=True)
 class StockPage:
-    """A part of the stock, and counts of the whole of it."""
+    """One page of stock, and counts of all stock."""
 
     page: Page[GPUUnit]
     summary: tuple[StockCount, ...] = ()
 
 
 class StockService:
-    """The use cases of stock units."""
+    """Seeds, lists and deletes stock units."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class StockService:
         self._runner = runner
 
     async def seed(self, command: SeedStock) -> OperationResult[Operation]:
-        """Record that stock shall be made; making it goes on after the answer."""
+        """Record a seeding, which goes on after the response; OperationConflictError."""
         given = RequestedResources(memory=command.memory, gpu=command.gpu)
         begun = await self._operations.begin_with_spec(
             command, lambda: self._catalogue.resolve_resources(command.spec_name, given)
@@ -64,13 +64,13 @@ class StockService:
         )
 
     async def finish_seeding(self, operation: Operation) -> Operation:
-        """Make what the record asks for, with the envelope that was settled when it was begun."""
+        """Finish a seeding, with the resources that were recorded when it began."""
         asked = operation.spec.request or {}
         envelope = msgspec.convert(asked["settled"], UnitResources)
         return await self._seeder.finish(operation, asked["replicas"], envelope)
 
     async def list(self, query: ListUnits) -> StockPage:
-        """One page of stock, and counts of all of it."""
+        """Return one page of stock, and counts of all stock; ContinueTokenExpiredError."""
         page = await self._objects.list(GPU_UNITS, self._namespace, list_options(query))
         is_whole = (
             not page.continue_token
@@ -81,7 +81,7 @@ class StockService:
         return StockPage(page, count_stock(everything.items))
 
     async def delete(self, name: str) -> None:
-        """Delete exactly the unclaimed unit that was looked at: a claim in between wins."""
+        """Delete an unclaimed unit; NotFoundError, ConflictError for a claimed one."""
         while True:
             try:
                 unit = await self._objects.get(GPU_UNITS, self._namespace, name)

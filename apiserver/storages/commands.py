@@ -12,7 +12,7 @@ from shared.v1alpha1.operation import OperationType
 
 @dataclass(frozen=True, slots=True)
 class CreateStorage:
-    """Make a storage; without an operation_id, by a request that cannot be repeated."""
+    """Create a storage; without an operation_id the request cannot be repeated."""
 
     operation_type: ClassVar[OperationType] = OperationType.CREATE_GPU_STORAGE
 
@@ -27,9 +27,9 @@ class CreateStorage:
 
 @dataclass(frozen=True, slots=True)
 class ChangeStorage:
-    """What a storage shall be from now on; None clears, UNSET keeps.
+    """New values of a storage; None clears a field, UNSET keeps it.
 
-    `if_match`: only while the storage is at one of these revisions; None is whatever it is at.
+    `if_match`: the accepted revisions of the storage; None accepts every one.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Storages as the document shows them."""
+"""Storages in the examples of the API document."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What a change of a storage writes, and what it may not be."""
+"""Merge patches for storages, and the limits of a change of the size."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -17,7 +17,7 @@ DEFAULT_CLASS_ANNOTATION: Final = "storageclass.kubernetes.io/is-default-class"
 
 
 def require_no_shrink(storage: GPUStorage, size: str | UnsetType) -> None:
-    """Refuse a size below what the volume holds: volumes never shrink."""
+    """Raise InvalidRequestError for a size below the capacity of the volume."""
     capacity = storage.status.capacity
     if isinstance(size, UnsetType) or not capacity or not is_size_changed(storage, size):
         return
@@ -29,7 +29,7 @@ def require_no_shrink(storage: GPUStorage, size: str | UnsetType) -> None:
 
 
 def is_growing(storage: GPUStorage, size: str | UnsetType) -> bool:
-    """Whether the size asks for a larger volume than there is."""
+    """Return whether the size asks for a larger volume."""
     if isinstance(size, UnsetType) or not is_size_changed(storage, size):
         return False
     known = parse_size(storage.status.capacity or storage.spec.size)
@@ -37,7 +37,7 @@ def is_growing(storage: GPUStorage, size: str | UnsetType) -> bool:
 
 
 def change_patch(storage: GPUStorage, command: ChangeStorage) -> dict[str, Any]:
-    """A merge patch for the storage as it was read."""
+    """Return the merge patch of a change, at the version of the storage that was read."""
     spec: dict[str, Any] = {}
     if not isinstance(command.size, UnsetType):
         spec["size"] = command.size
@@ -57,7 +57,7 @@ def is_size_changed(storage: GPUStorage, size: str) -> bool:
 
 
 def parse_size(size: str) -> Quantity | None:
-    """None for a size that was written by hand and is beyond all volumes."""
+    """Return the size, or None for an unreadable one, which only kubectl can write."""
     try:
         return Quantity.parse(size)
     except ValueError:
@@ -65,10 +65,10 @@ def parse_size(size: str) -> Quantity | None:
 
 
 def is_expansion_forbidden(class_name: str | None, storage_classes: Iterable[StorageClass]) -> bool:
-    """Whether volumes of the class are known not to grow; empty is the cluster's default.
+    """Return whether volumes of the class cannot grow; an empty name is the default class.
 
-    Without a name the controller's configuration decides, which nobody here knows before the
-    storage has its claim.
+    With None the configuration of the controller decides, which is unknown here until the
+    storage has its volume.
     """
     if class_name is None:
         return False

@@ -1,4 +1,4 @@
-"""Another filling of a storage after one that has failed."""
+"""Recovery of a storage whose prepare has failed."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from shared.v1alpha1.wellknown import RECOVER_ANNOTATION
 
 
 def require_recoverable(storage: GPUStorage) -> None:
-    """Refuse unless a filling has failed and nobody has asked for another one yet."""
+    """Raise ConflictError unless the prepare has failed and no recovery is requested yet."""
     status = storage.status.prepare or PrepareStatus()
     if storage.metadata.deletion_timestamp is not None:
         raise ConflictError("the storage is being deleted")
@@ -24,7 +24,7 @@ def require_recoverable(storage: GPUStorage) -> None:
 
 
 def recovery_patch(storage: GPUStorage, recovery_id: str) -> dict[str, Any]:
-    """Ask for a recovery of the storage as it was read."""
+    """Return the patch that requests a recovery, at the version that was read."""
     meta = storage.metadata
     return {
         "metadata": {

@@ -1,4 +1,4 @@
-"""How storages look on the wire."""
+"""Schemas of storages."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
@@ -40,7 +40,7 @@ MAX_IMAGE_LENGTH: Final = 1024
 
 
 class PrepareSchema(ModelSchema[PrepareSpec]):
-    """What the storage is filled with, once: by a program or from another storage."""
+    """What fills the storage once: a program, or a copy of another storage."""
 
     model = PrepareSpec
     from_image = ImageField(
@@ -56,7 +56,7 @@ class PrepareSchema(ModelSchema[PrepareSpec]):
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def check_source(self, data: dict[str, Any], original: object, **_: Any) -> None:
-        """Refuse all but one source, and arguments of no program."""
+        """Refuse none or two sources, and arguments without a program."""
         if not isinstance(original, Mapping):
             return
         if ("fromImage" in original) == ("fromStorageName" in original):
@@ -104,15 +104,15 @@ class CreateStorageSchema(RequestSchema[CreateStorage]):
 
     @validates_schema(skip_on_field_errors=False)
     def check_source(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse a storage that shall be filled from itself."""
-        prepare = data.get("prepare", {})  # also what is right of one that is wrong somewhere
+        """Refuse a storage that is its own source."""
+        prepare = data.get("prepare", {})  # a dict of the valid fields if others have errors
         is_wrong = isinstance(prepare, dict)
         source = prepare.get("from_storage_name") if is_wrong else prepare.from_storage_name
         if source and source == data.get("name"):
             raise ValidationError({"prepare": {"fromStorageName": ["is the storage itself"]}})
 
     def build(self, data: dict[str, Any]) -> CreateStorage:
-        """The command; one without an operationID can be sent once only."""
+        """Return the command; without an operationID it cannot be repeated."""
         return CreateStorage(**{"operation_id": "", **data})
 
 
@@ -130,19 +130,19 @@ class ChangeStorageSchema(RequestSchema[ChangeStorage]):
     labels = LabelsField(targets="the storage will", allow_none=True)
 
     def build(self, data: dict[str, Any]) -> ChangeStorage:
-        """The command, which lacks the name of the storage."""
+        """Return the command, without the name of the storage."""
         return ChangeStorage(name="", **data)
 
 
 class PrepareStatusSchema(ObjectViewSchema):
-    """How far along the filling is."""
+    """The state of the prepare."""
 
     phase = fields.String(metadata={"enum": [each.value for each in PreparePhase]})
     job_name = fields.String(metadata={"description": "The Job that fills the storage."})
 
 
 class AccessorStatusSchema(ObjectViewSchema):
-    """How far along the browsing is."""
+    """The state of the accessor."""
 
     phase = fields.String(metadata={"enum": [each.value for each in AccessorPhase]})
     service_name = fields.String()
@@ -204,5 +204,5 @@ class StoragesQuerySchema(PagedQuerySchema[ListStorages]):
     label = LabelSelector()
 
     def build(self, data: dict[str, Any]) -> ListStorages:
-        """Which storages."""
+        """Return the query."""
         return ListStorages(**data)

@@ -1,4 +1,4 @@
-"""Storages: made, looked at, grown, filled again after a failure, and deleted."""
+"""Storages: created, read, changed, recovered and deleted."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ from shared.v1alpha1.storage_lock import parse_storage_lock
 
 
 class StorageService:
-    """The use cases of storages."""
+    """Creates, reads, changes, recovers and deletes storages."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class StorageService:
     async def create(
         self, command: CreateStorage
     ) -> OperationResult[GPUStorage | DeletedObject | Operation]:
-        """Make a storage, once for all requests of the operation where it has one."""
+        """Create a storage, once for all requests of its operation if it has an operationID."""
         spec = storage_spec(command)
         if command.operation_id:
             return await self._creator.create(command, lambda: spec)
@@ -55,20 +55,20 @@ class StorageService:
         return OperationResult(made, ResultKind.NEW)
 
     async def list(self, query: ListStorages) -> Page[GPUStorage]:
-        """One page of storages."""
+        """Return one page of storages; ContinueTokenExpiredError."""
         fields = f"status.phase={query.phase}" if query.phase else ""
         selection = ListOptions(query.label, fields, query.limit, query.continue_token)
         return await self._cluster.list(GPU_STORAGES, self._namespace, selection)
 
     async def get(self, name: str) -> GPUStorage:
-        """The storage as it is now."""
+        """Return the storage as it is now; NotFoundError."""
         try:
             return await self._cluster.get(GPU_STORAGES, self._namespace, name)
         except kube_errors.NotFoundError:
             raise storage_not_found_error(name) from None
 
     async def change(self, command: ChangeStorage) -> GPUStorage:
-        """Write what was given, if the storage is still the one that the caller has seen."""
+        """Write the given fields; PreconditionFailedError if the caller saw another revision."""
         while True:
             storage = await self.get(command.name)
             seen = command.if_match
@@ -82,7 +82,7 @@ class StorageService:
                 return changed
 
     async def recover(self, name: str) -> GPUStorage:
-        """Ask for another filling after one that has failed."""
+        """Request another prepare after a failed one; NotFoundError, ConflictError."""
         request = self._make_id()
         while True:
             storage = await self.get(name)
@@ -92,7 +92,7 @@ class StorageService:
                 return asked
 
     async def delete(self, name: str) -> None:
-        """Delete the storage in the version in which nobody has it mounted."""
+        """Delete the storage at a version at which it is not mounted; ConflictError if it is."""
         while True:
             storage = await self.get(name)
             require_unmounted(storage)
@@ -101,12 +101,12 @@ class StorageService:
             try:
                 return await self._cluster.delete(GPU_STORAGES, self._namespace, name, **condition)
             except kube_errors.ConflictError:
-                continue  # perhaps a lock: look again
+                continue  # perhaps it was locked: read again
             except kube_errors.NotFoundError:
                 raise storage_not_found_error(name) from None
 
     async def _patch(self, name: str, body: dict[str, Any]) -> GPUStorage | None:
-        """The storage as it is now; None if it is not the version that the patch is for."""
+        """Patch the storage; None if it has another version than the patch."""
         try:
             return await self._cluster.patch(GPU_STORAGES, self._namespace, name, body)
         except kube_errors.ConflictError:
@@ -131,13 +131,13 @@ def storage_spec(command: CreateStorage) -> GPUStorageSpec:
 
 
 def storage_metadata(command: CreateStorage) -> dict[str, Any]:
-    """What is said of a storage that no operation makes."""
+    """Return the metadata of a storage without an operation."""
     labels = {**command.labels, wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY_VALUE}
     return {"name": command.name, "labels": labels}
 
 
 def require_unmounted(storage: GPUStorage) -> None:
-    """Refuse while a unit has the storage, or is about to; a filling is waited for."""
+    """Raise ConflictError while a unit holds the lock; the lock of a prepare does not count."""
     lock = parse_storage_lock(storage.metadata.annotations)
     if lock is not None and not lock.prepare:
         raise ConflictError(f"the storage is mounted by {lock.holder_text}; delete that first")

@@ -33,9 +33,9 @@ class CreateUnit:
 
 @dataclass(frozen=True, slots=True)
 class ChangeUnit:
-    """What a unit shall be from now on; None clears, UNSET keeps.
+    """New values of a unit; None clears a field, UNSET keeps it.
 
-    `if_match`: only while the unit is at one of these revisions; None is whatever it is at.
+    `if_match`: the accepted revisions of the unit; None accepts every one.
     """
 
     name: str

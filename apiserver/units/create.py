@@ -83,7 +83,7 @@ class UnitCreator:
             begun, memory = await self.begin(command)
             if begun.is_new:
                 return await self._join(begun, command, memory, deadline)
-        # The task is another request's, which has a slot for it.
+        # This may wait for the task of another request, and needs no slot for that.
         return await self._join(begun, command, memory, deadline)
 
     async def resume(self, operation: Operation) -> Operation:
@@ -96,7 +96,7 @@ class UnitCreator:
     async def begin(self, command: CreateUnit) -> tuple[BegunOperation, InMemoryState]:
         """Record the request with the stock for it; raises and writes nothing if it cannot be.
 
-        An operation that exists already is returned whatever the request would meet now.
+        An operation that exists already is returned even if the request could not begin now.
         """
         existing, stock_unit, *missing = await asyncio.gather(
             self._unit_store.find(command.name),

@@ -1,4 +1,4 @@
-"""Users' units as the document shows them."""
+"""Users' units in the examples of the API document."""
 
 from typing import Final
 

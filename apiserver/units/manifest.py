@@ -1,4 +1,4 @@
-"""The user's unit as it is made from stock: the reserved envelope and the user's fields."""
+"""The GPUUnit of a user: the resources of its stock unit and the fields of the request."""
 
 import re
 from typing import Any, Final
@@ -16,7 +16,7 @@ _WORKER_OPERATION_ID: Final = re.compile(r"fn/([^/]+)/[0-9]{1,18}", re.ASCII)
 
 
 def unit_manifest(command: CreateUnit, stock_unit: GPUUnit) -> dict[str, Any]:
-    """Where it came from is in its annotations, never in its spec."""
+    """Return the new GPUUnit; its annotations name its operation and its stock unit."""
     labels = {
         **command.labels,
         wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY_VALUE,
@@ -39,13 +39,13 @@ def unit_manifest(command: CreateUnit, stock_unit: GPUUnit) -> dict[str, Any]:
 
 
 def worker_function_uid(command: CreateUnit) -> str | None:
-    """The uid of the function that asks for a worker; None where a person asks for a unit."""
+    """Return the uid of the function that asks for a worker; None for a unit of a user."""
     found = _WORKER_OPERATION_ID.fullmatch(command.operation_id)
     return found[1] if found and command.serverless else None
 
 
 def function_owner_reference(name: str, uid: str) -> dict[str, Any]:
-    """By this the worker goes with its function."""
+    """Return the owner reference that deletes a worker with its function."""
     kind = {"apiVersion": API_VERSION, "kind": function.KIND, "controller": True}
     return {**kind, "name": name, "uid": uid}
 
@@ -71,5 +71,5 @@ def is_created_by(unit: GPUUnit, operation_id: str) -> bool:
 
 
 def source_stock_uid(unit: GPUUnit) -> str:
-    """The uid of the stock that the unit came from."""
+    """Return the uid of the stock unit that the unit came from."""
     return unit.metadata.annotations.get(wellknown.SOURCE_STOCK_UID_ANNOTATION, "")

@@ -1,4 +1,4 @@
-"""What a change of a unit writes: given objects replace the stored ones as a whole."""
+"""Merge patches for units: a given object replaces the stored one as a whole."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from shared.v1alpha1.reserved_labels import is_reserved_label
 
 
 def changed_spec(unit: GPUUnit, command: ChangeUnit) -> GPUUnitSpec:
-    """The spec as it will be, to be checked before it is written."""
+    """Return the spec after the change, to validate it."""
     given = {
         name: value if value is not None else default
         for name, value, default in (
@@ -26,7 +26,7 @@ def changed_spec(unit: GPUUnit, command: ChangeUnit) -> GPUUnitSpec:
 
 
 def change_patch(unit: GPUUnit, command: ChangeUnit) -> dict[str, Any]:
-    """A merge patch: maps that are replaced as a whole lose what is no longer named."""
+    """Return the merge patch of a change, at the version of the unit that was read."""
     spec: dict[str, Any] = {}
     if command.image is not UNSET:
         spec["image"] = command.image
@@ -49,7 +49,7 @@ def change_patch(unit: GPUUnit, command: ChangeUnit) -> dict[str, Any]:
 def replacement_patch(
     old: msgspec.Struct | None, new: msgspec.Struct | None
 ) -> dict[str, Any] | None:
-    """`new` with every field of `old` that it does not have taken away by name."""
+    """Return a patch that replaces `old` by `new`: fields that only `old` has become null."""
     if new is None:
         return None
     known = {} if old is None else msgspec.to_builtins(old)
@@ -57,6 +57,6 @@ def replacement_patch(
 
 
 def label_replacement_patch(old: dict[str, str], new: dict[str, str]) -> dict[str, str | None]:
-    """The caller's labels only: ours stay."""
+    """Return a patch that replaces the labels of the caller; reserved labels stay."""
     gone = [name for name in old if not is_reserved_label(name) and name not in new]
     return {**dict.fromkeys(gone), **new}

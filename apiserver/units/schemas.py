@@ -1,4 +1,4 @@
-"""How users' units look on the wire."""
+"""Schemas of requests for users' units."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -35,7 +35,7 @@ from shared.v1alpha1.validation.serverless import serverless_problems
 from shared.v1alpha1.validation.unit import access_problems, workload_problems
 
 SCHEMES: Final = ("http", "https", "tcp")
-# Of a part that is wrong somewhere marshmallow keeps a dict or list of what is right.
+# For a field with an error marshmallow keeps a dict or list of its valid parts.
 PARTIAL_TYPES: Final = (dict, list)
 
 _FROM_STOCK_MESSAGE: Final = "cannot be given: it comes from the stock unit"
@@ -47,7 +47,7 @@ _MODELS_WITHOUT_REQUIRED_FIELDS: Final[dict[str, type[WorkloadTemplate | UnitAcc
 
 
 class AccessSchema(ModelSchema[UnitAccess]):
-    """Which port the address is of, and its scheme."""
+    """The port and the scheme of the published address."""
 
     model = UnitAccess
     primary_port = StrictString(
@@ -95,16 +95,16 @@ class CreateUnitSchema(RequestSchema[CreateUnit]):
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def check_access(self, data: dict[str, Any], original: object, **_: Any) -> None:
-        """Refuse an address that is of no port."""
+        """Refuse an address without a port of the template."""
         require_valid_access(data, original)
 
     @validates_schema(skip_on_field_errors=False)
     def check_worker(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse what a worker cannot be together with."""
+        """Refuse fields that a worker of a function cannot have."""
         require_valid_worker(data)
 
     def build(self, data: dict[str, Any]) -> CreateUnit:
-        """The command, without the namespaces: there is one of each."""
+        """Return the command, without the namespaces."""
         chosen = ("namespace", "stock_namespace")
         return CreateUnit(**{name: each for name, each in data.items() if name not in chosen})
 
@@ -120,12 +120,12 @@ class ChangeUnitSchema(RequestSchema[ChangeUnit]):
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def check_access(self, data: dict[str, Any], original: object, **_: Any) -> None:
-        """Refuse an address that is of no port, where the request has both."""
+        """Refuse an address without a port of the template, if the request has both."""
         if "template" in data and "access" in data:
             require_valid_access(data, original)
 
     def build(self, data: dict[str, Any]) -> ChangeUnit:
-        """The command, which lacks the name of the unit."""
+        """Return the command, without the name of the unit."""
         return ChangeUnit(name="", **data)
 
 
@@ -136,18 +136,18 @@ def _must_be_namespace(namespace: str) -> Callable[[str], None]:
 
 
 def require_valid_access(data: Mapping[str, Any], original: object) -> None:
-    """Refuse an address that is of no port; nothing is said of ports that cannot be read."""
+    """Raise ValidationError for an address without a port, if the ports are valid themselves."""
     if has_readable_ports(data, original):
         _raise_problems(access_problems(readable_spec(data)))
 
 
 def require_valid_worker(data: Mapping[str, Any]) -> None:
-    """Refuse what the worker of a function cannot be together with."""
+    """Raise ValidationError for fields that a worker of a function cannot have."""
     _raise_problems(serverless_problems(readable_spec(data)))
 
 
 def readable_spec(data: Mapping[str, Any]) -> GPUUnitSpec:
-    """As much of the unit as could be read."""
+    """Return a spec of the valid fields."""
     parts = {name: _readable_value(name, data[name]) for name in _SPEC_FIELDS if name in data}
     return GPUUnitSpec(
         spec_name="any", **{name: part for name, part in parts.items() if part is not None}
@@ -155,7 +155,7 @@ def readable_spec(data: Mapping[str, Any]) -> GPUUnitSpec:
 
 
 def _readable_value(name: str, value: Any) -> Any:
-    """A part; of an unfinished one its finished fields, or None where it cannot be without all."""
+    """Return a field, or its valid parts; None if the model needs all of them."""
     if not isinstance(value, PARTIAL_TYPES):
         return value
     model = _MODELS_WITHOUT_REQUIRED_FIELDS.get(name)
@@ -166,7 +166,7 @@ def _readable_value(name: str, value: Any) -> Any:
 
 
 def has_readable_ports(data: Mapping[str, Any], original: object) -> bool:
-    """Whether it is known which ports the unit has."""
+    """Return whether the ports of the unit are known."""
     asked = original.get("template") if isinstance(original, Mapping) else None
     if not isinstance(asked, Mapping):
         return asked is None
@@ -194,7 +194,7 @@ class StockUnitsQuerySchema(PagedQuerySchema[ListUnits]):
     phase = StrictString(validate=validate.OneOf(_UNIT_PHASES, error="is not one of {choices}"))
 
     def build(self, data: dict[str, Any]) -> ListUnits:
-        """Which units."""
+        """Return the query."""
         return ListUnits(**data)
 
 
@@ -218,6 +218,6 @@ class WaitReadyQuerySchema(QuerySchema[int | None]):
     )
 
     def build(self, data: dict[str, Any]) -> int | None:
-        """How many seconds to wait."""
+        """Return how many seconds to wait; None without a wait."""
         seconds: int = data["timeout_seconds"]
         return seconds if "wait" in data else None

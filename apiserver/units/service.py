@@ -1,4 +1,4 @@
-"""Users' units: made from stock, looked at, changed and deleted."""
+"""Users' units: created from stock, read, changed and deleted."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -27,13 +27,13 @@ from shared.v1alpha1.validation.mounts import mount_problems
 from shared.v1alpha1.validation.serverless import serverless_problems
 from shared.v1alpha1.validation.unit import access_problems, workload_problems
 
-# Some watches end at once, and then the next one would too.
+# Some watches end at once, and the next one would too.
 WATCH_RETRY_SECONDS: Final = 1.0
 SETTLED_PHASES: Final = frozenset({UnitPhase.READY.value, UnitPhase.FAILED.value})
 
 
 class UnitService:
-    """The use cases of users' units."""
+    """Creates, reads, changes and deletes users' units."""
 
     def __init__(
         self,
@@ -56,18 +56,18 @@ class UnitService:
         return await self._creator.create(command)
 
     async def list(self, query: ListUnits) -> Page[GPUUnit]:
-        """One page of units."""
+        """Return one page of units; ContinueTokenExpiredError."""
         return await self._objects.list(GPU_UNITS, self._namespace, list_options(query))
 
     async def get(self, name: str) -> GPUUnit:
-        """The unit as it is now."""
+        """Return the unit as it is now; NotFoundError."""
         try:
             return await self._objects.get(GPU_UNITS, self._namespace, name)
         except kube_errors.NotFoundError:
             raise unit_not_found_error(name) from None
 
     async def wait_ready(self, name: str, timeout_seconds: float) -> GPUUnit:
-        """The unit once it is Ready or Failed for its generation, or as it is after the timeout."""
+        """Return the unit once it is Ready or Failed for its generation, or at the timeout."""
         unit = await self.get(name)
         try:
             async with (
@@ -81,7 +81,7 @@ class UnitService:
         return unit
 
     async def change(self, command: ChangeUnit) -> GPUUnit:
-        """Write what was given, if the unit is still the one that the caller has seen."""
+        """Write the given fields; PreconditionFailedError if the caller saw another revision."""
         while True:
             unit = await self.get(command.name)
             require_revision(unit, command.if_match)
@@ -92,30 +92,30 @@ class UnitService:
             try:
                 return await self._objects.patch(GPU_UNITS, self._namespace, command.name, patch)
             except kube_errors.ConflictError:
-                continue  # a status was written in between, or another change: look again
+                continue  # the status or the spec has changed since: read again
             except kube_errors.NotFoundError:
                 raise unit_not_found_error(command.name) from None
 
     async def delete(self, name: str, if_match: tuple[Revision, ...] | None = None) -> None:
-        """Ask for the deletion of what the caller has seen; the children go with it."""
+        """Delete the unit with its children; PreconditionFailedError for another revision."""
         while True:
             seen = {} if if_match is None else await self._preconditions(name, if_match)
             try:
                 return await self._objects.delete(GPU_UNITS, self._namespace, name, **seen)
             except kube_errors.ConflictError:
-                continue  # a status was written in between, or another unit has the name
+                continue  # the status has changed since, or another unit has the name
             except kube_errors.NotFoundError:
                 raise unit_not_found_error(name) from None
 
     async def _preconditions(self, name: str, if_match: tuple[Revision, ...]) -> dict[str, str]:
-        """The version of the unit that the caller means; Kubernetes compares no generations."""
+        """Return the uid and version of a wanted revision; Kubernetes compares no generations."""
         meta = require_revision(await self.get(name), if_match).metadata
         return {"uid": meta.uid, "resource_version": meta.resource_version}
 
     async def _watch_versions(self, name: str) -> AsyncGenerator[GPUUnit, None]:
-        """The unit as it is and as it becomes, for ever; NotFoundError when it is gone.
+        """Yield the unit as it is, and again at every change; NotFoundError when it is gone.
 
-        A list has the version of now; the unit's own may be older than what the server can watch.
+        The watch starts at the version of a list: the unit's own may be too old to watch from.
         """
         only = ListOptions(field_selector=f"metadata.name={name}")
         while True:
@@ -133,7 +133,7 @@ class UnitService:
 
 
 def list_options(query: ListUnits) -> ListOptions:
-    """Filters are the server's work."""
+    """Return the list options; the API server applies the filters."""
     fields = {"spec.specName": query.spec_name, "status.phase": query.phase}
     return ListOptions(
         label_selector=query.label,
@@ -144,21 +144,21 @@ def list_options(query: ListUnits) -> ListOptions:
 
 
 def is_settled(unit: GPUUnit) -> bool:
-    """Whether waiting longer changes nothing."""
+    """Return whether the unit is Ready or Failed for its present generation."""
     status = unit.status
     is_current = status.observed_generation == unit.metadata.generation
     return is_current and status.phase in SETTLED_PHASES
 
 
 def require_revision(unit: GPUUnit, if_match: tuple[Revision, ...] | None) -> GPUUnit:
-    """The unit, if it is at one of these revisions; None is whatever it is at."""
+    """Return the unit; PreconditionFailedError if it is at none of the revisions."""
     if if_match is not None and revision_of(unit.metadata) not in if_match:
         raise PreconditionFailedError("the unit has changed since it was read")
     return unit
 
 
 def require_valid_unit(spec: GPUUnitSpec) -> None:
-    """Refuse what Kubernetes would refuse later."""
+    """Raise InvalidRequestError for a spec that Kubernetes would refuse."""
     problems = [
         *workload_problems(spec),
         *access_problems(spec),

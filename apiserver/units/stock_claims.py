@@ -1,4 +1,4 @@
-"""Claiming stock for an operation, and giving it back."""
+"""Claims stock for an operation, and releases it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,14 +16,14 @@ from shared.v1alpha1.operation import Operation, StockRef
 
 @dataclass(frozen=True, slots=True)
 class StockClaim:
-    """Stock that is the operation's; `is_fresh` if it was claimed just now, and by us."""
+    """Stock that the operation has claimed; `is_new` if this call has claimed it."""
 
     stock_unit: GPUUnit
     is_new: bool
 
 
 class StockClaims:
-    """The mark on a stock unit, set and removed by compare-and-set only."""
+    """Sets and removes the stock claim of a stock unit, with conditional writes only."""
 
     def __init__(self, objects: ObjectClient, namespace: str, retry: Retry, clock: Clock) -> None:
         self._objects = objects
@@ -34,9 +34,9 @@ class StockClaims:
     async def acquire(
         self, operation: Operation, stock_ref: StockRef, unit_name: str, cached: GPUUnit | None
     ) -> StockClaim | None:
-        """Claim exactly that stock; None if it is lost to the operation for good.
+        """Claim exactly that stock; None if another has it, or it is gone.
 
-        `seen` is the stock as it was just read, which saves reading it.
+        `cached` is the stock as it was just read, which saves reading it.
         """
         operation_id, attempt = operation.spec.operation_id, str(operation.status.attempt)
         while True:
@@ -49,14 +49,14 @@ class StockClaims:
                 return StockClaim(current, is_new=False)
             if not is_ours and not is_claimable(current):
                 return None
-            # Also what an earlier attempt has claimed: it may be being released just now.
+            # Also stock that an earlier attempt has claimed: it may be being released just now.
             mark = self._claim_metadata(current, unit_name, operation_id, attempt)
             marked = await self._patch(current, mark)
             if marked is not None:
                 return StockClaim(marked, is_new=not is_ours)
 
     async def release(self, stock_claim: StockClaim) -> None:
-        """Take back a claim that we have just set; the controller would do it too, but later."""
+        """Release a stock claim that was set just now; the controller would do it later."""
         if (
             stock_claim.is_new
             and wellknown.POOL_LABEL not in stock_claim.stock_unit.metadata.labels
@@ -85,7 +85,7 @@ class StockClaims:
     def _claim_metadata(
         self, stock_unit: GPUUnit, unit_name: str, operation_id: str, attempt: str
     ) -> dict[str, Any]:
-        """All of a claim in one write; it also takes the stock from its pool."""
+        """Return the metadata of a stock claim, which also takes the stock from its pool."""
         others = [
             owner for owner in stock_unit.metadata.owner_references if owner.kind != stockpool.KIND
         ]
@@ -113,10 +113,10 @@ RELEASED_METADATA = {
 
 
 def claiming_operation_id(stock_unit: GPUUnit) -> str | None:
-    """The id of the operation that has the stock."""
+    """Return the id of the operation that has claimed the stock; None if it is free."""
     return stock_unit.metadata.annotations.get(wellknown.CLAIM_OPERATION_ANNOTATION)
 
 
 def claiming_attempt(stock_unit: GPUUnit) -> str | None:
-    """Which attempt of the operation has claimed the stock."""
+    """Return the attempt that has claimed the stock; None if it is free."""
     return stock_unit.metadata.annotations.get(wellknown.ATTEMPT_ANNOTATION)

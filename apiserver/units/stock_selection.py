@@ -1,4 +1,4 @@
-"""Which stock unit a new unit is made from."""
+"""Selects the stock unit for a new unit."""
 
 import asyncio
 from collections import Counter, deque
@@ -17,16 +17,16 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.phases import UnitPhase
 from shared.v1alpha1.wellknown import CLAIM_OPERATION_ANNOTATION, CLAIMED_LABEL
 
-# Several replicas choose at once: from a page of this size they seldom choose the same.
+# Replicas choose at random: from a page of this size they seldom choose the same.
 PAGE_SIZE: Final = 96
-# What we have chosen and may not have claimed yet; fewer than a page, so that there is more.
+# Chosen here and perhaps not claimed yet; fewer than a page, so that some are left.
 MAX_RECENT: Final = 64
-# Long enough to look a few times a second for everybody, short enough to be seldom too late.
+# Long enough to list a few times a second at most, short enough to be seldom out of date.
 CANDIDATES_TTL_SECONDS: Final = 0.2
 
 
 class StockCandidates:
-    """Gives each unit away once, in an order that no other process has."""
+    """Shuffled stock from one list call, each unit of which is taken once."""
 
     def __init__(self, units: Iterable[GPUUnit], rng: Random, expires_at: float) -> None:
         self._units = list(units)
@@ -34,12 +34,12 @@ class StockCandidates:
         self._expires_at = expires_at
 
     def take(self, now: float) -> GPUUnit | None:
-        """One that nobody here has got; None when it is empty or has stood for too long."""
+        """Return a unit that was not taken yet; None if none is left, or the list is too old."""
         return self._units.pop() if self._units and now < self._expires_at else None
 
 
 class StockSelector:
-    """Finds ready stock that nobody has claimed."""
+    """Finds ready stock that is not claimed."""
 
     def __init__(
         self,
@@ -59,18 +59,18 @@ class StockSelector:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def select(self, spec_name: str, stock_name: str | None) -> GPUUnit | None:
-        """What to try first; what was seen a moment ago will do, as claiming finds out."""
+        """Return stock to claim, from a list that may be 200 ms old; None if there is none."""
         if stock_name is not None:
             return await self._find_named(spec_name, stock_name)
         return await self._select_candidate(spec_name) or await self.select_another(spec_name)
 
     async def select_another(self, spec_name: str) -> GPUUnit | None:
-        """What is there now, for somebody whose stock was lost; None if there is nothing."""
+        """Return stock from a fresh list, after a stock claim was lost; None if there is none."""
         found = await self._list_claimable(spec_name, cached=False)
         return self._remember(self._rng.choice(found)) if found else None
 
     async def _select_candidate(self, spec_name: str) -> GPUUnit | None:
-        """From the shelf, which one of those who come at once fills for all of them."""
+        """Take a candidate; of concurrent requests one lists the stock for all."""
         turn = self._locks.setdefault(spec_name, asyncio.Lock())
         async with turn:
             unit = self._take_candidate(spec_name)
@@ -83,18 +83,18 @@ class StockSelector:
         shelf = self._candidates.get(spec_name)
         unit = shelf.take(self._clock.monotonic()) if shelf else None
         if unit is None:
-            self._candidates.pop(spec_name, None)  # names are the callers', and without end
+            self._candidates.pop(spec_name, None)  # callers choose the names: do not keep them
             return None
         return self._remember(unit)
 
     async def _fetch_candidates(self, spec_name: str) -> StockCandidates:
-        """What the server has at hand: a list that must be current may wait a tenth of a second."""
+        """List from the cache of the API server, which saves up to a tenth of a second."""
         found = await self._list_claimable(spec_name, cached=True)
         good_until = self._clock.monotonic() + CANDIDATES_TTL_SECONDS
         return StockCandidates(found, self._rng, good_until)
 
     async def _list_claimable(self, spec_name: str, *, cached: bool) -> list[GPUUnit]:
-        """Stock that can be had; only if there is no other, what was chosen here lately."""
+        """Return claimable stock; recently chosen units only if there are no others."""
         selection = ListOptions(
             label_selector=f"!{CLAIMED_LABEL}",
             field_selector=f"spec.specName={spec_name},status.phase={UnitPhase.READY.value}",
@@ -123,7 +123,7 @@ class StockSelector:
     async def shortage_error(
         self, spec_name: str, stock_name: str | None
     ) -> InsufficientCapacityError:
-        """What to tell a caller for whom there is nothing: what stock there is."""
+        """Return the error for missing stock, which lists the stock that there is."""
         selection = ListOptions(field_selector=f"spec.specName={spec_name}", from_cache=True)
         page = await self._objects.list(GPU_UNITS, self._namespace, selection)
         wanted = (
@@ -136,7 +136,7 @@ class StockSelector:
 
 
 def is_claimable(unit: GPUUnit) -> bool:
-    """Whether the unit can be had right now."""
+    """Return whether the unit is ready, unclaimed and not being deleted."""
     meta = unit.metadata
     return (
         unit.status.phase == UnitPhase.READY
@@ -146,13 +146,13 @@ def is_claimable(unit: GPUUnit) -> bool:
 
 
 def is_claimed(unit: KubeObject) -> bool:
-    """Half a claim is one too, until the controller has released it."""
+    """Return whether the label or the annotation of a stock claim is set."""
     meta = unit.metadata
     return CLAIMED_LABEL in meta.labels or CLAIM_OPERATION_ANNOTATION in meta.annotations
 
 
 def describe_stock(units: Iterable[GPUUnit]) -> str:
-    """Such as `3 Progressing, 2 claimed`."""
+    """Return a text such as `3 Progressing, 2 claimed`."""
     counts = Counter(
         "claimed" if CLAIMED_LABEL in unit.metadata.labels else unit.status.phase or "new"
         for unit in units

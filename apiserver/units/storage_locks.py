@@ -1,7 +1,7 @@
 """The locks of storages, which an operation takes before it claims stock for its unit.
 
-Who holds a lock is in an annotation of the storage; it is set by compare-and-set only. The
-controller takes the locks of units that have none, and frees those that nobody needs.
+An annotation of the storage names the holder; it is written by compare-and-set only. The
+controller takes missing locks for units, and frees locks that are not needed any more.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class LockDecision(Enum):
 
     TAKE = auto()
     KEEP = auto()
-    DEFER = auto()  # it is still to be filled: the controller locks it for the unit afterwards
+    DEFER = auto()  # it is not prepared yet: the controller locks it for the unit afterwards
     REFUSE = auto()
 
 
@@ -119,14 +119,14 @@ def decide_lock(storage: GPUStorage, desired: StorageLock, attempt: int) -> Lock
         return LockDecision.TAKE if is_prepared(storage) else LockDecision.DEFER
     if found.prepare:
         return LockDecision.DEFER if found.prepare == storage.metadata.name else LockDecision.REFUSE
-    # What an earlier attempt has locked may be being freed just now: it is locked again. With a
-    # uid it is a unit's, also one that this very operation has made without us.
+    # A lock of an earlier attempt may be being freed just now: it is taken again. With a uid it
+    # is a unit's, perhaps of one that another process has created for this operation.
     is_ours = found.operation == desired.operation and not found.uid
     return LockDecision.TAKE if is_ours else LockDecision.REFUSE
 
 
 def is_available_for(storage: GPUStorage, unit: GPUUnit) -> bool:
-    """Whether the unit may wait for the lock of the storage, or has it."""
+    """Return whether the unit has the lock of the storage, or may wait for it."""
     lock = parse_storage_lock(storage.metadata.annotations)
     if lock is not None and lock.unit == unit.metadata.name and lock.uid == unit.metadata.uid:
         return True
@@ -136,26 +136,26 @@ def is_available_for(storage: GPUStorage, unit: GPUUnit) -> bool:
 
 
 def is_prepared(storage: GPUStorage) -> bool:
-    """Whether no filling is to come, for which the storage must be free."""
+    """Return whether no prepare is outstanding, for which the storage must be free."""
     status = storage.status.prepare
     done = status is not None and status.phase == PreparePhase.SUCCEEDED
     return storage.spec.prepare is None or done
 
 
 def locking_attempt(storage: GPUStorage) -> str:
-    """Which attempt of the operation has locked the storage; the first is not noted."""
+    """Return the attempt that has locked the storage; the first one is not annotated."""
     return storage.metadata.annotations.get(ATTEMPT_ANNOTATION, "0")
 
 
 def attempt_lock_patch(storage: GPUStorage, lock: StorageLock, attempt: int) -> JsonObject:
-    """All of a lock in one write; the attempt makes it another version than before."""
+    """Return the patch that sets a lock; the attempt changes the version of the storage."""
     body = lock_patch(storage.metadata, lock)
     body["metadata"]["annotations"][ATTEMPT_ANNOTATION] = str(attempt) if attempt else None
     return body
 
 
 def storage_unavailable_error(storage: GPUStorage) -> ConflictError:
-    """Why the storage cannot be mounted."""
+    """Return the error for a storage that is in use or being deleted."""
     name, lock = storage.metadata.name, parse_storage_lock(storage.metadata.annotations)
     if lock is None:
         return ConflictError(f"the storage {name!r} is being deleted")

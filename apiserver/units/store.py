@@ -59,7 +59,7 @@ class UnitStore:
     async def adopt(self, unit: GPUUnit, attempt: int) -> bool:
         """Mark a unit of an earlier attempt as of this one; False if it is gone.
 
-        The controller deletes strays in the version that it has judged: this gives it another.
+        The controller deletes a stray at the version that it has seen: the mark changes it.
         """
         meta = unit.metadata
         note = {"uid": meta.uid, "annotations": {ATTEMPT_ANNOTATION: str(attempt)}}

@@ -1,4 +1,4 @@
-"""How units are shown."""
+"""Views of units."""
 
 from marshmallow import Schema, fields
 
@@ -19,7 +19,7 @@ from shared.v1alpha1 import wellknown
 
 
 class UnitViewSchema(ObjectViewSchema):
-    """What stock and users' units have in common."""
+    """The fields of both stock units and users' units."""
 
     name = fields.String(attribute="metadata.name", required=True)
     namespace = fields.String(attribute="metadata.namespace", required=True)
@@ -56,7 +56,7 @@ class GPUUnitViewSchema(UnitViewSchema):
 
 
 class StockUnitViewSchema(UnitViewSchema):
-    """A reservation, and who has claimed it."""
+    """A stock unit, and its stock claim."""
 
     lifecycle = ConstantString("stock")
     claimed_by = AnnotationValue(wellknown.CLAIMED_BY_ANNOTATION)
