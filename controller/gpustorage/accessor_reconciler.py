@@ -1,7 +1,5 @@
 """Keeping the accessor of a storage: there while it is wanted, and where the volume is."""
 
-from dataclasses import dataclass
-
 from controller.apply.applier import ChildApplier
 from controller.apply.child import Child, make_child
 from controller.caches import BY_PVC, Caches
@@ -9,7 +7,7 @@ from controller.gpustorage.locks.users import node_using_volume
 from controller.gpustorage.resources import accessor
 from controller.gpustorage.resources.network_policy import accessor_network_policy_manifest
 from controller.gpustorage.settings import StorageSettings
-from controller.gpustorage.status.blocker import Blocker, blocker_of_failure
+from controller.gpustorage.status.outcome import AccessorState, blocker_of_failure
 from controller.kinds import DEPLOYMENTS, NETWORK_POLICIES, SERVICES
 from controller.runtime.key import ObjectKey
 from controller.status.pod_diagnosis import scheduling_message, waiting_message
@@ -20,15 +18,6 @@ from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import AccessorStatus, GPUStorage
 from shared.v1alpha1.phases import AccessorPhase, StoragePhase
 from shared.v1alpha1.reasons import StorageReason
-
-
-@dataclass(frozen=True, slots=True)
-class AccessorState:
-    """How the browsing is, and in words."""
-
-    status: AccessorStatus
-    message: str
-    blocker: Blocker | None = None
 
 
 class AccessorReconciler:

@@ -4,7 +4,7 @@ from controller.caches import Caches
 from controller.gpustorage.accessor_reconciler import AccessorReconciler
 from controller.gpustorage.locks.lock_reconciler import LockReconciler
 from controller.gpustorage.prepare.prepare_reconciler import PrepareReconciler
-from controller.gpustorage.prepare.state import DONE_PHASES
+from controller.gpustorage.prepare_status import DONE_PHASES
 from controller.gpustorage.status.outcome import StorageReconcileOutcome
 from controller.gpustorage.status.status_writer import StorageStatusWriter
 from controller.gpustorage.volume_reconciler import VolumeReconciler

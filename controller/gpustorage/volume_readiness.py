@@ -1,6 +1,6 @@
 """How the volume of a storage is, apart from what is in it."""
 
-from controller.gpustorage.resources.size import (
+from controller.gpustorage.resources.pvc import (
     is_expandable,
     is_expanding,
     is_expansion_requested,

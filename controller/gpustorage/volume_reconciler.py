@@ -5,7 +5,7 @@ from controller.caches import Caches
 from controller.gpustorage.errors import StaleCacheError
 from controller.gpustorage.resources.pvc import pvc_child
 from controller.gpustorage.settings import StorageSettings
-from controller.gpustorage.status.blocker import Blocker, blocker_of_failure
+from controller.gpustorage.status.outcome import Blocker, blocker_of_failure
 from controller.gpustorage.status.readiness import StorageReadiness
 from controller.gpustorage.volume_readiness import had_pvc, pvc_deleted_readiness, volume_readiness
 from controller.object_reader import ObjectReader

@@ -11,7 +11,7 @@ from controller.gpuunit.handoff.handoff_check import (
     source_stock_of,
 )
 from controller.gpuunit.resources import children
-from controller.gpuunit.resources.access import service_url
+from controller.gpuunit.resources.service import service_url
 from controller.gpuunit.scheduling.nominator import Nominator
 from controller.gpuunit.settings import UnitSettings
 from controller.gpuunit.status import validation

@@ -5,8 +5,7 @@ from typing import Final
 from controller.caches import Caches
 from controller.kinds import OPERATIONS
 from controller.object_reader import ObjectReader
-from controller.operation.dependence import is_operation_referenced
-from controller.operation.retention import next_retention_action
+from controller.operation.retention import is_operation_referenced, next_retention_action
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.client import Preconditions
 from controller.runtime.client.kind import key_of

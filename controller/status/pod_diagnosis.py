@@ -7,6 +7,19 @@ from shared.k8s.pod import ContainerStateTerminated, ContainerStatus, Pod, PodCo
 STARTING_REASONS: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
 
 
+IMAGE_ERROR_REASONS: Final = frozenset(
+    {
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "ErrImageNeverPull",
+        "ImageInspectError",
+        "RegistryUnavailable",
+        "SignatureValidationFailed",
+    }
+)
+
+
 def is_unschedulable(pod: Pod) -> bool:
     """Whether the scheduler has looked for a node and found none."""
     return any(map(_is_unschedulable_condition, pod.status.conditions))
@@ -17,6 +30,12 @@ def scheduling_message(pod: Pod) -> str:
     return next(
         (found.message for found in pod.status.conditions if _is_unschedulable_condition(found)), ""
     )
+
+
+def has_image_error(container: ContainerStatus) -> bool:
+    """Whether the container waits for an image that cannot be pulled."""
+    waiting = container.state.waiting
+    return waiting is not None and waiting.reason in IMAGE_ERROR_REASONS
 
 
 def waiting_message(container: ContainerStatus) -> str:

@@ -1,5 +1,7 @@
 """Keeps each pool at the number of unclaimed units that it asks for."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from controller.caches import Caches
@@ -12,6 +14,7 @@ from controller.runtime.errors import (
     AlreadyExistsError,
     ConflictError,
     InvalidError,
+    KubeError,
     NotFoundError,
 )
 from controller.runtime.events.event import object_reference
@@ -23,7 +26,6 @@ from controller.status.events import record_event
 from controller.stockpool import problems, stock_claims
 from controller.stockpool.events import status_event
 from controller.stockpool.manifest import unit_manifest as unit_of
-from controller.stockpool.outcome import ScalingOutcome, summarize_units
 from controller.stockpool.problems import PoolProblem
 from controller.stockpool.scaling import ScalingPlan, free_names, plan_scaling
 from controller.stockpool.snapshot import PoolSnapshot, PoolSnapshotReader
@@ -36,6 +38,25 @@ from shared.v1alpha1.stockpool import StockPool
 
 # The watch brings what overtook us; this is for what it does not bring, such as another's unit.
 REQUEUE_SOON: Final = Result(requeue_after=0.5)
+
+
+MAX_LISTED_NAMES: Final = 10
+
+
+@dataclass(slots=True)
+class ScalingOutcome:
+    """Units made and removed; `overtaken` where somebody else was first and a new look is due."""
+
+    created: list[GPUUnit] = field(default_factory=list)
+    deleted: list[GPUUnit] = field(default_factory=list)
+    error: KubeError | None = None
+    is_stale: bool = False
+
+    def apply_to(self, snapshot: PoolSnapshot) -> PoolSnapshot:
+        """What there is now, where there was `view` before."""
+        gone = {unit.metadata.uid for unit in self.deleted}
+        left = [unit for unit in snapshot.units if unit.metadata.uid not in gone]
+        return replace(snapshot, units=(*left, *self.created))
 
 
 class StockPoolReconciler:
@@ -142,3 +163,11 @@ def is_settled(snapshot: PoolSnapshot) -> bool:
     return next_plan(snapshot).is_idle and stock_claims.count_claims(
         known, snapshot.units
     ) == stock_claims.recorded_claims(known)
+
+
+def summarize_units(units: Iterable[GPUUnit]) -> str:
+    """The number of units and the names of the first, for people."""
+    names = sorted((unit.metadata.name for unit in units), key=lambda name: (len(name), name))
+    noun = "unit" if len(names) == 1 else "units"
+    more = f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else ""
+    return f"{len(names)} {noun}: {', '.join(names[:MAX_LISTED_NAMES])}{more}"

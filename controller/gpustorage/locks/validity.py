@@ -1,6 +1,6 @@
 """Whether a lock still stands: whoever has it, or had it, is looked at."""
 
-from controller.gpustorage.prepare.state import FINAL_PHASES, recorded_prepare_status
+from controller.gpustorage.prepare_status import FINAL_PHASES, recorded_prepare_status
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit

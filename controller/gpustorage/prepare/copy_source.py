@@ -1,6 +1,6 @@
 """What a filling waits for before it may begin: decided by values alone."""
 
-from controller.gpustorage.prepare.state import recorded_prepare_status
+from controller.gpustorage.prepare_status import recorded_prepare_status
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.phases import StoragePhase
 from shared.v1alpha1.storage_lock import StorageLock, parse_storage_lock

@@ -1,24 +1,19 @@
 """The Job of a storage: kept until its outcome is recorded, and then let go."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 
 from controller.apply.applier import ChildApplier
 from controller.caches import BY_PVC, Caches
-from controller.gpustorage.prepare.job_pods import failure_message, wait_message
 from controller.gpustorage.prepare.start import PrepareStarter, waiting_blocker
-from controller.gpustorage.prepare.state import (
-    FINAL_PHASES,
-    JobAction,
-    next_job_action,
-    next_prepare_status,
-    recorded_prepare_status,
-)
+from controller.gpustorage.prepare.state import JobAction, next_job_action, next_prepare_status
+from controller.gpustorage.prepare_status import FINAL_PHASES, recorded_prepare_status
 from controller.gpustorage.resources.prepare_job import (
     has_outcome_finalizer,
     is_prepare_job_of,
     prepare_job_key,
 )
-from controller.gpustorage.status.blocker import Blocker
+from controller.gpustorage.status.outcome import Blocker
 from controller.kinds import JOBS, NETWORK_POLICIES
 from controller.object_reader import ObjectReader
 from controller.runtime.cache.writer import Writer
@@ -27,6 +22,7 @@ from controller.runtime.client.kind import key_of
 from controller.runtime.client.ownership import is_controlled_by
 from controller.runtime.errors import ConflictError, NotFoundError
 from controller.runtime.key import ObjectKey
+from controller.status.pod_diagnosis import scheduling_message, termination_message, waiting_message
 from shared.k8s.job import Job
 from shared.k8s.pod import Pod
 from shared.k8s.pvc import PersistentVolumeClaim
@@ -134,3 +130,25 @@ class PrepareReconciler:
     async def _delete_job(self, job: Job) -> None:
         with suppress(NotFoundError, ConflictError):
             await self._writer.delete(JOBS, key_of(job), Preconditions(uid=job.metadata.uid))
+
+
+def failure_message(pods: Iterable[Pod]) -> str:
+    """What the last of the failed containers left behind; empty where none did."""
+    said = [
+        f"container {container.name} ended with {termination_message(container.state.terminated)}"
+        for pod in sorted(pods, key=lambda pod: pod.metadata.creation_timestamp)
+        if pod.status.phase == "Failed"
+        for container in pod.status.container_statuses
+        if container.state.terminated is not None
+    ]
+    return said[-1] if said else ""
+
+
+def wait_message(pods: Iterable[Pod]) -> str:
+    """What the first of the pods waits for; empty where none waits."""
+    said = (
+        words
+        for pod in pods
+        for words in (scheduling_message(pod), *map(waiting_message, pod.status.container_statuses))
+    )
+    return next(filter(None, said), "")

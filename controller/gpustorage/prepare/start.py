@@ -8,7 +8,7 @@ from controller.caches import Caches
 from controller.gpustorage.locks.users import is_volume_in_use
 from controller.gpustorage.prepare.copy_source import source_unavailable_message
 from controller.gpustorage.prepare.prepare_locks import PrepareLocks
-from controller.gpustorage.prepare.state import recorded_prepare_status
+from controller.gpustorage.prepare_status import recorded_prepare_status
 from controller.gpustorage.resources.network_policy import prepare_network_policy_manifest
 from controller.gpustorage.resources.prepare_job import (
     is_prepare_job_of,
@@ -16,7 +16,7 @@ from controller.gpustorage.resources.prepare_job import (
     prepare_job_manifest,
 )
 from controller.gpustorage.settings import StorageSettings
-from controller.gpustorage.status.blocker import Blocker, blocker_of_failure
+from controller.gpustorage.status.outcome import Blocker, blocker_of_failure
 from controller.gpustorage.status.readiness import StorageReadiness
 from controller.gpustorage.volume_readiness import is_volume_mountable
 from controller.kinds import GPU_STORAGES, JOBS, NETWORK_POLICIES

@@ -5,19 +5,16 @@ recorded as succeeded is never tried again, and what is recorded as failed only 
 """
 
 from enum import Enum, auto
-from typing import Final
 
 import msgspec
 
+from controller.gpustorage.prepare_status import DONE_PHASES, FINAL_PHASES, recorded_prepare_status
 from controller.gpustorage.resources.prepare_job import attempt_id_of, has_outcome_finalizer
 from controller.runtime.digest import json_digest
 from shared.k8s.job import Job
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage, PrepareSpec, PrepareStatus
 from shared.v1alpha1.phases import PreparePhase
-
-DONE_PHASES: Final = (PreparePhase.NOT_REQUESTED.value, PreparePhase.SUCCEEDED.value)
-FINAL_PHASES: Final = (*DONE_PHASES, PreparePhase.FAILED.value)
 
 
 class JobAction(Enum):
@@ -27,11 +24,6 @@ class JobAction(Enum):
     START = auto()
     RELEASE = auto()  # its outcome is recorded: it may go when somebody wants it to
     DELETE = auto()
-
-
-def recorded_prepare_status(storage: GPUStorage) -> PrepareStatus:
-    """What is recorded."""
-    return storage.status.prepare or PrepareStatus()
 
 
 def prepare_digest(prepare: PrepareSpec) -> str:

@@ -5,11 +5,11 @@ from typing import Any
 from controller.apply.child import Child, with_applied_hash
 from controller.apply.drop_empty import drop_empty
 from controller.gpustorage.labels import StorageComponent, child_metadata
-from controller.gpustorage.resources.size import desired_pvc_size
 from controller.gpustorage.settings import StorageSettings
 from controller.kinds import PERSISTENT_VOLUME_CLAIMS
 from controller.runtime.digest import json_digest
 from shared.k8s.pvc import PersistentVolumeClaim
+from shared.k8s.quantity import NANOS_PER_UNIT, Quantity
 from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.reasons import StorageReason
@@ -48,3 +48,39 @@ def desired_storage_class_name(storage: GPUStorage, settings: StorageSettings) -
     """Empty for the cluster's default."""
     given = storage.spec.storage_class_name
     return settings.default_storage_class_name if given is None else given
+
+
+def requested_size(storage: GPUStorage) -> Quantity:
+    """The size of the spec in whole bytes."""
+    return Quantity(Quantity.parse(storage.spec.size).whole_units * NANOS_PER_UNIT)
+
+
+def desired_pvc_size(
+    storage: GPUStorage, pvc: PersistentVolumeClaim | None, storage_class: StorageClass | None
+) -> str:
+    """What the claim shall ask for, as the server will store it."""
+    if pvc is None or (is_expansion_requested(storage, pvc) and is_expandable(pvc, storage_class)):
+        return str(requested_size(storage))
+    return pvc.requested_storage
+
+
+def is_expansion_requested(storage: GPUStorage, pvc: PersistentVolumeClaim) -> bool:
+    """Whether the spec asks for more than the claim does."""
+    return requested_size(storage) > Quantity.parse(pvc.requested_storage)
+
+
+def is_shrink_requested(storage: GPUStorage, pvc: PersistentVolumeClaim) -> bool:
+    """Whether the spec asks for less than there is."""
+    return requested_size(storage) < Quantity.parse(pvc.capacity or pvc.requested_storage)
+
+
+def is_expandable(pvc: PersistentVolumeClaim, storage_class: StorageClass | None) -> bool:
+    """Only a volume that is there can grow, and only if its class says so."""
+    return pvc.is_bound and storage_class is not None and storage_class.allow_volume_expansion
+
+
+def is_expanding(pvc: PersistentVolumeClaim) -> bool:
+    """Whether the volume does not hold yet what the claim asks for."""
+    return pvc.is_bound and Quantity.parse(pvc.requested_storage) > Quantity.parse(
+        pvc.capacity or "0"
+    )

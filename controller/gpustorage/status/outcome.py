@@ -2,15 +2,31 @@
 
 from dataclasses import dataclass
 
-from controller.gpustorage.accessor_reconciler import AccessorState
-from controller.gpustorage.prepare.state import DONE_PHASES
-from controller.gpustorage.status.blocker import Blocker
+from controller.apply.applier import ApplyFailure, ApplyFailureKind
+from controller.gpustorage.prepare_status import DONE_PHASES
 from controller.gpustorage.status.readiness import StorageReadiness
 from controller.runtime.errors import KubeError
 from shared.k8s.pvc import PersistentVolumeClaim
-from shared.v1alpha1.gpustorage import PrepareStatus
+from shared.v1alpha1.gpustorage import AccessorStatus, PrepareStatus
 from shared.v1alpha1.phases import PreparePhase
 from shared.v1alpha1.reasons import StorageReason
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """What to say of it; with `retry`, also what shall be tried again."""
+
+    readiness: StorageReadiness
+    retry_error: KubeError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccessorState:
+    """How the browsing is, and in words."""
+
+    status: AccessorStatus
+    message: str
+    blocker: Blocker | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +63,18 @@ class StorageReconcileOutcome:
         hitches = (self.volume_blocker, self.prepare_blocker, self.accessor.blocker)
         found = (hitch.retry_error for hitch in hitches if hitch is not None)
         return next((error for error in found if error is not None), None)
+
+
+def blocker_of_failure(failure: ApplyFailure) -> Blocker:
+    """What a storage says of a child that could not be brought about."""
+    said = failure.message
+    match failure.kind:
+        case ApplyFailureKind.TERMINATING:
+            return Blocker(StorageReadiness.pending(StorageReason.VOLUME_PENDING, said))
+        case ApplyFailureKind.NOT_OWNED:
+            return Blocker(StorageReadiness.failed(StorageReason.CHILD_CONFLICT, said))
+        case ApplyFailureKind.INVALID:
+            return Blocker(StorageReadiness.failed(StorageReason.INVALID_SPEC, said))
+        case ApplyFailureKind.RETRYABLE:
+            reason = StorageReason(failure.child.failure_reason)
+            return Blocker(StorageReadiness.pending(reason, said), failure.error)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from controller.gpustorage.prepare.state import DONE_PHASES
+from controller.gpustorage.prepare_status import DONE_PHASES
 from controller.gpustorage.status.outcome import StorageReconcileOutcome
 from controller.runtime.events.event import truncate
 from controller.status.pod_diagnosis import stable_message

@@ -15,7 +15,7 @@ from controller.gpuunit.handoff.handoff_check import (
     check_handoff,
     is_claimed_for,
 )
-from controller.gpuunit.scheduling.nomination import has_no_gpu_for
+from controller.gpuunit.pod_requests import has_no_gpu_for
 from controller.gpuunit.workload import Workload, observe_workload
 from controller.kinds import DEPLOYMENTS, GPU_UNITS, OPERATIONS, PODS, REPLICA_SETS
 from controller.object_reader import ObjectReader

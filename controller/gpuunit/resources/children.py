@@ -13,12 +13,12 @@ from controller.gpuunit.resources.network_policy import network_policy_manifest
 from controller.gpuunit.resources.service import service_manifest
 from controller.gpuunit.scheduling.rollout import should_stop_old_pod_first
 from controller.gpuunit.settings import UnitSettings
-from controller.gpuunit.status.diagnosis import diagnose_image
 from controller.gpuunit.workload import Workload
 from controller.kinds import DEPLOYMENTS, NETWORK_POLICIES, SERVICES
 from controller.runtime.digest import json_digest
 from controller.runtime.key import ObjectKey
 from controller.runtime.subset import contains_desired
+from controller.status.pod_diagnosis import has_image_error
 from shared.k8s.deployment import Deployment
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
@@ -116,7 +116,7 @@ def with_live_worker_image(settings: UnitSettings, spec: Mapping[str, Any]) -> U
 def has_worker_image_error(workload: Workload) -> bool:
     """Whether the image of a worker cannot be had."""
     workers = [each for pod in workload.current_pods for each in pod.status.init_container_statuses]
-    return any(map(diagnose_image, workers))
+    return any(map(has_image_error, workers))
 
 
 def child_key(unit: GPUUnit) -> ObjectKey:

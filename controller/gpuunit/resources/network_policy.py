@@ -5,7 +5,7 @@ from typing import Any, Final
 from controller.apply.drop_empty import drop_empty
 from controller.apply.egress import dns_egress_rule, public_egress_rule
 from controller.gpuunit.labels import child_metadata, pod_selector
-from controller.gpuunit.resources.ports import declared_ports
+from controller.gpuunit.resources.pod import declared_ports
 from controller.gpuunit.settings import QueuePeer, UnitSettings
 from controller.runtime.client.kind import key_of
 from shared.v1alpha1 import names, wellknown

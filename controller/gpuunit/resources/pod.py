@@ -1,20 +1,31 @@
 """The pod of a unit."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
 
 from controller.apply.drop_empty import drop_empty
-from controller.apply.pod_security import pod_security_fields
+from controller.apply.pod_security import container_security_context, pod_security_fields
 from controller.gpuunit.labels import child_labels
-from controller.gpuunit.resources.container import active_container, stock_container
-from controller.gpuunit.resources.requirements import node_constraints, preferred_node_affinity
-from controller.gpuunit.resources.shared_memory import shared_memory_volumes
-from controller.gpuunit.resources.storage_volumes import storage_volumes
+from controller.gpuunit.resources.requirements import (
+    container_resources,
+    node_constraints,
+    preferred_node_affinity,
+)
+from controller.gpuunit.resources.sidecar import framework_env
 from controller.gpuunit.resources.worker_pod import worker_pod_spec
 from controller.gpuunit.settings import UnitSettings
 from controller.runtime.client.kind import key_of
-from shared.v1alpha1 import wellknown
-from shared.v1alpha1.gpuunit import GPUUnit
+from shared.k8s.quantity import NANOS_PER_UNIT, Quantity
+from shared.v1alpha1 import names, wellknown
+from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
+from shared.v1alpha1.mount import StorageMount
+from shared.v1alpha1.template import EnvVar, Port, WorkloadTemplate
+from shared.v1alpha1.validation.mount_path import SHARED_MEMORY_PATH, normalise_path
+
+UNIT_CONTAINER: Final = "unit"
+SHARED_MEMORY_VOLUME: Final = "shared-memory"
 
 
 def pod_template(
@@ -54,3 +65,117 @@ def _active_pod_spec(unit: GPUUnit) -> dict[str, Any]:
         "containers": [active_container(unit)],
         **drop_empty(optional),
     }
+
+
+def stock_container(unit: GPUUnit, pause_image: str) -> dict[str, Any]:
+    """Does nothing but hold the place."""
+    return _base_container(unit, pause_image)
+
+
+def active_container(unit: GPUUnit) -> dict[str, Any]:
+    """Runs the user's program."""
+    template = unit.spec.template or WorkloadTemplate()
+    mounts = storage_volume_mounts(unit.spec.storage_mounts)
+    workload = {
+        "command": list(template.command),
+        "args": list(template.args),
+        "env": container_env(unit),
+        "ports": [_container_port(port) for port in declared_ports(unit)],
+        "volumeMounts": [*shared_memory_mounts(unit.spec), *mounts],
+    }
+    return {**_base_container(unit, unit.spec.image), **drop_empty(workload)}
+
+
+def _base_container(unit: GPUUnit, image: str) -> dict[str, Any]:
+    return {
+        "name": UNIT_CONTAINER,
+        "image": image,
+        "resources": container_resources(unit.spec),
+        "securityContext": container_security_context(),
+    }
+
+
+def _container_port(port: Port) -> dict[str, Any]:
+    return {"name": port.name, "containerPort": port.port, "protocol": port.protocol}
+
+
+def container_env(unit: GPUUnit) -> list[dict[str, Any]]:
+    """Ours first, so that the user's values can refer to them; the user's own value wins."""
+    theirs = () if unit.spec.template is None else unit.spec.template.envs
+    taken = {variable.name for variable in theirs}
+    ours = [variable for variable in _default_env(unit) if variable.name not in taken]
+    return [msgspec.to_builtins(variable) for variable in (*ours, *theirs)]
+
+
+def _default_env(unit: GPUUnit) -> list[EnvVar]:
+    values = {
+        "UNIT_NAME": unit.metadata.name,
+        "SPEC_NAME": unit.spec.spec_name,
+        "GPU_COUNT": str(unit.spec.gpu),
+        "MEMORY_LIMIT": unit.spec.memory,
+        **framework_env(unit.spec.serverless),
+    }
+    return [EnvVar(name=name, value=value) for name, value in values.items()]
+
+
+def declared_ports(unit: GPUUnit) -> tuple[Port, ...]:
+    """What the user's program listens on."""
+    return () if unit.spec.template is None else unit.spec.template.ports
+
+
+def shared_memory_volumes(spec: GPUUnitSpec) -> list[dict[str, Any]]:
+    """One volume in memory, or none where a mount of the user's takes its place."""
+    if _is_mounted_by_user(spec):
+        return []
+    return [
+        {
+            "name": SHARED_MEMORY_VOLUME,
+            "emptyDir": {"medium": "Memory", "sizeLimit": str(_shared_memory_size(spec))},
+        }
+    ]
+
+
+def shared_memory_mounts(spec: GPUUnitSpec) -> list[dict[str, Any]]:
+    """Where that volume is seen."""
+    return (
+        []
+        if _is_mounted_by_user(spec)
+        else [{"name": SHARED_MEMORY_VOLUME, "mountPath": SHARED_MEMORY_PATH}]
+    )
+
+
+def _is_mounted_by_user(spec: GPUUnitSpec) -> bool:
+    return any(
+        normalise_path(mount.mount_path) == SHARED_MEMORY_PATH for mount in spec.storage_mounts
+    )
+
+
+def _shared_memory_size(spec: GPUUnitSpec) -> Quantity:
+    if spec.shm_size:
+        return Quantity.parse(spec.shm_size)
+    half = (Quantity.parse(spec.memory).whole_units + 1) // 2  # never 0, which would be no limit
+    return Quantity(half * NANOS_PER_UNIT)
+
+
+def storage_volumes(mounts: Sequence[StorageMount]) -> list[dict[str, Any]]:
+    """One volume a storage; its claim has the storage's name."""
+    return [
+        {
+            "name": names.storage_volume_name(storage),
+            "persistentVolumeClaim": {"claimName": storage},
+        }
+        for storage in dict.fromkeys(mount.name for mount in mounts)
+    ]
+
+
+def storage_volume_mounts(mounts: Sequence[StorageMount]) -> list[dict[str, Any]]:
+    """Where the files of the storages are seen."""
+    return [_volume_mount(mount) for mount in mounts]
+
+
+def _volume_mount(mount: StorageMount) -> dict[str, Any]:
+    place = {
+        "name": names.storage_volume_name(mount.name),
+        "mountPath": normalise_path(mount.mount_path),
+    }
+    return {**place, "readOnly": True} if mount.read_only else place

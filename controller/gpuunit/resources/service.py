@@ -3,9 +3,10 @@
 from typing import Any
 
 from controller.gpuunit.labels import child_metadata, pod_selector
-from controller.gpuunit.resources.ports import declared_ports
+from controller.gpuunit.resources.pod import declared_ports
+from controller.gpuunit.settings import UnitSettings
 from shared.v1alpha1 import names
-from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.gpuunit import GPUUnit, UnitAccess
 from shared.v1alpha1.template import Port
 
 
@@ -30,3 +31,17 @@ def _service_port(port: Port) -> dict[str, Any]:
         "targetPort": port.port,
         "protocol": port.protocol,
     }
+
+
+def service_url(unit: GPUUnit, settings: UnitSettings) -> str:
+    """The address of the primary port; empty where there is none."""
+    access = unit.spec.access or UnitAccess()
+    port = _primary_port(declared_ports(unit), access.primary_port)
+    if port is None:
+        return ""
+    name, namespace = names.unit_child_name(unit.metadata.name), unit.metadata.namespace
+    return f"{access.scheme}://{name}.{namespace}.svc.{settings.cluster_domain}:{port.port}"
+
+
+def _primary_port(ports: tuple[Port, ...], name: str) -> Port | None:
+    return next((port for port in ports if name in ("", port.name)), None)

@@ -5,11 +5,10 @@ from typing import Any, Final
 import msgspec
 
 from controller.apply.pod_security import container_security_context
-from controller.gpuunit.resources.environment import framework_env
 from controller.gpuunit.resources.requirements import guaranteed_resources
 from controller.gpuunit.settings import SidecarSettings
 from shared.invocation.queue_names import QueueNames
-from shared.v1alpha1.framework_place import socket_folder
+from shared.v1alpha1.framework_place import resolve_endpoint, socket_folder
 from shared.v1alpha1.gpuunit import GPUUnit, ServerlessSpec
 from shared.v1alpha1.validation.serverless import WORKER_PORT
 
@@ -79,4 +78,16 @@ def _security_context() -> dict[str, Any]:
         "runAsNonRoot": True,
         "runAsUser": WORKER_UID,
         "runAsGroup": WORKER_GID,
+    }
+
+
+def framework_env(serverless: ServerlessSpec | None) -> dict[str, str]:
+    """Where the user's code and the worker meet, said to both; nothing for other units."""
+    if serverless is None:
+        return {}
+    place = resolve_endpoint(serverless.framework)
+    return {
+        "GPU_RUNTIME_SOCKET": place.socket_path,
+        "GPU_RUNTIME_INVOKE_PATH": place.invoke_path,
+        "GPU_RUNTIME_HEALTH_PATH": place.health_path,
     }

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from controller.gpuunit.pod_requests import is_within_gpu_requests_of, is_within_requests_of
 from controller.status.pod_diagnosis import is_unschedulable
 from shared.k8s.node import Node, Taint
 from shared.k8s.pod import Pod
-from shared.k8s.quantity import Quantity
 from shared.v1alpha1.unit_resources import Toleration
 
 BLOCKING_TAINT_EFFECTS: Final = ("NoSchedule", "NoExecute")
@@ -61,44 +61,6 @@ def is_node_suitable(pod: Pod, node: Node) -> bool:
         and all(node.metadata.labels.get(key) == at for key, at in pod.spec.node_selector.items())
         and all(is_tolerated(taint, pod.spec.tolerations) for taint in node.spec.taints)
     )
-
-
-def is_within_requests_of(pod: Pod, occupant: Pod) -> bool:
-    """Whether the room of `holder` is enough for `pod`.
-
-    More than the holder has may be free on the node as well, but that is not ours to know.
-    """
-    return is_within(total_requests(pod), total_requests(occupant))
-
-
-def is_within_gpu_requests_of(pod: Pod, occupant: Pod) -> bool:
-    return is_within(gpu_requests(pod), gpu_requests(occupant))
-
-
-def has_no_gpu_for(occupant: Pod, pod: Pod) -> bool:
-    """Whether `pod` asks for other GPUs than `holder` has: then it has no use for the place."""
-    asked = gpu_requests(pod)
-    return bool(asked) and not asked.keys() & gpu_requests(occupant).keys()
-
-
-def is_within(requested: Mapping[str, Quantity], available: Mapping[str, Quantity]) -> bool:
-    return all(amount <= available.get(name, Quantity(0)) for name, amount in requested.items())
-
-
-def gpu_requests(pod: Pod) -> dict[str, Quantity]:
-    """What it asks for besides cpu, memory and disk: such names have a domain."""
-    asked = total_requests(pod)
-    return {name: asked[name] for name in asked if "/" in name and asked[name] > Quantity(0)}
-
-
-def total_requests(pod: Pod) -> dict[str, Quantity]:
-    """What all containers that run side by side ask for together."""
-    total: dict[str, Quantity] = {}
-    for container in pod.spec.long_running_containers:
-        for name, text in container.resources.requests.items():
-            nanos = total.get(name, Quantity(0)).nanos + Quantity.parse(text).nanos
-            total[name] = Quantity(nanos)
-    return total
 
 
 def is_node_schedulable(node: Node) -> bool:

@@ -7,7 +7,8 @@ deployment controller takes the old ReplicaSet down and makes no replacement of 
 from collections.abc import Mapping
 from typing import Any
 
-from controller.gpuunit.scheduling.nomination import bound_or_nominated_node, is_within_requests_of
+from controller.gpuunit.pod_requests import is_within_requests_of
+from controller.gpuunit.scheduling.nomination import bound_or_nominated_node
 from controller.gpuunit.workload import Workload
 from shared.v1alpha1.gpuunit import GPUUnit
 

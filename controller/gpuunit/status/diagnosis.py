@@ -7,6 +7,7 @@ from controller.gpuunit.scheduling.nomination import is_node_ready
 from controller.gpuunit.status.readiness import UnitReadiness
 from controller.gpuunit.workload import Workload, is_paused_before_rollout
 from controller.status.pod_diagnosis import (
+    has_image_error,
     is_unschedulable,
     join_nonempty,
     scheduling_message,
@@ -18,17 +19,6 @@ from shared.k8s.node import Node
 from shared.k8s.pod import ContainerStatus, Pod
 from shared.v1alpha1.reasons import UnitReason
 
-IMAGE_ERROR_REASONS: Final = frozenset(
-    {
-        "ErrImagePull",
-        "ImagePullBackOff",
-        "InvalidImageName",
-        "ErrImageNeverPull",
-        "ImageInspectError",
-        "RegistryUnavailable",
-        "SignatureValidationFailed",
-    }
-)
 CRASH_LOOP: Final = "CrashLoopBackOff"
 
 
@@ -65,9 +55,8 @@ def diagnose_scheduling(pod: Pod) -> UnitReadiness | None:
 
 
 def diagnose_image(container: ContainerStatus) -> UnitReadiness | None:
-    """An image that cannot be had."""
-    waiting = container.state.waiting
-    if waiting is None or waiting.reason not in IMAGE_ERROR_REASONS:
+    """Report an image that cannot be pulled."""
+    if not has_image_error(container):
         return None
     return UnitReadiness.failed(UnitReason.POD_STARTUP_FAILED, waiting_message(container))
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from controller.gpustorage.resources.pvc import pvc_child
-from controller.gpustorage.resources.size import desired_pvc_size
+from controller.gpustorage.resources.pvc import desired_pvc_size, pvc_child
 from controller.gpustorage.volume_readiness import had_pvc, volume_readiness
 from shared.k8s.pvc import PersistentVolumeClaim
 from shared.k8s.storage_class import StorageClass

@@ -5,10 +5,16 @@ from typing import Any
 
 import pytest
 
-from controller.operation.retention import RetentionAction, next_retention_action
+from controller.operation.retention import (
+    RetentionAction,
+    is_operation_referenced,
+    next_retention_action,
+)
 from shared.k8s.meta import ObjectMeta
+from shared.v1alpha1 import wellknown
 from shared.v1alpha1.operation import Operation, OperationSpec, OperationStatus
 from shared.v1alpha1.phases import OperationPhase
+from tests.support.builders.gpu_units import new_unit
 
 DAY = 86400.0
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -72,3 +78,37 @@ def test_retention_without_an_end_time_counts_from_the_latest_known_time(
 def test_an_invalid_end_time_does_not_fail_the_retention(end: str) -> None:
     found = next_retention_action(a_record(OperationPhase.FAILED, finished_at=end), DAY, NOW)
     assert found.delete == end.startswith("0001")
+
+
+MADE = {wellknown.OPERATION_ID_ANNOTATION: "o"}
+
+
+@pytest.mark.parametrize(
+    ("notes", "needed"),
+    [
+        pytest.param({}, False, id="made by hand"),
+        pytest.param(
+            {wellknown.OPERATION_ID_ANNOTATION: "another"}, False, id="of another operation"
+        ),
+        pytest.param(MADE, True, id="neither admitted nor listed"),
+        pytest.param({**MADE, wellknown.ADMITTED_ANNOTATION: ""}, False, id="admitted"),
+        pytest.param({**MADE, wellknown.LISTED_ANNOTATION: "true"}, False, id="listed"),
+        pytest.param({wellknown.CLAIM_OPERATION_ANNOTATION: "o"}, True, id="claimed by it"),
+        pytest.param(
+            {wellknown.CLAIM_OPERATION_ANNOTATION: "another"}, False, id="claimed by another"
+        ),
+        pytest.param(
+            {
+                **MADE,
+                wellknown.LISTED_ANNOTATION: "true",
+                wellknown.CLAIM_OPERATION_ANNOTATION: "another",
+            },
+            False,
+            id="listed and claimed by another",
+        ),
+    ],
+)
+def test_a_unit_needs_the_operation_that_decides_about_it(
+    notes: dict[str, str], needed: bool
+) -> None:
+    assert is_operation_referenced(new_unit(annotations=notes), "o") is needed

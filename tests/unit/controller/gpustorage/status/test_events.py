@@ -4,9 +4,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from controller.gpustorage.accessor_reconciler import AccessorState
 from controller.gpustorage.status.events import status_events
-from controller.gpustorage.status.outcome import StorageReconcileOutcome
+from controller.gpustorage.status.outcome import AccessorState, StorageReconcileOutcome
 from controller.gpustorage.status.readiness import StorageReadiness
 from controller.gpustorage.status.status import next_status
 from shared.v1alpha1.gpustorage import AccessorStatus, GPUStorageStatus, PrepareStatus

@@ -1,10 +1,12 @@
 """The Service of a unit has all its ports, and there is none without ports."""
 
+from typing import Any
+
 import pytest
 
 from controller.gpuunit.labels import child_metadata
-from controller.gpuunit.resources.service import service_manifest
-from tests.support.builders.gpu_units import FULL_SPEC, new_unit
+from controller.gpuunit.resources.service import service_manifest, service_url
+from tests.support.builders.gpu_units import FULL_SPEC, new_unit, unit_settings
 
 
 def test_all_ports_are_served_under_their_own_numbers() -> None:
@@ -25,3 +27,27 @@ def test_all_ports_are_served_under_their_own_numbers() -> None:
 @pytest.mark.parametrize("template", [None, {}, {"ports": []}])
 def test_without_ports_there_is_no_service(template: dict[str, object] | None) -> None:
     assert service_manifest(new_unit(template=template)) is None
+
+
+TEMPLATE = {"ports": [{"name": "http", "port": 8000}, {"name": "grpc", "port": 9000}]}
+HOST = "unit-one.runtime-instance.svc.cluster.local"
+
+
+@pytest.mark.parametrize(
+    ("access", "url"),
+    [
+        (None, f"http://{HOST}:8000"),
+        ({"primaryPort": "grpc"}, f"http://{HOST}:9000"),
+        ({"primaryPort": "grpc", "scheme": "grpc"}, f"grpc://{HOST}:9000"),
+        ({"scheme": "https"}, f"https://{HOST}:8000"),
+        ({"primaryPort": "no-such-port"}, ""),
+    ],
+)
+def test_the_primary_port_is_the_named_one_or_the_first(
+    access: dict[str, Any] | None, url: str
+) -> None:
+    assert service_url(new_unit(template=TEMPLATE, access=access), unit_settings()) == url
+
+
+def test_without_ports_there_is_no_address() -> None:
+    assert service_url(new_unit(), unit_settings()) == ""

@@ -4,20 +4,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from controller.gpuunit.scheduling.nomination import (
     Nomination,
     choose_nomination,
-    has_no_gpu_for,
     is_node_schedulable,
     is_tolerated,
-    is_within_requests_of,
-    total_requests,
 )
 from shared.k8s.node import Node, Taint
-from shared.k8s.quantity import Quantity
 from shared.v1alpha1.unit_resources import Toleration
 from tests.support.builders.workloads import (
     READY_NODES,
@@ -30,9 +24,6 @@ from tests.support.builders.workloads import (
 GPU = "nvidia.com/gpu"
 ONE = {GPU: "1", "memory": "16Gi"}
 TAINT = {"key": "gpu", "value": "a100", "effect": "NoSchedule"}
-AMOUNTS = st.dictionaries(
-    st.sampled_from(["cpu", "memory", GPU]), st.integers(0, 9).map(str), max_size=3
-)
 
 
 def test_the_pod_is_nominated_to_the_node_of_the_first_large_enough_holder() -> None:
@@ -60,21 +51,6 @@ def test_the_node_of_stock_with_fewer_gpus_is_not_nominated() -> None:
         choose_nomination(pod, [running_pod(requests={"example.com/gpu": "2"})], (), READY_NODES)
         is None
     )
-
-
-@pytest.mark.parametrize(
-    ("asked", "is_useless"),
-    [
-        ({GPU: "1"}, False),
-        ({GPU: "2"}, False),
-        ({"example.com/gpu": "1"}, True),
-        ({"memory": "1Gi", GPU: "0"}, False),
-    ],
-)
-def test_a_holder_is_useless_for_a_pod_that_requests_other_gpus(
-    asked: dict[str, str], is_useless: bool
-) -> None:
-    assert has_no_gpu_for(running_pod(requests=ONE), pending_pod(requests=asked)) is is_useless
 
 
 def test_a_pod_that_the_scheduler_has_not_tried_is_not_nominated() -> None:
@@ -122,40 +98,6 @@ def test_a_node_that_does_not_match_the_pod_rejects_it(
 ) -> None:
     pod = pending_pod(requests=ONE, spec=spec)
     assert choose_nomination(pod, (), [running_pod(requests=ONE)], nodes) is None
-
-
-@given(AMOUNTS)
-def test_a_pod_fits_in_place_of_a_pod_with_equal_requests(amounts: dict[str, str]) -> None:
-    assert is_within_requests_of(new_pod(requests=amounts), new_pod(requests=amounts))
-
-
-@given(AMOUNTS, AMOUNTS)
-def test_a_pod_fits_where_no_amount_is_larger(mine: dict[str, str], held: dict[str, str]) -> None:
-    fits = all(int(amount) <= int(held.get(name, "0")) for name, amount in mine.items())
-    assert is_within_requests_of(new_pod(requests=mine), new_pod(requests=held)) is fits
-
-
-def test_requests_are_compared_as_quantities() -> None:
-    assert is_within_requests_of(
-        new_pod(requests={"memory": "1024Mi"}), new_pod(requests={"memory": "1Gi"})
-    )
-    assert not is_within_requests_of(
-        new_pod(requests={"cpu": "1"}), new_pod(requests={"cpu": "999m"})
-    )
-
-
-def test_the_requests_of_all_containers_are_added() -> None:
-    each = {"name": "a", "resources": {"requests": {"cpu": "500m"}}}
-    pod = new_pod(spec={"containers": [each, each]})
-    assert total_requests(pod) == {"cpu": Quantity.parse("1")}
-
-
-def test_a_sidecar_asks_beside_the_programs_and_what_only_prepares_does_not() -> None:
-    sidecar = {"name": "worker", "restartPolicy": "Always", "resources": {"requests": ONE}}
-    first = {"name": "first", "resources": {"requests": {"cpu": "1"}}}
-    pod = new_pod(requests=ONE, spec={"initContainers": [sidecar, first]})
-    assert total_requests(pod) == {GPU: Quantity.parse("2"), "memory": Quantity.parse("32Gi")}
-    assert not is_within_requests_of(pod, new_pod(requests=ONE))
 
 
 def test_a_node_is_usable_while_it_is_ready_and_open() -> None:
