@@ -20,7 +20,7 @@ from controller.runtime.errors import (
 from controller.runtime.events.event import object_reference
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.runtime.loop.bounded import run_bounded
+from controller.runtime.loop.bounded import first_in_order, run_bounded
 from controller.runtime.loop.reconcile import Result
 from controller.status.events import record_event
 from controller.stockpool import problems, stock_claims
@@ -93,14 +93,18 @@ class StockPoolReconciler:
     async def _scale(self, snapshot: PoolSnapshot) -> ScalingOutcome:
         """Removes first: what is made must never come on top of what was to go."""
         outcome, wanted = ScalingOutcome(), next_plan(snapshot)
-        outcome.error = await run_bounded(
-            wanted.to_delete, lambda unit: self._delete_unit(unit, outcome)
+        outcome.error = first_in_order(
+            await run_bounded(
+                wanted.to_delete, lambda unit: self._delete_unit(unit, outcome), KubeError
+            )
         )
         if outcome.error is None and not outcome.is_stale:
             pool, is_taken = snapshot.pool, self._snapshots.name_check(snapshot)
             names = free_names(pool.metadata.name, wanted.create_count, is_taken)
-            outcome.error = await run_bounded(
-                names, lambda name: self._create_unit(pool, name, outcome)
+            outcome.error = first_in_order(
+                await run_bounded(
+                    names, lambda name: self._create_unit(pool, name, outcome), KubeError
+                )
             )
         self._record_events(snapshot.pool, outcome)
         return outcome

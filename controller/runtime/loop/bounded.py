@@ -1,37 +1,45 @@
-"""Many writes at once, but not too many."""
+"""Bounded concurrency: one action for many items, a limited number at once."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
-from controller.runtime.errors import KubeError
-
 T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
 
 MAX_CONCURRENT: Final = 16
 
 
 async def run_bounded(
-    items: Sequence[T], action: Callable[[T], Awaitable[None]]
-) -> KubeError | None:
-    """Do `work` for each of `items`; after a failure none is begun any more.
+    items: Sequence[T], action: Callable[[T], Awaitable[None]], error_type: type[E]
+) -> dict[int, E]:
+    """Run `action` for each item, `MAX_CONCURRENT` at once; start no more after an error.
 
-    What is under way then goes on to its end: its answer tells what exists. Of several failures the
-    one that is first in order is given, so that the same trouble gives the same words.
+    Actions that have started run to their end: only their result tells what exists. Returns the
+    errors of `error_type` by the position of their item, in the order in which they were raised;
+    empty if all actions succeeded. Any other error cancels the rest and is raised.
     """
     waiting = iter(enumerate(items))
-    failures: dict[int, KubeError] = {}
+    errors: dict[int, E] = {}
 
-    async def hand() -> None:
-        for place, item in waiting:
+    async def work() -> None:
+        for position, item in waiting:
             try:
                 await action(item)
-            except KubeError as error:
-                failures[place] = error
-            if failures:
+            except error_type as error:
+                errors[position] = error
+            if errors:
                 return
 
     async with asyncio.TaskGroup() as group:
         for _ in range(min(MAX_CONCURRENT, len(items))):
-            group.create_task(hand())
-    return failures[min(failures)] if failures else None
+            group.create_task(work())
+    return errors
+
+
+def first_in_order(errors: Mapping[int, E]) -> E | None:
+    """Return the error of the first failed item; None without errors.
+
+    The position decides and not the time, so that the same failure gives the same message.
+    """
+    return errors[min(errors)] if errors else None

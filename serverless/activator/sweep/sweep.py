@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from controller.runtime.clock import Clock
+from controller.runtime.loop.bounded import run_bounded
 from serverless.activator.sweep.decision import QUIET_MS
 from serverless.activator.sweep.function_existence import FunctionExistence
-from serverless.activator.sweep.hands import run_bounded
 from serverless.activator.sweep.invocation_store import InvocationStore, try_decode_record
 from serverless.activator.sweep.settle import RecordSettler
 from serverless.activator.timestamps import now_ms
@@ -81,7 +81,9 @@ class Sweep:
         """Follow what has changed, then look at what has been quiet or is overdue."""
         await self._read_changes()
         self._function_existence.forget_live_reads()
-        await run_bounded(await self._due_sequences(), self._settle)
+        errors = await run_bounded(await self._due_sequences(), self._settle, QueueError)
+        if errors:
+            raise next(iter(errors.values()))  # the first in time
         self.dead_letter_counts = await self._invocation_store.count_dead_letters()
 
     async def _read_changes(self) -> None:

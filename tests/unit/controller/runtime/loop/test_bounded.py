@@ -1,9 +1,11 @@
-"""Many writes at once, but not too many, and none of them forgotten."""
+"""Actions run with bounded concurrency, and the result of each is known."""
 
 import asyncio
 
+import pytest
+
 from controller.runtime.errors import ForbiddenError, KubeError
-from controller.runtime.loop.bounded import MAX_CONCURRENT, run_bounded
+from controller.runtime.loop.bounded import MAX_CONCURRENT, first_in_order, run_bounded
 from tests.support.clocks.virtual_clock import run_ready_tasks
 
 
@@ -18,7 +20,7 @@ async def test_all_items_are_processed_with_bounded_concurrency() -> None:
         running -= 1
         done.append(item)
 
-    assert await run_bounded(range(100), work) is None
+    assert await run_bounded(range(100), work, KubeError) == {}
     assert (sorted(done), most) == (list(range(100)), MAX_CONCURRENT)
 
 
@@ -33,14 +35,14 @@ async def test_after_a_failure_nothing_is_begun_and_what_is_under_way_ends() -> 
         ended.append(item)
 
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(run_bounded(range(100), work))
+        task = group.create_task(run_bounded(range(100), work, ForbiddenError))
         await run_ready_tasks()
         slow.set()
-    assert isinstance(task.result(), ForbiddenError)
+    assert isinstance(first_in_order(task.result()), ForbiddenError)
     assert (begun, len(ended)) == (list(range(MAX_CONCURRENT)), MAX_CONCURRENT - 1)
 
 
-async def test_the_first_of_several_failures_is_raised() -> None:
+async def test_the_errors_have_positions_and_come_in_the_order_of_time() -> None:
     last_failed = asyncio.Event()
 
     async def work(item: int) -> None:
@@ -49,4 +51,18 @@ async def test_the_first_of_several_failures_is_raised() -> None:
         last_failed.set()
         raise KubeError(str(item))
 
-    assert str(await run_bounded(range(3), work)) == "0"
+    errors = await run_bounded(range(3), work, KubeError)
+    assert [str(error) for error in errors.values()] == ["1", "2", "0"]
+    assert str(first_in_order(errors)) == "0"
+
+
+async def test_without_errors_there_is_no_first_one() -> None:
+    assert first_in_order({}) is None
+
+
+async def test_an_error_of_another_type_is_raised() -> None:
+    async def work(item: int) -> None:
+        raise KubeError(str(item))
+
+    with pytest.RaisesGroup(KubeError):
+        await run_bounded(range(1), work, ForbiddenError)
