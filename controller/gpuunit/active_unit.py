@@ -14,9 +14,8 @@ from controller.gpuunit.resources import children
 from controller.gpuunit.resources.service import service_url
 from controller.gpuunit.scheduling.nominator import Nominator
 from controller.gpuunit.settings import UnitSettings
-from controller.gpuunit.status import validation
 from controller.gpuunit.status.outcome import UnitReconcileOutcome, outcome_of_failure
-from controller.gpuunit.status.readiness import UnitReadiness
+from controller.gpuunit.status.readiness import UnitReadiness, invalid_spec_readiness
 from controller.gpuunit.status.status import ServiceAddress, active_unit_readiness
 from controller.gpuunit.status.worker_readiness import missing_function_readiness
 from controller.gpuunit.storage_mounts import StorageMounts
@@ -57,7 +56,7 @@ class ActiveUnitReconciler:
 
     async def _reconcile_admitted(self, unit: GPUUnit) -> UnitReconcileOutcome:
         await self._nominator.nominate(unit)
-        refused = validation.invalid_spec_readiness(unit)
+        refused = invalid_spec_readiness(unit)
         if refused is not None:
             return UnitReconcileOutcome(refused)
         failed = await self._apply_children(unit)

@@ -1,11 +1,9 @@
 """What a pool's status says, from its units."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import ClassVar
 
-from controller.runtime.events.event import truncate
 from controller.stockpool import stock_claims
 from controller.stockpool.problems import PoolProblem
 from controller.stockpool.snapshot import PoolSnapshot
@@ -15,24 +13,22 @@ from controller.stockpool.stock import (
     unclaimed_units,
     unit_ready_condition,
 )
-from shared.k8s.conditions import find_condition, format_timestamp, with_condition
+from shared.k8s.conditions import find_condition, with_condition
 from shared.k8s.meta import Condition
+from shared.k8s.readiness import Readiness, new_condition
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.phases import PoolPhase, UnitPhase
 from shared.v1alpha1.reasons import ConditionType, PoolReason, UnitReason
 from shared.v1alpha1.stockpool import StockPool, StockPoolStatus
 from shared.v1alpha1.wellknown import POOL_LABEL
 
-MAX_MESSAGE_BYTES: Final = 1024
 
+class PoolReadiness(Readiness[PoolPhase, PoolReason]):
+    """What the status of a pool reports; a pool of no units is ready once none is left."""
 
-@dataclass(frozen=True, slots=True)
-class PoolReadiness:
-    """How the pool is, in one word, one reason and one sentence."""
+    __slots__ = ()
 
-    phase: PoolPhase
-    reason: PoolReason
-    message: str
+    READY_PHASES: ClassVar[tuple[str, ...]] = (PoolPhase.READY, PoolPhase.SCALED_TO_ZERO)
 
 
 def next_status(
@@ -56,15 +52,14 @@ def next_status(
 
 
 def pool_ready_condition(pool: StockPool, readiness: PoolReadiness, now: datetime) -> Condition:
-    """The condition Ready; a pool of none is as ready as it was asked to be."""
-    is_right = readiness.phase in (PoolPhase.READY, PoolPhase.SCALED_TO_ZERO)
-    return Condition(
-        type=ConditionType.READY,
-        status="True" if is_right else "False",
-        observed_generation=pool.metadata.generation,
-        last_transition_time=format_timestamp(now),
+    """Report how the pool is."""
+    return new_condition(
+        ConditionType.READY,
+        is_true=readiness.is_ready,
         reason=readiness.reason,
-        message=truncate(readiness.message, MAX_MESSAGE_BYTES),
+        message=readiness.message,
+        observed_generation=pool.metadata.generation,
+        now=now,
     )
 
 

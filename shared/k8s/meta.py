@@ -76,3 +76,8 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     message: Annotated[
         str, Meta(description="The same for people; may be empty.", max_length=32768)
     ]
+
+
+def is_same_generation(metadata: ObjectMeta, observed: ObjectMeta) -> bool:
+    """Return whether an object is the observed one, with the spec that was observed."""
+    return (metadata.uid, metadata.generation) == (observed.uid, observed.generation)

@@ -1,41 +1,32 @@
-"""How a storage is, in one phase, one reason and one sentence."""
+"""Readiness of a storage."""
 
-from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import Self
 
-from controller.runtime.events.event import truncate
+from shared.k8s.readiness import Readiness
 from shared.v1alpha1.phases import StoragePhase
 from shared.v1alpha1.reasons import StorageReason
 
-MAX_MESSAGE_BYTES: Final = 1024
 
+class StorageReadiness(Readiness[StoragePhase, StorageReason]):
+    """What the status of a storage reports."""
 
-@dataclass(frozen=True, slots=True)
-class StorageReadiness:
-    """What the status will say."""
-
-    phase: StoragePhase
-    reason: StorageReason
-    message: str
+    __slots__ = ()
 
     @classmethod
     def ready(cls, reason: StorageReason, message: str) -> Self:
-        return cls(StoragePhase.READY, reason, truncate(message, MAX_MESSAGE_BYTES))
+        """Make the readiness of a storage that units can mount."""
+        return cls.new(StoragePhase.READY, reason, message)
 
     @classmethod
     def pending(cls, reason: StorageReason, message: str) -> Self:
-        """It may still become well by itself."""
-        return cls(StoragePhase.PENDING, reason, truncate(message, MAX_MESSAGE_BYTES))
+        """Make the readiness of a storage that may become ready without a change of its spec."""
+        return cls.new(StoragePhase.PENDING, reason, message)
 
     @classmethod
     def failed(cls, reason: StorageReason, message: str) -> Self:
-        """Waiting will not help."""
-        return cls(StoragePhase.FAILED, reason, truncate(message, MAX_MESSAGE_BYTES))
-
-    @property
-    def is_ready(self) -> bool:
-        return self.phase is StoragePhase.READY
+        """Make the readiness of a storage that stays as it is until a user acts."""
+        return cls.new(StoragePhase.FAILED, reason, message)
 
     def with_reason(self, reason: StorageReason, message: str) -> Self:
-        """The same phase for another reason."""
-        return replace(self, reason=reason, message=truncate(message, MAX_MESSAGE_BYTES))
+        """Return a readiness of the same phase with another reason and message."""
+        return self.new(self.phase, reason, message)

@@ -6,17 +6,16 @@ import msgspec
 
 from controller.gpustorage.prepare_status import DONE_PHASES
 from controller.gpustorage.status.outcome import StorageReconcileOutcome
-from controller.runtime.events.event import truncate
 from controller.status.pod_diagnosis import stable_message
 from shared.k8s.conditions import find_condition, format_timestamp, with_condition
 from shared.k8s.meta import Condition
+from shared.k8s.readiness import new_condition
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage, GPUStorageStatus
 from shared.v1alpha1.phases import AccessorPhase, PreparePhase
 from shared.v1alpha1.reasons import ConditionType
 from shared.v1alpha1.storage_lock import parse_storage_lock
 
-MAX_MESSAGE_BYTES = 1024
 PREPARE_MESSAGES = {
     PreparePhase.NOT_REQUESTED.value: "nothing was asked to be filled in",
     PreparePhase.PENDING.value: "the filling has not begun yet",
@@ -68,7 +67,7 @@ def conditions(
     )
     is_browsed = browsed.status.phase == AccessorPhase.READY
     told = (
-        (ConditionType.READY, verdict.is_ready, verdict.reason.value, verdict.message),
+        (ConditionType.READY, verdict.is_ready, verdict.reason, verdict.message),
         (ConditionType.PREPARED, prepare.phase in DONE_PHASES, prepare.phase, filling),
         (ConditionType.ACCESSOR_READY, is_browsed, browsed.status.phase, browsed.message),
     )
@@ -76,13 +75,13 @@ def conditions(
     for kind, holds, reason, message in told:
         before = find_condition(known, kind)
         said = message if before is None else stable_message(before.message, message)
-        found = Condition(
-            type=kind.value,
-            status="True" if holds else "False",
-            observed_generation=storage.metadata.generation,
-            last_transition_time=format_timestamp(now),
+        found = new_condition(
+            kind,
+            is_true=holds,
             reason=reason,
-            message=truncate(said, MAX_MESSAGE_BYTES),
+            message=said,
+            observed_generation=storage.metadata.generation,
+            now=now,
         )
         known = with_condition(known, found)
     return known

@@ -12,6 +12,7 @@ from controller.runtime.events.event import object_reference
 from controller.runtime.events.recorder import EventRecorder
 from controller.status.events import record_event
 from shared.k8s import merge_patch
+from shared.k8s.meta import is_same_generation
 from shared.v1alpha1.gpustorage import GPUStorage
 
 
@@ -50,10 +51,8 @@ class StorageStatusWriter:
 
 
 def is_unchanged(storage: GPUStorage, observed: GPUStorage) -> bool:
-    """Whether what was found is still about this storage, this spec and this filling."""
-    now, then = storage.metadata, observed.metadata
-    return (now.uid, now.generation, storage.status.prepare) == (
-        then.uid,
-        then.generation,
-        observed.status.prepare,
+    """Return whether an outcome is still about this storage, spec and preparation."""
+    return (
+        is_same_generation(storage.metadata, observed.metadata)
+        and storage.status.prepare == observed.status.prepare
     )

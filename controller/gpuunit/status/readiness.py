@@ -1,40 +1,52 @@
-"""How a unit is, in one phase, one reason and one sentence."""
+"""Readiness of a unit."""
 
-from dataclasses import dataclass
-from typing import Final, Self
+from collections.abc import Sequence
+from typing import ClassVar, Self
 
+from shared.k8s.readiness import Readiness
+from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.phases import UnitPhase
 from shared.v1alpha1.reasons import UnitReason
+from shared.v1alpha1.validation.mounts import mount_problems
+from shared.v1alpha1.validation.problem import Problem
+from shared.v1alpha1.validation.resources import resource_problems
+from shared.v1alpha1.validation.serverless import serverless_problems
+from shared.v1alpha1.validation.unit import access_problems, workload_problems
 
-MAX_MESSAGE_BYTES: Final = 1024
 
+class UnitReadiness(Readiness[UnitPhase, UnitReason]):
+    """What the status of a unit reports."""
 
-@dataclass(frozen=True, slots=True)
-class UnitReadiness:
-    """What the status will say."""
+    __slots__ = ()
 
-    phase: UnitPhase
-    reason: UnitReason
-    message: str
+    ELLIPSIS: ClassVar[str] = "..."
 
     @classmethod
     def ready(cls, reason: UnitReason, message: str) -> Self:
-        return cls(UnitPhase.READY, reason, truncate_message(message))
+        """Make the readiness of a unit that does its work."""
+        return cls.new(UnitPhase.READY, reason, message)
 
     @classmethod
     def progressing(cls, reason: UnitReason, message: str) -> Self:
-        """It may still become well by itself."""
-        return cls(UnitPhase.PROGRESSING, reason, truncate_message(message))
+        """Make the readiness of a unit that may become ready without a change of its spec."""
+        return cls.new(UnitPhase.PROGRESSING, reason, message)
 
     @classmethod
     def failed(cls, reason: UnitReason, message: str) -> Self:
-        """Waiting will not help."""
-        return cls(UnitPhase.FAILED, reason, truncate_message(message))
+        """Make the readiness of a unit that stays as it is until a user acts."""
+        return cls.new(UnitPhase.FAILED, reason, message)
 
 
-def truncate_message(message: str) -> str:
-    """At most 1 KiB, and never half a character."""
-    encoded = message.encode("utf-8", "replace")
-    if len(encoded) <= MAX_MESSAGE_BYTES:
-        return encoded.decode()
-    return encoded[: MAX_MESSAGE_BYTES - 3].decode("utf-8", "ignore") + "..."
+def invalid_spec_readiness(unit: GPUUnit) -> UnitReadiness | None:
+    """Report all problems of a user's spec, with the reason of the first; None if it is valid."""
+    found: Sequence[tuple[UnitReason, list[Problem]]] = (
+        (UnitReason.INVALID_SPEC, resource_problems(unit.spec) + workload_problems(unit.spec)),
+        (UnitReason.ACCESS_CONFIG_INVALID, access_problems(unit.spec)),
+        (UnitReason.STORAGE_MOUNT_INVALID, mount_problems(unit.spec)),
+        (UnitReason.SERVERLESS_CONFIG_INVALID, serverless_problems(unit.spec)),
+    )
+    texts = [problem.text for _, problems in found for problem in problems]
+    for reason, problems in found:
+        if problems:
+            return UnitReadiness.failed(reason, "; ".join(texts))
+    return None

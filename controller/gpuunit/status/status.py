@@ -14,8 +14,8 @@ from controller.status.pod_diagnosis import stable_message
 from shared.k8s.conditions import find_condition, format_timestamp, with_condition
 from shared.k8s.meta import Condition
 from shared.k8s.node import Node
+from shared.k8s.readiness import new_condition
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus, ServerlessStatus
-from shared.v1alpha1.phases import UnitPhase, WorkerPhase
 from shared.v1alpha1.reasons import ConditionType, UnitReason
 
 
@@ -49,7 +49,7 @@ def stock_unit_readiness(
 ) -> UnitReadiness:
     """How a reservation is; one that is not listed in its record cannot be claimed yet."""
     verdict = active_unit_readiness(workload, nodes)
-    if verdict.phase is not UnitPhase.READY:
+    if not verdict.is_ready:
         return verdict
     node = workload.ready_pods[0].spec.node_name
     if claiming_unit_name is not None:
@@ -101,25 +101,27 @@ def conditions(
 
 
 def worker_condition(unit: GPUUnit, worker: WorkerReadiness, now: datetime) -> Condition:
-    return Condition(
-        type=ConditionType.SERVERLESS_READY.value,
-        status="True" if worker.phase is WorkerPhase.READY else "False",
-        observed_generation=unit.metadata.generation,
-        last_transition_time=format_timestamp(now),
-        reason=worker.reason.value,
+    """Report how the unit is as the worker of a function."""
+    return new_condition(
+        ConditionType.SERVERLESS_READY,
+        is_true=worker.is_ready,
+        reason=worker.reason,
         message=worker.message,
+        observed_generation=unit.metadata.generation,
+        now=now,
     )
 
 
 def ready_condition(unit: GPUUnit, readiness: UnitReadiness, now: datetime) -> Condition:
+    """Report how the unit is."""
     known = find_condition(unit.status.conditions, ConditionType.READY)
-    return Condition(
-        type=ConditionType.READY.value,
-        status="True" if readiness.phase is UnitPhase.READY else "False",
-        observed_generation=unit.metadata.generation,
-        last_transition_time=format_timestamp(now),
-        reason=readiness.reason.value,
+    return new_condition(
+        ConditionType.READY,
+        is_true=readiness.is_ready,
+        reason=readiness.reason,
         message=stable_message("" if known is None else known.message, readiness.message),
+        observed_generation=unit.metadata.generation,
+        now=now,
     )
 
 

@@ -18,6 +18,7 @@ from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
 from controller.status.events import record_event
 from shared.k8s import merge_patch
+from shared.k8s.meta import is_same_generation
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus
 from shared.v1alpha1.reasons import UnitReason
 
@@ -47,7 +48,7 @@ class UnitStatusWriter:
         """
         key = key_of(observed)
         unit = self._caches.units.get(key)
-        if unit is None or not is_same_generation(unit, observed):
+        if unit is None or not is_same_generation(unit.metadata, observed.metadata):
             return True
         known = unit.status
         published = outcome.service_address or ServiceAddress(known.service_name, known.access_url)
@@ -94,8 +95,3 @@ class UnitStatusWriter:
         ):
             if news is not None:
                 record_event(self._recorder, object_reference(GPU_UNITS, unit), news)
-
-
-def is_same_generation(unit: GPUUnit, observed: GPUUnit) -> bool:
-    now, then = unit.metadata, observed.metadata
-    return (now.uid, now.generation) == (then.uid, then.generation)

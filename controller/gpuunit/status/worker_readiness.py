@@ -1,11 +1,12 @@
-"""How a unit is as the worker of a function: pure, from its pods and the unit's verdict."""
+"""Readiness of a unit as the worker of a function, from its pods and its own readiness."""
 
-from dataclasses import dataclass
+from typing import ClassVar
 
 from controller.gpuunit.resources.sidecar import WORKER_CONTAINER
-from controller.gpuunit.status.readiness import UnitReadiness, truncate_message
+from controller.gpuunit.status.readiness import UnitReadiness
 from controller.gpuunit.workload import Workload
 from shared.k8s.pod import ContainerStatus, Pod
+from shared.k8s.readiness import Readiness
 from shared.v1alpha1 import names
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpuunit import GPUUnit, ServerlessSpec
@@ -13,13 +14,12 @@ from shared.v1alpha1.phases import UnitPhase, WorkerPhase
 from shared.v1alpha1.reasons import UnitReason, WorkerReason
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerReadiness:
-    """What the status says of the worker."""
+class WorkerReadiness(Readiness[WorkerPhase, WorkerReason]):
+    """What the status of a unit reports of it as the worker of a function."""
 
-    phase: WorkerPhase
-    reason: WorkerReason
-    message: str
+    __slots__ = ()
+
+    ELLIPSIS: ClassVar[str] = "..."
 
 
 def missing_function_readiness(unit: GPUUnit, function: Function | None) -> UnitReadiness | None:
@@ -37,7 +37,7 @@ def worker_readiness(
     function: Function | None,
 ) -> WorkerReadiness:
     """How far along the worker is; ready means that the queue and the framework both answer."""
-    if readiness.phase is UnitPhase.READY:
+    if readiness.is_ready:
         said = f"the worker takes invocations of {serverless.function_name}"
         return WorkerReadiness(WorkerPhase.READY, WorkerReason.WORKER_READY, said)
     if readiness.phase is UnitPhase.FAILED:
@@ -55,9 +55,7 @@ def worker_readiness(
         return WorkerReadiness(WorkerPhase.STARTING, WorkerReason.WORKER_NOT_READY, said)
     secret = names.queue_secret_name(serverless.function_name)
     said = f"{readiness.message}; it needs Secret {secret}, which the activator writes"
-    return WorkerReadiness(
-        WorkerPhase.PENDING, WorkerReason.WORKER_STARTING, truncate_message(said)
-    )
+    return WorkerReadiness.new(WorkerPhase.PENDING, WorkerReason.WORKER_STARTING, said)
 
 
 def worker_container_statuses(pod: Pod) -> list[ContainerStatus]:

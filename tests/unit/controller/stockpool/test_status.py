@@ -8,12 +8,12 @@ from controller.runtime.errors import ForbiddenError, InvalidError, ServerError
 from controller.stockpool.problems import rejection_problem, spec_problem
 from controller.stockpool.snapshot import PoolSnapshot
 from controller.stockpool.status import (
-    MAX_MESSAGE_BYTES,
     next_status,
     pool_readiness,
     ready_message,
 )
 from shared.k8s import merge_patch
+from shared.k8s.readiness import MAX_MESSAGE_BYTES
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.phases import PoolPhase, UnitPhase
 from shared.v1alpha1.stockpool import StockPool
