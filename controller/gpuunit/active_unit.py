@@ -4,16 +4,12 @@ from controller.apply.applier import ChildApplier
 from controller.apply.child import ChildAction, next_action
 from controller.caches import Caches, deployment_pvc_names
 from controller.gpuunit.handoff.handoff import Handoff
-from controller.gpuunit.handoff.handoff_check import (
-    HandoffDecision,
-    SourceStock,
-    is_admitted,
-    source_stock_of,
-)
+from controller.gpuunit.handoff.handoff_check import HandoffDecision, is_admitted
 from controller.gpuunit.resources import children
 from controller.gpuunit.resources.service import service_url
 from controller.gpuunit.scheduling.nominator import Nominator
 from controller.gpuunit.settings import UnitSettings
+from controller.gpuunit.source_stock import SourceStock, source_stock_of
 from controller.gpuunit.status.outcome import UnitReconcileOutcome, outcome_of_failure
 from controller.gpuunit.status.readiness import UnitReadiness, invalid_spec_readiness
 from controller.gpuunit.status.status import ServiceAddress, active_unit_readiness

@@ -131,3 +131,8 @@ def is_live_pod_of(pod: Pod, owner_uids: Iterable[str]) -> bool:
 
 def is_pod_ready(pod: Pod) -> bool:
     return any(found.type == "Ready" and found.status == "True" for found in pod.status.conditions)
+
+
+def bound_or_nominated_node(pod: Pod) -> str:
+    """The node that the pod is on, or that is kept for it."""
+    return pod.spec.node_name or pod.status.nominated_node_name

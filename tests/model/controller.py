@@ -6,15 +6,9 @@ from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ListOptions, ObjectClient
 from apiserver.kube.resources import GPU_UNITS, OPERATIONS
 from controller.gpuunit.handoff import claim_validity, seed_listing
-from controller.gpuunit.handoff.handoff_check import (
-    HandoffDecision,
-    SourceStock,
-    check_handoff,
-    is_admitted,
-    is_claimed_for,
-    source_stock_of,
-)
+from controller.gpuunit.handoff.handoff_check import HandoffDecision, check_handoff, is_admitted
 from controller.gpuunit.handoff.seed_listing import SeedListing
+from controller.gpuunit.source_stock import SourceStock, is_claimed_for, source_stock_of
 from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation

@@ -8,14 +8,9 @@ from contextlib import suppress
 from typing import TypeVar
 
 from controller.caches import BY_OWNER, BY_UNIT, Caches
-from controller.gpuunit.handoff.handoff_check import (
-    HandoffCheck,
-    HandoffDecision,
-    SourceStock,
-    check_handoff,
-    is_claimed_for,
-)
+from controller.gpuunit.handoff.handoff_check import HandoffCheck, HandoffDecision, check_handoff
 from controller.gpuunit.pod_requests import has_no_gpu_for
+from controller.gpuunit.source_stock import SourceStock, is_claimed_for
 from controller.gpuunit.workload import Workload, observe_workload
 from controller.kinds import DEPLOYMENTS, GPU_UNITS, OPERATIONS, PODS, REPLICA_SETS
 from controller.object_reader import ObjectReader

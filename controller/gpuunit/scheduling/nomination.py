@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from controller.gpuunit.pod_requests import is_within_gpu_requests_of, is_within_requests_of
+from controller.gpuunit.workload import bound_or_nominated_node
 from controller.status.pod_diagnosis import is_unschedulable
 from shared.k8s.node import Node, Taint
 from shared.k8s.pod import Pod
@@ -47,11 +48,6 @@ def choose_nomination(
     if not found or pending_pod.status.nominated_node_name in found:
         return None
     return Nomination(pending_pod, found[0])
-
-
-def bound_or_nominated_node(pod: Pod) -> str:
-    """The node that the pod is on, or that is kept for it."""
-    return pod.spec.node_name or pod.status.nominated_node_name
 
 
 def is_node_suitable(pod: Pod, node: Node) -> bool:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from controller.gpuunit.scheduling.nomination import bound_or_nominated_node, is_node_schedulable
+from controller.gpuunit.scheduling.nomination import is_node_schedulable
+from controller.gpuunit.workload import bound_or_nominated_node
 from controller.runtime.clock import Clock
 from controller.runtime.key import ObjectKey
 from shared.k8s.node import Node

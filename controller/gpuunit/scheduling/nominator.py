@@ -2,11 +2,11 @@
 
 from controller.caches import Caches
 from controller.gpuunit.handoff.handoff import Handoff
-from controller.gpuunit.handoff.handoff_check import source_stock_of
-from controller.gpuunit.scheduling.nomination import bound_or_nominated_node, choose_nomination
+from controller.gpuunit.scheduling.nomination import choose_nomination
 from controller.gpuunit.scheduling.nomination_timeout import NominationTimeouts
 from controller.gpuunit.scheduling.rollout import has_node_or_nomination
-from controller.gpuunit.workload import Workload, observe_workload
+from controller.gpuunit.source_stock import source_stock_of
+from controller.gpuunit.workload import Workload, bound_or_nominated_node, observe_workload
 from controller.kinds import PODS
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.kind import key_of

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from controller.gpuunit.pod_requests import is_within_requests_of
-from controller.gpuunit.scheduling.nomination import bound_or_nominated_node
-from controller.gpuunit.workload import Workload
+from controller.gpuunit.workload import Workload, bound_or_nominated_node
 from shared.v1alpha1.gpuunit import GPUUnit
 
 

@@ -14,7 +14,8 @@ from apiserver.kube.resources import GPU_UNITS, OPERATIONS
 from apiserver.operations.result import OperationResult, ResultKind
 from apiserver.units.commands import CreateUnit
 from controller.gpuunit.handoff import claim_validity
-from controller.gpuunit.handoff.handoff_check import HandoffDecision, check_handoff, source_stock_of
+from controller.gpuunit.handoff.handoff_check import HandoffDecision, check_handoff
+from controller.gpuunit.source_stock import source_stock_of
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.model.controller import ModelController

@@ -5,13 +5,11 @@ import pytest
 
 from controller.gpuunit.handoff.handoff_check import (
     HandoffDecision,
-    SourceStock,
     check_handoff,
     created_unit_uid,
     is_admitted,
-    is_claimed_for,
-    source_stock_of,
 )
+from controller.gpuunit.source_stock import SourceStock
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
@@ -85,25 +83,6 @@ def test_a_rejected_unit_has_a_reason() -> None:
     )
 
 
-def test_a_unit_made_by_hand_has_no_source() -> None:
-    assert source_stock_of(UNIT) is None
-
-
-def test_the_source_is_in_the_annotations() -> None:
-    notes = {
-        wellknown.SOURCE_STOCK_NAME_ANNOTATION: "warm",
-        wellknown.SOURCE_STOCK_UID_ANNOTATION: "uid-of-warm",
-        wellknown.OPERATION_ID_ANNOTATION: OPERATION_ID,
-    }
-    assert source_stock_of(new_unit(annotations=notes)) == SOURCE
-
-
-def test_an_incomplete_source_annotation_matches_no_operation() -> None:
-    assert source_stock_of(
-        new_unit(annotations={wellknown.SOURCE_STOCK_UID_ANNOTATION: "u"})
-    ) == SourceStock("", "u", "")
-
-
 def test_a_unit_is_admitted_once_it_is_marked_also_without_a_node() -> None:
     assert is_admitted(new_unit(annotations={wellknown.ADMITTED_ANNOTATION: ""}))
     assert not is_admitted(UNIT)
@@ -111,7 +90,3 @@ def test_a_unit_is_admitted_once_it_is_marked_also_without_a_node() -> None:
 
 def test_an_unfinished_operation_names_no_unit() -> None:
     assert created_unit_uid(new_operation(phase="Running", objects=[object_entry("early")])) is None
-
-
-def test_stock_of_the_same_name_with_another_uid_is_not_the_source() -> None:
-    assert not is_claimed_for(HELD, SourceStock("warm", "earlier", OPERATION_ID))

@@ -1,0 +1,38 @@
+"""Stock that a unit was made from."""
+
+from dataclasses import dataclass
+
+from shared.v1alpha1 import wellknown
+from shared.v1alpha1.gpuunit import GPUUnit
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStock:
+    """The stock that a unit came from, as its annotations tell it."""
+
+    name: str
+    uid: str
+    operation_id: str
+
+
+def source_stock_of(unit: GPUUnit) -> SourceStock | None:
+    """None for a unit that was made by hand."""
+    notes = unit.metadata.annotations
+    if wellknown.SOURCE_STOCK_UID_ANNOTATION not in notes:
+        return None
+    return SourceStock(
+        name=notes.get(wellknown.SOURCE_STOCK_NAME_ANNOTATION, ""),
+        uid=notes[wellknown.SOURCE_STOCK_UID_ANNOTATION],
+        operation_id=notes.get(wellknown.OPERATION_ID_ANNOTATION, ""),
+    )
+
+
+def is_claimed_for(stock: GPUUnit | None, source_stock: SourceStock) -> bool:
+    """Whether the stock is there, and claimed by the operation that made the unit."""
+    return (
+        stock is not None
+        and stock.metadata.uid == source_stock.uid
+        and stock.metadata.deletion_timestamp is None
+        and stock.metadata.annotations.get(wellknown.CLAIM_OPERATION_ANNOTATION)
+        == source_stock.operation_id
+    )

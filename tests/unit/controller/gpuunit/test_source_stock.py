@@ -1,0 +1,31 @@
+"""The stock that a unit was made from is in the unit's annotations."""
+
+from controller.gpuunit.source_stock import SourceStock, is_claimed_for, source_stock_of
+from shared.v1alpha1 import wellknown
+from tests.support.builders.gpu_units import new_unit
+from tests.support.builders.operations import OPERATION_ID, new_claimed_stock
+
+SOURCE = SourceStock("warm", "uid-of-warm", OPERATION_ID)
+
+
+def test_a_unit_made_by_hand_has_no_source() -> None:
+    assert source_stock_of(new_unit("one")) is None
+
+
+def test_the_source_is_in_the_annotations() -> None:
+    notes = {
+        wellknown.SOURCE_STOCK_NAME_ANNOTATION: "warm",
+        wellknown.SOURCE_STOCK_UID_ANNOTATION: "uid-of-warm",
+        wellknown.OPERATION_ID_ANNOTATION: OPERATION_ID,
+    }
+    assert source_stock_of(new_unit(annotations=notes)) == SOURCE
+
+
+def test_an_incomplete_source_annotation_matches_no_operation() -> None:
+    assert source_stock_of(
+        new_unit(annotations={wellknown.SOURCE_STOCK_UID_ANNOTATION: "u"})
+    ) == SourceStock("", "u", "")
+
+
+def test_stock_of_the_same_name_with_another_uid_is_not_the_source() -> None:
+    assert not is_claimed_for(new_claimed_stock(), SourceStock("warm", "earlier", OPERATION_ID))
