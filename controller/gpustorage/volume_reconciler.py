@@ -5,7 +5,7 @@ from controller.caches import Caches
 from controller.gpustorage.errors import StaleCacheError
 from controller.gpustorage.resources.pvc import pvc_child
 from controller.gpustorage.settings import StorageSettings
-from controller.gpustorage.status.outcome import Blocker, blocker_of_failure
+from controller.gpustorage.status.outcome import StorageBlocker, blocker_of_failure
 from controller.gpustorage.status.readiness import StorageReadiness
 from controller.gpustorage.volume_readiness import had_pvc, pvc_deleted_readiness, volume_readiness
 from controller.object_reader import ObjectReader
@@ -45,7 +45,7 @@ class VolumeReconciler:
 
     async def reconcile_volume(
         self, storage: GPUStorage
-    ) -> tuple[StorageReadiness, Blocker | None]:
+    ) -> tuple[StorageReadiness, StorageBlocker | None]:
         """Ask for the volume as the spec has it; one that was there and is gone stays gone."""
         claim, kind = self.own_pvc_and_class(storage)
         if claim is None and had_pvc(storage):
@@ -85,8 +85,8 @@ def is_own_pvc(storage: GPUStorage, pvc: PersistentVolumeClaim) -> bool:
 
 
 def rejected_change(
-    readiness: StorageReadiness, blocker: Blocker
-) -> tuple[StorageReadiness, Blocker]:
+    readiness: StorageReadiness, blocker: StorageBlocker
+) -> tuple[StorageReadiness, StorageBlocker]:
     """A change that the server does not take leaves a volume as good as it was."""
     if readiness.is_ready and blocker.retry_error is not None:
         return readiness.with_reason(blocker.readiness.reason, blocker.readiness.message), blocker

@@ -1,30 +1,36 @@
-"""The story of a user's unit: admitted, run, given its place, and reported."""
+"""Step of a user's unit: admit it, apply its children, consume its stock, assess it."""
 
 from controller.apply.applier import ChildApplier
 from controller.apply.child import ChildAction, next_action
 from controller.caches import Caches, deployment_pvc_names
 from controller.gpuunit.handoff.handoff import Handoff
 from controller.gpuunit.handoff.handoff_check import HandoffDecision, is_admitted
+from controller.gpuunit.observation import Observation, observe_unit
 from controller.gpuunit.resources import children
 from controller.gpuunit.resources.service import service_url
 from controller.gpuunit.scheduling.nominator import Nominator
 from controller.gpuunit.settings import UnitSettings
-from controller.gpuunit.source_stock import SourceStock, source_stock_of
-from controller.gpuunit.status.outcome import UnitReconcileOutcome, outcome_of_failure
+from controller.gpuunit.source_stock import source_stock_of
+from controller.gpuunit.status.outcome import (
+    UnitBlocker,
+    UnitReconcileOutcome,
+    blocker_of_failure,
+    outcome_of_blocker,
+)
 from controller.gpuunit.status.readiness import UnitReadiness, invalid_spec_readiness
 from controller.gpuunit.status.status import ServiceAddress, active_unit_readiness
 from controller.gpuunit.status.worker_readiness import missing_function_readiness
 from controller.gpuunit.storage_mounts import StorageMounts
-from controller.gpuunit.workload import observe_workload
 from controller.kinds import SERVICES
 from controller.runtime.client.kind import key_of
+from controller.status.blocker import Blocker
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.reasons import UnitReason
 
 
 class ActiveUnitReconciler:
-    """What is done for one user's unit in one turn."""
+    """Takes one step for a user's unit; each decision is about the observation it is given."""
 
     def __init__(
         self,
@@ -43,73 +49,83 @@ class ActiveUnitReconciler:
         self._applier = applier
 
     async def reconcile_unit(self, unit: GPUUnit) -> UnitReconcileOutcome | None:
-        """None when the next turn has to begin anew: the unit has gone or become another."""
+        """Take one step; None if the unit is gone: there is nothing to report."""
+        admitted = await self._admit(unit)
+        if admitted is None:
+            return None
+        if isinstance(admitted, Blocker):
+            return outcome_of_blocker(self._observe(unit), admitted)
+        blocker = await self._act(admitted)
+        observation = self._observe(admitted)
+        return (
+            self._assess(observation)
+            if blocker is None
+            else outcome_of_blocker(observation, blocker)
+        )
+
+    async def _admit(self, unit: GPUUnit) -> GPUUnit | UnitBlocker | None:
+        """Return the unit once its operation is completed with it; None if it is gone."""
         source = source_stock_of(unit)
         if source is None or is_admitted(unit):
-            return await self._reconcile_admitted(unit)
-        entered = await self._admit(unit, source)
-        return await self._reconcile_admitted(entered) if isinstance(entered, GPUUnit) else entered
-
-    async def _reconcile_admitted(self, unit: GPUUnit) -> UnitReconcileOutcome:
-        await self._nominator.nominate(unit)
-        refused = invalid_spec_readiness(unit)
-        if refused is not None:
-            return UnitReconcileOutcome(refused)
-        failed = await self._apply_children(unit)
-        if failed is not None:
-            return failed
-        await self._consume_stock(unit)
-        return self._observed_outcome(unit)
-
-    async def _admit(
-        self, unit: GPUUnit, source_stock: SourceStock
-    ) -> GPUUnit | UnitReconcileOutcome | None:
-        """The admitted unit, what to report instead, or nothing where there is no unit any more."""
-        admission = await self._handoff.admit(unit, source_stock)
+            return unit
+        admission = await self._handoff.admit(unit, source)
         if admission.decision is HandoffDecision.STRAY:
             await self._handoff.delete_stray(unit, admission.message)
             return None
         if admission.decision is HandoffDecision.STOCK_LOST:
-            said = f"{admission.message}; delete the unit and ask for another"
-            return UnitReconcileOutcome(UnitReadiness.failed(UnitReason.STOCK_LOST, said))
+            message = f"{admission.message}; delete the unit and ask for another"
+            return Blocker(UnitReadiness.failed(UnitReason.STOCK_LOST, message))
         return self._caches.units.get(key_of(unit))
 
-    async def _apply_children(self, unit: GPUUnit) -> UnitReconcileOutcome | None:
-        """The policy first, then the pods, for which the unit must have its storages to itself."""
-        exposed = children.service_child(unit, self._caches)
-        first = [children.network_policy_child(unit, self._caches, self._settings)]
-        failed = await self._applier.apply(unit, [*first, *([exposed] if exposed else [])])
+    async def _act(self, unit: GPUUnit) -> UnitBlocker | None:
+        """Bring the unit closer to running; None unless something blocks it."""
+        await self._nominator.nominate(self._observe(unit))
+        invalid = invalid_spec_readiness(unit)
+        if invalid is not None:
+            return Blocker(invalid)
+        blocker = await self._apply_network(unit)
+        blocker = blocker or await self._apply_deployment(self._observe(unit))
+        if blocker is None:
+            await self._handoff.consume_stock(self._observe(unit))
+        return blocker
+
+    async def _apply_network(self, unit: GPUUnit) -> UnitBlocker | None:
+        """Apply the NetworkPolicy, which no pod may run without, and the Service if any."""
+        service = children.service_child(unit, self._caches)
+        wanted = [children.network_policy_child(unit, self._caches, self._settings)]
+        failed = await self._applier.apply(unit, [*wanted, *([service] if service else [])])
         if failed is not None:
-            return outcome_of_failure(failed)
-        if exposed is None:
+            return blocker_of_failure(failed)
+        if service is None:
             live = self._caches.services.get(children.child_key(unit))
             await self._applier.delete(unit, SERVICES, live)
-        workload = observe_workload(self._caches, unit)
-        pods = children.deployment_child(unit, self._caches, self._settings, workload)
-        mounted = () if workload.deployment is None else deployment_pvc_names(workload.deployment)
-        waiting = missing_function_readiness(unit, self._caches.function_of(unit))
-        waiting = waiting or await self._storage_mounts.acquire_locks(unit, tuple(mounted))
-        if waiting is not None and next_action(pods) is not ChildAction.NONE:
-            return UnitReconcileOutcome(waiting)
-        failed = await self._applier.apply(unit, [pods])
-        return None if failed is None else outcome_of_failure(failed)
+        return None
 
-    async def _consume_stock(self, unit: GPUUnit) -> None:
-        source = source_stock_of(unit)
-        if source is not None:
-            await self._handoff.consume_stock(unit, source, observe_workload(self._caches, unit))
+    async def _apply_deployment(self, observation: Observation) -> UnitBlocker | None:
+        """Apply the Deployment once the unit holds the locks of its storages."""
+        unit, deployment = observation.unit, observation.workload.deployment
+        child = children.deployment_child(observation, self._caches, self._settings)
+        mounted = () if deployment is None else tuple(deployment_pvc_names(deployment))
+        waiting = missing_function_readiness(unit, observation.function)
+        waiting = waiting or await self._storage_mounts.acquire_locks(observation, mounted)
+        if waiting is not None and next_action(child) is not ChildAction.NONE:
+            return Blocker(waiting)
+        failed = await self._applier.apply(unit, [child])
+        return None if failed is None else blocker_of_failure(failed)
 
-    def _observed_outcome(self, unit: GPUUnit) -> UnitReconcileOutcome:
-        """How the unit is; one that waits for a place is looked at again, should none come."""
-        workload = observe_workload(self._caches, unit)
-        wait = self._nominator.remaining_seconds(unit, workload)
-        nodes = self._caches.nodes_of(workload.current_pods)
-        verdict = active_unit_readiness(workload, nodes, awaits_nominated_node=wait > 0)
-        return UnitReconcileOutcome(
-            verdict, self._service_address(unit), requeue_after=wait or None
+    def _assess(self, observation: Observation) -> UnitReconcileOutcome:
+        """Decide how the unit is; look again when a nomination times out."""
+        wait = self._nominator.remaining_seconds(observation)
+        readiness = active_unit_readiness(
+            observation.workload, observation.nodes, awaits_nominated_node=wait > 0
         )
+        address = self._service_address(observation.unit)
+        return UnitReconcileOutcome(observation, readiness, address, requeue_after=wait or None)
 
     def _service_address(self, unit: GPUUnit) -> ServiceAddress:
         url = service_url(unit, self._settings)
         name = names.unit_child_name(unit.metadata.name) if url else ""
         return ServiceAddress(service_name=name, url=url)
+
+    def _observe(self, unit: GPUUnit) -> Observation:
+        return observe_unit(self._caches, self._settings.namespaces, unit)

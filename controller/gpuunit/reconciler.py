@@ -1,4 +1,4 @@
-"""GPUUnits: look at one, do what is missing, say how it is."""
+"""Reconciler of GPUUnits: act on a unit, then report what was observed."""
 
 from typing import Final
 
@@ -11,12 +11,12 @@ from controller.namespaces import Namespaces
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.reconcile import ReconcileError, Result
 
-# The watch brings what overtook us, mostly sooner.
+# After a conflict the watch usually brings the newer object sooner.
 REQUEUE_SOON: Final = Result(requeue_after=0.5)
 
 
 class GPUUnitReconciler:
-    """One kind for both roles: the namespace says which."""
+    """Reconciles stock and users' units; the namespace of a unit decides which it is."""
 
     def __init__(
         self,
@@ -35,18 +35,17 @@ class GPUUnitReconciler:
         self._nomination_timeouts = nomination_timeouts
 
     async def reconcile(self, key: ObjectKey) -> Result:
-        """One turn of the unit's story."""
+        """Take one step for the unit of `key` and write its status."""
         unit = self._caches.units.get(key)
         if unit is None or unit.metadata.deletion_timestamp is not None:
             self._nomination_timeouts.forget(key)
-            return Result()  # the garbage collector takes the children
-        story = (
-            self._stock_reconciler if self._namespaces.is_stock(key) else self._active_reconciler
-        )
-        outcome = await story.reconcile_unit(unit)
+            return Result()  # the garbage collector deletes the children
+        is_stock = self._namespaces.is_stock(key)
+        reconciler = self._stock_reconciler if is_stock else self._active_reconciler
+        outcome = await reconciler.reconcile_unit(unit)
         if outcome is None:
-            return Result()  # our own write has asked for the next turn
-        is_told = await self._status_writer.write(unit, outcome)
+            return Result()  # the event of our own write starts the next step
+        is_written = await self._status_writer.write(unit, outcome)
         if outcome.retry_error is not None:
             raise ReconcileError(outcome.readiness.message) from outcome.retry_error
-        return Result(requeue_after=outcome.requeue_after) if is_told else REQUEUE_SOON
+        return Result(requeue_after=outcome.requeue_after) if is_written else REQUEUE_SOON

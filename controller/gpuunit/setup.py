@@ -51,7 +51,7 @@ def create_reconciler(
     handoff = Handoff(caches, lookup, writer, recorder, clock)
     stock = StockUnitReconciler(caches, settings, keeping, sync)
     vacancies = NominationTimeouts(clock)
-    places = Nominator(caches, handoff, vacancies, writer)
+    places = Nominator(vacancies, writer)
     active = ActiveUnitReconciler(
         caches, settings, handoff, places, StorageMounts(caches, writer), sync
     )

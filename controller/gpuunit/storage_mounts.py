@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from controller.caches import BY_OWNER, Caches
+from controller.gpuunit.observation import Observation
 from controller.gpuunit.status.readiness import UnitReadiness
 from controller.gpuunit.storage_lock_ownership import (
     desired_lock,
@@ -12,7 +13,6 @@ from controller.gpuunit.storage_lock_ownership import (
     is_lock_held_by,
     is_lock_without_uid,
 )
-from controller.gpuunit.workload import observe_workload
 from controller.kinds import GPU_STORAGES
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.kind import key_of
@@ -36,17 +36,21 @@ class StorageMounts:
         self._writer = writer
 
     async def acquire_locks(
-        self, unit: GPUUnit, mounted_names: Collection[str]
+        self, observation: Observation, mounted_names: Collection[str]
     ) -> UnitReadiness | None:
-        """What the unit waits for, or None once all are its own; `mounted` are so already."""
-        waiting = await self._acquire_all(unit, mounted_names)
+        """Lock all storages of the unit; return what it waits for, None once it holds them all.
+
+        `mounted_names` are the storages that its Deployment mounts already.
+        """
+        waiting = await self._acquire_all(observation, mounted_names)
         if waiting is not None:
-            await self._write_uid_to_locks(unit)
+            await self._write_uid_to_locks(observation.unit)
         return waiting
 
     async def _acquire_all(
-        self, unit: GPUUnit, mounted_names: Collection[str]
+        self, observation: Observation, mounted_names: Collection[str]
     ) -> UnitReadiness | None:
+        unit = observation.unit
         waiting = unready_storage_messages(unit, self._caches)
         if waiting:
             return UnitReadiness.progressing(UnitReason.STORAGE_NOT_READY, "; ".join(waiting))
@@ -57,7 +61,8 @@ class StorageMounts:
                 return UnitReadiness.progressing(UnitReason.STORAGE_NOT_READY, said or "")
             lock = parse_storage_lock(storage.metadata.annotations)
             is_held = is_lock_confirmed(unit, lock, is_mounted=name in mounted_names)
-            user = other_user_name(unit, lock, () if is_held else self._foreign_users(unit, name))
+            foreign = () if is_held else self._foreign_users(observation, name)
+            user = other_user_name(unit, lock, foreign)
             if user is not None:
                 said = f"GPUStorage {name} is in use by {user}"
                 return UnitReadiness.progressing(UnitReason.STORAGE_IN_USE, said)
@@ -84,10 +89,14 @@ class StorageMounts:
     async def _write_lock(self, storage: GPUStorage, lock: StorageLock) -> None:
         await self._writer.patch(GPU_STORAGES, key_of(storage), lock_patch(storage.metadata, lock))
 
-    def _foreign_users(self, unit: GPUUnit, pvc_name: str) -> list[ObjectMeta]:
-        """Who uses the volume and is not the unit's own; locks can be torn away from those."""
-        own = own_controller_uids(unit, self._caches)
-        users = pvc_users(self._caches, ObjectKey(unit.metadata.namespace, pvc_name))
+    def _foreign_users(self, observation: Observation, pvc_name: str) -> list[ObjectMeta]:
+        """Return what uses the volume and is not the unit's own, read from the caches now.
+
+        A lock may have been taken away from those.
+        """
+        own = own_controller_uids(observation, self._caches)
+        namespace = observation.unit.metadata.namespace
+        users = pvc_users(self._caches, ObjectKey(namespace, pvc_name))
         return [user for user in users if not is_controlled_by(user, own)]
 
 
@@ -96,9 +105,9 @@ def mounted_storage_names(unit: GPUUnit) -> list[str]:
     return sorted({mount.name for mount in unit.spec.storage_mounts})
 
 
-def own_controller_uids(unit: GPUUnit, caches: Caches) -> list[str]:
-    """The uids of the unit, its Deployment and its ReplicaSets."""
-    deployment, meta = observe_workload(caches, unit).deployment, unit.metadata
+def own_controller_uids(observation: Observation, caches: Caches) -> list[str]:
+    """Return the uids of the unit, its Deployment and its ReplicaSets."""
+    deployment, meta = observation.workload.deployment, observation.unit.metadata
     if deployment is None:
         return [meta.uid]
     uid = deployment.metadata.uid

@@ -13,7 +13,7 @@ from controller.gpustorage.resources.prepare_job import (
     is_prepare_job_of,
     prepare_job_key,
 )
-from controller.gpustorage.status.outcome import Blocker
+from controller.gpustorage.status.outcome import StorageBlocker
 from controller.kinds import JOBS, NETWORK_POLICIES
 from controller.object_reader import ObjectReader
 from controller.runtime.cache.writer import Writer
@@ -54,7 +54,7 @@ class PrepareReconciler:
         storage: GPUStorage,
         pvc: PersistentVolumeClaim | None,
         storage_class: StorageClass | None,
-    ) -> tuple[PrepareStatus, Blocker | None]:
+    ) -> tuple[PrepareStatus, StorageBlocker | None]:
         """Begin the filling if it is due; how far along it is, and what it waits for."""
         job, hitch = await self._own_job(storage), None
         if next_job_action(recorded_prepare_status(storage), job) is JobAction.START:

@@ -16,7 +16,7 @@ from controller.gpustorage.resources.prepare_job import (
     prepare_job_manifest,
 )
 from controller.gpustorage.settings import StorageSettings
-from controller.gpustorage.status.outcome import Blocker, blocker_of_failure
+from controller.gpustorage.status.outcome import StorageBlocker, blocker_of_failure
 from controller.gpustorage.status.readiness import StorageReadiness
 from controller.gpustorage.volume_readiness import is_volume_mountable
 from controller.kinds import GPU_STORAGES, JOBS, NETWORK_POLICIES
@@ -26,6 +26,7 @@ from controller.runtime.errors import ForbiddenError, InvalidError
 from controller.runtime.events.event import object_reference
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
+from controller.status.blocker import Blocker
 from shared.k8s.pvc import PersistentVolumeClaim
 from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1 import names
@@ -57,7 +58,7 @@ class PrepareStarter:
         storage: GPUStorage,
         pvc: PersistentVolumeClaim | None,
         storage_class: StorageClass | None,
-    ) -> Blocker | None:
+    ) -> StorageBlocker | None:
         """Start the Job, holding the locks of all that it touches; or tell what it waits for."""
         wanted = storage.spec.prepare
         if wanted is None:
@@ -80,7 +81,7 @@ class PrepareStarter:
         prepare: PrepareSpec,
         pvc: PersistentVolumeClaim | None,
         storage_class: StorageClass | None,
-    ) -> Blocker | None:
+    ) -> StorageBlocker | None:
         name = prepare.from_storage_name
         if name == storage.metadata.name:
             said = "prepare.fromStorageName: a storage cannot be a copy of itself"
@@ -97,7 +98,7 @@ class PrepareStarter:
             said = f"GPUStorage {name}, whose files are to be copied, is in use"
         return waiting_blocker(said) if said else None
 
-    def _foreign_job_blocker(self, storage: GPUStorage) -> Blocker | None:
+    def _foreign_job_blocker(self, storage: GPUStorage) -> StorageBlocker | None:
         job = self._caches.jobs.get(prepare_job_key(key_of(storage)))
         if job is None:
             return None
@@ -108,7 +109,9 @@ class PrepareStarter:
         said = f"Job {job.metadata.name} exists and is not this storage's"
         return Blocker(StorageReadiness.failed(StorageReason.CHILD_CONFLICT, said))
 
-    async def _dry_run_blocker(self, storage: GPUStorage, prepare: PrepareSpec) -> Blocker | None:
+    async def _dry_run_blocker(
+        self, storage: GPUStorage, prepare: PrepareSpec
+    ) -> StorageBlocker | None:
         """Why there will be no Job; asked before anybody is kept from a storage for its sake."""
         failed = await self._applier.apply(storage, [self._network_policy_child(storage)])
         if failed is not None:
@@ -119,7 +122,7 @@ class PrepareStarter:
             return rejection_blocker(storage, error)
         return None
 
-    async def _create_job(self, storage: GPUStorage, prepare: PrepareSpec) -> Blocker | None:
+    async def _create_job(self, storage: GPUStorage, prepare: PrepareSpec) -> StorageBlocker | None:
         try:
             job = await self._writer.create(JOBS, self._job_manifest(storage, prepare))
         except (InvalidError, ForbiddenError) as error:
@@ -139,11 +142,11 @@ class PrepareStarter:
         return make_child(NETWORK_POLICIES, body, live, StorageReason.PREPARE_SYNC_FAILED)
 
 
-def waiting_blocker(message: str) -> Blocker:
+def waiting_blocker(message: str) -> StorageBlocker:
     return Blocker(StorageReadiness.pending(StorageReason.NOT_PREPARED, message))
 
 
-def rejection_blocker(storage: GPUStorage, error: InvalidError | ForbiddenError) -> Blocker:
+def rejection_blocker(storage: GPUStorage, error: InvalidError | ForbiddenError) -> StorageBlocker:
     """What the server has against the Job: it will never take it, or a quota is used up."""
     if isinstance(error, InvalidError):
         return Blocker(StorageReadiness.failed(StorageReason.INVALID_SPEC, error.message))

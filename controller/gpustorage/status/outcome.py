@@ -6,18 +6,13 @@ from controller.apply.applier import ApplyFailure, ApplyFailureKind
 from controller.gpustorage.prepare_status import DONE_PHASES
 from controller.gpustorage.status.readiness import StorageReadiness
 from controller.runtime.errors import KubeError
+from controller.status.blocker import Blocker
 from shared.k8s.pvc import PersistentVolumeClaim
 from shared.v1alpha1.gpustorage import AccessorStatus, PrepareStatus
 from shared.v1alpha1.phases import PreparePhase
 from shared.v1alpha1.reasons import StorageReason
 
-
-@dataclass(frozen=True, slots=True)
-class Blocker:
-    """What to say of it; with `retry`, also what shall be tried again."""
-
-    readiness: StorageReadiness
-    retry_error: KubeError | None = None
+StorageBlocker = Blocker[StorageReadiness]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +21,7 @@ class AccessorState:
 
     status: AccessorStatus
     message: str
-    blocker: Blocker | None = None
+    blocker: StorageBlocker | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +32,8 @@ class StorageReconcileOutcome:
     volume_readiness: StorageReadiness
     prepare_status: PrepareStatus
     accessor: AccessorState
-    volume_blocker: Blocker | None = None
-    prepare_blocker: Blocker | None = None
+    volume_blocker: StorageBlocker | None = None
+    prepare_blocker: StorageBlocker | None = None
 
     @property
     def readiness(self) -> StorageReadiness:
@@ -65,7 +60,7 @@ class StorageReconcileOutcome:
         return next((error for error in found if error is not None), None)
 
 
-def blocker_of_failure(failure: ApplyFailure) -> Blocker:
+def blocker_of_failure(failure: ApplyFailure) -> StorageBlocker:
     """What a storage says of a child that could not be brought about."""
     said = failure.message
     match failure.kind:

@@ -7,10 +7,11 @@ nominated to the stock's node, and only then the stock is let go.
 from contextlib import suppress
 from typing import TypeVar
 
-from controller.caches import BY_OWNER, BY_UNIT, Caches
+from controller.caches import BY_OWNER, Caches
 from controller.gpuunit.handoff.handoff_check import HandoffCheck, HandoffDecision, check_handoff
+from controller.gpuunit.observation import Observation, Reservation
 from controller.gpuunit.pod_requests import has_no_gpu_for
-from controller.gpuunit.source_stock import SourceStock, is_claimed_for
+from controller.gpuunit.source_stock import SourceStock
 from controller.gpuunit.workload import Workload, observe_workload
 from controller.kinds import DEPLOYMENTS, GPU_UNITS, OPERATIONS, PODS, REPLICA_SETS
 from controller.object_reader import ObjectReader
@@ -22,7 +23,6 @@ from controller.runtime.clock import Clock
 from controller.runtime.errors import ConflictError, NotFoundError
 from controller.runtime.events.event import object_reference
 from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.key import ObjectKey
 from shared.k8s.conditions import format_timestamp
 from shared.k8s.pod import Pod
 from shared.v1alpha1 import gpuunit, wellknown
@@ -82,44 +82,20 @@ class Handoff:
         condition = Preconditions(uid=meta.uid, resource_version=meta.resource_version)
         await self._writer.delete(GPU_UNITS, key_of(unit), condition)
 
-    def stock_pods(self, source_stock: SourceStock) -> tuple[Pod, ...]:
-        """The pods of the stock that is kept for the unit, as long as it is there."""
-        stock = self._reader.cached_stock(source_stock.name)
-        if stock is None or not is_claimed_for(stock, source_stock):
-            return ()
-        return observe_workload(self._caches, stock).scheduled_pods
-
-    def stock_and_terminating_pods(self, source_stock: SourceStock) -> tuple[Pod, ...]:
-        """The pods of the stock, and those that still end after it was let go."""
-        meta = self._reader.stock_key(source_stock.name)
-        going = (
-            pod
-            for pod in self._caches.pods.by_index(meta.namespace, BY_UNIT, meta.name)
-            if pod.metadata.deletion_timestamp is not None
-        )
-        return (*self.stock_pods(source_stock), *scheduled_pods(tuple(going)))
-
-    async def consume_stock(
-        self, unit: GPUUnit, source_stock: SourceStock, workload: Workload
-    ) -> None:
-        """Let the stock go once its place is the unit's."""
-        stock = self._reader.cached_stock(source_stock.name)
-        if (
-            stock is None
-            or not is_claimed_for(stock, source_stock)
-            or not self._is_claim_counted(stock)
-        ):
+    async def consume_stock(self, observation: Observation) -> None:
+        """Delete the stock once the unit can no longer lose its node."""
+        reservation, unit = observation.reservation, observation.unit
+        if reservation is None or not is_stock_claim_counted(reservation):
             return
-        reservation = observe_workload(self._caches, stock)
-        if not is_stock_releasable(workload, reservation.scheduled_pods):
+        if not is_stock_releasable(observation.workload, observation.reserved_pods):
             return
-        meta = stock.metadata
-        condition = Preconditions(uid=meta.uid, resource_version=meta.resource_version)
-        await self._writer.delete(GPU_UNITS, key_of(stock), condition)
-        where = workload_node_name(reservation) or "no node"
-        said = f"took the place of stock {meta.name} on {where}"
-        self._recorder.normal(object_reference(GPU_UNITS, unit), EventReason.CONSUMED, said)
-        await self._delete_workload(reservation)
+        meta = reservation.stock.metadata
+        preconditions = Preconditions(uid=meta.uid, resource_version=meta.resource_version)
+        await self._writer.delete(GPU_UNITS, key_of(reservation.stock), preconditions)
+        where = workload_node_name(reservation.workload) or "no node"
+        message = f"took the place of stock {meta.name} on {where}"
+        self._recorder.normal(object_reference(GPU_UNITS, unit), EventReason.CONSUMED, message)
+        await self._delete_workload(reservation.workload)
 
     async def _delete_workload(self, stock_workload: Workload) -> None:
         """Free the place now: the garbage collector would too, but a user waits for it.
@@ -142,12 +118,6 @@ class Handoff:
         condition = Preconditions(uid=target.metadata.uid)
         with suppress(NotFoundError, ConflictError):
             await self._writer.delete(kind, key_of(target), condition)
-
-    def _is_claim_counted(self, stock: GPUUnit) -> bool:
-        """Whether the stock's pool has noted the claim: it counts those that vanish afterwards."""
-        name = stock.metadata.labels.get(wellknown.POOL_LABEL, "")
-        pool = self._caches.pools.get(ObjectKey(stock.metadata.namespace, name))
-        return pool is None or stock.metadata.uid in pool.status.claimed
 
     async def _complete_operation(self, operation: Operation, unit: GPUUnit) -> None:
         now, meta = format_timestamp(self._clock.now()), unit.metadata
@@ -183,7 +153,14 @@ def scheduled_pods(pods: tuple[Pod, ...]) -> tuple[Pod, ...]:
     return tuple(pod for pod in pods if pod.spec.node_name)
 
 
+def is_stock_claim_counted(reservation: Reservation) -> bool:
+    """Return whether the pool of the stock has recorded the claim: only then it counts it."""
+    pool = reservation.pool
+    return pool is None or reservation.stock.metadata.uid in pool.status.claimed
+
+
 def workload_node_name(workload: Workload) -> str:
+    """Return the node of the first scheduled pod; empty if there is none."""
     return next((pod.spec.node_name for pod in workload.scheduled_pods), "")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from controller.apply.child import Child, make_child, with_applied_hash
 from controller.caches import Caches
 from controller.gpuunit.labels import child_labels, extra_pod_labels
+from controller.gpuunit.observation import Observation
 from controller.gpuunit.resources import sidecar
 from controller.gpuunit.resources.deployment import deployment_manifest
 from controller.gpuunit.resources.network_policy import network_policy_manifest
@@ -46,10 +47,12 @@ def service_child(unit: GPUUnit, caches: Caches) -> Child | None:
     return make_child(SERVICES, body, live, UnitReason.SERVICE_SYNC_FAILED)
 
 
-def deployment_child(
-    unit: GPUUnit, caches: Caches, settings: UnitSettings, workload: Workload
-) -> Child:
-    """Its hash leaves out whether the old pod gives way: that comes and goes in every rollout."""
+def deployment_child(observation: Observation, caches: Caches, settings: UnitSettings) -> Child:
+    """Make the Deployment; its hash ignores whether the old pod stops first.
+
+    That changes twice in every rollout.
+    """
+    unit, workload = observation.unit, observation.workload
     live = caches.deployments.get(child_key(unit))
     body = desired_deployment(unit, settings, live, workload)
     fingerprint = json_digest(body)

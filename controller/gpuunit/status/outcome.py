@@ -1,42 +1,48 @@
-"""What came of one turn of a unit."""
+"""Outcome of one step of a unit."""
 
 from dataclasses import dataclass
 
 from controller.apply.applier import ApplyFailure, ApplyFailureKind
+from controller.gpuunit.observation import Observation
 from controller.gpuunit.status.readiness import UnitReadiness
 from controller.gpuunit.status.status import ServiceAddress
 from controller.runtime.errors import KubeError
+from controller.status.blocker import Blocker
 from shared.v1alpha1.reasons import UnitReason
+
+UnitBlocker = Blocker[UnitReadiness]
 
 
 @dataclass(frozen=True, slots=True)
 class UnitReconcileOutcome:
-    """What to report; with `retry`, also what went wrong and shall be tried again.
+    """What to report of an observation, and what follows.
 
-    Without `published` the addresses stay as they were. After `look_after` seconds time alone may
-    have changed something.
+    `service_address` None keeps the addresses of the status. `retry_error` is retried after the
+    report. After `requeue_after` seconds time alone may have changed something.
     """
 
+    observation: Observation
     readiness: UnitReadiness
     service_address: ServiceAddress | None = None
     retry_error: KubeError | None = None
     requeue_after: float | None = None
 
 
-def outcome_of_failure(failure: ApplyFailure) -> UnitReconcileOutcome:
-    """What a unit says of a child that could not be brought about."""
-    said = failure.message
+def outcome_of_blocker(observation: Observation, blocker: UnitBlocker) -> UnitReconcileOutcome:
+    """Report why the unit is blocked."""
+    return UnitReconcileOutcome(observation, blocker.readiness, retry_error=blocker.retry_error)
+
+
+def blocker_of_failure(failure: ApplyFailure) -> UnitBlocker:
+    """Say what a child that could not be applied means for its unit."""
+    message = failure.message
     match failure.kind:
         case ApplyFailureKind.TERMINATING:
-            return UnitReconcileOutcome(
-                UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, said)
-            )
+            return Blocker(UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, message))
         case ApplyFailureKind.NOT_OWNED:
-            return UnitReconcileOutcome(UnitReadiness.failed(UnitReason.CHILD_CONFLICT, said))
+            return Blocker(UnitReadiness.failed(UnitReason.CHILD_CONFLICT, message))
         case ApplyFailureKind.INVALID:
-            return UnitReconcileOutcome(UnitReadiness.failed(UnitReason.INVALID_SPEC, said))
+            return Blocker(UnitReadiness.failed(UnitReason.INVALID_SPEC, message))
         case ApplyFailureKind.RETRYABLE:
             reason = UnitReason(failure.child.failure_reason)
-            return UnitReconcileOutcome(
-                UnitReadiness.progressing(reason, said), retry_error=failure.error
-            )
+            return Blocker(UnitReadiness.progressing(reason, message), failure.error)

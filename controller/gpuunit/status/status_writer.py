@@ -1,12 +1,12 @@
 """Writing how a unit is, where that has changed."""
 
 from controller.caches import Caches
+from controller.gpuunit.observation import Observation
 from controller.gpuunit.status.events import ignored_fields_event, status_event
 from controller.gpuunit.status.outcome import UnitReconcileOutcome
 from controller.gpuunit.status.readiness import UnitReadiness
 from controller.gpuunit.status.status import ServiceAddress, next_status
 from controller.gpuunit.status.worker_readiness import WorkerReadiness, worker_readiness
-from controller.gpuunit.workload import Workload, observe_workload
 from controller.kinds import GPU_UNITS
 from controller.namespaces import Namespaces
 from controller.runtime.cache.writer import Writer
@@ -41,10 +41,9 @@ class UnitStatusWriter:
         self._clock = clock
 
     async def write(self, observed: GPUUnit, outcome: UnitReconcileOutcome) -> bool:
-        """Nothing, if the status says it all already, or the unit has become another meanwhile.
+        """Write the status if it changes; False if the unit has changed on the server meanwhile.
 
-        What was found of one generation is not true of the next, which has its own turn.
-        False if the unit was overtaken on the way.
+        Nothing is written about another generation than the observed one: that has its own step.
         """
         key = key_of(observed)
         unit = self._caches.units.get(key)
@@ -53,9 +52,11 @@ class UnitStatusWriter:
         known = unit.status
         published = outcome.service_address or ServiceAddress(known.service_name, known.access_url)
         verdict = self._with_stock_reason(key, outcome.readiness)
-        workload = observe_workload(self._caches, unit)
-        worker = self._worker_readiness(unit, verdict, workload)
-        status = next_status(unit, verdict, worker, workload, published, self._clock.now())
+        observation = outcome.observation
+        worker = self._worker_readiness(verdict, observation)
+        status = next_status(
+            unit, verdict, worker, observation.workload, published, self._clock.now()
+        )
         if status == known:
             return True
         is_written = await self._patch_status(unit, status)
@@ -74,12 +75,13 @@ class UnitStatusWriter:
         return True
 
     def _worker_readiness(
-        self, unit: GPUUnit, readiness: UnitReadiness, workload: Workload
+        self, readiness: UnitReadiness, observation: Observation
     ) -> WorkerReadiness | None:
-        if unit.spec.serverless is None or self._namespaces.is_stock(key_of(unit)):
+        """Decide how the unit is as a worker; None if it is none."""
+        serverless = observation.unit.spec.serverless
+        if serverless is None or self._namespaces.is_stock(key_of(observation.unit)):
             return None
-        function = self._caches.function_of(unit)
-        return worker_readiness(unit.spec.serverless, readiness, workload, function)
+        return worker_readiness(serverless, readiness, observation.workload, observation.function)
 
     def _with_stock_reason(self, key: ObjectKey, readiness: UnitReadiness) -> UnitReadiness:
         """Stock has its own word for being on its way."""

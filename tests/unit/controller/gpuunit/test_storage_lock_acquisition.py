@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import msgspec
 
+from controller.gpuunit.observation import observe_unit
 from controller.gpuunit.status.readiness import UnitReadiness
 from controller.gpuunit.storage_mounts import StorageMounts
 from controller.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
@@ -15,7 +16,7 @@ from controller.runtime.key import ObjectKey
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.storage_lock import StorageLock, parse_storage_lock
 from shared.v1alpha1.wellknown import MOUNTED_BY_ANNOTATION, OPERATION_ID_ANNOTATION, UNIT_LABEL
-from tests.support.builders.gpu_units import INSTANCE_NAMESPACE, new_unit
+from tests.support.builders.gpu_units import INSTANCE_NAMESPACE, new_unit, unit_settings
 from tests.unit.controller.gpustorage.storage_objects import new_storage
 from tests.unit.controller.gpuunit.filled_caches import caches_with, with_generation
 
@@ -80,7 +81,8 @@ class Site:
         return msgspec.structs.replace(found, metadata=msgspec.convert(meta, ObjectMeta))
 
     async def take(self, *mounted: str) -> UnitReadiness | None:
-        return await self._storages.acquire_locks(MADE, mounted)
+        observation = observe_unit(self.caches, unit_settings().namespaces, MADE)
+        return await self._storages.acquire_locks(observation, mounted)
 
     def lock(self, name: str) -> StorageLock | None:
         found = self.caches.storages.get(ObjectKey(INSTANCE_NAMESPACE, name))

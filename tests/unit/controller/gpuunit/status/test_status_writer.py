@@ -6,9 +6,11 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from controller.gpuunit.observation import Observation
 from controller.gpuunit.status.outcome import UnitReconcileOutcome
 from controller.gpuunit.status.readiness import UnitReadiness
 from controller.gpuunit.status.status_writer import UnitStatusWriter
+from controller.gpuunit.workload import Workload
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.client import Body, Client
 from controller.runtime.client.kind import Kind
@@ -21,9 +23,7 @@ from tests.support.builders.gpu_units import STOCK_NAMESPACE, new_unit, unit_set
 from tests.support.clocks.virtual_clock import VirtualClock
 from tests.unit.controller.gpuunit.filled_caches import caches_with, with_generation
 
-STARTING = UnitReconcileOutcome(
-    UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, "on its way")
-)
+STARTING = UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, "on its way")
 FIRST = with_generation(new_unit(), 1)
 
 
@@ -61,8 +61,9 @@ async def written(
     recorder = EventRecorder(client, clock, Random(7), "test", "test")
     writer = Writer(client, caches.informers)
     report = UnitStatusWriter(caches, unit_settings().namespaces, writer, recorder, clock)
+    observation = Observation(judged, Workload(), {})
     for _ in range(times):
-        await report.write(judged, STARTING)
+        await report.write(judged, UnitReconcileOutcome(observation, STARTING))
     return writes.written
 
 

@@ -1,0 +1,92 @@
+"""An observation has all that decisions about a unit depend on, as of one moment."""
+
+from typing import Any
+
+import msgspec
+
+from controller.caches import Caches
+from controller.gpuunit.observation import observe_unit
+from controller.kinds import NODES, PODS
+from controller.runtime.client.kind import Kind
+from shared.v1alpha1 import wellknown
+from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.wellknown import UNIT_LABEL
+from tests.support.builders.gpu_units import new_unit, unit_settings
+from tests.support.builders.operations import OPERATION_ID, new_claimed_stock
+from tests.unit.controller.gpuunit.filled_caches import caches_with
+
+NAMESPACES = unit_settings().namespaces
+STOCK = new_claimed_stock()
+MADE = new_unit(
+    annotations={
+        wellknown.SOURCE_STOCK_NAME_ANNOTATION: STOCK.metadata.name,
+        wellknown.SOURCE_STOCK_UID_ANNOTATION: STOCK.metadata.uid,
+        wellknown.OPERATION_ID_ANNOTATION: OPERATION_ID,
+    }
+)
+
+
+def put(caches: Caches, kind: Kind[Any], name: str, namespace: str = "", **body: Any) -> None:
+    """Put an object into the caches, as a write or a watch does."""
+    meta = {"name": name, "namespace": namespace, "uid": f"uid-of-{name}", "resourceVersion": "1"}
+    metadata = {**meta, **body.pop("metadata", {})}
+    found = msgspec.convert({"metadata": metadata, **body}, kind.model)
+    for informer in caches.informers:
+        if informer.is_responsible_for(kind, namespace):
+            informer.observe_write(found)
+
+
+def put_pod(
+    caches: Caches, unit: GPUUnit, name: str, *, deleted: bool = False, **spec: Any
+) -> None:
+    """Put a pod of a unit into the caches."""
+    metadata = {
+        "labels": {UNIT_LABEL: unit.metadata.name},
+        "deletionTimestamp": "2026-01-01T00:00:00Z" if deleted else None,
+    }
+    put(caches, PODS, name, unit.metadata.namespace, metadata=metadata, spec=spec)
+
+
+def test_an_observation_has_the_claimed_stock_and_the_nodes_of_all_pods() -> None:
+    caches = caches_with(MADE, STOCK)
+    for name in ("gpu-0", "gpu-1", "gpu-2"):
+        put(caches, NODES, name)
+    put_pod(caches, MADE, "mine", nodeName="gpu-0")
+    put_pod(caches, STOCK, "reserved", nodeName="gpu-1")
+    found = observe_unit(caches, NAMESPACES, MADE)
+    assert found.reservation is not None
+    assert found.reservation.stock == STOCK
+    assert [pod.metadata.name for pod in found.reserved_pods] == ["reserved"]
+    assert sorted(found.nodes) == ["gpu-0", "gpu-1"]
+
+
+def test_stock_that_is_claimed_for_another_operation_is_no_reservation() -> None:
+    caches = caches_with(MADE, new_claimed_stock("op-other"))
+    found = observe_unit(caches, NAMESPACES, MADE)
+    assert (found.reservation, found.reserved_pods) == (None, ())
+
+
+def test_pods_of_deleted_stock_are_observed_until_they_end() -> None:
+    caches = caches_with(MADE)
+    put_pod(caches, STOCK, "ending", nodeName="gpu-1", deleted=True)
+    put_pod(caches, STOCK, "never-placed", deleted=True)
+    put_pod(caches, STOCK, "staying", nodeName="gpu-1")
+    found = observe_unit(caches, NAMESPACES, MADE)
+    assert [pod.metadata.name for pod in found.terminating_stock_pods] == ["ending"]
+
+
+def test_an_observation_stays_as_it_was_and_a_new_one_has_what_was_written() -> None:
+    caches = caches_with(MADE)
+    before = observe_unit(caches, NAMESPACES, MADE)
+    put_pod(caches, MADE, "new")
+    after = observe_unit(caches, NAMESPACES, MADE)
+    assert before.workload.previous_pods == ()
+    assert [pod.metadata.name for pod in after.workload.previous_pods] == ["new"]
+
+
+def test_a_unit_made_by_hand_has_no_source_stock_to_observe() -> None:
+    unit = new_unit()
+    caches = caches_with(unit, STOCK)
+    put_pod(caches, STOCK, "ending", nodeName="gpu-1", deleted=True)
+    found = observe_unit(caches, NAMESPACES, unit)
+    assert (found.reservation, found.terminating_stock_pods) == (None, ())
