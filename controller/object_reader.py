@@ -42,9 +42,9 @@ class ObjectReader:
         return self._caches.operations.get(self._operation_key(operation_id))
 
     def cached_stock(self, name: str) -> GPUUnit | None:
-        return self._caches.units.get(self.stock_key(name))
+        return self._caches.units.get(self._stock_key(name))
 
-    def stock_key(self, name: str) -> ObjectKey:
+    def _stock_key(self, name: str) -> ObjectKey:
         return ObjectKey(self._namespaces.stock, name)
 
     def cached_units_of(self, operation_id: str) -> list[GPUUnit]:
@@ -59,7 +59,7 @@ class ObjectReader:
         return await self._get_live(OPERATIONS, self._operation_key(operation_id))
 
     async def live_stock(self, name: str) -> GPUUnit | None:
-        return await self._get_live(GPU_UNITS, self.stock_key(name))
+        return await self._get_live(GPU_UNITS, self._stock_key(name))
 
     async def live_unit(self, name: str) -> GPUUnit | None:
         """A user's unit; None where there is none of that name."""

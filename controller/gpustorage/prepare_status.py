@@ -1,4 +1,4 @@
-"""Preparation status of a storage as recorded."""
+"""Recorded status of a storage's preparation."""
 
 from typing import Final
 
@@ -10,5 +10,5 @@ FINAL_PHASES: Final = (*DONE_PHASES, PreparePhase.FAILED.value)
 
 
 def recorded_prepare_status(storage: GPUStorage) -> PrepareStatus:
-    """What is recorded."""
+    """Return the recorded status; an empty one before the first step."""
     return storage.status.prepare or PrepareStatus()

@@ -7,19 +7,20 @@ from shared.k8s.quantity import Quantity
 
 
 def is_within_requests_of(pod: Pod, occupant: Pod) -> bool:
-    """Whether the room of `holder` is enough for `pod`.
+    """Return whether `pod` requests no more than `occupant`.
 
-    More than the holder has may be free on the node as well, but that is not ours to know.
+    The node may have more free resources; only the scheduler knows them.
     """
     return is_within(total_requests(pod), total_requests(occupant))
 
 
 def is_within_gpu_requests_of(pod: Pod, occupant: Pod) -> bool:
+    """Return whether `pod` requests no more GPUs than `occupant`."""
     return is_within(gpu_requests(pod), gpu_requests(occupant))
 
 
 def has_no_gpu_for(occupant: Pod, pod: Pod) -> bool:
-    """Whether `pod` asks for other GPUs than `holder` has: then it has no use for the place."""
+    """Return whether `pod` requests GPUs of other kinds only than `occupant` has."""
     asked = gpu_requests(pod)
     return bool(asked) and not asked.keys() & gpu_requests(occupant).keys()
 
@@ -29,13 +30,13 @@ def is_within(requested: Mapping[str, Quantity], available: Mapping[str, Quantit
 
 
 def gpu_requests(pod: Pod) -> dict[str, Quantity]:
-    """What it asks for besides cpu, memory and disk: such names have a domain."""
+    """Return the requested extended resources, whose names have a domain."""
     asked = total_requests(pod)
     return {name: asked[name] for name in asked if "/" in name and asked[name] > Quantity(0)}
 
 
 def total_requests(pod: Pod) -> dict[str, Quantity]:
-    """What all containers that run side by side ask for together."""
+    """Add up the requests of all containers that run side by side."""
     total: dict[str, Quantity] = {}
     for container in pod.spec.long_running_containers:
         for name, text in container.resources.requests.items():

@@ -1,4 +1,4 @@
-"""How GPUUnits are watched and worked on."""
+"""Construction of the GPUUnit reconciler, and its triggers."""
 
 from typing import Final
 
@@ -44,19 +44,23 @@ def create_reconciler(
     settings: UnitSettings,
     clock: Clock,
 ) -> GPUUnitReconciler:
-    """The reconciler with all that it works with."""
-    lookup = ObjectReader(caches, client, settings.namespaces)
-    sync = ChildApplier(GPU_UNITS, writer, recorder)
-    keeping = StockLifecycle(caches, lookup, writer, recorder)
-    handoff = Handoff(caches, lookup, writer, recorder, clock)
-    stock = StockUnitReconciler(caches, settings, keeping, sync)
-    vacancies = NominationTimeouts(clock)
-    places = Nominator(vacancies, writer)
+    """Make the reconciler and its collaborators."""
+    namespaces = settings.namespaces
+    reader = ObjectReader(caches, client, namespaces)
+    applier = ChildApplier(GPU_UNITS, writer, recorder)
+    timeouts = NominationTimeouts(clock)
+    lifecycle = StockLifecycle(caches, reader, writer, recorder)
+    stock = StockUnitReconciler(caches, settings, lifecycle, applier)
     active = ActiveUnitReconciler(
-        caches, settings, handoff, places, StorageMounts(caches, writer), sync
+        caches,
+        settings,
+        Handoff(caches, reader, writer, recorder, clock),
+        Nominator(timeouts, writer),
+        StorageMounts(caches, writer),
+        applier,
     )
-    report = UnitStatusWriter(caches, settings.namespaces, writer, recorder, clock)
-    return GPUUnitReconciler(caches, settings.namespaces, stock, active, report, vacancies)
+    status_writer = UnitStatusWriter(caches, namespaces, writer, recorder, clock)
+    return GPUUnitReconciler(caches, namespaces, stock, active, status_writer, timeouts)
 
 
 def create_control_loop(
@@ -67,7 +71,7 @@ def create_control_loop(
     loop_factory: LoopFactory,
     workers: int,
 ) -> ControlLoop:
-    """A loop over all units that the caches know, not yet started."""
+    """Make the loop over all units in the caches; it is not started."""
     queue = loop_factory.new_queue(LOOP_NAME)
     subscribe_triggers(queue, caches, namespaces)
     for informer in caches.units.informers:
@@ -78,7 +82,7 @@ def create_control_loop(
 
 
 def subscribe_triggers(queue: WorkQueue[ObjectKey], caches: Caches, namespaces: Namespaces) -> None:
-    """News about what a unit has or waits for goes before new units: it makes units ready."""
+    """Enqueue units; changes of what a unit waits for go before new units."""
     wakes, child = UnitTriggers(caches, namespaces), Priority.CHILD
     caches.units.subscribe(enqueue_handler(queue, own_key()))
     caches.units.subscribe(

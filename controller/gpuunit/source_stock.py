@@ -8,7 +8,7 @@ from shared.v1alpha1.gpuunit import GPUUnit
 
 @dataclass(frozen=True, slots=True)
 class SourceStock:
-    """The stock that a unit came from, as its annotations tell it."""
+    """Name and uid of the stock, and the operation that claimed it, from the unit's annotations."""
 
     name: str
     uid: str
@@ -16,7 +16,7 @@ class SourceStock:
 
 
 def source_stock_of(unit: GPUUnit) -> SourceStock | None:
-    """None for a unit that was made by hand."""
+    """Read the annotations; None for a unit that was not made from stock."""
     notes = unit.metadata.annotations
     if wellknown.SOURCE_STOCK_UID_ANNOTATION not in notes:
         return None
@@ -28,7 +28,7 @@ def source_stock_of(unit: GPUUnit) -> SourceStock | None:
 
 
 def is_claimed_for(stock: GPUUnit | None, source_stock: SourceStock) -> bool:
-    """Whether the stock is there, and claimed by the operation that made the unit."""
+    """Return whether the stock exists and is claimed by the operation that made the unit."""
     return (
         stock is not None
         and stock.metadata.uid == source_stock.uid

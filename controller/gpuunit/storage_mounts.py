@@ -1,4 +1,4 @@
-"""The storages that a unit mounts: each must be ready, and the unit's alone."""
+"""Storages that a unit mounts: each must be ready and locked for the unit."""
 
 from collections.abc import Collection, Sequence
 
@@ -29,7 +29,7 @@ from shared.v1alpha1.storage_lock import StorageLock, lock_patch, parse_storage_
 
 
 class StorageMounts:
-    """Takes the locks of a unit's storages, in the order of their names: nobody waits in a ring."""
+    """Acquires the locks of a unit's storages, in the order of names to avoid deadlock."""
 
     def __init__(self, caches: Caches, writer: Writer) -> None:
         self._caches = caches
@@ -71,9 +71,9 @@ class StorageMounts:
         return None
 
     async def _write_uid_to_locks(self, unit: GPUUnit) -> None:
-        """What its operation has locked is the unit's, also when the record has gone.
+        """Add the unit's uid to locks of its operation, so that they outlive the operation.
 
-        Without a generation, as it does not mount the storage yet.
+        The generation stays out, as the unit does not mount the storage yet.
         """
         for name in mounted_storage_names(unit):
             storage = self._storage(unit, name)
@@ -101,7 +101,7 @@ class StorageMounts:
 
 
 def mounted_storage_names(unit: GPUUnit) -> list[str]:
-    """In the order in which they are locked."""
+    """Return the names in the order in which they are locked."""
     return sorted({mount.name for mount in unit.spec.storage_mounts})
 
 
@@ -118,7 +118,7 @@ def own_controller_uids(observation: Observation, caches: Caches) -> list[str]:
 def other_user_name(
     unit: GPUUnit, lock: StorageLock | None, foreign_users: Sequence[ObjectMeta]
 ) -> str | None:
-    """Who else has the storage, by its lock or in fact."""
+    """Name the other user of the storage, by its lock or its pods; None if there is none."""
     if lock is not None and not is_lock_held_by(unit, lock):
         return lock.holder_text
     if not foreign_users:
@@ -128,7 +128,7 @@ def other_user_name(
 
 
 def unready_storage_messages(unit: GPUUnit, caches: Caches) -> list[str]:
-    """One sentence for each storage that keeps the unit waiting."""
+    """Return one message for each storage that the unit waits for."""
     found = (
         unready_storage_message(
             unit, mount.name, caches.storages.get(ObjectKey(unit.metadata.namespace, mount.name))
@@ -139,7 +139,10 @@ def unready_storage_messages(unit: GPUUnit, caches: Caches) -> list[str]:
 
 
 def unready_storage_message(unit: GPUUnit, name: str, storage: GPUStorage | None) -> str | None:
-    """Why the unit cannot mount it; one that goes still serves the unit that has it."""
+    """Say why the unit cannot mount it; None if it can.
+
+    A storage that is being deleted still serves the unit that holds its lock.
+    """
     if storage is None:
         return f"GPUStorage {name} does not exist (yet)"
     lock = parse_storage_lock(storage.metadata.annotations)

@@ -1,4 +1,4 @@
-"""What runs for a unit right now: its Deployment and the pods of it, newest revision apart."""
+"""Workload of a unit: its Deployment and its pods, those of the newest revision apart."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,9 +17,10 @@ FINISHED_PHASES = ("Succeeded", "Failed")
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """`current` are the pods of what the Deployment asks for now, `previous` all others.
+    """Deployment and pods of a unit at one moment.
 
-    A pod that is being deleted counts among the previous: what it holds can be passed on.
+    `current_pods` belong to the newest revision, `previous_pods` are all others. A pod that is
+    being deleted is a previous one: its node can be passed on.
     """
 
     deployment: Deployment | None = None
@@ -28,7 +29,7 @@ class Workload:
 
     @property
     def is_generation_observed(self) -> bool:
-        """Whether the deployment controller has seen what we asked for last."""
+        """Whether the deployment controller has observed the newest spec."""
         deployment = self.deployment
         return deployment is not None and (
             deployment.status.observed_generation >= deployment.metadata.generation
@@ -36,29 +37,29 @@ class Workload:
 
     @property
     def pending_pod(self) -> Pod | None:
-        """The pod that has no node yet."""
+        """Current pod without a node, or None."""
         return next((pod for pod in self.current_pods if not pod.spec.node_name), None)
 
     @property
     def ready_pods(self) -> tuple[Pod, ...]:
-        """Pods that do their work."""
+        """Current pods that are ready."""
         return tuple(pod for pod in self.current_pods if is_pod_ready(pod))
 
     @property
     def scheduled_previous_pods(self) -> tuple[Pod, ...]:
-        """Previous pods that still hold a place on a node."""
+        """Previous pods that are on a node."""
         return tuple(pod for pod in self.previous_pods if pod.spec.node_name)
 
     @property
     def retained_previous_pods(self) -> tuple[Pod, ...]:
-        """Holders that nobody has told to go."""
+        """Previous pods on a node that are not being deleted."""
         return tuple(
             pod for pod in self.scheduled_previous_pods if pod.metadata.deletion_timestamp is None
         )
 
     @property
     def scheduled_pods(self) -> tuple[Pod, ...]:
-        """Pods on nodes that nobody has told to go, also while their revision is not known."""
+        """All pods on nodes that are not being deleted, also while their revision is unknown."""
         return (
             *(pod for pod in self.current_pods if pod.spec.node_name),
             *self.retained_previous_pods,
@@ -66,7 +67,7 @@ class Workload:
 
     @property
     def nominated_previous_pods(self) -> tuple[Pod, ...]:
-        """Previous pods that never got a node, but for which a place is kept."""
+        """Previous pods that have no node but a nomination."""
         return tuple(
             pod
             for pod in self.previous_pods
@@ -77,7 +78,7 @@ class Workload:
 
 
 def observe_workload(caches: Caches, unit: GPUUnit) -> Workload:
-    """Read the caches; a Deployment that is not the unit's counts as none."""
+    """Read the caches; a Deployment that the unit does not control counts as none."""
     meta = unit.metadata
     deployment = caches.deployments.get(ObjectKey(meta.namespace, names.unit_child_name(meta.name)))
     if deployment is not None and not is_controlled_by(deployment.metadata, [meta.uid]):
@@ -94,10 +95,11 @@ def observe_workload(caches: Caches, unit: GPUUnit) -> Workload:
 
 
 def current_replica_set(caches: Caches, deployment: Deployment) -> ReplicaSet | None:
-    """The ReplicaSet of the template as it is now; none before the controller has made it.
+    """Return the ReplicaSet of the current template; None until its controller has created it.
 
-    The deployment controller copies our hash to it at once, and reports on itself much later. Two
-    have the same hash when somebody else has changed the template: then only the report tells.
+    The deployment controller copies our hash to it at once and updates its own status much later.
+    Two ReplicaSets have the same hash if another client changed the template: then only the status
+    of the Deployment tells which one is current.
     """
     meta = deployment.metadata
     owned = caches.replica_sets.by_index(meta.namespace, BY_OWNER, meta.uid)
@@ -114,25 +116,28 @@ def current_replica_set(caches: Caches, deployment: Deployment) -> ReplicaSet | 
 
 
 def annotation_of(target: Deployment | ReplicaSet, name: str) -> str | None:
+    """Return an annotation, or None."""
     return target.metadata.annotations.get(name)
 
 
 def is_paused_before_rollout(deployment: Deployment) -> bool:
-    """Whether somebody paused it before the template as it is now had a ReplicaSet.
+    """Return whether it was paused before the current template got a ReplicaSet.
 
-    Its revision is that of an older template then.
+    Its revision is then that of an older template.
     """
     return bool(deployment.spec.get("paused")) and deployment.status.updated_replicas == 0
 
 
 def is_live_pod_of(pod: Pod, owner_uids: Iterable[str]) -> bool:
+    """Return whether the pod has one of these owners and is not being deleted."""
     return pod.metadata.deletion_timestamp is None and is_controlled_by(pod.metadata, owner_uids)
 
 
 def is_pod_ready(pod: Pod) -> bool:
+    """Return whether the condition Ready is true."""
     return any(found.type == "Ready" and found.status == "True" for found in pod.status.conditions)
 
 
 def bound_or_nominated_node(pod: Pod) -> str:
-    """The node that the pod is on, or that is kept for it."""
+    """Return the node that the pod is on or nominated to; empty without either."""
     return pod.spec.node_name or pod.status.nominated_node_name

@@ -1,4 +1,4 @@
-"""How long records stay, and what is dropped of them before: decided from the record alone."""
+"""Retention of operations: how long one is kept, and what refers to it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ FINAL_PHASES: Final = (OperationPhase.SUCCEEDED, OperationPhase.FAILED)
 
 @dataclass(frozen=True, slots=True)
 class RetentionAction:
-    """What to do with a record now, and in how many seconds to look at it again."""
+    """What to do with an operation now, and in how many seconds to look again."""
 
     delete: bool = False
     drop_request: bool = False
@@ -24,7 +24,7 @@ class RetentionAction:
 def next_retention_action(
     operation: Operation, retention_seconds: float, now: datetime
 ) -> RetentionAction:
-    """Nothing before it is final; then the request goes on success, and in the end the record."""
+    """Decide: drop the request after success, delete a final operation after its retention."""
     since = completion_time(operation)
     if since is None:
         return RetentionAction()
@@ -38,7 +38,7 @@ def next_retention_action(
 
 
 def completion_time(operation: Operation) -> datetime | None:
-    """When it became final, or the nearest moment that is readable; None while it is not final."""
+    """Return when it became final, or the nearest known time; None while it is not final."""
     if operation.status.phase not in FINAL_PHASES:
         return None
     told = (
@@ -50,7 +50,7 @@ def completion_time(operation: Operation) -> datetime | None:
 
 
 def parse_timestamp(text: str) -> datetime | None:
-    """A moment as Kubernetes writes it; None for anything else."""
+    """Parse a timestamp with a time zone; None for anything else."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -62,7 +62,7 @@ SETTLED_ANNOTATIONS = (wellknown.ADMITTED_ANNOTATION, wellknown.LISTED_ANNOTATIO
 
 
 def is_operation_referenced(unit: GPUUnit, operation_id: str) -> bool:
-    """Whether the unit would be taken for a stray, or its claim for void, without the record."""
+    """Return whether the unit, or the stock claim on it, still depends on the operation."""
     notes = unit.metadata.annotations
     is_made = notes.get(wellknown.OPERATION_ID_ANNOTATION) == operation_id
     is_open = is_made and not any(mark in notes for mark in SETTLED_ANNOTATIONS)

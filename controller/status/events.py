@@ -1,4 +1,4 @@
-"""What is told to people in an Event when an object's status changes."""
+"""Events about changes of a status."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from shared.v1alpha1.reasons import EventReason
 
 @dataclass(frozen=True, slots=True)
 class StatusEvent:
-    """One Event to be."""
+    """Event to record."""
 
     is_warning: bool
     reason: EventReason
@@ -17,6 +17,6 @@ class StatusEvent:
 
 
 def record_event(recorder: EventRecorder, regarding: ObjectReference, event: StatusEvent) -> None:
-    """Tell it of the object."""
+    """Record the Event about the object."""
     tell = recorder.warning if event.is_warning else recorder.normal
     tell(regarding, event.reason, event.message)

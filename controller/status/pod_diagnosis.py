@@ -1,4 +1,4 @@
-"""Why a pod does not run yet, in the words of the scheduler and of the kubelet."""
+"""Reasons why a pod does not run yet, in the words of the scheduler and the kubelet."""
 
 from typing import Final
 
@@ -21,25 +21,25 @@ IMAGE_ERROR_REASONS: Final = frozenset(
 
 
 def is_unschedulable(pod: Pod) -> bool:
-    """Whether the scheduler has looked for a node and found none."""
+    """Return whether the scheduler found no node."""
     return any(map(_is_unschedulable_condition, pod.status.conditions))
 
 
 def scheduling_message(pod: Pod) -> str:
-    """Why no node was found; empty where one was, or none was looked for yet."""
+    """Return why no node was found; empty if one was, or before the first attempt."""
     return next(
         (found.message for found in pod.status.conditions if _is_unschedulable_condition(found)), ""
     )
 
 
 def has_image_error(container: ContainerStatus) -> bool:
-    """Whether the container waits for an image that cannot be pulled."""
+    """Return whether the container waits for an image that cannot be pulled."""
     waiting = container.state.waiting
     return waiting is not None and waiting.reason in IMAGE_ERROR_REASONS
 
 
 def waiting_message(container: ContainerStatus) -> str:
-    """What the container waits for; empty where it does not, or simply starts."""
+    """Return what the container waits for; empty if it does not wait or only starts."""
     waiting = container.state.waiting
     if waiting is None or waiting.reason in STARTING_REASONS:
         return ""
@@ -47,20 +47,20 @@ def waiting_message(container: ContainerStatus) -> str:
 
 
 def termination_message(terminated: ContainerStateTerminated) -> str:
-    """How a container ended, and what it wrote at last."""
+    """Return how a container ended, with its termination message."""
     reason = terminated.reason or "no reason"
     return join_nonempty(f"{reason}, exit code {terminated.exit_code}", terminated.message.strip())
 
 
 def join_nonempty(*parts: str) -> str:
-    """The parts that say something."""
+    """Join the parts that are not empty."""
     return ": ".join(filter(None, parts))
 
 
 def stable_message(previous: str, current: str) -> str:
-    """`said`; but backing off from an image does not replace the error that it is about.
+    """Return `current`, except that ImagePullBackOff does not replace its ErrImagePull.
 
-    The kubelet alternates between trying and backing off, and only the first says why it fails.
+    The kubelet alternates between both, and only ErrImagePull says why the pull fails.
     """
     is_same_error = previous.startswith("ErrImagePull") and current.startswith("ImagePullBackOff")
     return previous if is_same_error else current

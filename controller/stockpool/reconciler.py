@@ -1,4 +1,4 @@
-"""Keeps each pool at the number of unclaimed units that it asks for."""
+"""Reconciler of StockPools: keeps the desired number of unclaimed units."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -36,7 +36,7 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.reasons import EventReason
 from shared.v1alpha1.stockpool import StockPool
 
-# The watch brings what overtook us; this is for what it does not bring, such as another's unit.
+# The watch brings most newer objects; this is for others, such as a foreign unit of the name.
 REQUEUE_SOON: Final = Result(requeue_after=0.5)
 
 
@@ -45,7 +45,7 @@ MAX_LISTED_NAMES: Final = 10
 
 @dataclass(slots=True)
 class ScalingOutcome:
-    """Units made and removed; `overtaken` where somebody else was first and a new look is due."""
+    """Created and deleted units; `is_stale` if the snapshot was out of date."""
 
     created: list[GPUUnit] = field(default_factory=list)
     deleted: list[GPUUnit] = field(default_factory=list)
@@ -53,14 +53,14 @@ class ScalingOutcome:
     is_stale: bool = False
 
     def apply_to(self, snapshot: PoolSnapshot) -> PoolSnapshot:
-        """What there is now, where there was `view` before."""
+        """Return the snapshot as it is after these writes."""
         gone = {unit.metadata.uid for unit in self.deleted}
         left = [unit for unit in snapshot.units if unit.metadata.uid not in gone]
         return replace(snapshot, units=(*left, *self.created))
 
 
 class StockPoolReconciler:
-    """Makes, removes and replaces unclaimed units, and counts the claimed ones."""
+    """Creates, deletes and replaces unclaimed units, and counts the claimed ones."""
 
     def __init__(
         self,
@@ -76,31 +76,31 @@ class StockPoolReconciler:
         self._clock = clock
 
     async def reconcile(self, key: ObjectKey) -> Result:
-        """One step towards what the pool asks for; the news of its units bring the next."""
-        view = self._snapshots.cached(key)
-        if view is not None and not is_settled(view):
-            # On the word of a cache that lags, more would be made than asked and claims miscounted.
-            view = await self._snapshots.live(key)
-        if view is None:
-            return Result()  # the garbage collector takes what nobody claimed
-        outcome = await self._scale(view)
-        known = problems.spec_problem(view.pool) or problems.rejection_problem(outcome.error)
-        reported = await self._write_status(outcome.apply_to(view), known)
+        """Take one step towards the desired number; events of the units start the next one."""
+        snapshot = self._snapshots.cached(key)
+        if snapshot is not None and not is_settled(snapshot):
+            # With a lagging cache too many units would be created and claims miscounted.
+            snapshot = await self._snapshots.live(key)
+        if snapshot is None:
+            return Result()  # the garbage collector deletes the unclaimed units
+        outcome = await self._scale(snapshot)
+        known = problems.spec_problem(snapshot.pool) or problems.rejection_problem(outcome.error)
+        reported = await self._write_status(outcome.apply_to(snapshot), known)
         if outcome.error is not None and not isinstance(outcome.error, InvalidError):
             raise outcome.error
         return Result() if reported and not outcome.is_stale else REQUEUE_SOON
 
     async def _scale(self, snapshot: PoolSnapshot) -> ScalingOutcome:
-        """Removes first: what is made must never come on top of what was to go."""
-        outcome, wanted = ScalingOutcome(), next_plan(snapshot)
+        """Delete first, then create: there are never more units than desired."""
+        outcome, plan = ScalingOutcome(), next_plan(snapshot)
         outcome.error = first_in_order(
             await run_bounded(
-                wanted.to_delete, lambda unit: self._delete_unit(unit, outcome), KubeError
+                plan.to_delete, lambda unit: self._delete_unit(unit, outcome), KubeError
             )
         )
         if outcome.error is None and not outcome.is_stale:
             pool, is_taken = snapshot.pool, self._snapshots.name_check(snapshot)
-            names = free_names(pool.metadata.name, wanted.create_count, is_taken)
+            names = free_names(pool.metadata.name, plan.create_count, is_taken)
             outcome.error = first_in_order(
                 await run_bounded(
                     names, lambda name: self._create_unit(pool, name, outcome), KubeError
@@ -115,7 +115,7 @@ class StockPoolReconciler:
         try:
             await self._writer.delete(GPU_UNITS, key_of(unit), seen)
         except (ConflictError, NotFoundError):
-            outcome.is_stale = True  # perhaps by a claim, which wins
+            outcome.is_stale = True  # perhaps a claim, which wins
         else:
             outcome.deleted.append(unit)
 
@@ -123,10 +123,10 @@ class StockPoolReconciler:
         try:
             outcome.created.append(await self._writer.create(GPU_UNITS, unit_of(pool, name)))
         except (AlreadyExistsError, ConflictError):
-            outcome.is_stale = True  # by ourselves, if an answer was lost; or by another leader
+            outcome.is_stale = True  # our own, if a response was lost; or of another leader
 
     async def _write_status(self, snapshot: PoolSnapshot, problem: PoolProblem | None) -> bool:
-        """Write the status if it is another one; whether the pool was still what we looked at."""
+        """Write the status if it changes; False if the pool has changed on the server meanwhile."""
         pool, new = snapshot.pool, next_status(snapshot, problem, self._clock.now())
         changes = merge_patch.create_merge_patch(pool.status, new)
         if not changes:
@@ -154,7 +154,7 @@ class StockPoolReconciler:
 
 
 def next_plan(snapshot: PoolSnapshot) -> ScalingPlan:
-    """What to do next; units of a wrong spec are left alone, those of a deleted pool collected."""
+    """Plan the next step; nothing for an invalid spec or a pool that is being deleted."""
     is_going = snapshot.pool.metadata.deletion_timestamp is not None
     if is_going or problems.spec_problem(snapshot.pool) is not None:
         return ScalingPlan()
@@ -162,7 +162,7 @@ def next_plan(snapshot: PoolSnapshot) -> ScalingPlan:
 
 
 def is_settled(snapshot: PoolSnapshot) -> bool:
-    """Whether neither units nor counts are to be changed."""
+    """Return whether neither units nor counts need a change."""
     known = snapshot.pool.status
     return next_plan(snapshot).is_idle and stock_claims.count_claims(
         known, snapshot.units
@@ -170,7 +170,7 @@ def is_settled(snapshot: PoolSnapshot) -> bool:
 
 
 def summarize_units(units: Iterable[GPUUnit]) -> str:
-    """The number of units and the names of the first, for people."""
+    """Describe units for an Event: their number and the first names."""
     names = sorted((unit.metadata.name for unit in units), key=lambda name: (len(name), name))
     noun = "unit" if len(names) == 1 else "units"
     more = f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else ""

@@ -1,4 +1,4 @@
-"""What a pool's status says, from its units."""
+"""Status of a pool, computed from a snapshot."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -34,7 +34,7 @@ class PoolReadiness(Readiness[PoolPhase, PoolReason]):
 def next_status(
     snapshot: PoolSnapshot, problem: PoolProblem | None, now: datetime
 ) -> StockPoolStatus:
-    """The status of the pool in `view`; times aside, the same view gives the same status."""
+    """Compute the status of the pool; equal snapshots give equal statuses, except for times."""
     pool, known = snapshot.pool, snapshot.pool.status
     stock = unclaimed_units(pool, snapshot.units)
     counted = stock_claims.count_claims(known, snapshot.units)
@@ -66,7 +66,7 @@ def pool_ready_condition(pool: StockPool, readiness: PoolReadiness, now: datetim
 def pool_readiness(
     pool: StockPool, stock: Sequence[GPUUnit], problem: PoolProblem | None
 ) -> PoolReadiness:
-    """The first that applies, from what a person must mend to what time mends."""
+    """Decide how the pool is; problems that need a user come first."""
     if problem is not None:
         return problem_readiness(problem)
     if not pool.spec.replicas and not stock:
@@ -77,13 +77,14 @@ def pool_readiness(
 
 
 def problem_readiness(problem: PoolProblem) -> PoolReadiness:
+    """Report a problem that a user must solve."""
     if problem.is_invalid_spec:
         return PoolReadiness(PoolPhase.FAILED, PoolReason.INVALID_SPEC, problem.message)
     return PoolReadiness(PoolPhase.DEGRADED, PoolReason.PROGRESSING, problem.message)
 
 
 def degraded_readiness(stock: Sequence[GPUUnit]) -> PoolReadiness | None:
-    """The word of the first unit that finds no node, else of the first that failed."""
+    """Report the first unit without a node, else the first failed one; None without either."""
     for unit in sorted_by_name(stock):
         said = unit_ready_condition(unit)
         if said is not None and said.reason == UnitReason.POD_UNSCHEDULABLE:
@@ -99,7 +100,7 @@ def degraded_readiness(stock: Sequence[GPUUnit]) -> PoolReadiness | None:
 
 
 def progress_readiness(pool: StockPool, stock: Sequence[GPUUnit]) -> PoolReadiness:
-    """How far the pool is from what is asked."""
+    """Report how many units are ready."""
     asked, ready = pool.spec.replicas, sum(is_unit_ready(unit) for unit in stock)
     outdated = sum(is_outdated(pool, unit) for unit in stock)
     text = f"{ready} of {asked} units are ready"
@@ -117,6 +118,6 @@ def sorted_by_name(stock: Sequence[GPUUnit]) -> list[GPUUnit]:
 
 
 def ready_message(status: StockPoolStatus) -> str:
-    """What the status tells people."""
+    """Return the message of the condition Ready; empty before it is set."""
     found = find_condition(status.conditions, ConditionType.READY)
     return "" if found is None else found.message

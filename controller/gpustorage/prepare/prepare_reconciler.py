@@ -1,4 +1,4 @@
-"""The Job of a storage: kept until its outcome is recorded, and then let go."""
+"""Reconciler of the Job that fills a storage: kept until its outcome is recorded."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -33,7 +33,7 @@ from shared.v1alpha1.phases import PreparePhase
 
 
 class PrepareReconciler:
-    """Reads Jobs, and takes them away when they are of no more use."""
+    """Starts, observes and deletes the Jobs of storages."""
 
     def __init__(
         self,
@@ -55,16 +55,16 @@ class PrepareReconciler:
         pvc: PersistentVolumeClaim | None,
         storage_class: StorageClass | None,
     ) -> tuple[PrepareStatus, StorageBlocker | None]:
-        """Begin the filling if it is due; how far along it is, and what it waits for."""
-        job, hitch = await self._own_job(storage), None
+        """Start the Job if it is due; return the status to record and what blocks it."""
+        job, blocker = await self._own_job(storage), None
         if next_job_action(recorded_prepare_status(storage), job) is JobAction.START:
-            hitch = await self._starter.start(storage, pvc, storage_class)
+            blocker = await self._starter.start(storage, pvc, storage_class)
             job = await self._own_job(storage)
         pods = [] if job is None else self._job_pods(storage, job)
         found, said = next_prepare_status(storage, job, failure_message(pods)), wait_message(pods)
-        if hitch is None and said and found.phase not in FINAL_PHASES:
-            hitch = waiting_blocker(said)
-        return found, hitch
+        if blocker is None and said and found.phase not in FINAL_PHASES:
+            blocker = waiting_blocker(said)
+        return found, blocker
 
     def _job_pods(self, storage: GPUStorage, job: Job) -> list[Pod]:
         meta = storage.metadata
@@ -72,7 +72,7 @@ class PrepareReconciler:
         return [pod for pod in found if is_controlled_by(pod.metadata, [job.metadata.uid])]
 
     async def _own_job(self, storage: GPUStorage) -> Job | None:
-        """The storage's own Job; that one is gone is believed only of the server."""
+        """Return the storage's own Job; a recorded one counts as gone only on the server."""
         found = self._caches.jobs.get(prepare_job_key(key_of(storage)))
         known = recorded_prepare_status(storage)
         runs = known.phase in (PreparePhase.PENDING, PreparePhase.RUNNING)
@@ -82,30 +82,30 @@ class PrepareReconciler:
         return found if is_ours else None
 
     async def clean_up_job(self, storage: GPUStorage) -> None:
-        """Let a Job go whose outcome is recorded in `storage`, and remove what is of no use."""
+        """Release the Job whose outcome is recorded in `storage`, and delete what is obsolete."""
         job = self._caches.jobs.get(prepare_job_key(key_of(storage)))
         if job is not None and not is_controlled_by(job.metadata, [storage.metadata.uid]):
             await self._release_predecessor_job(storage, job)
             return
         known = recorded_prepare_status(storage)
-        move = next_job_action(known, job)
-        if job is not None and move in (JobAction.RELEASE, JobAction.DELETE):
+        action = next_job_action(known, job)
+        if job is not None and action in (JobAction.RELEASE, JobAction.DELETE):
             await self._remove_outcome_finalizer(job)
-        if job is not None and move is JobAction.DELETE:
+        if job is not None and action is JobAction.DELETE:
             await self._delete_job(job)
         if known.phase == PreparePhase.SUCCEEDED:
             policy = self._caches.network_policies.get(prepare_job_key(key_of(storage)))
             await self._applier.delete(storage, NETWORK_POLICIES, policy)
 
     async def abort(self, storage: GPUStorage) -> None:
-        """End the filling of a storage that is being deleted."""
+        """Delete the Job of a storage that is being deleted."""
         job = self._caches.jobs.get(prepare_job_key(key_of(storage)))
         if job is not None and is_controlled_by(job.metadata, [storage.metadata.uid]):
             await self._remove_outcome_finalizer(job)
             await self._delete_job(job)
 
     async def release_job_of_deleted(self, key: ObjectKey) -> None:
-        """Let the Job of a storage go that is no longer there, whoever took it away."""
+        """Release the Job of a storage that does not exist any more."""
         job = self._caches.jobs.get(prepare_job_key(key))
         if job is None or not is_prepare_job_of(job, key.name):
             return
@@ -113,7 +113,7 @@ class PrepareReconciler:
             await self._remove_outcome_finalizer(job)
 
     async def _release_predecessor_job(self, storage: GPUStorage, job: Job) -> None:
-        """Nobody else will record the outcome of a Job whose storage had the same name."""
+        """Release the Job of an earlier storage of the same name."""
         if is_prepare_job_of(job, storage.metadata.name):
             await self._remove_outcome_finalizer(job)
 
@@ -133,7 +133,7 @@ class PrepareReconciler:
 
 
 def failure_message(pods: Iterable[Pod]) -> str:
-    """What the last of the failed containers left behind; empty where none did."""
+    """Return how the last failed container ended; empty if none failed."""
     said = [
         f"container {container.name} ended with {termination_message(container.state.terminated)}"
         for pod in sorted(pods, key=lambda pod: pod.metadata.creation_timestamp)
@@ -145,7 +145,7 @@ def failure_message(pods: Iterable[Pod]) -> str:
 
 
 def wait_message(pods: Iterable[Pod]) -> str:
-    """What the first of the pods waits for; empty where none waits."""
+    """Return what the first waiting pod waits for; empty if none waits."""
     said = (
         words
         for pod in pods

@@ -1,4 +1,4 @@
-"""The PersistentVolumeClaim of a storage."""
+"""PersistentVolumeClaim of a storage: it grows if its class allows that and never shrinks."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def pvc_child(
     storage_class: StorageClass | None,
     settings: StorageSettings,
 ) -> Child:
-    """Of a claim that is there only the size may change; its class stays what it is."""
+    """Make the PVC; of an existing one only the size changes, its class stays."""
     class_name = (
         desired_storage_class_name(storage, settings) if pvc is None else pvc.storage_class_name
     )
@@ -32,7 +32,7 @@ def pvc_child(
 
 
 def pvc_manifest(storage: GPUStorage, size: str, storage_class_name: str) -> dict[str, Any]:
-    """A volume for one node at a time; without a class the cluster's default is taken."""
+    """Make the manifest of a volume for one node at a time; no class means the default one."""
     spec = {
         "accessModes": ["ReadWriteOnce"],
         "resources": {"requests": {"storage": size}},
@@ -45,42 +45,42 @@ def pvc_manifest(storage: GPUStorage, size: str, storage_class_name: str) -> dic
 
 
 def desired_storage_class_name(storage: GPUStorage, settings: StorageSettings) -> str:
-    """Empty for the cluster's default."""
+    """Return the class of a new PVC; empty for the default of the cluster."""
     given = storage.spec.storage_class_name
     return settings.default_storage_class_name if given is None else given
 
 
 def requested_size(storage: GPUStorage) -> Quantity:
-    """The size of the spec in whole bytes."""
+    """Return the size of the spec in whole bytes."""
     return Quantity(Quantity.parse(storage.spec.size).whole_units * NANOS_PER_UNIT)
 
 
 def desired_pvc_size(
     storage: GPUStorage, pvc: PersistentVolumeClaim | None, storage_class: StorageClass | None
 ) -> str:
-    """What the claim shall ask for, as the server will store it."""
+    """Return the size to request, in the notation of the API server."""
     if pvc is None or (is_expansion_requested(storage, pvc) and is_expandable(pvc, storage_class)):
         return str(requested_size(storage))
     return pvc.requested_storage
 
 
 def is_expansion_requested(storage: GPUStorage, pvc: PersistentVolumeClaim) -> bool:
-    """Whether the spec asks for more than the claim does."""
+    """Return whether the spec asks for more than the PVC."""
     return requested_size(storage) > Quantity.parse(pvc.requested_storage)
 
 
 def is_shrink_requested(storage: GPUStorage, pvc: PersistentVolumeClaim) -> bool:
-    """Whether the spec asks for less than there is."""
+    """Return whether the spec asks for less than the volume has."""
     return requested_size(storage) < Quantity.parse(pvc.capacity or pvc.requested_storage)
 
 
 def is_expandable(pvc: PersistentVolumeClaim, storage_class: StorageClass | None) -> bool:
-    """Only a volume that is there can grow, and only if its class says so."""
+    """Return whether the volume exists and its class allows expansion."""
     return pvc.is_bound and storage_class is not None and storage_class.allow_volume_expansion
 
 
 def is_expanding(pvc: PersistentVolumeClaim) -> bool:
-    """Whether the volume does not hold yet what the claim asks for."""
+    """Return whether the volume is still smaller than its PVC requests."""
     return pvc.is_bound and Quantity.parse(pvc.requested_storage) > Quantity.parse(
         pvc.capacity or "0"
     )

@@ -1,4 +1,4 @@
-"""What came of one turn of a storage."""
+"""Outcome of one step of a storage."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ StorageBlocker = Blocker[StorageReadiness]
 
 @dataclass(frozen=True, slots=True)
 class AccessorState:
-    """How the browsing is, and in words."""
+    """State of the accessor, and its message."""
 
     status: AccessorStatus
     message: str
@@ -26,7 +26,7 @@ class AccessorState:
 
 @dataclass(frozen=True, slots=True)
 class StorageReconcileOutcome:
-    """What was found of the volume, of its filling and of its browsing."""
+    """State of the volume, its preparation and its accessor."""
 
     pvc: PersistentVolumeClaim | None
     volume_readiness: StorageReadiness
@@ -37,7 +37,7 @@ class StorageReconcileOutcome:
 
     @property
     def readiness(self) -> StorageReadiness:
-        """The first that keeps the storage from being used; else how the volume is."""
+        """First reason why the storage cannot be used; else the readiness of the volume."""
         if not self.volume_readiness.is_ready:
             return self.volume_readiness
         if self.prepare_status.phase == PreparePhase.FAILED:
@@ -54,22 +54,22 @@ class StorageReconcileOutcome:
 
     @property
     def retry_error(self) -> KubeError | None:
-        """What shall be tried again."""
-        hitches = (self.volume_blocker, self.prepare_blocker, self.accessor.blocker)
-        found = (hitch.retry_error for hitch in hitches if hitch is not None)
-        return next((error for error in found if error is not None), None)
+        """First error to retry, or None."""
+        blockers = (self.volume_blocker, self.prepare_blocker, self.accessor.blocker)
+        errors = (blocker.retry_error for blocker in blockers if blocker is not None)
+        return next(filter(None, errors), None)
 
 
 def blocker_of_failure(failure: ApplyFailure) -> StorageBlocker:
-    """What a storage says of a child that could not be brought about."""
-    said = failure.message
+    """Say what a child that could not be applied means for its storage."""
+    message = failure.message
     match failure.kind:
         case ApplyFailureKind.TERMINATING:
-            return Blocker(StorageReadiness.pending(StorageReason.VOLUME_PENDING, said))
+            return Blocker(StorageReadiness.pending(StorageReason.VOLUME_PENDING, message))
         case ApplyFailureKind.NOT_OWNED:
-            return Blocker(StorageReadiness.failed(StorageReason.CHILD_CONFLICT, said))
+            return Blocker(StorageReadiness.failed(StorageReason.CHILD_CONFLICT, message))
         case ApplyFailureKind.INVALID:
-            return Blocker(StorageReadiness.failed(StorageReason.INVALID_SPEC, said))
+            return Blocker(StorageReadiness.failed(StorageReason.INVALID_SPEC, message))
         case ApplyFailureKind.RETRYABLE:
             reason = StorageReason(failure.child.failure_reason)
-            return Blocker(StorageReadiness.pending(reason, said), failure.error)
+            return Blocker(StorageReadiness.pending(reason, message), failure.error)

@@ -1,4 +1,4 @@
-"""The status of a storage from what was seen: pure, and equal where nothing has changed."""
+"""Status of a storage, computed from an outcome; equal if only time has passed."""
 
 from datetime import datetime
 
@@ -27,7 +27,7 @@ PREPARE_MESSAGES = {
 def next_status(
     storage: GPUStorage, outcome: StorageReconcileOutcome, now: datetime
 ) -> GPUStorageStatus:
-    """What the status shall be; the very same value where only time has passed."""
+    """Compute the status; `last_sync_time` changes only together with another field."""
     known, claim = storage.status, outcome.pvc
     seen = GPUStorageStatus(
         phase=outcome.readiness.phase.value,
@@ -50,7 +50,7 @@ def next_status(
 
 
 def mounted_by(storage: GPUStorage) -> str:
-    """The unit that has the lock, or the Job that fills a storage."""
+    """Return the unit that holds the lock, or the Job of a preparation; empty without a lock."""
     lock = parse_storage_lock(storage.metadata.annotations)
     if lock is None:
         return ""

@@ -1,4 +1,4 @@
-"""Writing how a storage is, where that has changed."""
+"""Writer of a storage's status and of the Events that go with it."""
 
 from controller.caches import Caches
 from controller.gpustorage.status.events import status_events
@@ -17,7 +17,7 @@ from shared.v1alpha1.gpustorage import GPUStorage
 
 
 class StorageStatusWriter:
-    """The status of storages, and the Events that go with a change of it."""
+    """Writes statuses that have changed, and records Events about the change."""
 
     def __init__(
         self, caches: Caches, writer: Writer, recorder: EventRecorder, clock: Clock
@@ -30,9 +30,9 @@ class StorageStatusWriter:
     async def write(
         self, observed: GPUStorage, outcome: StorageReconcileOutcome
     ) -> GPUStorage | None:
-        """The storage with the status that was found; None where it has become another meanwhile.
+        """Write the status if it changes; return the storage with it, None if it is another now.
 
-        Only what we have read is written over: an outcome is never recorded in place of another.
+        The patch has the resourceVersion: no newer outcome is overwritten.
         """
         storage = self._caches.storages.get(key_of(observed))
         if storage is None or not is_unchanged(storage, observed):

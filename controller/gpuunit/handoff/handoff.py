@@ -1,7 +1,7 @@
-"""The hand-off from stock to a user's unit, the controller's part.
+"""Hand-off from stock to a user's unit.
 
-A unit is admitted once, by its operation's record. It takes the place of its stock by being
-nominated to the stock's node, and only then the stock is let go.
+A unit is admitted once, by its operation. Its pod is nominated to the node of the stock, and only
+then the stock is deleted.
 """
 
 from contextlib import suppress
@@ -35,7 +35,10 @@ T = TypeVar("T", bound=Object)
 
 
 class Handoff:
-    """Every write is conditional, so a stalled controller that wakes up late does no harm."""
+    """Admits units and consumes stock.
+
+    Each write has a precondition, so that the late write of a stalled controller does no harm.
+    """
 
     def __init__(
         self,
@@ -52,18 +55,20 @@ class Handoff:
         self._clock = clock
 
     async def admit(self, unit: GPUUnit, source_stock: SourceStock) -> HandoffCheck:
-        """Close the record with this unit and mark it; or tell why not, having asked the server."""
-        record, stock = (
-            self._reader.cached_operation(source_stock.operation_id),
-            self._reader.cached_stock(source_stock.name),
-        )
-        admission = check_handoff(unit, source_stock, record, stock)
+        """Complete the operation with this unit and mark the unit as admitted.
+
+        Returns the decision and why. A unit is rejected only after its operation and its stock were
+        read from the server.
+        """
+        operation = self._reader.cached_operation(source_stock.operation_id)
+        stock = self._reader.cached_stock(source_stock.name)
+        admission = check_handoff(unit, source_stock, operation, stock)
         if admission.decision in (HandoffDecision.STRAY, HandoffDecision.STOCK_LOST):
-            record = await self._reader.live_operation(source_stock.operation_id)
+            operation = await self._reader.live_operation(source_stock.operation_id)
             stock = await self._reader.live_stock(source_stock.name)
-            admission = check_handoff(unit, source_stock, record, stock)
-        if admission.decision is HandoffDecision.ELIGIBLE and record is not None:
-            await self._complete_operation(record, unit)
+            admission = check_handoff(unit, source_stock, operation, stock)
+        if admission.decision is HandoffDecision.ELIGIBLE and operation is not None:
+            await self._complete_operation(operation, unit)
         if (
             admission.decision in (HandoffDecision.ELIGIBLE, HandoffDecision.ADMITTED)
             and stock is not None
@@ -74,13 +79,13 @@ class Handoff:
         return admission
 
     async def delete_stray(self, unit: GPUUnit, message: str) -> None:
-        """Nobody waits for this unit; its successor of the same name may."""
+        """Delete a unit that no operation wants; one of the same name may follow."""
         meta = unit.metadata
         self._recorder.warning(
             object_reference(GPU_UNITS, unit), EventReason.STRAY_DELETED, message
         )
-        condition = Preconditions(uid=meta.uid, resource_version=meta.resource_version)
-        await self._writer.delete(GPU_UNITS, key_of(unit), condition)
+        preconditions = Preconditions(uid=meta.uid, resource_version=meta.resource_version)
+        await self._writer.delete(GPU_UNITS, key_of(unit), preconditions)
 
     async def consume_stock(self, observation: Observation) -> None:
         """Delete the stock once the unit can no longer lose its node."""
@@ -98,9 +103,9 @@ class Handoff:
         await self._delete_workload(reservation.workload)
 
     async def _delete_workload(self, stock_workload: Workload) -> None:
-        """Free the place now: the garbage collector would too, but a user waits for it.
+        """Delete the workload now: the garbage collector would do it too, but a user waits.
 
-        From the top, so that nobody replaces what is below.
+        The Deployment goes first, so that no controller replaces the pods.
         """
         deployment = stock_workload.deployment
         if deployment is None:
@@ -114,12 +119,13 @@ class Handoff:
             await self._delete(PODS, pod)
 
     async def _delete(self, kind: Kind[T], target: T) -> None:
-        """Exactly this one; if it is gone already, so much the better."""
-        condition = Preconditions(uid=target.metadata.uid)
+        """Delete an object of this uid; it may be gone already."""
+        preconditions = Preconditions(uid=target.metadata.uid)
         with suppress(NotFoundError, ConflictError):
-            await self._writer.delete(kind, key_of(target), condition)
+            await self._writer.delete(kind, key_of(target), preconditions)
 
     async def _complete_operation(self, operation: Operation, unit: GPUUnit) -> None:
+        """Record the unit as the result of its operation."""
         now, meta = format_timestamp(self._clock.now()), unit.metadata
         made = {
             "kind": gpuunit.KIND,
@@ -141,7 +147,7 @@ class Handoff:
         await self._writer.patch(OPERATIONS, key_of(operation), body, "status")
 
     async def _mark_admitted(self, unit: GPUUnit, node_name: str) -> None:
-        """The mark holds the node of the stock, which the unit's pods prefer from then on."""
+        """Annotate the unit with the node of the stock, which its pods prefer from then on."""
         meta = unit.metadata
         body = {
             "metadata": {"uid": meta.uid, "annotations": {wellknown.ADMITTED_ANNOTATION: node_name}}
@@ -150,6 +156,7 @@ class Handoff:
 
 
 def scheduled_pods(pods: tuple[Pod, ...]) -> tuple[Pod, ...]:
+    """Return the pods that are on a node."""
     return tuple(pod for pod in pods if pod.spec.node_name)
 
 
@@ -165,11 +172,13 @@ def workload_node_name(workload: Workload) -> str:
 
 
 def is_stock_releasable(workload: Workload, stock_pods: tuple[Pod, ...]) -> bool:
-    """Whether the stock holds nothing more that the unit's pod could lose to somebody else."""
+    """Return whether the stock can be deleted without the risk that another pod gets its GPUs."""
     if scheduled_pods(workload.current_pods) or not stock_pods:
         return bool(workload.current_pods)
     pending = workload.pending_pod
     if pending is None:
         return False
-    is_kept = any(pending.status.nominated_node_name == pod.spec.node_name for pod in stock_pods)
-    return is_kept or all(has_no_gpu_for(pod, pending) for pod in stock_pods)
+    is_nominated = any(
+        pending.status.nominated_node_name == pod.spec.node_name for pod in stock_pods
+    )
+    return is_nominated or all(has_no_gpu_for(pod, pending) for pod in stock_pods)

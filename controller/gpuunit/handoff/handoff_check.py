@@ -1,4 +1,4 @@
-"""Whether a unit that was made from stock may start: its operation's record alone decides."""
+"""Decision whether a unit that was made from stock may start, from its operation alone."""
 
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -11,31 +11,31 @@ from shared.v1alpha1.phases import OperationPhase
 
 
 class HandoffDecision(Enum):
-    """What becomes of the unit."""
+    """What happens to the unit."""
 
-    ADMITTED = auto()  # the record holds exactly this unit
-    ELIGIBLE = auto()  # the record is open, and may be closed with this unit
-    STRAY = auto()  # the record belongs to another unit, or to nobody: nobody waits for this one
-    STOCK_LOST = auto()  # the record holds it, but its stock is no longer there to be had
+    ADMITTED = auto()  # the operation was completed with this unit
+    ELIGIBLE = auto()  # the operation is open and can be completed with this unit
+    STRAY = auto()  # the operation is gone, has failed or made another unit
+    STOCK_LOST = auto()  # the stock is gone or claimed by another operation
 
 
 @dataclass(frozen=True, slots=True)
 class HandoffCheck:
-    """The decision, and why."""
+    """Decision, and the reason for users."""
 
     decision: HandoffDecision
     message: str = ""
 
 
 def is_admitted(unit: GPUUnit) -> bool:
-    """Whether the unit was admitted before: once is for ever."""
+    """Return whether the unit was admitted; it then stays admitted."""
     return wellknown.ADMITTED_ANNOTATION in unit.metadata.annotations
 
 
 def check_handoff(
     unit: GPUUnit, source_stock: SourceStock, operation: Operation | None, stock: GPUUnit | None
 ) -> HandoffCheck:
-    """Decide by what is known; only an admission may be decided by what a cache knows."""
+    """Decide about the unit; a rejection is valid only with objects read from the server."""
     holder = None if operation is None else created_unit_uid(operation)
     if operation is None:
         return HandoffCheck(
@@ -62,7 +62,7 @@ def check_handoff(
 
 
 def created_unit_uid(operation: Operation) -> str | None:
-    """The uid with which the record was closed; None while it is open."""
+    """Return the uid of the unit that completed the operation; None while it is open."""
     if operation.status.phase != OperationPhase.SUCCEEDED:
         return None
     return next((made.uid for made in operation.status.objects), "")

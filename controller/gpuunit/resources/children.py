@@ -1,4 +1,4 @@
-"""The children that a unit shall have, in the order in which they are made."""
+"""Desired children of a unit, in the order in which they are applied."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,7 +28,7 @@ from shared.v1alpha1.wellknown import APPLIED_HASH_ANNOTATION
 
 
 def network_policy_child(unit: GPUUnit, caches: Caches, settings: UnitSettings) -> Child:
-    """Made first: no pod shall run a moment without it."""
+    """Make the NetworkPolicy; it is applied first, so that no pod runs without it."""
     key = ObjectKey(unit.metadata.namespace, names.egress_policy_name(unit.metadata.name))
     return make_child(
         NETWORK_POLICIES,
@@ -39,7 +39,7 @@ def network_policy_child(unit: GPUUnit, caches: Caches, settings: UnitSettings) 
 
 
 def service_child(unit: GPUUnit, caches: Caches) -> Child | None:
-    """None for a unit without ports."""
+    """Make the Service; None for a unit without ports."""
     body = service_manifest(unit)
     if body is None:
         return None
@@ -71,9 +71,10 @@ def deployment_child(observation: Observation, caches: Caches, settings: UnitSet
 def desired_deployment(
     unit: GPUUnit, settings: UnitSettings, live: Deployment | None, workload: Workload
 ) -> dict[str, Any]:
-    """The Deployment of the spec; added labels or a new worker's image restart nobody's pod.
+    """Make the manifest of the Deployment.
 
-    They reach the pods when something else does, or where the worker's image cannot be had.
+    Changed labels or a new image of the worker alone restart no pod: they are applied together
+    with the next other change, or if the worker's image cannot be pulled.
     """
     if live is not None:
         same = (
@@ -94,19 +95,20 @@ def desired_deployment(
 
 
 def is_template_applied(live: Deployment, body: Mapping[str, Any], desired_hash: str) -> bool:
-    """Whether the Deployment has this template; before that no pod gives way to it."""
+    """Return whether the Deployment has this template; before that no old pod stops for it."""
     return live.metadata.annotations.get(
         APPLIED_HASH_ANNOTATION
     ) == desired_hash and contains_desired(live.spec.get("template", {}), body["spec"]["template"])
 
 
 def template_labels(spec: Mapping[str, Any]) -> dict[str, str]:
+    """Return the labels of the pod template; empty without any."""
     labels: dict[str, str] = spec.get("template", {}).get("metadata", {}).get("labels") or {}
     return labels
 
 
 def with_live_worker_image(settings: UnitSettings, spec: Mapping[str, Any]) -> UnitSettings:
-    """The settings with the worker's image of a Deployment, if that has one."""
+    """Return the settings with the worker's image of a Deployment, if it has a worker."""
     beside = spec.get("template", {}).get("spec", {}).get("initContainers") or []
     found = next(
         (each["image"] for each in beside if each["name"] == sidecar.WORKER_CONTAINER), None
@@ -117,10 +119,11 @@ def with_live_worker_image(settings: UnitSettings, spec: Mapping[str, Any]) -> U
 
 
 def has_worker_image_error(workload: Workload) -> bool:
-    """Whether the image of a worker cannot be had."""
+    """Return whether the image of the worker cannot be pulled."""
     workers = [each for pod in workload.current_pods for each in pod.status.init_container_statuses]
     return any(map(has_image_error, workers))
 
 
 def child_key(unit: GPUUnit) -> ObjectKey:
+    """Return the key that the Deployment and the Service share."""
     return ObjectKey(unit.metadata.namespace, names.unit_child_name(unit.metadata.name))

@@ -1,4 +1,4 @@
-"""The Deployment of a unit."""
+"""Deployment of a unit."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ def deployment_manifest(
     *,
     stop_old_pod_first: bool,
 ) -> dict[str, Any]:
-    """Keeps one pod of `unit`; `giving_way` lets the old pod go before the new one runs."""
+    """Make a Deployment of one pod; `stop_old_pod_first` allows that none runs in between."""
     is_stock = settings.namespaces.is_stock(key_of(unit))
     return {
         "metadata": child_metadata(unit, names.unit_child_name(unit.metadata.name)),

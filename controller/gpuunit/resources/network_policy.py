@@ -1,4 +1,4 @@
-"""The NetworkPolicy of a unit: whom it may talk with."""
+"""NetworkPolicy of a unit."""
 
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ MONITORING_NAMESPACE: Final = "monitoring"
 
 
 def network_policy_manifest(unit: GPUUnit, settings: UnitSettings) -> dict[str, Any]:
-    """Nothing in or out for stock; declared ports in, DNS and public addresses out for others."""
+    """Allow declared ports in, DNS and public addresses out; nothing at all for stock."""
     is_stock = settings.namespaces.is_stock(key_of(unit))
     rules = {} if is_stock else _active_rules(unit, settings)
     return {
@@ -41,7 +41,7 @@ def _active_rules(unit: GPUUnit, settings: UnitSettings) -> dict[str, Any]:
 
 
 def _metrics_ingress_rule() -> dict[str, Any]:
-    """What the worker has counted is collected from where the manifests expect Prometheus."""
+    """Let Prometheus collect the worker's metrics, from the namespace that the manifests use."""
     collectors = {
         "namespaceSelector": {"matchLabels": {NAMESPACE_NAME_LABEL: MONITORING_NAMESPACE}}
     }
@@ -49,7 +49,7 @@ def _metrics_ingress_rule() -> dict[str, Any]:
 
 
 def _queue_egress_rule(queue_peer: QueuePeer) -> dict[str, Any]:
-    """The worker's way to the queue; the user's program shares it, but has no credentials."""
+    """Let the pod reach NATS; only the worker in it has credentials."""
     peer = {
         "namespaceSelector": {"matchLabels": {NAMESPACE_NAME_LABEL: queue_peer.namespace}},
         "podSelector": {"matchLabels": {wellknown.APP_NAME_LABEL: queue_peer.app_name}},

@@ -1,4 +1,7 @@
-"""The pod of a unit."""
+"""Pod of a unit: template, container, environment, ports, volumes.
+
+The worker of a serverless unit is added in worker_pod.py.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -31,7 +34,7 @@ SHARED_MEMORY_VOLUME: Final = "shared-memory"
 def pod_template(
     unit: GPUUnit, settings: UnitSettings, extra_labels: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What the Deployment of `unit` makes its pod of; of two equal labels ours wins."""
+    """Make the pod template; of two equal labels the product's wins."""
     is_stock = settings.namespaces.is_stock(key_of(unit))
     role = _stock_pod_spec(unit, settings.pause_image) if is_stock else _active_pod_spec(unit)
     spec = {**pod_security_fields(), **node_constraints(unit.spec), **role}
@@ -43,16 +46,18 @@ def pod_template(
 
 
 def _stock_pod_spec(unit: GPUUnit, pause_image: str) -> dict[str, Any]:
+    """Make the pod of stock: it does nothing but hold its resources on a node."""
     return {
         "priorityClassName": wellknown.STOCK_PRIORITY_CLASS,
-        "terminationGracePeriodSeconds": 1,  # a user waits for the place
-        "containers": [stock_container(unit, pause_image)],
+        "terminationGracePeriodSeconds": 1,  # a user waits for the node
+        "containers": [_base_container(unit, pause_image)],
     }
 
 
 def _active_pod_spec(unit: GPUUnit) -> dict[str, Any]:
+    """Make the pod that runs the user's program."""
     spec = unit.spec
-    volumes = [*shared_memory_volumes(spec), *storage_volumes(spec.storage_mounts)]
+    volumes = [*_shared_memory_volumes(spec), *_storage_volumes(spec.storage_mounts)]
     optional = {
         "affinity": preferred_node_affinity(
             unit.metadata.annotations.get(wellknown.ADMITTED_ANNOTATION, "")
@@ -62,26 +67,21 @@ def _active_pod_spec(unit: GPUUnit) -> dict[str, Any]:
     }
     return {
         "priorityClassName": wellknown.ACTIVE_PRIORITY_CLASS,
-        "containers": [active_container(unit)],
+        "containers": [_active_container(unit)],
         **drop_empty(optional),
     }
 
 
-def stock_container(unit: GPUUnit, pause_image: str) -> dict[str, Any]:
-    """Does nothing but hold the place."""
-    return _base_container(unit, pause_image)
-
-
-def active_container(unit: GPUUnit) -> dict[str, Any]:
-    """Runs the user's program."""
+def _active_container(unit: GPUUnit) -> dict[str, Any]:
+    """Make the container of the user's program."""
     template = unit.spec.template or WorkloadTemplate()
-    mounts = storage_volume_mounts(unit.spec.storage_mounts)
+    mounts = [_storage_volume_mount(mount) for mount in unit.spec.storage_mounts]
     workload = {
         "command": list(template.command),
         "args": list(template.args),
-        "env": container_env(unit),
+        "env": _container_env(unit),
         "ports": [_container_port(port) for port in declared_ports(unit)],
-        "volumeMounts": [*shared_memory_mounts(unit.spec), *mounts],
+        "volumeMounts": [*_shared_memory_mounts(unit.spec), *mounts],
     }
     return {**_base_container(unit, unit.spec.image), **drop_empty(workload)}
 
@@ -99,8 +99,8 @@ def _container_port(port: Port) -> dict[str, Any]:
     return {"name": port.name, "containerPort": port.port, "protocol": port.protocol}
 
 
-def container_env(unit: GPUUnit) -> list[dict[str, Any]]:
-    """Ours first, so that the user's values can refer to them; the user's own value wins."""
+def _container_env(unit: GPUUnit) -> list[dict[str, Any]]:
+    """List the environment: ours first, so that the user's can refer to it; the user's wins."""
     theirs = () if unit.spec.template is None else unit.spec.template.envs
     taken = {variable.name for variable in theirs}
     ours = [variable for variable in _default_env(unit) if variable.name not in taken]
@@ -119,12 +119,15 @@ def _default_env(unit: GPUUnit) -> list[EnvVar]:
 
 
 def declared_ports(unit: GPUUnit) -> tuple[Port, ...]:
-    """What the user's program listens on."""
+    """Return the ports that the user's program listens on."""
     return () if unit.spec.template is None else unit.spec.template.ports
 
 
-def shared_memory_volumes(spec: GPUUnitSpec) -> list[dict[str, Any]]:
-    """One volume in memory, or none where a mount of the user's takes its place."""
+def _shared_memory_volumes(spec: GPUUnitSpec) -> list[dict[str, Any]]:
+    """Make the volume of /dev/shm, as frameworks need more than the 64 MiB of a container.
+
+    Empty if the user mounts a storage there.
+    """
     if _is_mounted_by_user(spec):
         return []
     return [
@@ -135,8 +138,8 @@ def shared_memory_volumes(spec: GPUUnitSpec) -> list[dict[str, Any]]:
     ]
 
 
-def shared_memory_mounts(spec: GPUUnitSpec) -> list[dict[str, Any]]:
-    """Where that volume is seen."""
+def _shared_memory_mounts(spec: GPUUnitSpec) -> list[dict[str, Any]]:
+    """Mount that volume, if there is one."""
     return (
         []
         if _is_mounted_by_user(spec)
@@ -157,8 +160,8 @@ def _shared_memory_size(spec: GPUUnitSpec) -> Quantity:
     return Quantity(half * NANOS_PER_UNIT)
 
 
-def storage_volumes(mounts: Sequence[StorageMount]) -> list[dict[str, Any]]:
-    """One volume a storage; its claim has the storage's name."""
+def _storage_volumes(mounts: Sequence[StorageMount]) -> list[dict[str, Any]]:
+    """Make one volume per storage; its PersistentVolumeClaim has the storage's name."""
     return [
         {
             "name": names.storage_volume_name(storage),
@@ -168,14 +171,9 @@ def storage_volumes(mounts: Sequence[StorageMount]) -> list[dict[str, Any]]:
     ]
 
 
-def storage_volume_mounts(mounts: Sequence[StorageMount]) -> list[dict[str, Any]]:
-    """Where the files of the storages are seen."""
-    return [_volume_mount(mount) for mount in mounts]
-
-
-def _volume_mount(mount: StorageMount) -> dict[str, Any]:
-    place = {
+def _storage_volume_mount(mount: StorageMount) -> dict[str, Any]:
+    volume_mount = {
         "name": names.storage_volume_name(mount.name),
         "mountPath": normalise_path(mount.mount_path),
     }
-    return {**place, "readOnly": True} if mount.read_only else place
+    return {**volume_mount, "readOnly": True} if mount.read_only else volume_mount

@@ -1,4 +1,4 @@
-"""What a unit takes, and of which nodes."""
+"""Resources of a unit's containers, and the nodes that may take its pod."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -13,7 +13,7 @@ _MILLI: Final = NANOS_PER_UNIT // 1000
 
 
 def container_resources(unit_resources: UnitResources) -> dict[str, Any]:
-    """Requests equal limits: what a unit has, nobody else gets."""
+    """Make the resources of the unit's container, with equal requests and limits."""
     amounts = {"cpu": unit_resources.cpu, "memory": unit_resources.memory}
     if unit_resources.gpu:
         amounts[unit_resources.gpu_resource] = str(unit_resources.gpu)
@@ -21,13 +21,13 @@ def container_resources(unit_resources: UnitResources) -> dict[str, Any]:
 
 
 def guaranteed_resources(amounts: Mapping[str, str]) -> dict[str, Any]:
-    """Amounts as requests and as limits, written as the API server stores them."""
+    """Return the amounts as requests and limits, in the notation of the API server."""
     stored = {name: str(_rounded_up_to_milli(text)) for name, text in amounts.items()}
     return {"requests": stored, "limits": dict(stored)}
 
 
 def node_constraints(unit_resources: UnitResources) -> dict[str, Any]:
-    """The fields of a pod that say which nodes may take it."""
+    """Return the node selector and the tolerations of a pod, without empty ones."""
     return drop_empty(
         {
             "nodeSelector": dict(unit_resources.node_selector),
@@ -37,7 +37,7 @@ def node_constraints(unit_resources: UnitResources) -> dict[str, Any]:
 
 
 def preferred_node_affinity(node_name: str) -> dict[str, Any]:
-    """The affinity that tries one node first; none where there is no node to prefer."""
+    """Return the affinity that prefers one node; empty without a node name."""
     if not node_name:
         return {}
     field = {"key": "metadata.name", "operator": "In", "values": [node_name]}
@@ -46,5 +46,5 @@ def preferred_node_affinity(node_name: str) -> dict[str, Any]:
 
 
 def _rounded_up_to_milli(text: str) -> Quantity:
-    """The API server rounds the resources of a container up to thousandths."""
+    """Round up to thousandths, as the API server does with the resources of a container."""
     return Quantity(-(-Quantity.parse(text).nanos // _MILLI) * _MILLI)

@@ -1,4 +1,4 @@
-"""The Service of a unit."""
+"""Service of a unit, and the URL under which it is reached."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from shared.v1alpha1.template import Port
 
 
 def service_manifest(unit: GPUUnit) -> dict[str, Any] | None:
-    """An address in the cluster for all ports of an active unit; None without ports."""
+    """Make the Service of all declared ports; None without ports."""
     if not declared_ports(unit):
         return None
     return {
@@ -34,7 +34,7 @@ def _service_port(port: Port) -> dict[str, Any]:
 
 
 def service_url(unit: GPUUnit, settings: UnitSettings) -> str:
-    """The address of the primary port; empty where there is none."""
+    """Return the URL of the primary port; empty without such a port."""
     access = unit.spec.access or UnitAccess()
     port = _primary_port(declared_ports(unit), access.primary_port)
     if port is None:

@@ -1,4 +1,4 @@
-"""The worker's container: it brings invocations from the queue to the user's program."""
+"""Container of the worker, which brings invocations from the queue to the user's program."""
 
 from typing import Any, Final
 
@@ -17,16 +17,16 @@ SOCKET_VOLUME: Final = "framework-socket"
 QUEUE_VOLUME: Final = "queue"
 QUEUE_SECRET_DIR: Final = "/etc/gpu-runtime/queue"  # noqa: S105
 DRAIN_PATH: Final = "/drain"
-WORKER_UID: Final = 10809  # no image of a user's is likely to run as it
+WORKER_UID: Final = 10809  # unlikely to be the user of any image
 WORKER_GID: Final = 10809
 
 
 def worker_container(
     unit: GPUUnit, serverless: ServerlessSpec, settings: SidecarSettings
 ) -> dict[str, Any]:
-    """Starts before the program and ends after it, and the program never waits for it.
+    """Make the sidecar: it starts before the program and ends after it.
 
-    That is why it has no startup probe.
+    The program never waits for it; that is why it has no startup probe.
     """
     return {
         "name": WORKER_CONTAINER,
@@ -82,12 +82,12 @@ def _security_context() -> dict[str, Any]:
 
 
 def framework_env(serverless: ServerlessSpec | None) -> dict[str, str]:
-    """Where the user's code and the worker meet, said to both; nothing for other units."""
+    """Return the socket and paths that program and worker share; empty for other units."""
     if serverless is None:
         return {}
-    place = resolve_endpoint(serverless.framework)
+    endpoint = resolve_endpoint(serverless.framework)
     return {
-        "GPU_RUNTIME_SOCKET": place.socket_path,
-        "GPU_RUNTIME_INVOKE_PATH": place.invoke_path,
-        "GPU_RUNTIME_HEALTH_PATH": place.health_path,
+        "GPU_RUNTIME_SOCKET": endpoint.socket_path,
+        "GPU_RUNTIME_INVOKE_PATH": endpoint.invoke_path,
+        "GPU_RUNTIME_HEALTH_PATH": endpoint.health_path,
     }

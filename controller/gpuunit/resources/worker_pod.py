@@ -1,4 +1,4 @@
-"""The pod of a unit that works for a function: the user's program, and the worker beside it."""
+"""Pod of a serverless unit: the user's program and the worker beside it."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -24,9 +24,9 @@ SECRET_MODE: Final = 0o440
 def worker_pod_spec(
     pod_spec: Mapping[str, Any], unit: GPUUnit, serverless: ServerlessSpec, settings: UnitSettings
 ) -> dict[str, Any]:
-    """`pod`, which runs the user's program, with all that makes it a worker.
+    """Add the worker to `pod_spec`, which runs the user's program.
 
-    The group is what the two containers have in common: the socket's folder belongs to it.
+    The folder of the socket belongs to the fsGroup, which both containers have.
     """
     (program,) = pod_spec["containers"]
     security = {"fsGroup": WORKER_GID, "fsGroupChangePolicy": "OnRootMismatch"}
@@ -41,12 +41,12 @@ def worker_pod_spec(
 
 
 def termination_grace_seconds(serverless: ServerlessSpec) -> int:
-    """Long enough for what runs to finish."""
+    """Return how long running invocations have to finish."""
     return min(serverless.timeout_seconds + GRACE_MARGIN_SECONDS, MAX_GRACE_SECONDS)
 
 
 def _with_drain_hook(container: Mapping[str, Any], serverless: ServerlessSpec) -> dict[str, Any]:
-    """The worker is told to stop only after the program has ended, so it is asked before that."""
+    """Add the hook that drains the worker: as a sidecar it is stopped after the program."""
     socket = {"name": SOCKET_VOLUME, "mountPath": socket_folder(serverless.framework)}
     drain = {"httpGet": {"path": DRAIN_PATH, "port": WORKER_PORT}}
     return {

@@ -1,7 +1,7 @@
-"""Where the pending pod of a unit shall go: to a place that the unit holds already.
+"""Nomination of a unit's pending pod to a node that the unit holds already.
 
-The scheduler keeps a freed GPU for the pod that is nominated to its node. So a place is passed on
-by nominating first and letting go afterwards; otherwise whoever is first in line would get it.
+The scheduler keeps freed resources for the pod that is nominated to their node. So the pod is
+nominated before the occupant is deleted; otherwise the first pod in the queue would get them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ BLOCKING_TAINT_EFFECTS: Final = ("NoSchedule", "NoExecute")
 
 @dataclass(frozen=True, slots=True)
 class Nomination:
-    """A pod and the node that shall be kept for it."""
+    """Pod, and the node to keep for it."""
 
     pod: Pod
     node_name: str
@@ -32,18 +32,19 @@ def choose_nomination(
     own_pods: Iterable[Pod],
     nodes: Mapping[str, Node],
 ) -> Nomination | None:
-    """The first place where the pod may go, once the scheduler found no other.
+    """Choose the first suitable node of a holder for a pod that the scheduler could not place.
 
-    Of the claimed stock it gets the GPUs, whatever else it may lack there; a pod of the unit's own
-    would go for nothing unless it fits. None also where such a place is kept for it already.
+    A pod of claimed stock only needs to hold enough GPUs. A pod of the unit itself needs to hold
+    all that is requested: otherwise it would be stopped for nothing. None if there is no such node,
+    or if the pod is nominated to one already.
     """
     if pending_pod is None or not is_unschedulable(pending_pod):
         return None
-    passed_on = [holder for holder in stock_pods if is_within_gpu_requests_of(pending_pod, holder)]
-    taken_over = [holder for holder in own_pods if is_within_requests_of(pending_pod, holder)]
-    places = map(bound_or_nominated_node, (*passed_on, *taken_over))
+    passed_on = [pod for pod in stock_pods if is_within_gpu_requests_of(pending_pod, pod)]
+    taken_over = [pod for pod in own_pods if is_within_requests_of(pending_pod, pod)]
+    node_names = map(bound_or_nominated_node, (*passed_on, *taken_over))
     found = [
-        place for place in places if place in nodes and is_node_suitable(pending_pod, nodes[place])
+        name for name in node_names if name in nodes and is_node_suitable(pending_pod, nodes[name])
     ]
     if not found or pending_pod.status.nominated_node_name in found:
         return None
@@ -51,7 +52,7 @@ def choose_nomination(
 
 
 def is_node_suitable(pod: Pod, node: Node) -> bool:
-    """Whether the node would take the pod if it had the room."""
+    """Return whether the node would accept the pod if it had enough free resources."""
     return (
         is_node_schedulable(node)
         and all(node.metadata.labels.get(key) == at for key, at in pod.spec.node_selector.items())
@@ -74,7 +75,7 @@ def is_tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """As Kubernetes compares them: empty key and effect are every key and effect."""
+    """Compare as Kubernetes does: an empty key or effect matches any."""
     return (
         toleration.effect in ("", taint.effect)
         and toleration.key in ("", taint.key)

@@ -1,4 +1,4 @@
-"""Why a pod does not run, in the words of whoever knows it."""
+"""Diagnosis of a unit whose pod does not run, with the texts of scheduler and kubelet."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -25,7 +25,7 @@ CRASH_LOOP: Final = "CrashLoopBackOff"
 def diagnose_workload(
     workload: Workload, nodes: Mapping[str, Node], *, awaits_nominated_node: bool = False
 ) -> UnitReadiness | None:
-    """The first trouble of the current pods; without pods, what keeps them from being made."""
+    """Report the first problem of the current pods; without pods, why there are none."""
     for pod in workload.current_pods:
         waits = awaits_nominated_node and not pod.spec.node_name
         found = None if waits else diagnose_pod(pod, nodes)
@@ -37,7 +37,7 @@ def diagnose_workload(
 
 
 def diagnose_pod(pod: Pod, nodes: Mapping[str, Node]) -> UnitReadiness | None:
-    """First what keeps it from a node, then images, then waiting, then how it ended."""
+    """Report scheduling, then images, then waiting, then crashes, then the node; None if well."""
     if not pod.spec.node_name:
         return diagnose_scheduling(pod)
     containers = (*pod.status.init_container_statuses, *pod.status.container_statuses)
@@ -48,7 +48,7 @@ def diagnose_pod(pod: Pod, nodes: Mapping[str, Node]) -> UnitReadiness | None:
 
 
 def diagnose_scheduling(pod: Pod) -> UnitReadiness | None:
-    """The scheduler's own text, where it has found no place."""
+    """Report the text of the scheduler if it found no node."""
     if not is_unschedulable(pod):
         return None
     return UnitReadiness.progressing(UnitReason.POD_UNSCHEDULABLE, scheduling_message(pod))
@@ -69,7 +69,7 @@ def diagnose_waiting(container: ContainerStatus) -> UnitReadiness | None:
 
 
 def diagnose_crash(container: ContainerStatus) -> UnitReadiness | None:
-    """The same words while it backs off and while it tries again: they do not flap."""
+    """Report a crash, with the same text during the back-off and the next attempt."""
     if container.ready:
         return None
     waiting, ended = container.state.waiting, container.state.terminated
@@ -86,7 +86,7 @@ def diagnose_crash(container: ContainerStatus) -> UnitReadiness | None:
 
 
 def diagnose_node(pod: Pod, nodes: Mapping[str, Node]) -> UnitReadiness | None:
-    """A pod whose node is gone or not ready may still call itself ready: nobody else knows."""
+    """Report a node that is gone or not ready: its pods may still have the condition Ready."""
     node = nodes.get(pod.spec.node_name)
     if node is not None and is_node_ready(node):
         return None
@@ -103,7 +103,7 @@ def diagnose_pause(deployment: Deployment) -> UnitReadiness | None:
 
 
 def diagnose_replica_failure(deployment: Deployment) -> UnitReadiness | None:
-    """Pods that are refused, by a quota for instance."""
+    """Report that the API server rejects the pods, because of a quota for instance."""
     for found in deployment.status.conditions:
         if found.type == "ReplicaFailure" and found.status == "True":
             said = join_nonempty(found.reason, found.message)
@@ -112,9 +112,9 @@ def diagnose_replica_failure(deployment: Deployment) -> UnitReadiness | None:
 
 
 def progress_message(workload: Workload) -> str:
-    """What the current pod is about to do, for a unit without trouble.
+    """Describe the stage of the current pod, for a unit without problems.
 
-    A pod that starts at once passes through none of the stages, so that they cost no writes.
+    A pod that starts at once goes through none of these stages, which saves writes.
     """
     for pod in workload.current_pods:
         node = pod.spec.node_name

@@ -1,4 +1,4 @@
-"""The status of a unit from what was seen: pure, and equal where nothing has changed."""
+"""Status of a unit, computed from an observation; equal if only time has passed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from shared.v1alpha1.reasons import ConditionType, UnitReason
 
 @dataclass(frozen=True, slots=True)
 class ServiceAddress:
-    """Where a unit is reached; empty for stock and for units without ports."""
+    """Service and URL of a unit; empty for stock and for units without ports."""
 
     service_name: str = ""
     url: str = ""
@@ -30,12 +30,12 @@ class ServiceAddress:
 def active_unit_readiness(
     workload: Workload, nodes: Mapping[str, Node], *, awaits_nominated_node: bool = False
 ) -> UnitReadiness:
-    """How a user's unit is; its pending pod may wait for a place that is kept for it."""
+    """Decide how a user's unit is; a pod that waits for a nominated node is no problem."""
     for pod in workload.ready_pods:
-        said = f"the unit runs on node {pod.spec.node_name}"
-        return diagnose_node(pod, nodes) or UnitReadiness.ready(UnitReason.UNIT_READY, said)
-    found = diagnose_workload(workload, nodes, awaits_nominated_node=awaits_nominated_node)
-    return found or UnitReadiness.progressing(
+        message = f"the unit runs on node {pod.spec.node_name}"
+        return diagnose_node(pod, nodes) or UnitReadiness.ready(UnitReason.UNIT_READY, message)
+    problem = diagnose_workload(workload, nodes, awaits_nominated_node=awaits_nominated_node)
+    return problem or UnitReadiness.progressing(
         UnitReason.UNIT_PROGRESSING, progress_message(workload)
     )
 
@@ -47,17 +47,17 @@ def stock_unit_readiness(
     claiming_unit_name: str | None,
     is_listed: bool,
 ) -> UnitReadiness:
-    """How a reservation is; one that is not listed in its record cannot be claimed yet."""
-    verdict = active_unit_readiness(workload, nodes)
-    if not verdict.is_ready:
-        return verdict
+    """Decide how stock is; it cannot be claimed before its operation lists it."""
+    readiness = active_unit_readiness(workload, nodes)
+    if not readiness.is_ready:
+        return readiness
     node = workload.ready_pods[0].spec.node_name
     if claiming_unit_name is not None:
-        said = f"claimed by unit {claiming_unit_name}, holds its place on node {node}"
-        return UnitReadiness.ready(UnitReason.STOCK_CLAIMED, said)
+        message = f"claimed by unit {claiming_unit_name}, holds its place on node {node}"
+        return UnitReadiness.ready(UnitReason.STOCK_CLAIMED, message)
     if not is_listed:
-        said = "the operation that made this unit has not listed it yet"
-        return UnitReadiness.progressing(UnitReason.STOCK_NOT_READY, said)
+        message = "the operation that made this unit has not listed it yet"
+        return UnitReadiness.progressing(UnitReason.STOCK_NOT_READY, message)
     return UnitReadiness.ready(UnitReason.STOCK_READY, f"a place is reserved on node {node}")
 
 
@@ -69,7 +69,7 @@ def next_status(
     service_address: ServiceAddress,
     now: datetime,
 ) -> GPUUnitStatus:
-    """What the status shall be; the very same value where only time has passed."""
+    """Compute the status; `last_sync_time` changes only together with another field."""
     known = unit.status
     seen = GPUUnitStatus(
         phase=readiness.phase.value,
@@ -92,7 +92,7 @@ def next_status(
 def conditions(
     unit: GPUUnit, readiness: UnitReadiness, worker: WorkerReadiness | None, now: datetime
 ) -> tuple[Condition, ...]:
-    """Whether it is ready, and for a worker also whether it takes invocations."""
+    """Report whether the unit is ready, and whether it takes invocations if it is a worker."""
     kind = ConditionType.SERVERLESS_READY
     known = with_condition(unit.status.conditions, ready_condition(unit, readiness, now))
     if worker is None:
@@ -126,7 +126,7 @@ def ready_condition(unit: GPUUnit, readiness: UnitReadiness, now: datetime) -> C
 
 
 def current_node_name(workload: Workload, previous: str) -> str:
-    """The node of the pod that runs or is about to; else the known one, while a pod is there."""
+    """Return the node of the started pod; else `previous` while a pod is still on it."""
     started = [pod.spec.node_name for pod in workload.current_pods if pod.status.container_statuses]
     still = [
         pod.spec.node_name

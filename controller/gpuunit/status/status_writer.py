@@ -1,4 +1,4 @@
-"""Writing how a unit is, where that has changed."""
+"""Writer of a unit's status and of the Events that go with it."""
 
 from controller.caches import Caches
 from controller.gpuunit.observation import Observation
@@ -24,7 +24,7 @@ from shared.v1alpha1.reasons import UnitReason
 
 
 class UnitStatusWriter:
-    """The status of units, and the Events that go with a change of it."""
+    """Writes statuses that have changed, and records Events about the change."""
 
     def __init__(
         self,
@@ -51,11 +51,11 @@ class UnitStatusWriter:
             return True
         known = unit.status
         published = outcome.service_address or ServiceAddress(known.service_name, known.access_url)
-        verdict = self._with_stock_reason(key, outcome.readiness)
+        readiness = self._with_stock_reason(key, outcome.readiness)
         observation = outcome.observation
-        worker = self._worker_readiness(verdict, observation)
+        worker = self._worker_readiness(readiness, observation)
         status = next_status(
-            unit, verdict, worker, observation.workload, published, self._clock.now()
+            unit, readiness, worker, observation.workload, published, self._clock.now()
         )
         if status == known:
             return True
@@ -65,7 +65,7 @@ class UnitStatusWriter:
         return is_written
 
     async def _patch_status(self, unit: GPUUnit, status: GPUUnitStatus) -> bool:
-        """Only the version keeps it from another unit of that name: for a status uids are moot."""
+        """Patch with the resourceVersion: the server ignores the uid in a patch of a status."""
         seen = {"resourceVersion": unit.metadata.resource_version}
         body = {"metadata": seen, "status": merge_patch.create_merge_patch(unit.status, status)}
         try:
@@ -84,7 +84,7 @@ class UnitStatusWriter:
         return worker_readiness(serverless, readiness, observation.workload, observation.function)
 
     def _with_stock_reason(self, key: ObjectKey, readiness: UnitReadiness) -> UnitReadiness:
-        """Stock has its own word for being on its way."""
+        """Replace the reason for progress of stock by its own."""
         if readiness.reason is UnitReason.UNIT_PROGRESSING and self._namespaces.is_stock(key):
             return UnitReadiness(readiness.phase, UnitReason.STOCK_NOT_READY, readiness.message)
         return readiness

@@ -23,7 +23,10 @@ class WorkerReadiness(Readiness[WorkerPhase, WorkerReason]):
 
 
 def missing_function_readiness(unit: GPUUnit, function: Function | None) -> UnitReadiness | None:
-    """What a worker waits for: without its function nobody writes the Secret of its queue."""
+    """Report that the function of a worker is missing; None if it exists.
+
+    Without the function the activator does not write the Secret that the pod needs.
+    """
     if unit.spec.serverless is None or function is not None:
         return None
     said = f"Function {unit.spec.serverless.function_name} does not exist (yet)"
@@ -36,7 +39,7 @@ def worker_readiness(
     workload: Workload,
     function: Function | None,
 ) -> WorkerReadiness:
-    """How far along the worker is; ready means that the queue and the framework both answer."""
+    """Decide how far the worker is; ready means that the queue and the framework answer."""
     if readiness.is_ready:
         said = f"the worker takes invocations of {serverless.function_name}"
         return WorkerReadiness(WorkerPhase.READY, WorkerReason.WORKER_READY, said)
@@ -59,8 +62,10 @@ def worker_readiness(
 
 
 def worker_container_statuses(pod: Pod) -> list[ContainerStatus]:
+    """Return the status of the worker's container; empty before it was created."""
     return [found for found in pod.status.init_container_statuses if found.name == WORKER_CONTAINER]
 
 
 def is_container_running(container: ContainerStatus) -> bool:
+    """Return whether the container neither waits nor has ended."""
     return container.state.waiting is None and container.state.terminated is None
