@@ -25,9 +25,8 @@ from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.events.undecodable import undecodable_event_handler
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.control_loop import ControlLoop
-from controller.runtime.loop.enqueue import enqueue_handler
+from controller.runtime.loop.enqueue import enqueue_handler, mapped_keys, own_key, owner_keys
 from controller.runtime.loop.loop_factory import LoopFactory
-from controller.runtime.loop.triggers import mapped_keys, own_key, owner_keys
 from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.workqueue import WorkQueue
 from controller.volume_users import used_pvc_names

@@ -5,9 +5,8 @@ from typing import Final
 from controller.caches import Caches
 from controller.operation.reconciler import OperationReconciler
 from controller.runtime.loop.control_loop import ControlLoop
-from controller.runtime.loop.enqueue import enqueue_handler
+from controller.runtime.loop.enqueue import enqueue_handler, own_key
 from controller.runtime.loop.loop_factory import LoopFactory
-from controller.runtime.loop.triggers import own_key
 
 LOOP_NAME: Final = "operation"
 WORKERS: Final = 2

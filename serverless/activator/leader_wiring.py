@@ -13,9 +13,8 @@ from controller.runtime.client.client import Client
 from controller.runtime.clock import Clock
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
-from controller.runtime.loop.enqueue import enqueue_handler
+from controller.runtime.loop.enqueue import enqueue_handler, mapped_keys, own_key
 from controller.runtime.loop.loop_factory import LoopFactory
-from controller.runtime.loop.triggers import mapped_keys, own_key
 from controller.runtime.process.manager import LeaderRunnable
 from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.workqueue import WorkQueue

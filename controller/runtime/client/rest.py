@@ -13,7 +13,6 @@ from yarl import URL
 
 from controller.runtime.client.credentials import Credentials
 from controller.runtime.client.kubeconfig import RestConfig
-from controller.runtime.client.lines import LineSplitter
 from controller.runtime.client.metrics import NO_RESPONSE_CODE, RestMetrics
 from controller.runtime.clock import Clock
 from controller.runtime.errors import (
@@ -149,6 +148,23 @@ class RestClient:
     @property
     def _host(self) -> str:
         return URL(self.server).authority
+
+
+class LineSplitter:
+    """Collects chunks until a newline; a line of many chunks is joined once, not chunk by chunk."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The lines that `chunk` completes, without their ends."""
+        first, *rest = chunk.split(b"\n")
+        self._parts.append(first)
+        if not rest:
+            return []
+        lines = [b"".join(self._parts), *rest[:-1]]
+        self._parts = [rest[-1]]
+        return [line for line in lines if line]
 
 
 class LineStream:

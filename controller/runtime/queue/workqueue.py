@@ -3,16 +3,39 @@
 import asyncio
 from collections import deque
 from collections.abc import Hashable
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from controller.runtime.clock import Clock, Timer
 from controller.runtime.queue.delay_queue import DelayQueue
 from controller.runtime.queue.priority import Priority
-from controller.runtime.queue.queue_observer import QueueObserver
 from controller.runtime.queue.ratelimit import RateLimiter
 from controller.runtime.queue.ready_queue import ReadyQueue
 
 K = TypeVar("K", bound=Hashable)
+
+
+class QueueObserver(Protocol):
+    """Receives what happens in a queue; its methods are called synchronously."""
+
+    def added(self, key: Hashable, priority: Priority) -> None:
+        """Called when a key that was not in the queue is added."""
+        ...
+
+    def priority_raised(self, old: Priority, new: Priority) -> None:
+        """Called when a key that waits gets a higher priority."""
+        ...
+
+    def handed_out(self, key: Hashable, priority: Priority) -> None:
+        """Called when a worker gets the key."""
+        ...
+
+    def finished(self, key: Hashable) -> None:
+        """Called when a worker returns the key."""
+        ...
+
+    def delayed(self) -> None:
+        """Called when a key is added with a delay."""
+        ...
 
 
 class QueueClosedError(Exception):

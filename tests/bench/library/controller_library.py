@@ -24,10 +24,9 @@ from controller.runtime.client.kind import Kind
 from controller.runtime.clock import SystemClock
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.control_loop import ControlLoop, LoopOptions
-from controller.runtime.loop.enqueue import enqueue_handler
+from controller.runtime.loop.enqueue import enqueue_handler, own_key
 from controller.runtime.loop.metrics import LabelledLoopMetrics, LoopMetrics
 from controller.runtime.loop.reconcile import Result
-from controller.runtime.loop.triggers import own_key
 from controller.runtime.queue.ratelimit import default_rate_limiter
 from controller.runtime.queue.workqueue import WorkQueue
 from tests.bench.library.contender import Contender

@@ -13,10 +13,9 @@ from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.control_loop import ControlLoop, LoopOptions
-from controller.runtime.loop.enqueue import enqueue_handler
+from controller.runtime.loop.enqueue import enqueue_handler, own_key
 from controller.runtime.loop.metrics import LabelledLoopMetrics, LoopMetrics
 from controller.runtime.loop.reconcile import Result
-from controller.runtime.loop.triggers import own_key
 from controller.runtime.queue.ratelimit import ExponentialBackoff
 from controller.runtime.queue.workqueue import WorkQueue
 from hack.cluster.control_plane import ControlPlane

@@ -7,7 +7,7 @@ import msgspec
 from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import ObjectMeta, OwnerReference
 from controller.runtime.key import ObjectKey
-from controller.runtime.loop.triggers import mapped_keys, own_key, owner_keys
+from controller.runtime.loop.enqueue import mapped_keys, own_key, owner_keys
 
 
 class Thing(msgspec.Struct, frozen=True, kw_only=True):
