@@ -12,7 +12,7 @@ from controller.runtime.client.connection_monitor import ClusterUnavailableError
 from controller.runtime.clock import SystemClock
 from controller.runtime.errors import CannotListenError, KubeconfigError
 from controller.runtime.leader.rules import ElectionSettingsError, LeadershipLostError
-from controller.runtime.process.manager import StopTimeoutError
+from controller.runtime.process.lifecycle import StopTimeoutError
 from controller.runtime.process.process import first_error, install_stop_signals, new_registry
 from controller.wiring import CONTROLLER_NAME, ManagerBuilder
 from shared.config import command_line, loader, logfmt

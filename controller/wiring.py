@@ -35,7 +35,7 @@ from controller.runtime.leader.elector import LeaderElector
 from controller.runtime.leader.factory import ElectorDependencies
 from controller.runtime.loop.control_loop import ControlLoop
 from controller.runtime.loop.loop_factory import LoopFactory
-from controller.runtime.process.manager import Manager, ManagerComponents, SyncedRunnable
+from controller.runtime.process.lifecycle import Lifecycle, LifecycleComponents, SyncedRunnable
 from controller.runtime.process.probes import ProbeServer
 from controller.stockpool import setup as stockpool
 from controller.stockpool.reconciler import StockPoolReconciler
@@ -62,7 +62,7 @@ class ManagerBuilder:
             client, clock, self._rng, CONTROLLER_NAME, self._identity[-128:]
         )
 
-    def build(self, config: Config) -> Manager:
+    def build(self, config: Config) -> Lifecycle:
         """Everything that `config` asks for, not yet started."""
         connection = ConnectionMonitor(
             self._client.rest, self._clock, server_version.check_server_version
@@ -76,7 +76,7 @@ class ManagerBuilder:
         probes = ProbeServer(
             self._registry, lambda: [why for each in needed for why in each.not_ready()]
         )
-        parts = ManagerComponents(
+        parts = LifecycleComponents(
             probes=probes.serve(
                 host_and_port(config.probe_addr), host_and_port(config.metrics_addr), tls
             ),
@@ -90,7 +90,7 @@ class ManagerBuilder:
         self._registry.register(
             StalledOperationsCollector(caches.operations, self._clock, is_leader)
         )
-        return Manager(parts, self._clock)
+        return Lifecycle(parts, self._clock)
 
     def _elector_dependencies(self) -> ElectorDependencies:
         return ElectorDependencies(

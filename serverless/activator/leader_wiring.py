@@ -15,7 +15,7 @@ from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.enqueue import enqueue_handler, mapped_keys, own_key
 from controller.runtime.loop.loop_factory import LoopFactory
-from controller.runtime.process.manager import LeaderRunnable
+from controller.runtime.process.lifecycle import LeaderRunnable
 from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.workqueue import WorkQueue
 from serverless.activator import queue_depths

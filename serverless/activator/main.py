@@ -13,7 +13,7 @@ from controller.runtime.client.connection_monitor import ClusterUnavailableError
 from controller.runtime.clock import SystemClock
 from controller.runtime.errors import CannotListenError, KubeconfigError
 from controller.runtime.leader.rules import ElectionSettingsError, LeadershipLostError
-from controller.runtime.process.manager import StopTimeoutError
+from controller.runtime.process.lifecycle import StopTimeoutError
 from controller.runtime.process.process import first_error, install_stop_signals, new_registry
 from serverless.activator.config import Config
 from serverless.activator.wiring import PROGRAM_NAME, ManagerBuilder, load_auth_secrets

@@ -23,8 +23,8 @@ from controller.runtime.leader import factory
 from controller.runtime.leader.elector import LeaderElector
 from controller.runtime.leader.factory import ElectorDependencies
 from controller.runtime.loop.loop_factory import LoopFactory
-from controller.runtime.process.manager import Manager, ManagerComponents
-from controller.runtime.process.manager import SyncedRunnable as Needed
+from controller.runtime.process.lifecycle import Lifecycle, LifecycleComponents
+from controller.runtime.process.lifecycle import SyncedRunnable as Needed
 from controller.runtime.process.probes import ProbeServer
 from serverless.activator.auth.auth_callout import AuthCallout, CalloutPolicy
 from serverless.activator.auth.jwt import TokenSigner
@@ -91,7 +91,7 @@ class ManagerBuilder:
             client, clock, self._rng, PROGRAM_NAME, self._identity[-128:]
         )
 
-    def build(self, config: Config, secrets: AuthSecrets) -> Manager:
+    def build(self, config: Config, secrets: AuthSecrets) -> Lifecycle:
         """Everything that `config` asks for, not yet started."""
         clock, where = self._clock, config.namespaces.instance
         functions, units = self._caches(where)
@@ -131,14 +131,14 @@ class ManagerBuilder:
         probes = ProbeServer(
             self._registry, lambda: [why for each in needed for why in each.not_ready()]
         )
-        parts = ManagerComponents(
+        parts = LifecycleComponents(
             probes=probes.serve(host_port(config.probe_addr), host_port(config.metrics_addr), tls),
             caches=needed,
             runnables=[self._recorder, reports, AuthCallout(door, gate, secrets.signer, clock)],
             elector=elector,
             loops=self._leader(around, elector).build_loops(),
         )
-        return Manager(parts, clock)
+        return Lifecycle(parts, clock)
 
     def _leader(
         self, dependencies: LeaderDependencies, elector: LeaderElector | None

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from controller.runtime.clock import Clock, SystemClock
 from controller.runtime.errors import CannotListenError
-from controller.runtime.process.manager import running
+from controller.runtime.process.lifecycle import running
 from controller.runtime.process.probes import ProbeServer
 from controller.runtime.process.process import first_error, install_stop_signals, new_registry
 from serverless.nats.config import read_secret_file

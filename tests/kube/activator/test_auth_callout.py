@@ -13,7 +13,7 @@ from nats.aio.client import Client
 from nats.aio.subscription import Subscription
 
 from controller.runtime.clock import SystemClock
-from controller.runtime.process.manager import Runnable
+from controller.runtime.process.lifecycle import Runnable
 from hack.cluster.nats_server import NATSServer
 from serverless.activator.auth.auth_callout import AuthCallout, CalloutPolicy
 from serverless.activator.auth.jwt import TokenSigner

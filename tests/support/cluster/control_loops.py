@@ -7,13 +7,13 @@ from typing import Any
 
 from controller.runtime.cache.informer import Informer
 from controller.runtime.loop.control_loop import ControlLoop
-from controller.runtime.process import manager
+from controller.runtime.process import lifecycle
 
 
 @asynccontextmanager
 async def run_informers(informers: Sequence[Informer[Any]]) -> AsyncIterator[None]:
     """The informers run and have caught up for the length of the block."""
-    async with manager.running(informers):
+    async with lifecycle.running(informers):
         for informer in informers:
             await informer.synced()
         yield

@@ -17,7 +17,7 @@ from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.loop.loop_factory import LoopFactory
-from controller.runtime.process.manager import running as background
+from controller.runtime.process.lifecycle import running as background
 from controller.stockpool.reconciler import StockPoolReconciler
 from controller.stockpool.setup import create_control_loop
 from tests.support.cluster.control_loops import run_control_loop, run_informers

@@ -8,7 +8,7 @@ import nats.errors
 from nats.aio.client import Client
 
 from controller.runtime.clock import SystemClock
-from controller.runtime.process.manager import Runnable
+from controller.runtime.process.lifecycle import Runnable
 from hack.cluster.nats_server import NATSServer
 from serverless.activator.auth.auth_callout import AuthCallout, CalloutPolicy
 from serverless.activator.auth.jwt import TokenSigner

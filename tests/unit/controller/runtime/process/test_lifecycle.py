@@ -1,4 +1,4 @@
-"""A manager starts its parts in order and stops them in reverse, within one budget."""
+"""A process starts its parts in order and stops them in reverse, within one budget."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -9,7 +9,7 @@ import pytest
 
 from controller.runtime.leader.elector import LeadershipEnd
 from controller.runtime.leader.rules import LeadershipLostError
-from controller.runtime.process.manager import Manager, ManagerComponents, StopTimeoutError
+from controller.runtime.process.lifecycle import Lifecycle, LifecycleComponents, StopTimeoutError
 from tests.support.clocks.virtual_clock import VirtualClock
 
 
@@ -116,8 +116,8 @@ def clock() -> VirtualClock:
     return VirtualClock()
 
 
-def parts_of(script: Script) -> ManagerComponents:
-    return ManagerComponents(
+def parts_of(script: Script) -> LifecycleComponents:
+    return LifecycleComponents(
         probes=probes(script),
         caches=[ScriptedCache(script)],
         runnables=[ScriptedRecorder(script)],
@@ -137,9 +137,9 @@ async def outcome(work: Awaitable[None]) -> Exception | None:
 async def test_parts_start_in_order_and_stop_in_reverse(
     script: Script, clock: VirtualClock
 ) -> None:
-    manager, stop = Manager(parts_of(script), clock), asyncio.Event()
+    lifecycle, stop = Lifecycle(parts_of(script), clock), asyncio.Event()
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(outcome(manager.run(stop)))
+        running = group.create_task(outcome(lifecycle.run(stop)))
         script.cache_syncs.set()
         script.elected.set()
         await clock.advance(1)
@@ -161,26 +161,26 @@ async def test_parts_start_in_order_and_stop_in_reverse(
 async def test_the_election_starts_only_after_the_caches_have_synced(
     script: Script, clock: VirtualClock
 ) -> None:
-    manager, stop = Manager(parts_of(script), clock), asyncio.Event()
+    lifecycle, stop = Lifecycle(parts_of(script), clock), asyncio.Event()
     script.elected.set()
     async with asyncio.TaskGroup() as group:
-        group.create_task(manager.run(stop))
+        group.create_task(lifecycle.run(stop))
         await clock.advance(60)
         assert script.happened == ["probes up", "cache up"]
-        assert manager.not_ready() == ["the cache has not caught up"]
+        assert lifecycle.not_ready() == ["the cache has not caught up"]
         script.cache_syncs.set()
         await clock.advance(1)
         assert script.happened[-1] == "loop up"
-        assert manager.not_ready() == []
+        assert lifecycle.not_ready() == []
         stop.set()
 
 
 async def test_a_stop_while_caches_catch_up_starts_nothing_more(
     script: Script, clock: VirtualClock
 ) -> None:
-    manager, stop = Manager(parts_of(script), clock), asyncio.Event()
+    lifecycle, stop = Lifecycle(parts_of(script), clock), asyncio.Event()
     async with asyncio.TaskGroup() as group:
-        group.create_task(manager.run(stop))
+        group.create_task(lifecycle.run(stop))
         await clock.advance(1)
         stop.set()
     assert script.happened == ["probes up", "cache up", "cache down", "probes down"]
@@ -189,10 +189,10 @@ async def test_a_stop_while_caches_catch_up_starts_nothing_more(
 async def test_a_standby_keeps_its_caches_and_stops_without_having_worked(
     script: Script, clock: VirtualClock
 ) -> None:
-    manager, stop = Manager(parts_of(script), clock), asyncio.Event()
+    lifecycle, stop = Lifecycle(parts_of(script), clock), asyncio.Event()
     script.cache_syncs.set()
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(outcome(manager.run(stop)))
+        running = group.create_task(outcome(lifecycle.run(stop)))
         await clock.advance(3600)
         assert script.happened == ["probes up", "cache up", "events up"]
         stop.set()
@@ -203,11 +203,11 @@ async def test_a_standby_keeps_its_caches_and_stops_without_having_worked(
 async def test_a_lost_lease_ends_the_work_and_the_manager(
     script: Script, clock: VirtualClock
 ) -> None:
-    manager, stop = Manager(parts_of(script), clock), asyncio.Event()
+    lifecycle, stop = Lifecycle(parts_of(script), clock), asyncio.Event()
     script.cache_syncs.set()
     script.elected.set()
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(outcome(manager.run(stop)))
+        running = group.create_task(outcome(lifecycle.run(stop)))
         await clock.advance(1)
         script.lose.set()
     assert isinstance(running.result(), LeadershipLostError)
@@ -215,11 +215,11 @@ async def test_a_lost_lease_ends_the_work_and_the_manager(
 
 
 async def test_without_election_the_loops_work_at_once(script: Script, clock: VirtualClock) -> None:
-    manager = Manager(replace(parts_of(script), elector=None), clock)
+    lifecycle = Lifecycle(replace(parts_of(script), elector=None), clock)
     stop = asyncio.Event()
     script.cache_syncs.set()
     async with asyncio.TaskGroup() as group:
-        group.create_task(manager.run(stop))
+        group.create_task(lifecycle.run(stop))
         await clock.advance(1)
         assert "loop up" in script.happened
         stop.set()
@@ -231,9 +231,9 @@ async def test_a_loop_that_does_not_stop_is_cut_off_when_the_budget_is_spent(
     script.stubborn = True
     script.cache_syncs.set()
     script.elected.set()
-    manager, stop = Manager(parts_of(script), clock, stop_timeout_seconds=10), asyncio.Event()
+    lifecycle, stop = Lifecycle(parts_of(script), clock, stop_timeout_seconds=10), asyncio.Event()
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(outcome(manager.run(stop)))
+        running = group.create_task(outcome(lifecycle.run(stop)))
         await clock.advance(1)
         stop.set()
         await clock.advance(9)
@@ -248,8 +248,8 @@ async def test_a_cache_that_crashes_ends_the_process(script: Script, clock: Virt
         async def run(self) -> None:
             raise RuntimeError("broken cache")
 
-    manager = Manager(replace(parts_of(script), caches=[BrokenCache(script)]), clock)
-    error = await outcome(manager.run(asyncio.Event()))
+    lifecycle = Lifecycle(replace(parts_of(script), caches=[BrokenCache(script)]), clock)
+    error = await outcome(lifecycle.run(asyncio.Event()))
     assert isinstance(error, ExceptionGroup)
     assert error.subgroup(RuntimeError) is not None
     assert script.happened[-1] == "probes down"

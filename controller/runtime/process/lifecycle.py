@@ -46,7 +46,7 @@ class LeaderRunnable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ManagerComponents:
+class LifecycleComponents:
     """What a process consists of, in the order of start."""
 
     probes: AbstractAsyncContextManager[None]
@@ -56,7 +56,7 @@ class ManagerComponents:
     loops: Sequence[LeaderRunnable]
 
 
-class Manager:
+class Lifecycle:
     """Probes first, so that the process can be seen; then caches; then election; then work.
 
     A standby keeps its caches warm, so taking over costs one lease and no list. At a stop the loops
@@ -66,7 +66,7 @@ class Manager:
 
     def __init__(
         self,
-        components: ManagerComponents,
+        components: LifecycleComponents,
         clock: Clock,
         stop_timeout_seconds: float = STOP_TIMEOUT_SECONDS,
     ) -> None:
