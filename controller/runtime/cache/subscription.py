@@ -33,6 +33,12 @@ class ChangeNotification(Generic[T]):
     new: T | None
     is_backlog: bool = False
 
+    @property
+    def namespace(self) -> str:
+        """The namespace of the object; empty for a kind without namespaces."""
+        state = self.old if self.new is None else self.new
+        return "" if state is None else state.metadata.namespace
+
 
 ChangeHandler = Callable[[ChangeNotification[T]], Awaitable[None] | None]
 

@@ -45,38 +45,56 @@ class ElectionConfig(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class LeaderElection:
+    """An election: the namespace of its Lease, and the settings, which have the Lease's name."""
+
+    namespace: str
+    settings: ElectionSettings
+
+
+@dataclass(frozen=True, slots=True)
 class ElectorDependencies:
-    """Who stands for election, and with what."""
+    """What an elector works with; `identity` names this process and no other."""
 
     client: Client
     recorder: EventRecorder
     registry: CollectorRegistry
     clock: Clock
-    randomness: Random
+    rng: Random
     identity: str
 
 
 def new_elector(config: ElectionConfig, dependencies: ElectorDependencies) -> LeaderElector | None:
-    """The elector that `config` asks for; None where there is no election."""
+    """Create the elector that `config` describes; None if its election is not enabled."""
+    return create_elector(election_from_config(config), dependencies)
+
+
+def election_from_config(config: ElectionConfig) -> LeaderElection | None:
+    """Return the election that `config` describes; None if it is not enabled."""
     if not config.enabled:
+        return None
+    return LeaderElection(config.namespace, election_settings(config))
+
+
+def create_elector(
+    election: LeaderElection | None, dependencies: ElectorDependencies
+) -> LeaderElector | None:
+    """Create an elector; without an election log the risk and return None."""
+    if election is None:
         log.warning("no_leader_election", extra={"risk": "a second process would work too"})
         return None
-    lock = LeaseLock(
-        dependencies.client, ObjectKey(config.namespace, config.name), dependencies.identity
-    )
+    key = ObjectKey(election.namespace, election.settings.name)
+    lease = ObjectReference(LEASES.api_version, LEASES.name, key.namespace, key.name, uid="")
     callbacks = ElectorCallbacks(
-        report_event=lambda said: dependencies.recorder.normal(
-            lease_reference(config), "LeaderElection", said
-        ),
+        report_event=lambda note: dependencies.recorder.normal(lease, "LeaderElection", note),
         on_new_leader=lambda holder: log.info("new_leader", extra={"holder": holder}),
     )
-    metrics = LeaderMetrics(dependencies.registry)
     return LeaderElector(
-        lock,
-        election_settings(config),
+        LeaseLock(dependencies.client, key, dependencies.identity),
+        election.settings,
         dependencies.clock,
-        dependencies.randomness,
-        metrics,
+        dependencies.rng,
+        LeaderMetrics(dependencies.registry),
         callbacks,
     )
 
@@ -92,8 +110,3 @@ def election_settings(config: ElectionConfig) -> ElectionSettings:
         )
     except ElectionSettingsError as error:
         raise ElectionSettingsError(f"leaderElection: {error}") from error
-
-
-def lease_reference(config: ElectionConfig) -> ObjectReference:
-    """The Lease, for Events about it."""
-    return ObjectReference(LEASES.api_version, LEASES.name, config.namespace, config.name, uid="")

@@ -23,6 +23,7 @@ from controller.runtime.loop.reconcile import (
 )
 from controller.runtime.queue.workqueue import QueueClosedError, WorkQueue
 
+RECONCILE_TIMEOUT_SECONDS: Final = 60.0
 # What a reconcile may fail with; anything else is a bug and counted as a panic.
 EXPECTED_ERRORS: Final = (ReconcileError, KubeError)
 
@@ -35,7 +36,7 @@ class LoopOptions:
 
     name: str
     workers: int = 1
-    reconcile_timeout_seconds: float = 60.0  # for one reconcile
+    reconcile_timeout_seconds: float = RECONCILE_TIMEOUT_SECONDS  # of one reconcile
     cancel_grace_seconds: float = 5.0  # for a reconcile to end once it is cancelled
     drain_timeout_seconds: float = 20.0  # for the running reconciles when the loop is told to stop
 

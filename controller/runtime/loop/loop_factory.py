@@ -1,4 +1,4 @@
-"""Control loops with the process's clock and metrics."""
+"""Creates the queues and control loops of a process, with its clock and metrics."""
 
 from random import Random
 from typing import Final
@@ -7,20 +7,20 @@ from prometheus_client import CollectorRegistry
 
 from controller.runtime.clock import Clock
 from controller.runtime.key import ObjectKey
-from controller.runtime.loop.control_loop import ControlLoop, LoopOptions
+from controller.runtime.loop.control_loop import RECONCILE_TIMEOUT_SECONDS, ControlLoop, LoopOptions
 from controller.runtime.loop.metrics import LabelledLoopMetrics, LoopMetrics
 from controller.runtime.loop.reconcile import Reconciler
 from controller.runtime.queue.metrics import QueueMetrics, QueueMetricsObserver
-from controller.runtime.queue.ratelimit import ExponentialBackoff
+from controller.runtime.queue.ratelimit import ExponentialBackoff, RateLimiter
 from controller.runtime.queue.workqueue import WorkQueue
 
-# What we wait for may be mended where we do not see it, such as a quota.
+# The cause of a failure may end without an event that we watch, such as a quota that was raised.
 MIN_RETRY_SECONDS: Final = 0.005
 MAX_RETRY_SECONDS: Final = 30.0
 
 
 class LoopFactory:
-    """Makes the queue and the loop of each kind; one a process, because of the metrics."""
+    """Creates the queue and the loop of each controller; one per process, for the metrics."""
 
     def __init__(self, registry: CollectorRegistry, clock: Clock, rng: Random) -> None:
         self._loop_metrics = LoopMetrics(registry)
@@ -28,15 +28,24 @@ class LoopFactory:
         self._clock = clock
         self._rng = rng
 
-    def new_queue(self, name: str) -> WorkQueue[ObjectKey]:
-        """The queue of the loop of that name."""
-        limiter = ExponentialBackoff[ObjectKey](MIN_RETRY_SECONDS, MAX_RETRY_SECONDS)
+    def new_queue(
+        self, name: str, rate_limiter: RateLimiter[ObjectKey] | None = None
+    ) -> WorkQueue[ObjectKey]:
+        """Create the queue of the loop `name`; without a limiter it retries within 30 s."""
+        limiter = rate_limiter or ExponentialBackoff[ObjectKey](
+            MIN_RETRY_SECONDS, MAX_RETRY_SECONDS
+        )
         return WorkQueue(limiter, self._clock, QueueMetricsObserver(self._queue_metrics, name))
 
     def new_loop(
-        self, name: str, workers: int, queue: WorkQueue[ObjectKey], reconciler: Reconciler
+        self,
+        name: str,
+        workers: int,
+        queue: WorkQueue[ObjectKey],
+        reconciler: Reconciler,
+        reconcile_timeout_seconds: float = RECONCILE_TIMEOUT_SECONDS,
     ) -> ControlLoop:
-        """A loop over `queue`, not yet started."""
-        measured = LabelledLoopMetrics(self._loop_metrics, name)
-        options = LoopOptions(name, workers=workers)
-        return ControlLoop(options, queue, reconciler, measured, self._clock, self._rng)
+        """Create the loop `name` over `queue`, not yet started."""
+        metrics = LabelledLoopMetrics(self._loop_metrics, name)
+        options = LoopOptions(name, workers, reconcile_timeout_seconds)
+        return ControlLoop(options, queue, reconciler, metrics, self._clock, self._rng)

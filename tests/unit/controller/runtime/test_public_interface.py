@@ -1,0 +1,45 @@
+"""The library is used through `controller.runtime` alone, which shows no HTTP and no kubeconfig."""
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import controller.runtime
+from hack.local.state_dir import ROOT
+
+PRIVATE_MODULES = (
+    "aiohttp",
+    "kubernetes_asyncio",
+    "controller.runtime.client.credentials",
+    "controller.runtime.client.kubeconfig",
+    "controller.runtime.client.rest",
+    "controller.runtime.process.probes",
+)
+
+
+def test_every_imported_name_is_public_and_nothing_else() -> None:
+    public = {
+        name
+        for name, value in vars(controller.runtime).items()
+        if not (name.startswith("_") or inspect.ismodule(value))
+    }
+    assert set(controller.runtime.__all__) == public
+
+
+@pytest.mark.parametrize("name", controller.runtime.__all__)
+def test_a_public_name_is_no_type_of_http_or_of_the_kubeconfig(name: str) -> None:
+    module = getattr(getattr(controller.runtime, name), "__module__", "")
+    assert not module.startswith(PRIVATE_MODULES)
+
+
+def test_the_package_ships_its_type_information() -> None:
+    assert (ROOT / "controller/runtime/py.typed").is_file()
+    assert "controller.runtime = py.typed" in (ROOT / "setup.cfg").read_text()
+
+
+def test_each_module_can_be_imported_first() -> None:
+    """The package imports its modules, so an import of the package by a module would be a cycle."""
+    code = "import controller.runtime.leader.watchdog, controller.runtime as door; door.Manager"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
