@@ -1,9 +1,9 @@
-"""Telling our own cancellation from one that only reached us."""
+"""Distinguishes a cancellation of the current task from one of something it awaits."""
 
 import asyncio
 
 
 def is_being_cancelled() -> bool:
-    """Whether somebody asked the current task to end."""
+    """Whether the current task itself was cancelled."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

@@ -1,4 +1,4 @@
-"""Time, passed in so that tests can move it."""
+"""The clock: a protocol, so that tests can control time, and the clock of the system."""
 
 import asyncio
 import time
@@ -8,48 +8,48 @@ from typing import Protocol
 
 
 class Timer(Protocol):
-    """A call that is due later."""
+    """A scheduled call."""
 
     def cancel(self) -> None:
-        """Make it never happen."""
+        """Prevent the call; no effect if it was made."""
         ...
 
 
 class Clock(Protocol):
-    """The only way in which the library tells or spends time."""
+    """All access of the library to time."""
 
     def now(self) -> datetime:
-        """The wall clock in UTC: only for what is written into objects."""
+        """Return the wall-clock time in UTC; only for timestamps in objects."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds that never jump: for every interval."""
+        """Return monotonic seconds; for all intervals."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Let `seconds` pass."""
+        """Wait for `seconds`."""
         ...
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
-        """Call once `monotonic()` has reached `when`."""
+        """Call `callback` when `monotonic()` has reached `when`."""
         ...
 
 
 class SystemClock:
-    """The clock of this machine."""
+    """The clock of the operating system."""
 
     def now(self) -> datetime:
-        """The wall clock in UTC."""
+        """Return the wall-clock time in UTC."""
         return datetime.now(UTC)  # noqa: TID251 - the one place that reads it
 
     def monotonic(self) -> float:
-        """Seconds that never jump."""
+        """Return monotonic seconds."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Let `seconds` pass."""
+        """Wait for `seconds`."""
         await asyncio.sleep(seconds)
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
-        """Call on the running loop once `when` is reached."""
+        """Call `callback` on the running event loop when `when` is reached."""
         return asyncio.get_running_loop().call_later(when - time.monotonic(), callback)

@@ -1,4 +1,4 @@
-"""A time limit on a clock that is passed in."""
+"""A timeout on an injected clock."""
 
 import asyncio
 from types import TracebackType
@@ -7,7 +7,7 @@ from controller.runtime.clock import Clock
 
 
 class ClockTimeout:
-    """`asyncio.timeout`, but of `seconds` on `clock`."""
+    """`asyncio.timeout` of `seconds` on `clock`."""
 
     def __init__(self, clock: Clock, seconds: float) -> None:
         self._clock = clock
@@ -16,7 +16,7 @@ class ClockTimeout:
 
     @property
     def expired(self) -> bool:
-        """Whether the block was cancelled for its time, however it ended then."""
+        """Whether the time limit cancelled the block, even if it raised another error."""
         return self._timeout.expired()
 
     async def __aenter__(self) -> None:

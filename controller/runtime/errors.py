@@ -1,42 +1,42 @@
-"""What can go wrong between us and an API server, by what the caller can do about it."""
+"""Errors of the API server and of the connection to it, by what the caller can do."""
 
 from typing import Final
 
 import msgspec
 
 MAX_MESSAGE_LENGTH: Final = 1024
-# What msgspec raises on bytes that are not JSON, not of the type, not UTF-8, or nested too deep.
+# What msgspec raises for bytes that are not JSON, not of the type, not UTF-8, or nested too deep.
 DECODE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class KubeconfigError(Exception):
-    """The kubeconfig or service account cannot be used; a person must mend it."""
+    """The kubeconfig or service account is invalid; a person must correct it."""
 
 
 class CannotListenError(Exception):
-    """An address to serve on is taken or not ours."""
+    """An address to listen on is in use or does not belong to this machine."""
 
 
 class KubeError(Exception):
-    """A call to the API server failed; the text says which server and what happened."""
+    """A request to the API server failed; the message names the server and the cause."""
 
 
 class UnreachableError(KubeError):
-    """No connection, a broken one, or no answer in time: a write may have taken effect."""
+    """No connection, a broken one, or no response in time: a write may have taken effect."""
 
 
 class ConnectRefusedError(UnreachableError):
-    """Nobody listens at the server's address: nothing was sent."""
+    """The server's address refused the connection: nothing was sent."""
 
 
 class UndecodableError(KubeError):
-    """The server's answer is not what was asked for."""
+    """The response does not have the expected format."""
 
 
 class StatusError(KubeError):
-    """The server answered with an error; `status` is its HTTP code, `reason` Kubernetes' word.
+    """An error response; `status` is the HTTP code, `reason` the reason of the Status.
 
-    `message` is what the server said, without whom we asked for what.
+    `message` is the message of the Status, without the request.
     """
 
     def __init__(
@@ -50,15 +50,15 @@ class StatusError(KubeError):
 
 
 class NotFoundError(StatusError):
-    """404: there is no such object, or no such kind (yet)."""
+    """404: the object, or its kind, does not exist."""
 
 
 class AlreadyExistsError(StatusError):
-    """409 AlreadyExists: the name is taken."""
+    """409 AlreadyExists: an object with this name exists."""
 
 
 class ConflictError(StatusError):
-    """409: the object has changed since it was read, or a precondition does not hold."""
+    """409: the object has changed since it was read, or a precondition failed."""
 
 
 class ExpiredError(StatusError):
@@ -66,19 +66,19 @@ class ExpiredError(StatusError):
 
 
 class ResourceVersionTooLargeError(StatusError):
-    """The server has not yet seen the resourceVersion that was asked for."""
+    """The server has not reached the requested resourceVersion yet."""
 
 
 class InvalidError(StatusError):
-    """400 or 422: the request will never be accepted as it is."""
+    """400 or 422: the request is invalid; a repetition fails too."""
 
 
 class ForbiddenError(StatusError):
-    """401 or 403: we are not known or not allowed."""
+    """401 or 403: not authenticated or not authorized."""
 
 
 class ThrottledError(StatusError):
-    """429: the server asks us to come back later."""
+    """429: too many requests; retry later."""
 
 
 class ServerError(StatusError):
@@ -99,7 +99,7 @@ class StatusDetails(msgspec.Struct):
 
 
 class Status(msgspec.Struct):
-    """What the API server says about an error."""
+    """The body of an error response."""
 
     message: str = ""
     reason: str = ""
@@ -120,7 +120,7 @@ ERRORS_BY_CODE: Final[dict[int, type[StatusError]]] = {
 
 
 def error_from_response(request_text: str, code: int, body: bytes) -> StatusError:
-    """The typed error of an answer; proxies and unknown groups answer in plain text."""
+    """Return the typed error of a response, which proxies and unknown groups send as text."""
     try:
         status = msgspec.json.decode(body, type=Status)
     except DECODE_ERRORS:
@@ -129,7 +129,7 @@ def error_from_response(request_text: str, code: int, body: bytes) -> StatusErro
 
 
 def error_from_status(request_text: str, code: int, status: Status) -> StatusError:
-    """The typed error of a Status; `said` begins the message with what was asked."""
+    """Return the typed error of a Status; its message begins with `request_text`."""
     causes = ",".join(cause.reason for cause in status.details.causes) if status.details else ""
     message = status.message[:MAX_MESSAGE_LENGTH] or "no message"
     return error_class(code, status, causes)(

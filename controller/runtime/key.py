@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 
 class ObjectKey(NamedTuple):
-    """Where an object is; `namespace` is empty for kinds that have none."""
+    """Namespace and name of an object; `namespace` is empty for cluster-scoped kinds."""
 
-    # A tuple because the queue hashes every key several times, and only C does that cheaply.
+    # A tuple, because the queue hashes every key several times, and tuples hash fast.
     namespace: str
     name: str
 

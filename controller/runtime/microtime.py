@@ -1,8 +1,8 @@
-"""Moments as Kubernetes writes them into Leases and Events."""
+"""MicroTime: the timestamps of Leases and Events."""
 
 from datetime import UTC, datetime
 
 
 def format_micro_time(time: datetime) -> str:
-    """A MicroTime; always with six digits, which some readers insist on."""
+    """Format a MicroTime; always with six fraction digits, as some parsers require."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

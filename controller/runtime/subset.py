@@ -1,12 +1,12 @@
-"""Whether what we want is already there, beside what others own."""
+"""Compares a live object with desired fields, and ignores fields that others own."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 _Key = tuple[object, ...]
 
-# The lists that the API server merges by key: where the list is, its field, the keys.
-# Two names tell a Service's ports from a NetworkPolicy's, which are one value.
+# The lists that the API server merges by key: (parent field, field) to the keys.
+# With the parent, the ports of a Service differ from those of a NetworkPolicy, which are atomic.
 _POD_LIST_MAPS: Final = {
     ("spec", "containers"): ("name",),
     ("spec", "initContainers"): ("name",),
@@ -28,16 +28,17 @@ _LIST_MAPS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     **_POD_LIST_MAPS,
     **_CONTAINER_LIST_MAPS,
 }
-# The maps that it takes for one value: with a key more, they select something else.
+# The atomic maps: an additional key would select something else.
 _ATOMIC_MAPS: Final = frozenset(
     {("spec", "selector"), ("spec", "podSelector"), ("spec", "nodeSelector")}
 )
 
 
 def contains_desired(live: object, desired: object) -> bool:
-    """Whether every field of `desired` is in `live` with that value; both are whole objects.
+    """Whether `live` has every field of `desired` with the same value; both are whole objects.
 
-    Maps, and lists that are merged by key, may have more; selectors and other lists are one value.
+    Maps, and lists that are merged by key, may have more entries. Selectors and other lists must
+    be equal.
     """
     return _contains(live, desired, ("", ""))
 
@@ -59,21 +60,23 @@ def _list_contains(
     live: Sequence[object], desired: Sequence[object], field_path: tuple[str, str]
 ) -> bool:
     keys = _LIST_MAPS.get(field_path, ())
-    there, wanted = _entries_by_key(live, keys), _entries_by_key(desired, keys)
-    if there is None or wanted is None:
+    live_by_key, desired_by_key = _entries_by_key(live, keys), _entries_by_key(desired, keys)
+    if live_by_key is None or desired_by_key is None:
         return len(live) == len(desired) and all(
-            _contains(one, other, field_path) for one, other in zip(live, desired, strict=True)
+            _contains(live_item, desired_item, field_path)
+            for live_item, desired_item in zip(live, desired, strict=True)
         )
     return all(
-        key in there and _contains(there[key], entry, field_path) for key, entry in wanted.items()
+        key in live_by_key and _contains(live_by_key[key], entry, field_path)
+        for key, entry in desired_by_key.items()
     )
 
 
 def _entries_by_key(entries: Sequence[object], keys: tuple[str, ...]) -> dict[_Key, object] | None:
-    """The entries by their keys; None where they have none, or not all of them, or one twice."""
-    found: dict[_Key, object] = {
+    """Index entries by key; None without keys, or if an entry lacks one or has one twice."""
+    by_key: dict[_Key, object] = {
         tuple(entry[key] for key in keys): entry
         for entry in entries
         if keys and isinstance(entry, Mapping) and all(key in entry for key in keys)
     }
-    return found if keys and len(found) == len(entries) else None
+    return by_key if keys and len(by_key) == len(entries) else None

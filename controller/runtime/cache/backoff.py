@@ -1,4 +1,4 @@
-"""Growing pauses between attempts that share one server's trouble."""
+"""Exponential back-off between requests to a server that fails."""
 
 from dataclasses import dataclass
 from random import Random
@@ -8,7 +8,7 @@ from controller.runtime.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class BackoffParameters:
-    """The shape of a back-off: seconds at first, growth, most, and when it starts anew."""
+    """First delay, factor, maximum, and the time after which the first delay applies again."""
 
     initial_seconds: float = 0.8
     factor: float = 2.0
@@ -17,9 +17,10 @@ class BackoffParameters:
 
 
 class Backoff:
-    """Client-go's: each step waits 1 to 2 times its rung; the ladder starts anew by time alone.
+    """The back-off of client-go: each delay is multiplied by 1 to 2, and only time resets it.
 
-    Success does not reset it: a server that accepts and drops would be asked in a hot loop.
+    Success does not reset it: a server that accepts and then drops connections would get requests
+    in a tight loop.
     """
 
     def __init__(
@@ -32,10 +33,10 @@ class Backoff:
         self._reset_at = clock.monotonic()
 
     def step(self) -> float:
-        """How long to wait now; the next step waits longer."""
+        """Return the seconds to wait now, and increase the next delay."""
         now = self._clock.monotonic()
         if now - self._reset_at > self._parameters.reset_after_seconds:
             self._delay, self._reset_at = self._parameters.initial_seconds, now
-        rung = self._delay
-        self._delay = min(rung * self._parameters.factor, self._parameters.max_seconds)
-        return rung * (1.0 + self._rng.random())
+        delay = self._delay
+        self._delay = min(delay * self._parameters.factor, self._parameters.max_seconds)
+        return delay * (1.0 + self._rng.random())

@@ -1,4 +1,4 @@
-"""A cache of one kind that follows the server, and tells its subscribers of every change."""
+"""The informer: a cache of one kind that follows the server and notifies its subscribers."""
 
 import asyncio
 import logging
@@ -20,9 +20,9 @@ from controller.runtime.key import ObjectKey
 
 T = TypeVar("T", bound=Object)
 
-# A watch hears at least a bookmark a minute.
+# A watch receives at least one bookmark per minute.
 MAX_SILENCE_SECONDS: Final = 120.0
-# The watch may tell of our delete before its answer has its turn, but not of this many others too.
+# The watch may report our delete before its response is handled, but not after this many others.
 MAX_REMEMBERED_DELETES: Final = 1000
 
 log = logging.getLogger(__name__)
@@ -30,13 +30,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PendingDelete:
-    """An object that we deleted and whose delete the watch has yet to tell of."""
+    """An object that we deleted; the watch has not reported the delete yet."""
 
     uid: str
     resource_version: str
 
     def supersedes(self, received: Object) -> bool:
-        """Whether this is news from before our delete: of the object, or of one before it."""
+        """Whether `received` is a state from before our delete."""
         meta = received.metadata
         return meta.uid == self.uid or is_older_version(
             meta.resource_version, self.resource_version
@@ -46,10 +46,10 @@ class PendingDelete:
 class Informer(Generic[T]):
     """One watch and one store, shared by any number of handlers.
 
-    The store is changed and every subscription is told without an await in between, so a handler
-    never sees a store older than its notice. What we wrote ourselves is taken in at once (`wrote`,
-    `deleted`), and the watch's older news of it is ignored: a reader never sees the state before
-    its own write.
+    The store is changed and every subscription notified without an await in between, so a handler
+    never reads a store that is older than its notification. The results of our own writes enter at
+    once (`observe_write`, `observe_delete`), and older states from the watch are ignored: a reader
+    never sees the state before its own write.
     """
 
     def __init__(
@@ -84,16 +84,16 @@ class Informer(Generic[T]):
         return f"informer {self._scope.kind}"
 
     def is_responsible_for(self, kind: Kind[Any], namespace: str) -> bool:
-        """Whether an object of `kind` in `namespace` belongs into this cache."""
+        """Whether this cache holds the objects of `kind` in `namespace`."""
         return kind == self._scope.kind and self._scope.namespace in ("", namespace)
 
     def subscribe(self, handler: ChangeHandler[T]) -> Subscription[T]:
-        """Tell `handler` of everything there is and of every change from now on."""
+        """Send all stored objects to `handler`, and then every change."""
         errors = self._metrics.handler_errors.labels(str(self._scope.kind))
         subscription = Subscription(handler, errors)
         self._subscriptions.append(subscription)
-        for found in self.store.all():
-            subscription.send(ChangeNotification(None, found, is_backlog=True))
+        for stored in self.store.all():
+            subscription.send(ChangeNotification(None, stored, is_backlog=True))
         if self._synced.is_set():
             subscription.mark_initial_sent()
         if self._tasks is not None:
@@ -101,7 +101,7 @@ class Informer(Generic[T]):
         return subscription
 
     def set_undecodable_handler(self, handler: Callable[[UndecodableObject], None]) -> None:
-        """Tell `to`, once a version, of each object that the model cannot hold."""
+        """Send each object that the model cannot hold to `handler`, once per version."""
         self._undecodable_handler = handler
 
     async def synced(self) -> None:
@@ -109,17 +109,17 @@ class Informer(Generic[T]):
         await self._synced.wait()
 
     def silent_seconds(self) -> float:
-        """How long nothing was heard from the server; infinite before the first list."""
-        heard = self._reflector.last_received_at
-        return float("inf") if heard is None else self._clock.monotonic() - heard
+        """Return the seconds since the last data of the server; infinite before the first list."""
+        received_at = self._reflector.last_received_at
+        return float("inf") if received_at is None else self._clock.monotonic() - received_at
 
     def not_ready(self) -> list[str]:
-        """Why nobody should rely on the store: nothing in it yet, or nothing heard for long."""
+        """Return why the store is not reliable: it has not synced, or the watch is silent."""
         silent = self.silent_seconds()
         if not self._synced.is_set():
-            return [f"{self.name} has not caught up"]
+            return [f"{self.name} has not synced"]
         return (
-            [f"{self.name} heard nothing for {silent:.0f} s"]
+            [f"{self.name} received no data for {silent:.0f} s"]
             if silent > MAX_SILENCE_SECONDS
             else []
         )
@@ -136,12 +136,12 @@ class Informer(Generic[T]):
             self._tasks = None
 
     def observe_write(self, new: T) -> None:
-        """Take in what the server answered to our own write, unless the watch is past it."""
+        """Store the result of our own write, unless the watch has reported a newer state."""
         if not is_at_or_before(new.metadata.resource_version, self._last_sync_version):
             self._store_and_notify(new)
 
     def observe_delete(self, key: ObjectKey, uid: str) -> None:
-        """Take in that our own delete removed the object with `uid`, unless the watch told it."""
+        """Remove the object that our own delete removed, unless the watch has reported that."""
         if not uid or uid in self._deleted_uids:
             return
         stored = self.store.get(key)
@@ -152,15 +152,15 @@ class Informer(Generic[T]):
         self._remove_and_notify(stored)
 
     def resync(self) -> None:
-        """Tell every subscriber of every object once more; asks the server nothing."""
-        for found in self.store.all():
-            self._notify(ChangeNotification(found, found, is_backlog=True))
+        """Send every stored object to every subscriber again, without a request to the server."""
+        for stored in self.store.all():
+            self._notify(ChangeNotification(stored, stored, is_backlog=True))
 
     def replace(self, object_list: ObjectList[T]) -> None:
-        """Take in a whole list: what is not on it is gone, unless we wrote it after the list.
+        """Replace the store by a list; objects that we wrote after the list stay.
 
-        A list is never older than what we followed, except where the cluster was restored from a
-        backup: then what we have never happened, and only the list counts.
+        A list is never older than the watch, unless the cluster was restored from a backup. Then
+        the stored objects never existed, and only the list counts.
         """
         restored = is_older_version(object_list.resource_version, self._last_sync_version)
         if restored:
@@ -170,31 +170,31 @@ class Informer(Generic[T]):
         self._last_sync_version = object_list.resource_version
         initial = not self._synced.is_set()
         vanished = self._missing_from(object_list, restored=restored)
-        changes = [self._store_if_newer(found, restored=restored) for found in object_list.items]
+        changes = [self._store_if_newer(item, restored=restored) for item in object_list.items]
         for stored in vanished:
             self.store.remove(key_of(stored))
             self._deleted_uids.append(stored.metadata.uid)
             self._notify(ChangeNotification(stored, None))
-        for notice in changes:
-            if notice is not None:
-                self._notify(ChangeNotification(notice.old, notice.new, is_backlog=initial))
-        for found in object_list.undecodable:
-            self._report_undecodable(found)
+        for change in changes:
+            if change is not None:
+                self._notify(ChangeNotification(change.old, change.new, is_backlog=initial))
+        for undecodable in object_list.undecodable:
+            self._report_undecodable(undecodable)
         self._forget_except(object_list)
         self._finish_sync()
 
     def handle_change(self, change: Change[T]) -> None:
-        """Take in one event of the watch."""
-        found, self._last_sync_version = change.object, change.object.metadata.resource_version
+        """Apply one event of the watch."""
+        subject, self._last_sync_version = change.object, change.object.metadata.resource_version
         if change.is_deleted:
-            self._handle_deleted(key_of(found), found.metadata.uid, found)
+            self._handle_deleted(key_of(subject), subject.metadata.uid, subject)
         else:
-            self._store_and_notify(found)
+            self._store_and_notify(subject)
 
     def handle_undecodable(self, undecodable: UndecodableObject) -> None:
-        """Take in an event whose object the model cannot hold.
+        """Apply an event whose object the model cannot hold.
 
-        The last version that could be read stays: a reader must not take it for deleted.
+        The last decodable version stays, because a reader must not take the object for deleted.
         """
         self._last_sync_version = undecodable.resource_version or self._last_sync_version
         if undecodable.is_deleted:
@@ -203,7 +203,7 @@ class Informer(Generic[T]):
             self._report_undecodable(undecodable)
 
     def _report_undecodable(self, undecodable: UndecodableObject) -> None:
-        """Say that an object cannot be read, once a version."""
+        """Report an object that cannot be decoded, once per version."""
         if self._reported_versions.get(undecodable.key) == undecodable.resource_version:
             return
         self._reported_versions[undecodable.key] = undecodable.resource_version
@@ -219,9 +219,9 @@ class Informer(Generic[T]):
         self._undecodable_handler(undecodable)
 
     def _missing_from(self, object_list: ObjectList[T], *, restored: bool) -> list[T]:
-        """What is stored and neither listed nor written by us after the list."""
-        listed = {key_of(found) for found in object_list.items}
-        unread = {(found.key, found.uid) for found in object_list.undecodable}
+        """Return stored objects that are neither in the list nor written by us after it."""
+        listed = {key_of(item) for item in object_list.items}
+        unread = {(item.key, item.uid) for item in object_list.undecodable}
         return [
             stored
             for stored in self.store.all()
@@ -234,14 +234,14 @@ class Informer(Generic[T]):
         ]
 
     def _forget_except(self, object_list: ObjectList[T]) -> None:
-        """Drop what was remembered of objects that the list shows to be over and done with."""
-        unread = {found.key: found.uid for found in object_list.undecodable}
-        listed = {key_of(found): found.metadata.uid for found in object_list.items} | unread
+        """Forget pending deletes and reports that the list proves to be obsolete."""
+        unread = {item.key: item.uid for item in object_list.undecodable}
+        listed = {key_of(item): item.metadata.uid for item in object_list.items} | unread
         self._pending_deletes = {
-            key: own
-            for key, own in self._pending_deletes.items()
-            if listed.get(key) == own.uid
-            or is_older_version(self._last_sync_version, own.resource_version)
+            key: pending
+            for key, pending in self._pending_deletes.items()
+            if listed.get(key) == pending.uid
+            or is_older_version(self._last_sync_version, pending.resource_version)
         }
         self._reported_versions = {
             key: version for key, version in self._reported_versions.items() if key in unread
@@ -255,16 +255,16 @@ class Informer(Generic[T]):
                 subscription.mark_initial_sent()
 
     def _store_and_notify(self, new: T) -> None:
-        notice = self._store_if_newer(new)
-        if notice is not None:
-            self._notify(notice)
+        notification = self._store_if_newer(new)
+        if notification is not None:
+            self._notify(notification)
             self._metrics.objects.labels(str(self._scope.kind)).set(len(self.store))
 
     def _store_if_newer(self, new: T, *, restored: bool = False) -> ChangeNotification[T] | None:
-        """Store `new` unless it is no news; what subscribers are to be told."""
+        """Store `new` and return the notification; None if it is not newer than the store."""
         key = key_of(new)
-        old, own = self.store.get(key), self._pending_deletes.get(key)
-        if own is not None and own.supersedes(new):
+        old, pending = self.store.get(key), self._pending_deletes.get(key)
+        if pending is not None and pending.supersedes(new):
             return None
         if old is not None and is_stale(old, new, restored=restored):
             return None
@@ -273,11 +273,11 @@ class Informer(Generic[T]):
         return ChangeNotification(old, new)
 
     def _handle_deleted(self, key: ObjectKey, uid: str, last_state: T | None) -> None:
-        """Take in that the watch is past a delete; a successor that we made already stays."""
+        """Remove an object that the watch reports as deleted; a newer object of the key stays."""
         self._reported_versions.pop(key, None)
         self._deleted_uids.append(uid)
-        own = self._pending_deletes.get(key)
-        if own is not None and own.uid == uid:
+        pending = self._pending_deletes.get(key)
+        if pending is not None and pending.uid == uid:
             del self._pending_deletes[key]
         stored = self.store.get(key)
         if stored is not None and stored.metadata.uid == uid:
@@ -294,11 +294,11 @@ class Informer(Generic[T]):
 
 
 def is_at_or_before(version: str, last_version: str) -> bool:
-    """Whether whoever followed the server up to `followed` was told of `version`."""
+    """Whether a watch that has reached `last_version` has reported `version`."""
     return version == last_version or is_older_version(version, last_version)
 
 
 def is_stale(old: Object, new: Object, *, restored: bool) -> bool:
-    """Whether `new` is what we have, or something that was before it."""
-    ours, theirs = old.metadata.resource_version, new.metadata.resource_version
-    return ours == theirs or (is_older_version(theirs, ours) and not restored)
+    """Whether `new` is the stored state or an older one."""
+    stored, received = old.metadata.resource_version, new.metadata.resource_version
+    return stored == received or (is_older_version(received, stored) and not restored)

@@ -1,10 +1,10 @@
-"""Metrics of caches: what upstream does not export and whoever hunts a frozen watch needs."""
+"""Metrics of caches, which upstream does not export; they show a watch that is stuck."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 
 class InformerMetrics:
-    """One set for all informers of a process, by resource."""
+    """The metrics of all informers of a process, by resource."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.objects = Gauge(

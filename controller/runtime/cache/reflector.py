@@ -1,4 +1,4 @@
-"""List, then watch, for ever: keeps a sink equal to what the server has of one kind."""
+"""The reflector: lists, then watches, and keeps a sink equal to the server's objects of a kind."""
 
 import logging
 from collections.abc import AsyncIterator, Mapping
@@ -33,11 +33,11 @@ from controller.runtime.key import ObjectKey
 
 T = TypeVar("T", bound=Object)
 
-# The server sends a bookmark every minute and remembers events a little longer.
+# The server sends a bookmark every minute and keeps events a little longer.
 WATCH_IDLE_TIMEOUT_SECONDS: Final = 75.0
 WATCH_TIMEOUT_SECONDS: Final = (300, 600)
 VERY_SHORT_WATCH_SECONDS: Final = 1.0
-# Versions that mean no moment: a watch from there begins with every object, in no order.
+# Versions of no definite time: a watch from there begins with every object, in no order.
 UNSET_VERSIONS: Final = ("", "0")
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class WatchStream(Protocol):
 
 
 class ListerWatcher(Protocol):
-    """Where the reflection comes from: the part of a Client that lists and watches."""
+    """The part of a Client that lists and watches."""
 
     async def list(
         self, kind: Kind[T], namespace: str, query: Mapping[str, str]
@@ -63,7 +63,7 @@ class ListerWatcher(Protocol):
 
 
 class Sink(Protocol[T]):
-    """Who is told: everything at once, then every change in its order; never awaited."""
+    """Receives the whole list first, then every change in order; its methods do not wait."""
 
     def replace(self, object_list: ObjectList[T]) -> None: ...
     def handle_change(self, change: Change[T]) -> None: ...
@@ -72,9 +72,9 @@ class Sink(Protocol[T]):
 
 @dataclass(frozen=True, slots=True)
 class WatchScope(Generic[T]):
-    """What is reflected: a kind, in all namespaces or one; `page` splits lists, 0 does not.
+    """A kind, in all namespaces or in one; `page_size` 0 means a list of one page.
 
-    `streaming` asks for the initial state as watch events, which was measured to be slower.
+    `use_watch_list` requests the initial state as watch events, which was measured to be slower.
     """
 
     kind: Kind[T]
@@ -84,24 +84,22 @@ class WatchScope(Generic[T]):
 
 
 class WatchEnd(StrEnum):
-    """What a watch that is over means for the next step."""
+    """How a watch ended, and so what the reflector does next."""
 
-    REOPEN = "closed"  # open it again where it was
-    REOPEN_LATER = (
-        "throttled"  # the same, after a pause: a list would only add to the server's trouble
-    )
-    RELIST = "expired"  # its resourceVersion is of no more use, or what came cannot be trusted
+    REOPEN = "closed"  # watch again from the last version
+    REOPEN_LATER = "throttled"  # the same, after a pause: a list would add to the server's load
+    RELIST = "expired"  # the version is too old, or the events cannot be trusted
 
 
 class WatchListBuffer(Generic[T]):
-    """The events of a streaming list, kept apart until it is complete."""
+    """Collects the events of a streaming list until it is complete."""
 
     def __init__(self) -> None:
         self._objects: dict[ObjectKey, T] = {}
         self._undecodable: dict[ObjectKey, UndecodableObject] = {}
 
     def add(self, event: Change[T] | UndecodableObject) -> None:
-        """Take in one event; a later one of the same object counts instead."""
+        """Add one event; it replaces an earlier event of the same object."""
         key = event.key if isinstance(event, UndecodableObject) else key_of(event.object)
         self._objects.pop(key, None)
         self._undecodable.pop(key, None)
@@ -111,14 +109,14 @@ class WatchListBuffer(Generic[T]):
             self._objects[key] = event.object
 
     def to_object_list(self, resource_version: str) -> ObjectList[T]:
-        """What was collected, as a list would have told it."""
+        """Return the collected objects as a list."""
         return ObjectList(
             list(self._objects.values()), resource_version, "", tuple(self._undecodable.values())
         )
 
 
 class Reflector(Generic[T]):
-    """Client-go's rules for resource versions, retries and expiry, one stream at a time."""
+    """Follows one kind by client-go's rules for resource versions, retries and expiry."""
 
     def __init__(
         self,
@@ -143,7 +141,7 @@ class Reflector(Generic[T]):
         self.last_received_at: float | None = None
 
     async def run(self) -> None:
-        """Reflect until cancelled; no error of the server or the network ends it."""
+        """Follow the server until cancelled; errors of the server or the network do not end it."""
         while True:
             try:
                 await self._list_and_watch()
@@ -154,7 +152,7 @@ class Reflector(Generic[T]):
             await self._clock.sleep(self._backoff.step())
 
     async def _list_and_watch(self) -> None:
-        """Take everything once, then follow changes until everything must be taken again."""
+        """List once, then watch until a new list is necessary."""
         stream = await self._open_watch_list() if self._scope.use_watch_list else None
         if stream is None:
             await self._list()
@@ -165,36 +163,36 @@ class Reflector(Generic[T]):
                 log.info("watch_refused", extra={"kind": self._kind_name, "error": str(error)})
                 await self._clock.sleep(self._backoff.step())
                 continue
-            outcome, stream = await self._consume_watch(stream), None
-            self._metrics.watches.labels(self._kind_name, outcome).inc()
-            if outcome is WatchEnd.RELIST or self._watch_list_buffer is not None:
+            watch_end, stream = await self._consume_watch(stream), None
+            self._metrics.watches.labels(self._kind_name, watch_end).inc()
+            if watch_end is WatchEnd.RELIST or self._watch_list_buffer is not None:
                 self._watch_list_buffer = None
                 return
-            if outcome is WatchEnd.REOPEN_LATER:
+            if watch_end is WatchEnd.REOPEN_LATER:
                 await self._clock.sleep(self._backoff.step())
 
     async def _list(self) -> None:
         try:
-            listing = await self._list_at(self._relist_version())
+            object_list = await self._list_at(self._relist_version())
         except (ExpiredError, ResourceVersionTooLargeError):
             self._is_version_unavailable = True
-            listing = await self._list_at("")
-        self._replace(listing)
+            object_list = await self._list_at("")
+        self._replace(object_list)
 
     async def _list_at(self, version: str) -> ObjectList[T]:
-        """A whole list, by pages where the scope says so; its version is the first page's."""
-        asked = {"resourceVersion": version} if version else {}
+        """Request a whole list, by pages if the scope says so; its version is the first page's."""
+        version_query = {"resourceVersion": version} if version else {}
         limit = {"limit": str(self._scope.page_size)} if self._scope.page_size else {}
-        page = first = await self._request_list({**asked, **limit})
-        items, unreadable = first.items, first.undecodable
+        page = first = await self._request_list({**version_query, **limit})
+        items, undecodable = first.items, first.undecodable
         while page.continue_token:
             try:
                 page = await self._request_list({"continue": page.continue_token, **limit})
             except ExpiredError:
-                return await self._request_list(asked)
+                return await self._request_list(version_query)
             items += page.items
-            unreadable += page.undecodable
-        return ObjectList(items, first.resource_version, "", unreadable)
+            undecodable += page.undecodable
+        return ObjectList(items, first.resource_version, "", undecodable)
 
     async def _request_list(self, query: dict[str, str]) -> ObjectList[T]:
         return await self._lister_watcher.list(self._scope.kind, self._scope.namespace, query)
@@ -203,11 +201,11 @@ class Reflector(Generic[T]):
         return await self._watch({"resourceVersion": self._last_sync_version})
 
     async def _open_watch_list(self) -> WatchStream | None:
-        """A watch that begins with everything, or None where the server has no such thing."""
+        """Open a watch that begins with all objects; None if the server does not support it."""
         version = "" if self._is_version_unavailable else self._last_sync_version
-        asked = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         try:
-            stream = await self._watch({**asked, "resourceVersion": version})
+            stream = await self._watch({**query, "resourceVersion": version})
         except (ExpiredError, ResourceVersionTooLargeError):
             self._is_version_unavailable = True
             raise
@@ -221,26 +219,26 @@ class Reflector(Generic[T]):
 
     async def _watch(self, query: dict[str, str]) -> WatchStream:
         seconds = self._rng.randint(*WATCH_TIMEOUT_SECONDS)
-        whole = {**query, "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds)}
+        watch_query = {**query, "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds)}
         scope, self._opened_at = self._scope, self._clock.monotonic()
         return await self._lister_watcher.watch(
-            scope.kind, scope.namespace, whole, idle_timeout=WATCH_IDLE_TIMEOUT_SECONDS
+            scope.kind, scope.namespace, watch_query, idle_timeout=WATCH_IDLE_TIMEOUT_SECONDS
         )
 
     async def _consume_watch(self, stream: WatchStream) -> WatchEnd:
-        """Take every event of one watch to its end; never raises an error of the server."""
-        decoder, heard = self._lister_watcher.decoder(self._scope.kind), 0
+        """Handle all events of a watch until it ends; does not raise errors of the server."""
+        decoder, event_count = self._lister_watcher.decoder(self._scope.kind), 0
         try:
             async for lines in stream.batches():
                 self.last_received_at = self._clock.monotonic()
                 for line in lines:
-                    heard += 1
+                    event_count += 1
                     self._handle_event(decoder.decode_watch_event(line))
         except ThrottledError:
             return WatchEnd.REOPEN_LATER
         except UnreachableError as error:
             log.debug("watch_broken", extra={"kind": self._kind_name, "error": str(error)})
-            return self._end_of_watch(heard, broken=True)
+            return self._end_of_watch(event_count, broken=True)
         except KubeError as error:
             level = logging.INFO if isinstance(error, ExpiredError) else logging.WARNING
             log.log(level, "watch_ended", extra={"kind": self._kind_name, "error": str(error)})
@@ -250,18 +248,18 @@ class Reflector(Generic[T]):
             return WatchEnd.RELIST
         finally:
             stream.close()
-        return self._end_of_watch(heard, broken=False)
+        return self._end_of_watch(event_count, broken=False)
 
     def _end_of_watch(self, event_count: int, *, broken: bool) -> WatchEnd:
-        """A watch with no word in it is suspect: dropped at once, or broken off for its silence.
+        """Return how a watch ended; one without events is suspect if it was short or silent.
 
-        A server whose history went back (a restored backup) is silent until it reaches our version.
+        A server that was restored from a backup is silent until it reaches our version.
         """
         if event_count:
             return WatchEnd.REOPEN
         lasted = self._clock.monotonic() - self._opened_at
-        mute = broken and lasted >= WATCH_IDLE_TIMEOUT_SECONDS
-        return WatchEnd.RELIST if mute or lasted < VERY_SHORT_WATCH_SECONDS else WatchEnd.REOPEN
+        silent = broken and lasted >= WATCH_IDLE_TIMEOUT_SECONDS
+        return WatchEnd.RELIST if silent or lasted < VERY_SHORT_WATCH_SECONDS else WatchEnd.REOPEN
 
     def _handle_event(self, event: Change[T] | Bookmark | Status | UndecodableObject) -> None:
         match event:
@@ -294,7 +292,7 @@ class Reflector(Generic[T]):
         self._metrics.lists.labels(self._kind_name).inc()
 
     def _relist_version(self) -> str:
-        """Never older than what was seen: from the server's cache where that is enough."""
+        """Return a version that is not older than the last one; 0 means the server's cache."""
         if self._is_version_unavailable:
             return ""
         return self._last_sync_version or "0"

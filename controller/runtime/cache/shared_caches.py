@@ -70,7 +70,7 @@ class SharedCaches:
         indexers: Mapping[str, IndexFunction[T]] | None,
     ) -> Cache[T]:
         if self._is_sealed:
-            raise RuntimeError(f"the process runs already: ask for the cache of {kind} before")
+            raise RuntimeError(f"the process runs already: create the cache of {kind} before")
         cache = Cache(
             {
                 namespace: self._new_informer(WatchScope(kind, namespace), indexers)

@@ -1,4 +1,4 @@
-"""Objects by key, with indexes; readers get the stored values and must not change them."""
+"""Objects by key, with indexes; readers share the stored objects and must not change them."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,9 +16,9 @@ log = logging.getLogger(__name__)
 
 
 class Store(Generic[T]):
-    """What an informer knows; only the informer writes.
+    """The objects of an informer, which alone writes them.
 
-    All methods are synchronous, so a reader between two awaits sees one moment.
+    All methods are synchronous, so a reader sees one state between two awaits.
     """
 
     def __init__(self, indexers: Mapping[str, IndexFunction[T]] | None = None) -> None:
@@ -38,25 +38,25 @@ class Store(Generic[T]):
         return iter(self._objects)
 
     def get(self, key: ObjectKey) -> T | None:
-        """The object of `key`, or None."""
+        """Return the object of `key`, or None."""
         return self._objects.get(key)
 
     def all(self, namespace: str = "") -> list[T]:
-        """All objects, or those of one namespace."""
+        """Return all objects, or those of one namespace."""
         if not namespace:
             return list(self._objects.values())
-        return [found for key, found in self._objects.items() if key.namespace == namespace]
+        return [stored for key, stored in self._objects.items() if key.namespace == namespace]
 
     def by_index(self, name: str, value: str) -> list[T]:
-        """The objects for which the indexer `name` gave `value`; KeyError for an unknown index."""
+        """Return the objects for which index function `name` gave `value`; KeyError if unknown."""
         return [self._objects[key] for key in self._indexes[name].get(value, ())]
 
     def index_values(self, name: str) -> list[str]:
-        """Every value that the index `name` holds objects for."""
+        """Return all values of the index `name`."""
         return list(self._indexes[name])
 
     def put(self, new: T) -> T | None:
-        """Store `new` under its key; what was there before."""
+        """Store `new` under its key; return the previous object, or None."""
         key = key_of(new)
         old = self._objects.get(key)
         self._objects[key] = new
@@ -65,7 +65,7 @@ class Store(Generic[T]):
         return old
 
     def remove(self, key: ObjectKey) -> T | None:
-        """Forget the object of `key`; what it was."""
+        """Remove the object of `key` and return it, or None."""
         old = self._objects.pop(key, None)
         if old is not None and self._indexers:
             self._reindex(key, old, None)
@@ -85,7 +85,7 @@ class Store(Generic[T]):
 
 
 def indexed_values(name: str, index_function: IndexFunction[T], subject: T) -> tuple[str, ...]:
-    """What the indexer says; one that raises leaves the object out of its index."""
+    """Return the values of an index function; empty if it raises."""
     try:
         return tuple(dict.fromkeys(index_function(subject)))
     except Exception:
@@ -94,7 +94,7 @@ def indexed_values(name: str, index_function: IndexFunction[T], subject: T) -> t
 
 
 def remove_from_index(index: dict[str, dict[ObjectKey, None]], value: str, key: ObjectKey) -> None:
-    """Take `key` out; a value without keys goes too, or the index would grow for ever."""
+    """Remove `key`, and a value without keys too, so that the index does not grow."""
     keys = index.get(value)
     if keys is not None:
         keys.pop(key, None)

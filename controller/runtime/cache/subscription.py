@@ -1,4 +1,4 @@
-"""One handler's place in the stream of an informer's notices."""
+"""The delivery of an informer's notifications to one handler."""
 
 import asyncio
 import inspect
@@ -15,7 +15,7 @@ from controller.runtime.client.objects import Object
 
 T = TypeVar("T", bound=Object)
 
-# After this many notices in one go the loop gets its turn.
+# Other tasks run after this many notifications.
 YIELD_EVERY: Final = 100
 
 log = logging.getLogger(__name__)
@@ -23,10 +23,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ChangeNotification(Generic[T]):
-    """A change as handlers see it: `old` None for a new object, `new` None for one that is gone.
+    """A change: `old` is None for a new object, `new` is None for a deleted one.
 
-    `old` of one that is gone is the last state known here; the server's may have been newer.
-    `backlog` marks what is no news: the initial list, a late subscriber's catch-up, a resync.
+    `old` of a deleted object is its last known state; the server may have had a newer one.
+    `is_backlog` is true for the initial list, for a late subscriber, and for a resync.
     """
 
     old: T | None
@@ -44,7 +44,7 @@ ChangeHandler = Callable[[ChangeNotification[T]], Awaitable[None] | None]
 
 
 class Subscription(Generic[T]):
-    """Notices in order, one at a time, however slow the handler is; others do not wait for it."""
+    """Delivers notifications in order, one at a time; a slow handler delays no other one."""
 
     def __init__(self, handler: ChangeHandler[T], error_counter: Counter) -> None:
         self._handler = handler
@@ -57,27 +57,27 @@ class Subscription(Generic[T]):
         self._synced = asyncio.Event()
 
     def __len__(self) -> int:
-        """How many notices wait."""
+        """Return the number of pending notifications."""
         return len(self._pending)
 
     def send(self, notification: ChangeNotification[T]) -> None:
-        """Queue a notice; never waits."""
+        """Queue a notification without waiting."""
         self._pending.append(notification)
         self._sent_count += 1
         self._wakeup.set()
 
     def mark_initial_sent(self) -> None:
-        """What was sent so far is the initial state: `synced` waits for the handler to see it."""
+        """Mark all notifications so far as the initial state, for which `synced` waits."""
         self._initial_count = self._sent_count
         self._check_synced()
 
     async def synced(self) -> None:
-        """Wait until the handler has seen the initial state."""
+        """Wait until the handler has received the initial state."""
         await self._synced.wait()
 
     async def run(self) -> None:
-        """Deliver until cancelled; a handler that raises loses that notice and nothing else."""
-        while not is_being_cancelled():  # which a handler may have kept to itself
+        """Deliver until cancelled; a handler that raises loses that notification only."""
+        while not is_being_cancelled():  # a handler may have swallowed the cancellation
             if not self._pending:
                 self._wakeup.clear()
                 await self._wakeup.wait()
@@ -90,9 +90,9 @@ class Subscription(Generic[T]):
 
     async def _deliver(self, notification: ChangeNotification[T]) -> None:
         try:
-            waiting = self._handler(notification)
-            if inspect.isawaitable(waiting):
-                await waiting
+            result = self._handler(notification)
+            if inspect.isawaitable(result):
+                await result
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and is_being_cancelled():
                 raise

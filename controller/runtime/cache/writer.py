@@ -1,4 +1,4 @@
-"""Writes that the caches show at once: a reader after a write never sees what was before it."""
+"""Writes whose results enter the caches at once: a later read never shows an older state."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -14,11 +14,10 @@ T = TypeVar("T", bound=Object)
 
 
 class Writer:
-    """The client's writing verbs; each answer goes into the informer of its kind, if there is one.
+    """The writing verbs of the client; each result enters the informers of its kind.
 
-    A write whose answer was lost is not covered: it raises, and the next reconcile sees it late.
-    `fence` is asked before each write and raises where this process may no longer write: a
-    leader's is its elector's.
+    A write whose response is lost raises; the caches show it when the watch reports it. `fence` is
+    called before each write, and raises if this process may not write: see LeaderElector.fence.
     """
 
     def __init__(
@@ -32,28 +31,28 @@ class Writer:
         self._fence = fence
 
     async def create(self, kind: Kind[T], body: Body) -> T:
-        """Make a new object; AlreadyExistsError where the name is taken."""
+        """Create an object; AlreadyExistsError if the name is in use."""
         self._fence()
         return self._observe(kind, await self._client.create(kind, body))
 
     async def create_dry_run(self, kind: Kind[T], body: Body) -> None:
-        """Fail as `create` would, and make nothing."""
+        """Raise what `create` would raise, without creating the object."""
         await self._client.create_dry_run(kind, body)
 
     async def apply(
         self, kind: Kind[T], body: Body, subresource: str = "", *, force: bool = True
     ) -> T:
-        """Server-side apply of exactly the fields in `body`; with force also over others'."""
+        """Apply the fields of `body` on the server; with `force` also those that others own."""
         self._fence()
         return self._observe(kind, await self._client.apply(kind, body, subresource, force=force))
 
     async def patch(self, kind: Kind[T], key: ObjectKey, body: Body, subresource: str = "") -> T:
-        """Merge `body` in; with a resourceVersion in its metadata only if that is still current."""
+        """Apply a merge patch; with a resourceVersion in its metadata, only to that version."""
         self._fence()
         return self._observe(kind, await self._client.patch(kind, key, body, subresource))
 
     async def patch_status(self, kind: Kind[T], key: ObjectKey, status: Body) -> T:
-        """Merge `status` into the object's status subresource."""
+        """Apply a merge patch to the status subresource."""
         self._fence()
         return self._observe(kind, await self._client.patch_status(kind, key, status))
 
@@ -64,7 +63,7 @@ class Writer:
         preconditions: Preconditions | None = None,
         propagation: Propagation = "Background",
     ) -> DeleteResult[T]:
-        """Ask for its deletion; ConflictError where `condition` no longer holds."""
+        """Delete an object; ConflictError if a precondition fails."""
         self._fence()
         deleted = await self._client.delete(kind, key, preconditions, propagation)
         if deleted.remaining is not None:
@@ -80,4 +79,6 @@ class Writer:
         return written
 
     def _responsible_informers(self, kind: Kind[T], namespace: str) -> list[Informer[T]]:
-        return [each for each in self._informers if each.is_responsible_for(kind, namespace)]
+        return [
+            informer for informer in self._informers if informer.is_responsible_for(kind, namespace)
+        ]

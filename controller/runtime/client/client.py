@@ -1,4 +1,4 @@
-"""Typed verbs on kinds: every call is one request, every failure a KubeError."""
+"""Typed verbs on kinds: every call is one request, and every failure is a KubeError."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,21 +23,21 @@ Propagation = Literal["Background", "Foreground", "Orphan"]
 
 @dataclass(frozen=True, slots=True)
 class Preconditions:
-    """What must still be true of an object for a delete to happen; empty means anything."""
+    """Conditions of a delete; an empty field is no condition."""
 
     uid: str = ""
     resource_version: str = ""
 
     def to_body(self) -> dict[str, str]:
-        given = {"uid": self.uid, "resourceVersion": self.resource_version}
-        return {name: value for name, value in given.items() if value}
+        fields = {"uid": self.uid, "resourceVersion": self.resource_version}
+        return {name: value for name, value in fields.items() if value}
 
 
 class Client:
-    """Reads and writes objects; `field_manager` is the name under which it owns fields.
+    """Reads and writes objects; it owns the fields that it writes as `field_manager`.
 
-    There is no verb that writes a whole object back: fields that a model does not know survive
-    only patches and server-side apply.
+    No verb replaces a whole object, because that would remove the fields that a model does not
+    know; patches and server-side apply keep them.
     """
 
     def __init__(self, rest: RestClient, field_manager: str) -> None:
@@ -47,11 +47,11 @@ class Client:
 
     @property
     def rest(self) -> RestClient:
-        """For what is no verb on a kind, such as asking for the server's version."""
+        """The client for requests that are no verb on a kind, such as the server's version."""
         return self._rest
 
     async def get(self, kind: Kind[T], key: ObjectKey) -> T:
-        """The object as the server has it now."""
+        """Return the current object; NotFoundError if there is none."""
         return self.decoder(kind).decode_object(
             await self._rest.send(KubeRequest("GET", kind.object_path(key)))
         )
@@ -59,19 +59,19 @@ class Client:
     async def list(
         self, kind: Kind[T], namespace: str = "", query: Query | None = None
     ) -> ObjectList[T]:
-        """One list request: everything, or one page where `query` has a limit."""
+        """Send one list request: for all objects, or for one page if `query` has a limit."""
         call = KubeRequest("GET", kind.collection_path(namespace), query or {})
         return await self.decoder(kind).decode_list(await self._rest.send(call))
 
     async def watch(
         self, kind: Kind[T], namespace: str, query: Query, *, idle_timeout: float
     ) -> LineStream:
-        """An open watch, which the caller reads and closes."""
+        """Open a watch, which the caller reads and closes."""
         call = KubeRequest("GET", kind.collection_path(namespace), {**query, "watch": "1"})
         return await self._rest.stream(call, idle_timeout=idle_timeout)
 
     async def create(self, kind: Kind[T], body: Body) -> T:
-        """Make a new object; AlreadyExistsError where the name is taken."""
+        """Create an object; AlreadyExistsError if the name is in use."""
         namespace = body["metadata"].get("namespace", "")
         call = KubeRequest(
             "POST",
@@ -82,7 +82,7 @@ class Client:
         return self.decoder(kind).decode_object(await self._rest.send(call))
 
     async def create_dry_run(self, kind: Kind[T], body: Body) -> None:
-        """Fail as `create` would, and make nothing."""
+        """Raise what `create` would raise, without creating the object."""
         namespace = body["metadata"].get("namespace", "")
         query = {**self._field_manager_query, "dryRun": "All"}
         await self._rest.send(
@@ -92,9 +92,9 @@ class Client:
     async def apply(
         self, kind: Kind[T], body: Body, subresource: str = "", *, force: bool = True
     ) -> T:
-        """Server-side apply: own exactly the fields in `body`, and take them from others.
+        """Apply the fields of `body` on the server, and own exactly these fields.
 
-        Without force ConflictError where somebody else wants another value in one of them.
+        Without `force` ConflictError if another manager owns one of them with another value.
         """
         key = ObjectKey(body["metadata"].get("namespace", ""), body["metadata"]["name"])
         query = {**self._field_manager_query, "force": "true" if force else "false"}
@@ -108,7 +108,7 @@ class Client:
         return self.decoder(kind).decode_object(await self._rest.send(call))
 
     async def patch(self, kind: Kind[T], key: ObjectKey, body: Body, subresource: str = "") -> T:
-        """Merge `body` in; with a resourceVersion in its metadata only if that is still current."""
+        """Apply a merge patch; with a resourceVersion in its metadata, only to that version."""
         path = kind.object_path(key, subresource)
         call = KubeRequest(
             "PATCH", path, self._field_manager_query, msgspec.json.encode(body), MERGE_PATCH
@@ -116,7 +116,7 @@ class Client:
         return self.decoder(kind).decode_object(await self._rest.send(call))
 
     async def patch_status(self, kind: Kind[T], key: ObjectKey, status: Body) -> T:
-        """Merge `status` into the object's status subresource."""
+        """Apply a merge patch to the status subresource."""
         return await self.patch(kind, key, {"status": status}, "status")
 
     async def delete(
@@ -126,7 +126,7 @@ class Client:
         preconditions: Preconditions | None = None,
         propagation: Propagation = "Background",
     ) -> DeleteResult[T]:
-        """Ask for its deletion; ConflictError where `condition` no longer holds."""
+        """Delete an object; ConflictError if a precondition fails."""
         options: dict[str, Any] = {"propagationPolicy": propagation}
         if preconditions is not None:
             options["preconditions"] = preconditions.to_body()
@@ -134,7 +134,7 @@ class Client:
         return self.decoder(kind).decode_delete_result(await self._rest.send(call))
 
     def decoder(self, kind: Kind[T]) -> Decoder[T]:
-        """The decoder of `kind`, made once a client."""
+        """Return the decoder of `kind`, which is created once per client."""
         decoder = self._decoders.get(kind)
         if decoder is None:
             decoder = self._decoders[kind] = Decoder(kind)
@@ -142,5 +142,5 @@ class Client:
 
 
 def encode_object(kind: Kind[Any], body: Body) -> bytes:
-    """The body with the type that every write must name."""
+    """Encode a body, with the API version and kind that every write needs."""
     return msgspec.json.encode({"apiVersion": kind.api_version, "kind": kind.name, **body})

@@ -1,4 +1,4 @@
-"""From a kubeconfig to a client."""
+"""Opens a client from a kubeconfig."""
 
 import os
 from collections.abc import AsyncIterator
@@ -19,10 +19,10 @@ from controller.runtime.clock import Clock
 async def open_client(
     kubeconfig: str, user_agent: str, registry: CollectorRegistry, clock: Clock
 ) -> AsyncIterator[Client]:
-    """A client for the length of the block; `name` is its user agent and field manager.
+    """Open a client for the block; the user agent up to a slash is the field manager.
 
-    Without a kubeconfig it uses the pod's service account, or else the user's default. Raises
-    KubeconfigError where that cannot be used; does not ask whether the server answers.
+    Without a kubeconfig the pod's service account is used, or else the user's default. Raises
+    KubeconfigError if that is invalid. Sends no request to the server.
     """
     load = controller_kubeconfig.config_loader(kubeconfig, os.environ, Path.home())
     credentials = Credentials(load, await load(), clock)

@@ -1,4 +1,4 @@
-"""The connection to the cluster: required at the start, watched ever after."""
+"""Monitors the connection to the cluster, which must work at the start."""
 
 import asyncio
 import json
@@ -12,33 +12,33 @@ from controller.runtime.errors import KubeError, UndecodableError
 
 PROBE_INTERVAL_SECONDS: Final = 2.0
 STARTUP_TIMEOUT_SECONDS: Final = 30.0
-NOT_PROBED: Final = "the cluster has not been asked yet"
+NOT_PROBED: Final = "the cluster has not responded yet"
 
-# Why a server that tells this of itself cannot be used; None if it can. ValueError: it is none.
+# Returns why a server with this /version cannot be used, or None; ValueError if it is not one.
 VersionCheck = Callable[[str, bytes], str | None]
 
 log = logging.getLogger(__name__)
 
 
 class ClusterUnavailableError(Exception):
-    """There is no cluster to work on, and waiting longer will not help."""
+    """The cluster does not respond, or its version is not supported."""
 
 
 class RequestSender(Protocol):
-    """The part of a REST client that tells whether its server is there."""
+    """The part of a REST client that the monitor needs."""
 
     @property
     def server(self) -> str:
-        """The address of the API server."""
+        """Address of the API server."""
         ...
 
     async def send(self, request: KubeRequest, *, timeout_seconds: float) -> bytes:
-        """The body of a success, or a KubeError."""
+        """Return the body of a successful response; KubeError otherwise."""
         ...
 
 
 class ConnectionMonitor:
-    """Asks the API server every two seconds whether it is there."""
+    """Requests the version of the API server every two seconds."""
 
     def __init__(self, client: RequestSender, clock: Clock, check_version: VersionCheck) -> None:
         self._client = client
@@ -48,15 +48,15 @@ class ConnectionMonitor:
         self._established = asyncio.Event()
 
     def not_ready(self) -> list[str]:
-        """Why no work can be done; nothing while the cluster answers."""
+        """Return why the cluster is not available; empty while it responds."""
         return [f"Kubernetes is not connected: {self._error}"] if self._error else []
 
     async def synced(self) -> None:
-        """Wait until the cluster has answered and is new enough."""
+        """Wait until the cluster has responded with a supported version."""
         await self._established.wait()
 
     async def run(self) -> None:
-        """Require the cluster, then watch the connection for ever; losing it ends nothing."""
+        """Wait for the cluster, then probe it until cancelled; a lost connection does not raise."""
         await self.wait_until_connected()
         self._established.set()
         while True:
@@ -69,11 +69,11 @@ class ConnectionMonitor:
                 self._set_error(None)
 
     async def wait_until_connected(self) -> None:
-        """Wait until the cluster answers; ClusterUnavailableError if it does not or is too old."""
+        """Wait for a response; ClusterUnavailableError after 30 s or for an old version."""
         deadline = self._clock.monotonic() + STARTUP_TIMEOUT_SECONDS
         while True:
             try:
-                refusal = await self._probe()
+                problem = await self._probe()
             except KubeError as error:
                 if self._clock.monotonic() >= deadline:
                     raise ClusterUnavailableError(
@@ -82,12 +82,12 @@ class ConnectionMonitor:
                 log.warning("waiting_for_cluster", extra={"kubeError": str(error)})
                 await self._clock.sleep(PROBE_INTERVAL_SECONDS)
                 continue
-            if refusal is not None:
-                raise ClusterUnavailableError(refusal)
+            if problem is not None:
+                raise ClusterUnavailableError(problem)
             return self._set_error(None)
 
     async def _probe(self) -> str | None:
-        """Why the server cannot be used, if it answers."""
+        """Request the version; return why it cannot be used, or None."""
         body = await self._client.send(
             KubeRequest("GET", "/version"), timeout_seconds=PROBE_INTERVAL_SECONDS
         )
@@ -97,10 +97,10 @@ class ConnectionMonitor:
             raise UndecodableError(f"{self._client.server} is no API server: {error}") from error
 
     def _set_error(self, error: str | None) -> None:
-        was, self._error = self._error, error
-        if error is None and was is not None:
+        previous, self._error = self._error, error
+        if error is None and previous is not None:
             log.info("cluster_connected", extra={"server": self._client.server})
-        if error is not None and was is None:
+        if error is not None and previous is None:
             log.warning("cluster_lost", extra={"kubeError": error})
 
 

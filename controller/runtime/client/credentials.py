@@ -1,4 +1,4 @@
-"""Access that follows its files: tokens and certificates are renewed under a running process."""
+"""Credentials that are reloaded, because tokens and certificates change while a process runs."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class Credentials:
-    """The access to use now; whoever was refused asks for a new one with what it had."""
+    """The current server address and credentials; after a 401 the caller reloads them."""
 
     def __init__(self, load: ConfigLoader, initial: RestConfig, clock: Clock) -> None:
         self._load = load
@@ -25,13 +25,13 @@ class Credentials:
         self.config = initial
 
     async def get_fresh(self) -> RestConfig:
-        """What to use now, read again when it is a minute old."""
+        """Return the credentials; they are reloaded if they are older than a minute."""
         if self._clock.monotonic() - self._loaded_at >= RELOAD_INTERVAL_SECONDS:
             return await self.reload(self.config)
         return self.config
 
     async def reload(self, stale: RestConfig) -> RestConfig:
-        """Read again, unless somebody did since `stale` was handed out."""
+        """Reload the credentials, unless another task has replaced `stale` already."""
         async with self._reload_lock:
             if self.config is stale:
                 self.config = await self._load_or_keep(stale)
@@ -40,11 +40,10 @@ class Credentials:
 
     async def _load_or_keep(self, stale: RestConfig) -> RestConfig:
         try:
-            read = await self._load()
+            loaded = await self._load()
         except KubeconfigError as error:
             log.warning("credentials_not_read", extra={"error": str(error)})
             return replace(stale)  # files are briefly absent while they are replaced
-        same = read.certificates_digest == stale.certificates_digest
-        return (
-            replace(read, ssl_context=stale.ssl_context) if same else read
-        )  # one context keeps connections
+        if loaded.certificates_digest == stale.certificates_digest:
+            return replace(loaded, ssl_context=stale.ssl_context)  # keeps the connections
+        return loaded

@@ -1,4 +1,4 @@
-"""From the server's bytes to typed objects, once, without a detour through dicts."""
+"""Decodes the server's JSON into typed objects, without intermediate dicts."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -14,14 +14,14 @@ from controller.runtime.key import ObjectKey
 
 T = TypeVar("T", bound=Object)
 
-# Some milliseconds of work.
+# Other tasks run after this many objects: some milliseconds of work.
 YIELD_EVERY: Final = 200
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 
 
 @dataclass(frozen=True, slots=True)
 class UndecodableObject:
-    """An object that the server has and the model cannot hold."""
+    """An object of the server that does not match the model."""
 
     key: ObjectKey
     uid: str
@@ -32,7 +32,7 @@ class UndecodableObject:
 
 @dataclass(frozen=True, slots=True)
 class ObjectList(Generic[T]):
-    """Objects, and the resourceVersion at which all of them were current."""
+    """Objects, and the resourceVersion at which they were current."""
 
     items: list[T] = field(repr=False)
     resource_version: str
@@ -42,7 +42,7 @@ class ObjectList(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Change(Generic[T]):
-    """An object that was added, changed (`gone` false) or deleted."""
+    """A watch event: an object was added, modified or deleted."""
 
     object: T
     is_deleted: bool
@@ -51,7 +51,7 @@ class Change(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """Everything up to this resourceVersion was sent."""
+    """A watch event: all changes up to this resourceVersion were sent."""
 
     resource_version: str
     ends_initial_events: bool
@@ -59,7 +59,7 @@ class Bookmark:
 
 @dataclass(frozen=True, slots=True)
 class DeleteResult(Generic[T]):
-    """What a delete left: None, or the object that waits for its finalizers or grace period."""
+    """The result of a delete; `remaining` waits for finalizers or its grace period, or is None."""
 
     remaining: T | None
     uid: str
@@ -111,7 +111,7 @@ class _PartialObject(msgspec.Struct):
 
 
 class Decoder(Generic[T]):
-    """The decoders of one kind, made once."""
+    """Decodes the objects, lists and watch events of one kind."""
 
     def __init__(self, kind: Kind[T]) -> None:
         self._kind = kind
@@ -122,53 +122,54 @@ class Decoder(Generic[T]):
         self._interner = Interner(kind.model)
 
     def decode_object(self, body: bytes | msgspec.Raw) -> T:
-        """One object; UnreadableError where the model cannot hold it."""
+        """Decode one object; UndecodableError if it does not match the model."""
         try:
             return self._interner(self._object_decoder.decode(body))
         except DECODE_ERRORS as error:
             raise UndecodableError(f"an object of {self._kind} cannot be read: {error}") from error
 
     async def decode_list(self, body: bytes) -> ObjectList[T]:
-        """A list; objects that the model cannot hold are told apart and do not spoil the rest.
+        """Decode a list; objects that do not match the model are returned apart.
 
-        Cut into items first: what one item leaves over serves the next, and the loop gets turns.
+        The list is cut into items first: an item reuses the memory of the last one, and other tasks
+        can run in between.
         """
         try:
             page = self._page_decoder.decode(body)
         except DECODE_ERRORS as error:
             raise UndecodableError(f"a list of {self._kind} cannot be read: {error}") from error
         items: list[T] = []
-        unreadable: list[UndecodableObject] = []
+        undecodable: list[UndecodableObject] = []
         for number, raw in enumerate(page.items or ()):
             try:
                 items.append(self._interner(self._object_decoder.decode(raw)))
             except DECODE_ERRORS as error:
-                unreadable.append(self._undecodable_object(raw, str(error)))
+                undecodable.append(self._undecodable_object(raw, str(error)))
             if number % YIELD_EVERY == YIELD_EVERY - 1:
                 await asyncio.sleep(0)
         meta = page.metadata
-        return ObjectList(items, meta.resource_version, meta.continue_token, tuple(unreadable))
+        return ObjectList(items, meta.resource_version, meta.continue_token, tuple(undecodable))
 
     def decode_watch_event(self, line: bytes) -> Change[T] | Bookmark | Status | UndecodableObject:
-        """One line of a watch; a Status is the error that ends it."""
+        """Decode one line of a watch; a Status is the error that ends it."""
         try:
-            envelope = self._watch_event_decoder.decode(line)
-            if envelope.type == "ERROR":
-                return msgspec.json.decode(envelope.object, type=Status)
-            if envelope.type == "BOOKMARK":
-                return self._decode_bookmark(envelope.object)
+            event = self._watch_event_decoder.decode(line)
+            if event.type == "ERROR":
+                return msgspec.json.decode(event.object, type=Status)
+            if event.type == "BOOKMARK":
+                return self._decode_bookmark(event.object)
         except DECODE_ERRORS as error:
             raise UndecodableError(f"a watch of {self._kind} cannot be read: {error}") from error
-        gone = envelope.type == "DELETED"
+        is_deleted = event.type == "DELETED"
         try:
-            found = self._interner(self._object_decoder.decode(envelope.object))
+            subject = self._interner(self._object_decoder.decode(event.object))
         except DECODE_ERRORS as error:
-            return self._undecodable_object(envelope.object, str(error), is_deleted=gone)
-        if not (found.metadata.name and found.metadata.resource_version):
+            return self._undecodable_object(event.object, str(error), is_deleted=is_deleted)
+        if not (subject.metadata.name and subject.metadata.resource_version):
             return self._undecodable_object(
-                envelope.object, "no name or no resourceVersion", is_deleted=gone
+                event.object, "no name or no resourceVersion", is_deleted=is_deleted
             )
-        return Change(found, gone, envelope.type == "ADDED")
+        return Change(subject, is_deleted, event.type == "ADDED")
 
     def _decode_bookmark(self, raw: msgspec.Raw) -> Bookmark:
         meta = self._partial_decoder.decode(raw).metadata
@@ -176,20 +177,20 @@ class Decoder(Generic[T]):
         return Bookmark(meta.resource_version, ends)
 
     def decode_delete_result(self, body: bytes) -> DeleteResult[T]:
-        """The answer to a delete: a Status, or the object; some kinds are shown though gone."""
+        """Decode the response to a delete: a Status, or an object, which may be deleted too."""
         try:
-            answer = msgspec.json.decode(body, type=_DeleteResponse)
-            if answer.kind == "Status":
+            response = msgspec.json.decode(body, type=_DeleteResponse)
+            if response.kind == "Status":
                 return DeleteResult(
-                    None, msgspec.json.decode(answer.details, type=_StatusDetails).uid
+                    None, msgspec.json.decode(response.details, type=_StatusDetails).uid
                 )
         except DECODE_ERRORS as error:
             raise UndecodableError(
                 f"the answer to a delete of {self._kind} cannot be read: {error}"
             ) from error
-        held = answer.metadata
-        waits = held.finalizers or held.deletion_grace_period_seconds
-        return DeleteResult(self.decode_object(body) if waits else None, held.uid)
+        meta = response.metadata
+        remains = meta.finalizers or meta.deletion_grace_period_seconds
+        return DeleteResult(self.decode_object(body) if remains else None, meta.uid)
 
     def _undecodable_object(
         self, raw: msgspec.Raw, error: str, *, is_deleted: bool = False

@@ -1,6 +1,6 @@
-"""Equal parts of many objects become one part: what repeats from object to object is kept once.
+"""Interns equal parts of cached objects, to save memory.
 
-Measured with 20,000 objects of 2 KB: 2.5 KB an object instead of 6.5, for 13 microseconds more.
+Measured with 20,000 objects of 2 KB: 2.5 KB per object instead of 6.5, for 13 microseconds more.
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ InternFunction = Callable[[Any], Any]
 
 TRIAL_OBJECTS: Final = 500
 MIN_HIT_RATIO: Final = 0.5
-# A table that grows beyond this is emptied: what is shared stays so, and it fills again.
+# A larger table is emptied: parts that are shared stay shared, and the table fills again.
 MAX_TABLE_SIZE: Final = 50_000
 MAX_DEPTH: Final = 10
 SCALAR_TYPES: Final = (str, int, bool, NoneType)
@@ -27,22 +27,22 @@ STRING_MAP_TYPES: Final = (dict[str, str], Mapping[str, str])
 
 @dataclass(slots=True)
 class HitCounter:
-    """How often the value at one place was one that had been seen."""
+    """How often the values of one field were known already."""
 
     lookups: int = 0
     hits: int = 0
 
     def count(self, known: object) -> None:
-        """Count one more."""
+        """Count one lookup."""
         self.lookups += 1
         self.hits += known is not None
 
 
 class InternTable(dict[Hashable, Any]):
-    """The values of one type that were seen, as long as they are not too many."""
+    """The known values of one type, up to a maximum number."""
 
     def add(self, key: Hashable, value: Any) -> Any:
-        """Remember `value`, and give it back."""
+        """Store and return `value`."""
         if len(self) >= MAX_TABLE_SIZE:
             self.clear()
         self[key] = value
@@ -50,9 +50,9 @@ class InternTable(dict[Hashable, Any]):
 
 
 class Interner(Generic[T]):
-    """Watches the first objects to learn which places repeat, and then looks only there.
+    """Learns from the first objects which fields repeat, and then interns only these fields.
 
-    Objects must never be changed after: a part may belong to many.
+    The objects must not be changed later, because many objects may share a part.
     """
 
     def __init__(self, model: type[T]) -> None:
@@ -63,7 +63,7 @@ class Interner(Generic[T]):
         self._intern = self._model_function()
 
     def __call__(self, fresh: T) -> T:
-        """The object, its parts replaced by equal ones seen before."""
+        """Replace the parts of an object by equal known parts; return the object."""
         if self._trial_left:
             self._trial_left -= 1
             if not self._trial_left:  # from now on without counting
@@ -76,7 +76,7 @@ class Interner(Generic[T]):
         return self._struct_function(self._model, "") if is_struct(self._model) else None
 
     def _function_for(self, hint: Any, path: str) -> InternFunction | None:
-        """How to share a value of type `hint` at `place`; None if there is nothing to gain."""
+        """Return the function that interns values of type `hint` at `path`; None if useless."""
         if hint is str:
             return self._value_function(hint, path, None)
         if hint in STRING_MAP_TYPES:
@@ -91,81 +91,81 @@ class Interner(Generic[T]):
     def _value_function(
         self, hint: Any, path: str, inner: InternFunction | None
     ) -> InternFunction | None:
-        """One lookup for all of a value; its own parts only where that is new."""
-        table, trial, counting = self._tables[hint], self._counters[path], bool(self._trial_left)
-        if not self._is_worthwhile(trial):
+        """Intern a value as a whole; its parts only if the value is new."""
+        table, counter, counting = self._tables[hint], self._counters[path], bool(self._trial_left)
+        if not self._is_worthwhile(counter):
             return inner
 
-        def share(value: Any) -> Any:
+        def intern(value: Any) -> Any:
             known = table.get(value)
             if counting:
-                trial.count(known)
+                counter.count(known)
             if known is None:
                 known = table.add(value, inner(value) if inner else value)
             return known
 
-        return share
+        return intern
 
     def _map_function(self, path: str) -> InternFunction:
-        """A map cannot be a key, but its items can."""
-        table, trial, counting = self._tables[dict], self._counters[path], bool(self._trial_left)
+        """Intern a map by its items, because a map itself is not hashable."""
+        table, counter, counting = self._tables[dict], self._counters[path], bool(self._trial_left)
         inner = self._map_values_function(path)
-        if not self._is_worthwhile(trial):
+        if not self._is_worthwhile(counter):
             return inner
 
-        def share(value: dict[str, str]) -> Any:
+        def intern(value: dict[str, str]) -> Any:
             known = table.get(tuple(value.items()))
             if counting:
-                trial.count(known)
+                counter.count(known)
             if known is None:
                 known = inner(value)
                 table.add(tuple(known.items()), known)
             return known
 
-        return share
+        return intern
 
     def _map_values_function(self, path: str) -> InternFunction:
-        """The texts of a map, each key being a place of its own."""
-        shares = InternTable()
+        """Intern the values of a map, with one counter per key."""
+        functions = InternTable()
 
-        def share(value: dict[str, str]) -> dict[str, str]:
+        def intern(value: dict[str, str]) -> dict[str, str]:
             for key, text in value.items():
-                if key not in shares:
-                    shares.add(key, self._value_function(str, f"{path}[{key}]", None))
-                if part := shares[key]:
-                    value[key] = part(text)
+                if key not in functions:
+                    functions.add(key, self._value_function(str, f"{path}[{key}]", None))
+                if function := functions[key]:
+                    value[key] = function(text)
             return value
 
-        return share
+        return intern
 
     def _is_worthwhile(self, counter: HitCounter) -> bool:
         return bool(self._trial_left) or counter.hits >= MIN_HIT_RATIO * counter.lookups
 
     def _tuple_function(self, hint: Any, path: str) -> InternFunction | None:
-        part = self._function_for(hint, f"{path}[]")
-        return None if part is None else lambda value: tuple([part(item) for item in value])
+        function = self._function_for(hint, f"{path}[]")
+        return None if function is None else lambda value: tuple([function(item) for item in value])
 
     def _struct_function(self, model: Any, path: str) -> InternFunction | None:
-        if path.count(".") > MAX_DEPTH:  # a model that holds itself has no end
+        if path.count(".") > MAX_DEPTH:  # the model contains itself
             return None
         hints = field_types(model)
-        shares = {name: self._function_for(hints[name], f"{path}.{name}") for name in hints}
-        parts = [(name, part) for name, part in shares.items() if part]
+        by_field = {name: self._function_for(hints[name], f"{path}.{name}") for name in hints}
+        functions = [(name, function) for name, function in by_field.items() if function]
 
-        def share(value: Any) -> Any:
-            for name, part in parts:
+        def intern(value: Any) -> Any:
+            for name, function in functions:
                 old = getattr(value, name)
-                new = part(old)
+                new = function(old)
                 if new is not old:
                     force_setattr(value, name, new)
             return value
 
-        return share
+        return intern
 
 
 @cache
 def field_types(model: Any) -> Mapping[str, Any]:
-    """The type of each field; resolved once, because a model does not change."""
+    """Return the type of each field, resolved once per model."""
     return get_type_hints(model)
 
 
@@ -175,21 +175,21 @@ def is_struct(hint: Any) -> bool:
 
 @cache
 def is_internable(hint: Any) -> bool:
-    """Whether equal values of this composite are of equal types, and can be keys."""
+    """Whether values of this composite type are hashable, and equal only if their types are."""
     return hint not in SCALAR_TYPES and is_hashable_type(hint)
 
 
 def is_hashable_type(hint: Any, enclosing: tuple[Any, ...] = ()) -> bool:
     if hint in enclosing:
-        return False  # a model that holds itself
+        return False  # the model contains itself
     if is_struct(hint):
         parts = field_types(hint).values()
         frozen = bool(hint.__struct_config__.frozen)
         return frozen and all(is_hashable_type(part, (*enclosing, hint)) for part in parts)
-    held = get_args(hint)
+    arguments = get_args(hint)
     if get_origin(hint) is tuple:
-        return all(part is Ellipsis or is_hashable_type(part, enclosing) for part in held)
-    if get_origin(hint) in (Union, UnionType):  # no others: 1 == True
-        optional = len(held) == 2 and NoneType in held
-        return optional and all(is_hashable_type(part, enclosing) for part in held)
+        return all(part is Ellipsis or is_hashable_type(part, enclosing) for part in arguments)
+    if get_origin(hint) in (Union, UnionType):  # no other unions, because 1 == True
+        optional = len(arguments) == 2 and NoneType in arguments
+        return optional and all(is_hashable_type(part, enclosing) for part in arguments)
     return hint in SCALAR_TYPES

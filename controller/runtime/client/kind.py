@@ -1,4 +1,4 @@
-"""A kind of object: where its API is and what its objects decode to."""
+"""Kinds: where the API of a kind is, and what its objects decode to."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -25,14 +25,14 @@ class Kind(Generic[T]):
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def collection_path(self, namespace: str = "") -> str:
-        """The path of all objects, or of those in one namespace."""
+        """Return the path of all objects, or of those in one namespace."""
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         return (
             f"{root}/namespaces/{namespace}/{self.plural}" if namespace else f"{root}/{self.plural}"
         )
 
     def object_path(self, key: ObjectKey, subresource: str = "") -> str:
-        """The path of one object or of its subresource."""
+        """Return the path of one object or of its subresource."""
         path = f"{self.collection_path(key.namespace)}/{key.name}"
         return f"{path}/{subresource}" if subresource else path
 
@@ -41,5 +41,5 @@ class Kind(Generic[T]):
 
 
 def key_of(subject: Object) -> ObjectKey:
-    """The key of an object."""
+    """Return the key of an object."""
     return ObjectKey(subject.metadata.namespace, subject.metadata.name)

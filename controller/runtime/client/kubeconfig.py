@@ -1,4 +1,4 @@
-"""How to reach an API server and as whom, read from a kubeconfig or a pod's service account.
+"""Loads server address and credentials from a kubeconfig or a pod's service account.
 
 kubernetes-asyncio reads the files and runs credential plugins; nothing else of it is used.
 """
@@ -19,7 +19,7 @@ from kubernetes_asyncio.config import ConfigException, load_incluster_config, lo
 from controller.runtime.errors import KubeconfigError
 
 EXEC_PLUGIN_TIMEOUT_SECONDS: Final = 10.0
-# What the loader raises on malformed files, besides its own exception.
+# What the loader raises for malformed files.
 LOAD_ERRORS: Final = (
     ConfigException,
     yaml.YAMLError,
@@ -34,7 +34,7 @@ LOAD_ERRORS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RestConfig:
-    """One server and one identity at one moment; `certificates` is a digest of the files."""
+    """A server address and credentials; `certificates_digest` identifies the certificate files."""
 
     server: str
     authorization: str | None = field(repr=False)
@@ -47,7 +47,7 @@ ConfigLoader = Callable[[], Awaitable[RestConfig]]
 
 
 def config_loader(kubeconfig: str, environment: Mapping[str, str], home: Path) -> ConfigLoader:
-    """Where access comes from: the file that is named, the pod we run in, the user's default."""
+    """Return the loader for the named file, the pod's service account, or the user's default."""
     if kubeconfig:
         return lambda: load_kubeconfig(Path(kubeconfig).expanduser())
     if environment.get("KUBERNETES_SERVICE_HOST"):
@@ -62,7 +62,7 @@ def config_loader(kubeconfig: str, environment: Mapping[str, str], home: Path) -
 
 
 async def load_kubeconfig(path: Path) -> RestConfig:
-    """The current context of a kubeconfig: token, token file, plugin or client certificate."""
+    """Load the current context of a kubeconfig: token, token file, plugin or certificate."""
     settings = Configuration()
     try:
         require_readable(path)
@@ -79,11 +79,11 @@ async def load_kubeconfig(path: Path) -> RestConfig:
 
 
 def require_readable(path: Path) -> None:
-    path.read_bytes()  # the loader only warns of a file that is not there
+    path.read_bytes()  # the loader only logs a warning for a missing file
 
 
 async def load_in_cluster() -> RestConfig:
-    """The service account that Kubernetes mounts into every pod."""
+    """Load the service account that Kubernetes mounts into every pod."""
     settings = Configuration()
     try:
         load_incluster_config(  # type: ignore[no-untyped-call] # the library's
@@ -109,7 +109,7 @@ def rest_config(configuration: Any) -> RestConfig:
 
 
 def files_digest(*paths: str | None) -> str:
-    """Equal while the files hold the same, also when they are renewed in place."""
+    """Return a digest of the contents, which changes if a file is replaced in place."""
     content = hashlib.sha256()
     for name in paths:
         content.update(Path(name).read_bytes() if name else b"-")

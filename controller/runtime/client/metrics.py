@@ -1,4 +1,4 @@
-"""Metrics with the names, labels and buckets of client-go, so that its dashboards work."""
+"""Metrics of requests, with the names, labels and buckets of client-go."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ LATENCY_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0
 
 
 class RestMetrics:
-    """Counts and times the requests to the API server."""
+    """The metrics of all requests to the API server."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.requests = Counter(

@@ -1,4 +1,4 @@
-"""Kubernetes objects as the library sees them: any msgspec Struct with this much metadata."""
+"""The metadata that the library needs of Kubernetes objects, as protocols and as Structs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -7,7 +7,7 @@ import msgspec
 
 
 class OwnerReferenceLike(Protocol):
-    """One entry of an object's owner references."""
+    """One owner reference of an object."""
 
     @property
     def api_version(self) -> str: ...
@@ -37,14 +37,14 @@ class ObjectMetaLike(Protocol):
 
 
 class Object(Protocol):
-    """Anything that a kind's model decodes to."""
+    """An object of any kind."""
 
     @property
     def metadata(self) -> ObjectMetaLike: ...
 
 
 class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An owner reference, for models that have no reason to bring their own."""
+    """An owner reference, for models that need no other one."""
 
     api_version: str
     kind: str
@@ -54,7 +54,7 @@ class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Metadata without managedFields, for models that have no reason to bring their own."""
+    """Metadata without managedFields, for models that need no other one."""
 
     name: str = ""
     namespace: str = ""
@@ -70,9 +70,9 @@ class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def is_older_version(version: str, other: str) -> bool:
-    """Whether a resourceVersion is certainly older; versions that are not numbers never are.
+    """Whether a resourceVersion is certainly older; False for versions that are not numbers.
 
-    The API server orders them since 1.35: longer is newer, equal lengths compare as text.
+    The order is defined since Kubernetes 1.35: longer is newer, equal lengths compare as text.
     """
     if not (version.isdecimal() and other.isdecimal()):
         return False

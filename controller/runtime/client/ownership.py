@@ -1,4 +1,4 @@
-"""Who owns an object: without its owner it is garbage."""
+"""Owner references: the garbage collector deletes an object after its owner."""
 
 from collections.abc import Iterable
 from typing import Any, TypeVar
@@ -10,7 +10,7 @@ T = TypeVar("T", bound=Object)
 
 
 def controller_reference(kind: Kind[T], owner: T) -> dict[str, Any]:
-    """The reference that makes an object the owner's own; one object has at most one such."""
+    """Return the reference that makes `owner` the controlling owner; an object has one at most."""
     return {
         "apiVersion": kind.api_version,
         "kind": kind.name,
@@ -22,6 +22,6 @@ def controller_reference(kind: Kind[T], owner: T) -> dict[str, Any]:
 
 
 def is_controlled_by(meta: ObjectMetaLike, uids: Iterable[str]) -> bool:
-    """Whether the controlling owner is one of `uids`."""
-    wanted = set(uids)
-    return any(owner.controller and owner.uid in wanted for owner in meta.owner_references)
+    """Whether the uid of the controlling owner is one of `uids`."""
+    controller_uids = set(uids)
+    return any(owner.controller and owner.uid in controller_uids for owner in meta.owner_references)

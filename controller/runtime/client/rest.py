@@ -1,4 +1,4 @@
-"""Requests to the API server: deadlines, retries it asks for, credentials that are renewed."""
+"""HTTP requests to the API server, with deadlines, retries and reloaded credentials."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -30,7 +30,7 @@ JSON: Final = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class KubeRequest:
-    """One request as a value."""
+    """One request."""
 
     method: str
     path: str
@@ -43,7 +43,7 @@ class KubeRequest:
 
 
 class RestClient:
-    """One API server, asked over one session; safe to share by any number of tasks."""
+    """Sends requests to one API server over one session, which any number of tasks may share."""
 
     def __init__(
         self,
@@ -59,13 +59,13 @@ class RestClient:
 
     @property
     def server(self) -> str:
-        """The address of the API server, for messages."""
+        """Address of the API server, for messages."""
         return self._credentials.config.server
 
     async def send(
         self, request: KubeRequest, *, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
     ) -> bytes:
-        """The body of a success, or a KubeError; tries again where the server says when to."""
+        """Return the body of a success, else raise KubeError; retries if the server says when."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 return await self._send(request)
@@ -75,7 +75,7 @@ class RestClient:
             ) from None
 
     async def stream(self, request: KubeRequest, *, idle_timeout: float) -> "LineStream":
-        """An open stream of lines, which the caller closes; `silence` seconds of it end it."""
+        """Open a stream of lines, which the caller closes; `idle_timeout` without data ends it."""
         try:
             async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
                 response = await self._request(request, idle_timeout)
@@ -87,28 +87,29 @@ class RestClient:
         raise error_from_response(f"{self.server} {request}", response.status, body)
 
     async def _send(self, request: KubeRequest) -> bytes:
-        for last in (*repeat(False, MAX_ATTEMPTS - 1), True):
+        for is_last in (*repeat(False, MAX_ATTEMPTS - 1), True):
             response = await self._request(request, None)
             body = await self._read(request, response)
             if response.ok:
                 return body
             error = error_from_response(f"{self.server} {request}", response.status, body)
             pause = retry_after_seconds(response.status, response.headers)
-            if pause is None or last or isinstance(error, ResourceVersionTooLargeError):
-                raise error  # the last: asking for another version helps, waiting may not
+            # The caller may request another version, which helps more than waiting.
+            if pause is None or is_last or isinstance(error, ResourceVersionTooLargeError):
+                raise error
             self._metrics.retries.labels(str(response.status), request.method, self._host).inc()
             await self._clock.sleep(pause)
-        raise AssertionError("the last try returns or raises")
+        raise AssertionError("the last attempt returns or raises")
 
     async def _request(
         self, request: KubeRequest, idle_timeout: float | None
     ) -> aiohttp.ClientResponse:
-        access = await self._credentials.get_fresh()
-        response = await self._request_once(access, request, idle_timeout)
+        config = await self._credentials.get_fresh()
+        response = await self._request_once(config, request, idle_timeout)
         if response.status == 401:
             response.release()
-            access = await self._credentials.reload(access)
-            response = await self._request_once(access, request, idle_timeout)
+            config = await self._credentials.reload(config)
+            response = await self._request_once(config, request, idle_timeout)
         return response
 
     async def _request_once(
@@ -119,7 +120,9 @@ class RestClient:
             response = await self._session.request(
                 request.method,
                 URL(config.server + request.path, encoded=True).with_query(request.query),
-                data=None if request.body is None else BytesIO(request.body),  # no warning at 1 MiB
+                data=None
+                if request.body is None
+                else BytesIO(request.body),  # aiohttp warns of bytes above 1 MiB
                 headers=request_headers(config, request),
                 timeout=aiohttp.ClientTimeout(
                     sock_connect=CONNECT_TIMEOUT_SECONDS, sock_read=idle_timeout
@@ -151,13 +154,13 @@ class RestClient:
 
 
 class LineSplitter:
-    """Collects chunks until a newline; a line of many chunks is joined once, not chunk by chunk."""
+    """Splits a byte stream into lines; a line of many chunks is joined once."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that `chunk` completes, without their ends."""
+        """Return the lines that `chunk` completes, without newlines."""
         first, *rest = chunk.split(b"\n")
         self._parts.append(first)
         if not rest:
@@ -168,14 +171,14 @@ class LineSplitter:
 
 
 class LineStream:
-    """The lines of one long answer, in batches as they arrive."""
+    """The lines of one streamed response, in batches as they arrive."""
 
     def __init__(self, response: aiohttp.ClientResponse, request_text: str) -> None:
         self._response = response
         self._request_text = request_text
 
     async def batches(self) -> AsyncIterator[list[bytes]]:
-        """Lines until the server ends the stream; UnreachableError when it breaks or is silent."""
+        """Yield lines until the server ends the stream; UnreachableError if it breaks."""
         splitter = LineSplitter()
         try:
             async for chunk in self._response.content.iter_any():
@@ -185,12 +188,12 @@ class LineStream:
             raise unreachable_error(self._request_text, error) from error
 
     def close(self) -> None:
-        """Drop the connection: it cannot be used for anything else."""
+        """Close the connection, which cannot be reused."""
         self._response.close()
 
 
 def new_session(user_agent: str) -> aiohttp.ClientSession:
-    """A session for one client; watches hold connections, so their number has no limit."""
+    """Create the session of one client; without a connection limit, because watches hold some."""
     return aiohttp.ClientSession(
         headers={hdrs.USER_AGENT: user_agent},
         connector=aiohttp.TCPConnector(limit=0),
@@ -199,19 +202,19 @@ def new_session(user_agent: str) -> aiohttp.ClientSession:
 
 
 def request_headers(config: RestConfig, request: KubeRequest) -> dict[str, str]:
-    sent: dict[str, str] = {hdrs.ACCEPT: JSON}
+    headers: dict[str, str] = {hdrs.ACCEPT: JSON}
     if config.authorization:
-        sent[hdrs.AUTHORIZATION] = config.authorization
+        headers[hdrs.AUTHORIZATION] = config.authorization
     if request.body is not None:
-        sent[hdrs.CONTENT_TYPE] = request.content_type
-    return sent
+        headers[hdrs.CONTENT_TYPE] = request.content_type
+    return headers
 
 
 def retry_after_seconds(status: int, headers: Mapping[str, str]) -> float | None:
-    """How long the server asks to wait before the same request; None where it does not."""
-    given = headers.get(hdrs.RETRY_AFTER, "")
-    if (status == 429 or status >= 500) and given.isdecimal():
-        return float(given)
+    """Return the Retry-After of an error response; None if the request is not to be retried."""
+    seconds = headers.get(hdrs.RETRY_AFTER, "")
+    if (status == 429 or status >= 500) and seconds.isdecimal():
+        return float(seconds)
     return None
 
 

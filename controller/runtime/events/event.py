@@ -1,4 +1,4 @@
-"""Event objects of events.k8s.io/v1: what the server is told about a fact, and how."""
+"""Event objects of events.k8s.io/v1: their content, and how they are written."""
 
 import re
 from collections.abc import Mapping
@@ -16,19 +16,19 @@ from controller.runtime.microtime import format_micro_time
 
 T = TypeVar("T", bound=Object)
 
-# What the server takes; it counts bytes.
+# The limits of the API, in bytes.
 MAX_NAME_BYTES: Final = 253
 MAX_NOTE_BYTES: Final = 1024
 MAX_FIELD_BYTES: Final = 128
 SUBDOMAIN_PATTERN: Final = re.compile(
     r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 )
-# Where the Events of objects without a namespace are.
+# The namespace of Events about objects without a namespace.
 CLUSTER_NAMESPACE: Final = "default"
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """An Event as it is read back: that it is there is enough."""
+    """An Event as the server returns it; nothing but its metadata is read."""
 
     metadata: ObjectMeta
 
@@ -40,17 +40,17 @@ class EventWriter(Protocol):
     """The two verbs of a client that events need."""
 
     async def create(self, kind: Kind[Event], body: Mapping[str, Any]) -> Event:
-        """Make a new object."""
+        """Create an Event."""
         ...
 
     async def patch(self, kind: Kind[Event], key: ObjectKey, body: Mapping[str, Any]) -> Event:
-        """Merge `body` in."""
+        """Apply a merge patch to an Event."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ReportingController:
-    """Who tells: a controller, and which of its processes."""
+    """The controller that reports an event, and the instance of it."""
 
     controller: str
     instance: str
@@ -59,29 +59,29 @@ class ReportingController:
 async def write_event(
     client: EventWriter, reporting: ReportingController, content: EventContent, series: EventSeries
 ) -> int:
-    """Write the series, and give how many of its repetitions the server then knows of."""
+    """Write an event series; return the number of occurrences that the server knows then."""
     if series.written_count:
         try:
             await client.patch(EVENTS, event_key(content, series), series_body(series))
         except NotFoundError:
-            pass  # events expire: this one is made anew
+            pass  # events expire: create it again
         else:
             return series.count
     try:
         await client.create(EVENTS, event_body(reporting, content, series))
     except AlreadyExistsError:
-        return 1  # by a try whose answer was lost, perhaps before the event was repeated
+        return 1  # by an attempt whose response was lost; repetitions may be missing
     return series.count
 
 
 def is_namespace_gone(error: KubeError) -> bool:
-    """Whether the namespace is going or gone, and its events with it."""
+    """Whether the namespace of the event is terminating or deleted."""
     terminating = isinstance(error, StatusError) and "NamespaceTerminating" in error.causes
     return terminating or isinstance(error, NotFoundError)
 
 
 def object_reference(kind: Kind[T], subject: T) -> ObjectReference:
-    """What an event says of the object it is about."""
+    """Return the reference by which an event names `subject`."""
     metadata = subject.metadata
     return ObjectReference(
         api_version=kind.api_version,
@@ -94,12 +94,12 @@ def object_reference(kind: Kind[T], subject: T) -> ObjectReference:
 
 
 def event_key(content: EventContent, series: EventSeries) -> ObjectKey:
-    """Where the Event object is."""
+    """Return the key of the Event object."""
     return ObjectKey(content.regarding.namespace or CLUSTER_NAMESPACE, series.name)
 
 
 def event_name(subject_name: str, suffix: str) -> str:
-    """A name for an Event about `subject`; some kinds allow names that no Event may have."""
+    """Return the name of an Event; some kinds allow object names that an Event may not have."""
     start = subject_name[: MAX_NAME_BYTES - len(suffix) - 1].rstrip("-.")
     return f"{start if SUBDOMAIN_PATTERN.fullmatch(start) else 'event'}.{suffix}"
 
@@ -107,7 +107,7 @@ def event_name(subject_name: str, suffix: str) -> str:
 def event_body(
     reporting: ReportingController, content: EventContent, series: EventSeries
 ) -> dict[str, Any]:
-    """The whole Event object, with its repetitions if there were any."""
+    """Return the Event object, with its series if the event was repeated."""
     key = event_key(content, series)
     body = {
         "metadata": {"namespace": key.namespace, "name": key.name},
@@ -126,7 +126,7 @@ def event_body(
 
 
 def series_body(series: EventSeries) -> dict[str, Any]:
-    """The part of an Event that changes when it repeats."""
+    """Return the part of an Event that changes with a repetition."""
     return {
         "series": {
             "count": series.count,
@@ -136,7 +136,7 @@ def series_body(series: EventSeries) -> dict[str, Any]:
 
 
 def reference_body(reference: ObjectReference) -> dict[str, str]:
-    given = {
+    fields = {
         "apiVersion": reference.api_version,
         "kind": reference.kind,
         "namespace": reference.namespace,
@@ -144,11 +144,11 @@ def reference_body(reference: ObjectReference) -> dict[str, str]:
         "uid": reference.uid,
         "resourceVersion": reference.resource_version,
     }
-    return {name: value for name, value in given.items() if value}
+    return {name: value for name, value in fields.items() if value}
 
 
 def truncate_texts(content: EventContent) -> EventContent:
-    """The fact with no text longer than the server takes."""
+    """Return the content with its texts truncated to the limits of the API."""
     return replace(
         content,
         reason=truncate(content.reason, MAX_FIELD_BYTES),
@@ -158,5 +158,5 @@ def truncate_texts(content: EventContent) -> EventContent:
 
 
 def truncate(text: str, max_bytes: int) -> str:
-    """As much of `text` as fits into `most` bytes, in whole characters that can be sent."""
+    """Truncate `text` to at most `max_bytes` of UTF-8, in whole characters."""
     return text.encode(errors="replace")[:max_bytes].decode(errors="ignore")

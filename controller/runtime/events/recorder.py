@@ -1,7 +1,7 @@
-"""Events about objects: recorded at once, written in the background, repeated ones as a series.
+"""Records events about objects, and writes them in the background; repeated ones as a series.
 
-Of equal events the first and its first repeat are written at once. After that the count goes on
-in memory, and the server hears of it every half hour, when the series is over, and at the end.
+The first two of equal events are written at once. Later ones are counted in memory; the count is
+written every half hour, when the series is over, and when the process stops.
 """
 
 import asyncio
@@ -50,9 +50,9 @@ log = logging.getLogger(__name__)
 
 
 class EventRecorder:
-    """Tells people what happened to objects, and neither fails nor holds up whoever tells it.
+    """Records what happened to objects, without raising and without waiting.
 
-    `dropped` counts, by the reason why, what was not written and will not be.
+    `dropped` counts events that will not be written, by reason.
     """
 
     def __init__(
@@ -63,14 +63,12 @@ class EventRecorder:
         self._write_event = partial(
             write_event, client, ReportingController(controller_name, instance)
         )
-        self._series: OrderedDict[EventContent, EventSeries] = (
-            OrderedDict()
-        )  # in the order of `seen_at`
+        # Ordered by `seen_at`.
+        self._series: OrderedDict[EventContent, EventSeries] = OrderedDict()
         self._buckets: OrderedDict[ObjectReference, EventTokenBucket] = OrderedDict()
         self._pending: asyncio.Queue[EventContent] = asyncio.Queue(MAX_PENDING_EVENTS)
-        self._scheduled: set[EventContent] = (
-            set()
-        )  # those that wait, and the one that is being written
+        # The pending events, and the one that is being written.
+        self._scheduled: set[EventContent] = set()
         self._overflowed = False
         self.dropped: Counter[str] = Counter()
 
@@ -82,7 +80,7 @@ class EventRecorder:
         action: str = DEFAULT_ACTION,
         related: ObjectReference | None = None,
     ) -> None:
-        """All is as it should be; to be called on the loop's thread."""
+        """Record a Normal event; call it on the thread of the event loop."""
         self._record(EventContent(regarding, "Normal", reason, action, message, related))
 
     def warning(
@@ -93,11 +91,11 @@ class EventRecorder:
         action: str = DEFAULT_ACTION,
         related: ObjectReference | None = None,
     ) -> None:
-        """There is trouble; to be called on the loop's thread."""
+        """Record a Warning event; call it on the thread of the event loop."""
         self._record(EventContent(regarding, "Warning", reason, action, message, related))
 
     async def run(self) -> None:
-        """Write until cancelled, and then what is left for as long as the budget lasts."""
+        """Write events until cancelled, then the pending ones within a time limit."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._write_pending(), name="events")
@@ -106,13 +104,13 @@ class EventRecorder:
             await self._flush()
 
     def _record(self, content: EventContent) -> None:
-        fact = truncate_texts(content)
-        series = self._series.get(fact)
+        content = truncate_texts(content)
+        series = self._series.get(content)
         if series is None:
-            return self._begin_series(fact)
-        again = with_repeat(series, self._clock.now(), self._clock.monotonic())
-        put_bounded(self._series, fact, again)
-        return self._schedule_write(fact)
+            return self._begin_series(content)
+        repeated = with_repeat(series, self._clock.now(), self._clock.monotonic())
+        put_bounded(self._series, content, repeated)
+        return self._schedule_write(content)
 
     def _begin_series(self, content: EventContent) -> None:
         if self._pending.full():
@@ -127,7 +125,7 @@ class EventRecorder:
         return self._schedule_write(content)
 
     def _schedule_write(self, content: EventContent) -> None:
-        """Have it written if it is due; one that finds no place is counted on, and comes later."""
+        """Schedule a write if it is due; if the queue is full, a later event does it."""
         due = is_write_due(self._series[content], self._clock.monotonic())
         if due and content not in self._scheduled and not self._pending.full():
             self._scheduled.add(content)
@@ -135,37 +133,37 @@ class EventRecorder:
 
     async def _write_pending(self) -> None:
         while True:
-            fact = await self._pending.get()
-            await self._write_with_retries(fact)
-            self._scheduled.discard(fact)
+            content = await self._pending.get()
+            await self._write_with_retries(content)
+            self._scheduled.discard(content)
             self._overflowed = self._overflowed and not self._pending.empty()
 
     async def _write_with_retries(self, content: EventContent) -> None:
-        """Try until the server answers, and let all others wait: they would fare no better."""
-        for tries_left in reversed(range(MAX_ATTEMPTS)):
+        """Retry until the server responds; other events wait, because they would fail too."""
+        for attempts_left in reversed(range(MAX_ATTEMPTS)):
             series = self._series.get(content)
             if series is None or not is_write_due(series, self._clock.monotonic()):
                 return
             try:
                 await self._write_once(content, series)
             except UnreachableError as error:
-                if tries_left:
+                if attempts_left:
                     await self._clock.sleep(self._retry_delay())
                 else:
                     self._give_up(content, series, error)
 
     async def _write_once(self, content: EventContent, series: EventSeries) -> None:
-        """One try; UnreachableError is for the caller, every other answer is the last word."""
+        """Write once; UnreachableError if the server does not respond, any other error is final."""
         try:
-            known = await self._write_event(content, series)
+            written_count = await self._write_event(content, series)
         except UnreachableError:
             raise
         except KubeError as error:
             level = logging.DEBUG if is_namespace_gone(error) else logging.WARNING
             log.log(level, "event_refused", extra={"kubeError": str(error)})
             self._count_dropped("refused")
-            known = series.count
-        self._mark_written(content, known)
+            written_count = series.count
+        self._mark_written(content, written_count)
 
     def _mark_written(self, content: EventContent, written_count: int) -> None:
         now, series = self._clock.monotonic(), self._series.get(content)
@@ -184,28 +182,28 @@ class EventRecorder:
             await self._clock.sleep(self._finish_series(self._clock.monotonic()))
 
     def _finish_series(self, now: float) -> float:
-        """End the series that are over, and give the seconds until the next one can be."""
-        over = takewhile(lambda fact: is_finished(self._series[fact], now), self._series)
-        for fact in list(over):
-            self._forget_or_schedule(fact, now)
+        """Finish the series that are over; return the seconds until the next one can be."""
+        finished = takewhile(lambda content: is_finished(self._series[content], now), self._series)
+        for content in list(finished):
+            self._forget_or_schedule(content, now)
         alive = (series for series in self._series.values() if not is_finished(series, now))
         return next(map(finish_at, alive), now + SERIES_FINISH_SECONDS) - now
 
     def _forget_or_schedule(self, content: EventContent, now: float) -> None:
-        """Forget a series that is over, unless the server has yet to hear how it ended."""
+        """Remove a finished series, or schedule a write if its count is not written."""
         if is_unwritten(self._series[content]):
             self._schedule_write(content)
         elif is_finished(self._series[content], now):
             del self._series[content]
 
     async def _flush(self) -> None:
-        """Try once for each series that the server does not know whole, while the budget lasts."""
+        """Write each series with an unwritten count once, within a time limit."""
         unwritten = [pair for pair in self._series.items() if is_unwritten(pair[1])]
         left = len(unwritten)
         try:
             async with ClockTimeout(self._clock, FLUSH_SECONDS):
-                for fact, series in unwritten:
-                    await self._write_once(fact, series)
+                for content, series in unwritten:
+                    await self._write_once(content, series)
                     left -= 1
         except (TimeoutError, UnreachableError) as error:
             log.warning("events_not_flushed", extra={"left": left, "kubeError": str(error)})

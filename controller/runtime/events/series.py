@@ -1,9 +1,9 @@
-"""When repeated events are one series, and when the server must hear of it: no I/O, no clock.
+"""Rules of event series as pure functions: what is a repetition, and when to write it.
 
-tools/events compares events without their note, and so loses every note but the first: the API
-forbids changing it. Here another note is another event, and the limit for each object holds back
-notes that never repeat. resourceVersion is not compared: each write of the object changes it, so
-that an object which fails again and again would never repeat itself.
+tools/events compares events without their note, and so loses every note but the first, because the
+API forbids a change. Here another note is another event, and a limit per object drops notes that
+never repeat. The resourceVersion is not compared: every write of the object changes it, so an
+object that fails repeatedly would never have a repetition.
 """
 
 from collections import OrderedDict
@@ -25,7 +25,7 @@ EventType = Literal["Normal", "Warning"]
 
 @dataclass(frozen=True, slots=True)
 class ObjectReference:
-    """The object that an event is about, as it was then."""
+    """The object that an event is about."""
 
     api_version: str
     kind: str
@@ -37,7 +37,7 @@ class ObjectReference:
 
 @dataclass(frozen=True, slots=True)
 class EventContent:
-    """What happened to whom; equal facts are one event that repeats."""
+    """The content of an event; equal content is one event that repeats."""
 
     regarding: ObjectReference
     type: EventType
@@ -49,9 +49,9 @@ class EventContent:
 
 @dataclass(frozen=True, slots=True)
 class EventSeries:
-    """One Event object and how often it happened; `written` of these the server knows of.
+    """One Event object and its number of occurrences; the server knows `written_count` of them.
 
-    `first` and `last` are on the wall clock, `seen_at` and `written_at` on the monotonic one.
+    The `observed` times are wall-clock times; `seen_at` and `written_at` are monotonic.
     """
 
     name: str
@@ -65,54 +65,54 @@ class EventSeries:
 
 @dataclass(frozen=True, slots=True)
 class EventTokenBucket:
-    """How many new events an object may still have, as of `filled_at`."""
+    """The number of new events that an object may still have, at `filled_at`."""
 
     tokens: float
     filled_at: float
 
 
 def with_repeat(series: EventSeries, at: datetime, now: float) -> EventSeries:
-    """The series after it happened once more."""
+    """Return the series after one more occurrence."""
     return replace(series, last_observed=at, seen_at=now, count=series.count + 1)
 
 
 def with_written(series: EventSeries, count: int, now: float) -> EventSeries:
-    """The series after the server heard of `count`."""
+    """Return the series after `count` occurrences were written."""
     return replace(series, written_count=count, written_at=now)
 
 
 def finish_at(series: EventSeries) -> float:
-    """When the series is over unless it happens again."""
+    """Return when the series is over without another occurrence."""
     return series.seen_at + SERIES_FINISH_SECONDS
 
 
 def is_finished(series: EventSeries, now: float) -> bool:
-    """Whether it has been silent for so long that the next time is a new event."""
+    """Whether the series is over, so that the next occurrence is a new event."""
     return now >= finish_at(series)
 
 
 def is_unwritten(series: EventSeries) -> bool:
-    """Whether the server knows less than we do."""
+    """Whether occurrences are not written yet."""
     return series.count > series.written_count
 
 
 def is_write_due(series: EventSeries, now: float) -> bool:
-    """Whether to write now: the first two times at once, then seldom, and once at the end."""
+    """Whether to write now: the first two occurrences, then every half hour, and at the end."""
     if not is_unwritten(series):
         return False
-    rested = now >= series.written_at + SERIES_REFRESH_SECONDS
-    return series.written_count <= 1 or rested or is_finished(series, now)
+    is_refresh_due = now >= series.written_at + SERIES_REFRESH_SECONDS
+    return series.written_count <= 1 or is_refresh_due or is_finished(series, now)
 
 
 def take_token(bucket: EventTokenBucket | None, now: float) -> EventTokenBucket | None:
-    """The bucket of an object after one more new event; None where it may have no more."""
-    had = bucket or EventTokenBucket(EVENT_BURST, now)
-    tokens = min(EVENT_BURST, had.tokens + (now - had.filled_at) / TOKEN_REFILL_SECONDS)
+    """Return the bucket after one more new event; None if the object may have no more."""
+    before = bucket or EventTokenBucket(EVENT_BURST, now)
+    tokens = min(EVENT_BURST, before.tokens + (now - before.filled_at) / TOKEN_REFILL_SECONDS)
     return EventTokenBucket(tokens - 1, now) if tokens >= 1 else None
 
 
 def put_bounded(table: OrderedDict[K, V], key: K, value: V) -> None:
-    """Put the entry last, and forget the first where there are too many."""
+    """Put an entry last, and remove the first one if there are too many."""
     table[key] = value
     table.move_to_end(key)
     if len(table) > MAX_REMEMBERED:

@@ -1,4 +1,4 @@
-"""Telling people of an object that no model can hold, where they look: at the object."""
+"""Reports an object that does not match its model, by an Event about the object."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,17 +12,17 @@ from controller.runtime.events.series import ObjectReference
 def undecodable_event_handler(
     recorder: EventRecorder, kind: Kind[Any], reason: str
 ) -> Callable[[UndecodableObject], None]:
-    """For `Informer.report_unreadable`: a warning on the object that says what is wrong with it."""
+    """Return a handler for `Informer.set_undecodable_handler` that records a Warning event."""
 
-    def report(found: UndecodableObject) -> None:
+    def report(undecodable: UndecodableObject) -> None:
         subject = ObjectReference(
             kind.api_version,
             kind.name,
-            found.key.namespace,
-            found.key.name,
-            found.uid,
-            found.resource_version,
+            undecodable.key.namespace,
+            undecodable.key.name,
+            undecodable.uid,
+            undecodable.resource_version,
         )
-        recorder.warning(subject, reason, f"this object cannot be read: {found.error}")
+        recorder.warning(subject, reason, f"this object cannot be read: {undecodable.error}")
 
     return report

@@ -1,4 +1,4 @@
-"""One process that wants a lease: takes it, renews it and gives it back, one attempt at a time."""
+"""A candidate of an election: acquires, renews and releases a lease, one attempt at a time."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -18,28 +18,28 @@ log = logging.getLogger(__name__)
 
 
 class ResourceLock(Protocol):
-    """A record that several processes share; writes fail where it changed since it was seen."""
+    """A record that several processes share; a write fails if it changed since it was read."""
 
     @property
     def identity(self) -> str:
-        """The name under which this process holds it, and no other process ever does."""
+        """Name of this process as a holder; no other process ever has it."""
         ...
 
     async def get(self) -> LeaseRecord | None:
-        """The record as it is now; None where there is none."""
+        """Return the current record; None if there is none."""
         ...
 
     async def create(self, record: LeaseRecord) -> None:
-        """Write the first record."""
+        """Create the record."""
         ...
 
     async def update(self, record: LeaseRecord) -> None:
-        """Write over the record that was seen last."""
+        """Replace the record that was read or written last."""
         ...
 
 
 class Candidate:
-    """Knows what it saw of the lease last; `observed.at` of an own record is when it was sent."""
+    """Keeps the last observation of the lease; an own record is observed when it is sent."""
 
     def __init__(
         self,
@@ -63,11 +63,11 @@ class Candidate:
 
     @property
     def is_observed_holder(self) -> bool:
-        """Whether the lease was ours when it was last seen."""
+        """Whether this process held the lease at the last observation."""
         return self.observed.record.holder == self.identity
 
     async def try_acquire_or_renew(self) -> bool:
-        """Whether the lease could be taken or renewed now; failures of the API never raise."""
+        """Try once to acquire or renew the lease; return whether it succeeded, without raising."""
         try:
             return await self._acquire_or_renew()
         except (KubeError, TimeoutError) as error:
@@ -77,38 +77,40 @@ class Candidate:
             self._report_holder()
 
     async def release(self) -> None:
-        """Give back what is ours, and only that; tried only by who may have written something."""
+        """Release the lease if this process holds it; no request if it never wrote one."""
         if not self._may_be_holder:
             return
         try:
             async with ClockTimeout(self._clock, self._settings.renew_deadline_seconds):
                 try:
                     await self._release_once()
-                except ConflictError:  # a renewal that was under way when it was cancelled
+                except ConflictError:  # a cancelled renewal was written after all
                     await self._release_once()
         except (KubeError, TimeoutError) as error:
             log.warning("lease_not_released", extra=self._log_fields(error))
 
     async def _acquire_or_renew(self) -> bool:
-        """client-go's algorithm of this name."""
-        wanted = rules.new_lease_record(
+        """Run client-go's tryAcquireOrRenew."""
+        new_record = rules.new_lease_record(
             self.identity, self._settings.lease_duration_seconds, self._clock.now()
         )
-        if await self._renew_without_read(wanted):
+        if await self._renew_without_read(new_record):
             return True
         record = await self._with_timeout(self._lock.get())
         if record is None:
-            return await self._write_record(self._lock.create, wanted)
+            return await self._write_record(self._lock.create, new_record)
         now = self._clock.monotonic()
         self.observed = rules.observe(self.observed, record, now)
         if not rules.is_acquirable(self.observed, self.identity, now):
             return False
         if self.is_observed_holder:
             self._slow_path.inc()
-        return await self._write_record(self._lock.update, rules.successor_record(wanted, record))
+        return await self._write_record(
+            self._lock.update, rules.successor_record(new_record, record)
+        )
 
     async def _renew_without_read(self, new_record: LeaseRecord) -> bool:
-        """The fast path: write over what we wrote last, if that is still there."""
+        """Take the fast path: replace our last record without reading it first."""
         if not (self.is_observed_holder and self.observed.is_valid(self._clock.monotonic())):
             return False
         record = rules.renewed_record(new_record, self.observed.record)
@@ -119,7 +121,7 @@ class Candidate:
             return False
 
     async def _release_once(self) -> None:
-        # The holder is read from the server: what we saw last may have a successor by now.
+        # Read the holder from the server: our last observation may be outdated.
         record = await self._with_timeout(self._lock.get())
         if record is not None and record.holder == self.identity:
             await self._write_record(
@@ -130,11 +132,11 @@ class Candidate:
     async def _write_record(
         self, write: Callable[[LeaseRecord], Awaitable[None]], record: LeaseRecord
     ) -> bool:
-        """True once it is written; raises otherwise, and then it may be written all the same."""
-        sent = self._clock.monotonic()
+        """Write and return True; after an error the record may have been written too."""
+        sent_at = self._clock.monotonic()
         self._may_be_holder = True
         await self._with_timeout(write(record))
-        self.observed = Observation(record, sent)
+        self.observed = Observation(record, sent_at)
         return True
 
     async def _with_timeout(self, call: Awaitable[T]) -> T:

@@ -1,25 +1,24 @@
-"""One leader among many processes: client-go's election, with an end that is enforced.
+"""Leader election: the algorithm of client-go, with an end of the leadership that is enforced.
 
-A leader's time runs from the sending of its last successful renewal, on its own monotonic clock.
-Another process can take the lease no earlier than the lease's duration after that, because it saw
-the renewal later than we sent it and waits for the duration that we wrote. Within this time:
+The time of a leader counts from the sending of its last successful renewal, on its own monotonic
+clock. Another process can acquire the lease one lease duration after that at the earliest, because
+it saw the renewal later than we sent it, and waits for the duration that we wrote. Until then:
 
-- After the renew deadline `is_leader()` is false, `fence()` raises and the work is cancelled. The
-  first two compare times, so they hold at any instant, also when the loop was blocked or the
-  process was stopped, and no later renewal makes them true again.
-- When the work has not stopped shortly before the lease ends, a thread calls `abandon`, which ends
+- At the renew deadline `is_leader()` becomes false, `fence()` raises and the work is cancelled. The
+  first two compare times, so they are right at any instant, also if the event loop was blocked or
+  the process suspended. No later renewal makes them true again.
+- If the work has not stopped shortly before the lease ends, a thread calls `terminate`, which ends
   the process: work that ignores its cancellation or blocks the loop does not outlive the lease.
 
-What needs the fence: a process that was stopped for longer than its lease wakes up everywhere at
-once, and a step of the work may run before its cancellation or the thread. So work asks `fence()`
-before each write, with no `await` between.
+Why the fence is necessary: when a process that was suspended for longer than its lease resumes, a
+step of the work may run before its cancellation or the thread. So the work calls `fence()` before
+each write, without an `await` in between.
 
-What no process can guarantee by itself: one that is stopped between the fence and the send, or
-whose request is held up on its way, still writes late. So writes must also be safe under the API
-server's optimistic concurrency. A call into C that keeps the interpreter's lock holds up the
-thread too, but then nothing of ours can write either. Suspending the machine stops
-`CLOCK_MONOTONIC`, and deleting the Lease by hand frees it at once: both are seen only at the next
-renewal.
+What no process can guarantee: a process that is suspended between fence and send, or a request that
+is delayed on its way, still writes late. So all writes must also be safe under the optimistic
+concurrency of the API server. A C function that holds the interpreter lock delays the thread too,
+but then no other code can write either. Suspending the machine stops `CLOCK_MONOTONIC`, and a
+deleted Lease is free at once: both are noticed at the next renewal.
 """
 
 import asyncio
@@ -42,7 +41,7 @@ LeaderWork = Callable[[], Awaitable[None]]
 
 
 class LeadershipEnd(enum.Enum):
-    """Why a leadership is over."""
+    """Why a leadership ended."""
 
     FINISHED = "the work returned"
     LOST = "the lease was not renewed in time, or another process has it"
@@ -50,10 +49,10 @@ class LeadershipEnd(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ElectorCallbacks:
-    """Whom an elector tells what; none of them may wait.
+    """Callbacks of an elector, which must not wait.
 
-    `report` gets the message of an event about the Lease, `on_new_leader` each holder that is new
-    to us ("" for a lease that was released), and `abandon` ends a process whose work does not stop.
+    `report_event` gets the message of an event about the Lease, `on_new_leader` each new holder
+    ("" for a released lease), and `terminate` ends a process whose work does not stop.
     """
 
     report_event: Callable[[str], None]
@@ -62,7 +61,7 @@ class ElectorCallbacks:
 
 
 class LeaderElector:
-    """Runs work in one of many processes at a time; the module says what that means exactly."""
+    """Runs work in one of many processes at a time; the module defines what that means."""
 
     def __init__(
         self,
@@ -83,23 +82,23 @@ class LeaderElector:
         self._term: Term | None = None
 
     def is_leader(self) -> bool:
-        """Whether this process certainly leads at this instant; any thread may ask."""
+        """Whether this process certainly leads at this instant; safe on any thread."""
         term = self._term
         return term is not None and self._is_in_time(term)
 
     def fence(self) -> None:
-        """Raise LeadershipLostError unless this process leads: to be asked before each write."""
+        """Raise LeadershipLostError unless this process leads; call it before each write."""
         if not self.is_leader():
             raise LeadershipLostError(
                 f"{self._candidate.identity} does not lead {self._settings.name}"
             )
 
     async def run(self, work: LeaderWork) -> LeadershipEnd:
-        """Wait for the lease, run `lead()` while it is ours, and give it back when that has ended.
+        """Acquire the lease, run `work` while this process holds it, then release it.
 
-        Failures of the API never raise; what `lead` raises does, but for the fence's own error. A
-        cancellation is a clean stop: the lease is renewed until the work has ended. After a loss
-        it may be run again.
+        Errors of the API do not raise; errors of `work` do, except that of the fence. A
+        cancellation is a clean stop: the lease is renewed until the work has ended. After a loss it
+        may be run again.
         """
         try:
             await self._acquire()
@@ -123,49 +122,49 @@ class LeaderElector:
             self._announce("stopped leading")
 
     async def _work_while_renewing(self, work: LeaderWork) -> LeadershipEnd:
-        """Work in this task and renew in another, so that a cancellation reaches the work alone."""
+        """Work in this task and renew in another, so that a cancellation reaches only the work."""
         failure: Exception | None = None
-        ending = LeadershipEnd.FINISHED
+        end = LeadershipEnd.FINISHED
         async with asyncio.TaskGroup() as group:
-            scope = asyncio.timeout(None)
-            renewing = group.create_task(self._renew_until_failure(scope), name="renewing")
+            work_timeout = asyncio.timeout(None)
+            renewing = group.create_task(self._renew_until_failure(work_timeout), name="renewing")
             try:
-                ending = await run_until_expired(scope, work)
-            except Exception as error:  # noqa: BLE001 - raised below, without the group round it
+                end = await run_until_expired(work_timeout, work)
+            except Exception as error:  # noqa: BLE001 - raised below, without an exception group
                 failure = error
             finally:
                 renewing.cancel()
         if failure is not None:
             raise failure
-        return ending
+        return end
 
     async def _renew_until_failure(self, work_timeout: asyncio.Timeout) -> None:
-        """Renew until that fails, then let `scope` expire."""
+        """Renew until that fails, then let `work_timeout` expire."""
         while await self._renew_once():
             await self._clock.sleep(self._settings.retry_period_seconds)
         self._term = None
         work_timeout.reschedule(asyncio.get_running_loop().time())
 
     async def _renew_once(self) -> bool:
-        """Try until the term's deadline, or until another holder is seen."""
+        """Retry until the renew deadline, or until another process holds the lease."""
         term = self._term
         if term is None or not self._is_in_time(term):
             return False
         try:
-            left = self._renew_deadline(term) - self._clock.monotonic()
-            async with ClockTimeout(self._clock, left):
+            seconds_left = self._renew_deadline(term) - self._clock.monotonic()
+            async with ClockTimeout(self._clock, seconds_left):
                 while not await self._candidate.try_acquire_or_renew():
                     if not self._candidate.is_observed_holder:
                         return False
                     await self._clock.sleep(self._settings.retry_period_seconds)
         except TimeoutError:
             return False
-        # A term that lapsed stays over: its work may have seen that already.
-        goes_on = term.is_continued_by(self._candidate.observed.record)
-        return goes_on and self._is_in_time(term) and self._begin_or_extend_term()
+        # A term that has lapsed is over: the work may have noticed it already.
+        is_continued = term.is_continued_by(self._candidate.observed.record)
+        return is_continued and self._is_in_time(term) and self._begin_or_extend_term()
 
     def _begin_or_extend_term(self) -> bool:
-        """Lead from the last write on, unless its answer came too late to be worth anything."""
+        """Lead from the time of the last write; False if its response came too late."""
         term = term_of(self._candidate.observed)
         if not self._is_in_time(term):
             return False
@@ -179,13 +178,13 @@ class LeaderElector:
     def _is_in_time(self, term: Term) -> bool:
         return self._clock.monotonic() < self._renew_deadline(term)
 
-    def _announce(self, what: str) -> None:
-        self._report_event(f"{self._candidate.identity} {what}")
-        log.info(what.replace(" ", "_"), extra={"election": self._settings.name})
+    def _announce(self, message: str) -> None:
+        self._report_event(f"{self._candidate.identity} {message}")
+        log.info(message.replace(" ", "_"), extra={"election": self._settings.name})
 
 
 async def run_until_expired(work_timeout: asyncio.Timeout, work: LeaderWork) -> LeadershipEnd:
-    """Run the work to its end; it is cancelled when the scope expires."""
+    """Run the work to its end, or until `work_timeout` cancels it."""
     try:
         async with work_timeout:
             await work()

@@ -1,4 +1,4 @@
-"""Which of several equal processes works: the election as a process is configured for it."""
+"""Creates the elector of a process from its configuration."""
 
 import logging
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ log = logging.getLogger(__name__)
 
 
 class HasSeconds(Protocol):
-    """A length of time."""
+    """A duration."""
 
     @property
     def seconds(self) -> float: ...
 
 
 class ElectionConfig(Protocol):
-    """What a process is configured for."""
+    """The configuration of an election."""
 
     @property
     def enabled(self) -> bool: ...
@@ -100,13 +100,16 @@ def create_elector(
 
 
 def election_settings(config: ElectionConfig) -> ElectionSettings:
-    """The durations of the election, checked against each other; ElectionSettingsError."""
-    lease = config.lease_duration.seconds
-    if lease != int(lease):
+    """Return the validated settings; ElectionSettingsError if they are inconsistent."""
+    lease_duration = config.lease_duration.seconds
+    if lease_duration != int(lease_duration):
         raise ElectionSettingsError("leaderElection.leaseDuration: must be whole seconds")
     try:
         return ElectionSettings(
-            config.name, int(lease), config.renew_deadline.seconds, config.retry_period.seconds
+            config.name,
+            int(lease_duration),
+            config.renew_deadline.seconds,
+            config.retry_period.seconds,
         )
     except ElectionSettingsError as error:
         raise ElectionSettingsError(f"leaderElection: {error}") from error

@@ -1,4 +1,4 @@
-"""The Lease object, and one of them used as a lock between processes."""
+"""The Lease object, and its use as a lock between processes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from controller.runtime.key import ObjectKey
 
 
 class LeaseSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a Lease says of its holder; every field may be absent."""
+    """The spec of a Lease; every field may be absent."""
 
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
@@ -34,14 +34,14 @@ LEASES: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease", Lease)
 
 
 class LeaseNotReadError(KubeError):
-    """An update of a lease that was neither read nor created before: there is no version of it."""
+    """A lease was updated before it was read or created, so its version is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseRecord:
-    """Who holds a lease and for how long; no holder means that it is free.
+    """The holder and the duration of a lease; without a holder it is free.
 
-    The times are text because nobody may compare them: they come from another machine's clock.
+    The times are text, because they come from another machine's clock and must not be compared.
     """
 
     holder: str = ""
@@ -52,7 +52,7 @@ class LeaseRecord:
 
 
 def record_from_spec(spec: LeaseSpec) -> LeaseRecord:
-    """The record in a Lease; what is absent is empty or zero."""
+    """Return the record in a Lease; absent fields are empty or zero."""
     return LeaseRecord(
         holder=spec.holder_identity or "",
         duration_seconds=spec.lease_duration_seconds or 0,
@@ -63,7 +63,7 @@ def record_from_spec(spec: LeaseSpec) -> LeaseRecord:
 
 
 def spec_from_record(record: LeaseRecord) -> dict[str, Any]:
-    """The record as the spec of a Lease; times that are not known are not written."""
+    """Return the spec of a Lease, without unknown times."""
     spec = LeaseSpec(
         holder_identity=record.holder,
         lease_duration_seconds=record.duration_seconds,
@@ -76,10 +76,10 @@ def spec_from_record(record: LeaseRecord) -> dict[str, Any]:
 
 
 class LeaseLock:
-    """One Lease as `identity` sees it: every write is based on the version it has seen last.
+    """One Lease; every write is based on the version that was read or written last.
 
-    `identity` must be unique to the process, not to the machine: whoever uses it is the holder.
-    Nothing here limits the time of a call; the caller does.
+    `identity` must be unique to the process, not to the machine. The caller limits the time of each
+    request.
     """
 
     def __init__(self, client: Client, key: ObjectKey, identity: str) -> None:
@@ -89,20 +89,20 @@ class LeaseLock:
         self.identity = identity
 
     async def get(self) -> LeaseRecord | None:
-        """The record as the server has it now; None where there is no such Lease."""
+        """Return the current record; None if there is no Lease."""
         try:
             return self._remember_version(await self._client.get(LEASES, self._key))
         except NotFoundError:
             return None
 
     async def create(self, record: LeaseRecord) -> None:
-        """Make the Lease; AlreadyExistsError where another was faster."""
+        """Create the Lease; AlreadyExistsError if another process did."""
         metadata = {"namespace": self._key.namespace, "name": self._key.name}
         body = {"metadata": metadata, "spec": spec_from_record(record)}
         self._remember_version(await self._client.create(LEASES, body))
 
     async def update(self, record: LeaseRecord) -> None:
-        """Write the record; ConflictError where the Lease has changed since it was seen."""
+        """Write the record; ConflictError if the Lease changed since it was read."""
         if not self._version:
             raise LeaseNotReadError(f"{LEASES} {self._key} was not read before its update")
         body = {"metadata": {"resourceVersion": self._version}, "spec": spec_from_record(record)}

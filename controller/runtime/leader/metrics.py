@@ -1,10 +1,10 @@
-"""Metrics of leader election with the names and labels of client-go."""
+"""Metrics of leader election, with the names and labels of client-go."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 
 class LeaderMetrics:
-    """The series of all elections of a process, by the name of the election."""
+    """The metrics of all elections of a process, by election name."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.status = Gauge(

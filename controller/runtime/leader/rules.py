@@ -1,4 +1,4 @@
-"""The rules of an election as pure functions: who may take a lease, and what is written then."""
+"""The rules of an election as pure functions: who may acquire a lease, and the new record."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -9,25 +9,25 @@ from controller.runtime.leader.lease import LeaseRecord
 from controller.runtime.microtime import format_micro_time
 
 JITTER_FACTOR: Final = 1.2
-# The part of the time between giving up and the lease's end in which the work may stop; what is
-# left is for the watchdog's thread to wake up and to end the process.
+# The fraction of the time between renew deadline and lease end in which the work may stop; in the
+# rest the watchdog's thread wakes up and ends the process.
 STOP_FRACTION: Final = 0.8
 RELEASED_LEASE_SECONDS: Final = 1
 
 
 class ElectionSettingsError(ValueError):
-    """Settings with which two processes could lead at once, or nobody for long."""
+    """Settings with which two processes could lead at once, or none for a long time."""
 
 
 class LeadershipLostError(Exception):
-    """This process does not lead, or cannot be sure that it does."""
+    """This process does not certainly lead."""
 
 
 @dataclass(frozen=True, slots=True)
 class ElectionSettings:
-    """How long a lease holds, until when a leader tries to renew it, and how often it tries.
+    """The duration of a lease, the deadline of its renewal, and the period of the attempts.
 
-    Leases are written in whole seconds, so `lease_seconds` has no fraction that would get lost.
+    A Lease has whole seconds, so `lease_duration_seconds` has no fraction.
     """
 
     name: str
@@ -47,35 +47,35 @@ class ElectionSettings:
 
     @property
     def request_timeout_seconds(self) -> float:
-        """The limit of one call, so that one that hangs leaves time for another."""
+        """Time limit of one request, so that time is left for another one."""
         return max(1.0, self.renew_deadline_seconds / 2)
 
     @property
     def stop_deadline_seconds(self) -> float:
-        """How long after the last renewal the work must have stopped."""
+        """Seconds after the last renewal until the work must have stopped."""
         return self.renew_deadline_seconds + STOP_FRACTION * (
             self.lease_duration_seconds - self.renew_deadline_seconds
         )
 
     @property
     def margin_seconds(self) -> float:
-        """What is left of the lease then."""
+        """Seconds between the stop deadline and the end of the lease."""
         return self.lease_duration_seconds - self.stop_deadline_seconds
 
     def jittered_wait_seconds(self, fraction: float) -> float:
-        """The pause of a candidate; `chance` of 0 to 1 spreads candidates apart."""
+        """Return the pause of a candidate; a random `fraction` of 0 to 1 spreads candidates."""
         return self.retry_period_seconds * (1 + JITTER_FACTOR * fraction)
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A record, and when on the own clock it was first seen (or sent, where it is our own)."""
+    """A record, and the local time of its first observation (for our own: of its sending)."""
 
     record: LeaseRecord
     observed_at: float
 
     def is_valid(self, now: float) -> bool:
-        """Whether the holder's own duration has not passed since."""
+        """Whether the lease duration of the record has not passed since."""
         return self.observed_at + self.record.duration_seconds > now
 
 
@@ -84,54 +84,54 @@ NO_OBSERVATION: Final = Observation(LeaseRecord(), -inf)
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A leadership without a gap: a lease taken once, and when its last renewal was sent."""
+    """A leadership without interruption: one acquisition, and the time of its last renewal."""
 
     acquire_time: str
     transitions: int
     renewed_at: float
 
     def is_continued_by(self, record: LeaseRecord) -> bool:
-        """Whether `record` renews this term, and does not begin another after somebody else's."""
+        """Whether `record` renews this term, without another holder in between."""
         return (record.acquire_time, record.transitions) == (self.acquire_time, self.transitions)
 
 
 def term_of(observation: Observation) -> Term:
-    """The term that a successful write began or renewed."""
+    """Return the term that a successful write began or renewed."""
     return Term(
         observation.record.acquire_time, observation.record.transitions, observation.observed_at
     )
 
 
 def new_lease_record(identity: str, duration_seconds: int, now: datetime) -> LeaseRecord:
-    """A new hold of `identity` on a lease that nobody had."""
-    moment = format_micro_time(now)
-    return LeaseRecord(identity, duration_seconds, acquire_time=moment, renew_time=moment)
+    """Return the record with which `identity` acquires a lease that did not exist."""
+    timestamp = format_micro_time(now)
+    return LeaseRecord(identity, duration_seconds, acquire_time=timestamp, renew_time=timestamp)
 
 
 def observe(previous: Observation, record: LeaseRecord, now: float) -> Observation:
-    """What is known after a read: only a change restarts the time that the holder has."""
+    """Return the observation after a read; only a changed record restarts its time."""
     return previous if previous.record == record else Observation(record, now)
 
 
 def is_acquirable(observed: Observation, identity: str, now: float) -> bool:
-    """Whether the lease is free, ours, or not renewed by its holder for as long as it holds."""
+    """Whether the lease is free, ours, or expired."""
     return observed.record.holder in ("", identity) or not observed.is_valid(now)
 
 
 def renewed_record(new_record: LeaseRecord, current: LeaseRecord) -> LeaseRecord:
-    """`wanted` as one more renewal of `current`."""
+    """Return `new_record` as a renewal of `current`."""
     return replace(new_record, acquire_time=current.acquire_time, transitions=current.transitions)
 
 
 def successor_record(new_record: LeaseRecord, current: LeaseRecord) -> LeaseRecord:
-    """`wanted` as what follows `current`: a renewal of the own lease, or one more transition."""
+    """Return `new_record` as the successor of `current`: a renewal, or one more transition."""
     if current.holder == new_record.holder:
         return renewed_record(new_record, current)
     return replace(new_record, transitions=current.transitions + 1)
 
 
 def released_record(current: LeaseRecord, now: datetime) -> LeaseRecord:
-    """`current` given up, to be taken by anybody at once."""
+    """Return the record that releases `current`, so that any candidate can acquire it at once."""
     return replace(
         new_lease_record("", RELEASED_LEASE_SECONDS, now), transitions=current.transitions
     )

@@ -1,4 +1,4 @@
-"""A thread that ends a process which can no longer end its own work."""
+"""A thread that ends a process whose work does not stop in time."""
 
 import os
 import select
@@ -16,44 +16,44 @@ EXIT_MESSAGE: Final = b"leadership could not be given up in time: ending the pro
 
 
 class Watchdog:
-    """Calls `abandon` once the clock is past what was last allowed, whatever the loop does.
+    """Calls `terminate` when its deadline has passed, even if the event loop is blocked.
 
-    The thread looks several times within `spare_seconds`, which is what the caller keeps between
-    the time it allows and the time at which it would be too late.
+    The thread checks several times within `margin_seconds`, the time between the deadline and the
+    end of the lease.
     """
 
     def __init__(self, clock: Clock, terminate: Callable[[], None], margin_seconds: float) -> None:
         self._clock = clock
         self._terminate = terminate
         self._check_interval = margin_seconds / CHECKS_PER_MARGIN
-        self._allowed_until = inf
+        self._deadline = inf
 
     def extend_until(self, when: float) -> None:
-        """Be quiet until the clock's monotonic time is `when`."""
-        self._allowed_until = when
+        """Move the deadline to the monotonic time `when`."""
+        self._deadline = when
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Watch for the length of the block; nothing is abandoned after it."""
-        over = threading.Event()
-        thread = threading.Thread(target=self._watch, args=(over,), name="watchdog", daemon=True)
+        """Watch during the block; `terminate` is not called after it."""
+        stopped = threading.Event()
+        thread = threading.Thread(target=self._watch, args=(stopped,), name="watchdog", daemon=True)
         thread.start()
         try:
             yield
         finally:
-            over.set()
+            stopped.set()
             thread.join()
-            self._allowed_until = inf
+            self._deadline = inf
 
     def _watch(self, stopped: threading.Event) -> None:
         while not stopped.wait(self._check_interval):
-            if self._clock.monotonic() >= self._allowed_until:
+            if self._clock.monotonic() >= self._deadline:
                 self._terminate()
                 return
 
 
 def exit_process() -> None:
-    """End this process now: no handler, no lock and no full pipe may hold it up."""
+    """End this process at once, without waiting for a handler, a lock or a full pipe."""
     with suppress(OSError):
         if select.select((), (STDERR_FD,), (), 0)[1]:
             os.write(STDERR_FD, EXIT_MESSAGE)

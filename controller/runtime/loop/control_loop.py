@@ -1,4 +1,4 @@
-"""Workers that reconcile the keys of a queue, whatever the reconciler does to them."""
+"""Workers that reconcile the keys of a queue and contain every failure of a reconcile."""
 
 import asyncio
 import logging
@@ -24,7 +24,7 @@ from controller.runtime.loop.reconcile import (
 from controller.runtime.queue.workqueue import QueueClosedError, WorkQueue
 
 RECONCILE_TIMEOUT_SECONDS: Final = 60.0
-# What a reconcile may fail with; anything else is a bug and counted as a panic.
+# Expected failures of a reconcile; any other error is a bug and counted as a panic.
 EXPECTED_ERRORS: Final = (ReconcileError, KubeError)
 
 log = logging.getLogger(__name__)
@@ -32,25 +32,25 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LoopOptions:
-    """The name, width and patience of a control loop; times are in seconds."""
+    """The name, the number of workers and the time limits of a control loop."""
 
     name: str
     workers: int = 1
     reconcile_timeout_seconds: float = RECONCILE_TIMEOUT_SECONDS  # of one reconcile
-    cancel_grace_seconds: float = 5.0  # for a reconcile to end once it is cancelled
-    drain_timeout_seconds: float = 20.0  # for the running reconciles when the loop is told to stop
+    cancel_grace_seconds: float = 5.0  # for a cancelled reconcile to end
+    drain_timeout_seconds: float = 20.0  # for the running reconciles at a stop
 
 
 @dataclass(slots=True)
 class LoopWorker:
-    """One place in the group; a replaced worker ends with the reconcile it is in."""
+    """One worker; a replaced worker ends after its current reconcile."""
 
     group: asyncio.TaskGroup
     is_replaced: bool = False
 
 
 class ControlLoop:
-    """Runs a reconciler over a queue, and alone decides what follows from each outcome."""
+    """Runs a reconciler over a queue, and decides what follows from each outcome."""
 
     def __init__(
         self,
@@ -71,9 +71,9 @@ class ControlLoop:
         self._stopping = False
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop`; then running reconciles may end in time, or are cancelled.
+        """Reconcile until `stop`, then give running reconciles time to end, and cancel the rest.
 
-        Returns when all have ended: one that ignores its cancellation keeps the loop waiting.
+        Returns when all have ended: a reconcile that ignores its cancellation delays that.
         """
         self._metrics.max_concurrent.set(self._options.workers)
         async with asyncio.TaskGroup() as group:
@@ -98,8 +98,8 @@ class ControlLoop:
             async with ClockTimeout(self._clock, self._options.drain_timeout_seconds):
                 await self._queue.drain()
         except TimeoutError:
-            about = {"controller": self._options.name, "reconciles": len(self._tasks)}
-            log.warning("reconciles_cancelled", extra=about)
+            log_fields = {"controller": self._options.name, "reconciles": len(self._tasks)}
+            log.warning("reconciles_cancelled", extra=log_fields)
             for task in self._tasks:
                 task.cancel()
 
@@ -113,42 +113,48 @@ class ControlLoop:
                 await self._process_key(key, worker)
             finally:
                 self._queue.done(key)
-            await asyncio.sleep(0)  # reconciles that never wait must not hold up the event loop
+            await asyncio.sleep(0)  # lets other tasks run, even if no reconcile waits
 
     async def _process_key(self, key: ObjectKey, worker: LoopWorker) -> None:
         started = self._clock.monotonic()
-        by = f"{self._rng.getrandbits(32):08x}"
-        about = {"controller": self._options.name, "object": str(key), "reconcileID": by}
-        lost_at = (
+        reconcile_id = f"{self._rng.getrandbits(32):08x}"
+        log_fields = {
+            "controller": self._options.name,
+            "object": str(key),
+            "reconcileID": reconcile_id,
+        }
+        replace_at = (
             started + self._options.reconcile_timeout_seconds + self._options.cancel_grace_seconds
         )
-        watchdog = self._clock.call_at(lost_at, partial(self._replace_worker, worker, about))
+        watchdog = self._clock.call_at(
+            replace_at, partial(self._replace_worker, worker, log_fields)
+        )
         self._metrics.active_workers.inc()
         try:
-            with reconcile_context(by):
-                self._handle_outcome(key, await self._reconcile(key), about)
+            with reconcile_context(reconcile_id):
+                self._handle_outcome(key, await self._reconcile(key), log_fields)
         finally:
             watchdog.cancel()
             self._metrics.active_workers.dec()
             self._metrics.reconcile_seconds.observe(self._clock.monotonic() - started)
 
     async def _reconcile(self, key: ObjectKey) -> Result | Exception:
-        limit = ClockTimeout(self._clock, self._options.reconcile_timeout_seconds)
+        timeout = ClockTimeout(self._clock, self._options.reconcile_timeout_seconds)
         try:
-            async with limit:
+            async with timeout:
                 return await self._reconciler.reconcile(key)
         except asyncio.CancelledError:
             if is_being_cancelled():
                 raise
             return RuntimeError("the reconcile awaited something that was cancelled")
-        except Exception as error:  # noqa: BLE001 - any failure is an outcome of its own key only
-            if limit.expired and isinstance(error, TimeoutError):
+        except Exception as error:  # noqa: BLE001 - a failure concerns its own key only
+            if timeout.expired and isinstance(error, TimeoutError):
                 return ReconcileTimeoutError(
                     f"no end after {self._options.reconcile_timeout_seconds:g} s"
                 )
             return error
         finally:
-            if limit.expired:
+            if timeout.expired:
                 self._metrics.timeouts.inc()
 
     def _handle_outcome(
@@ -184,13 +190,13 @@ class ControlLoop:
 
     def _replace_worker(self, worker: LoopWorker, log_fields: dict[str, str]) -> None:
         log.error("reconcile_ignores_cancellation", extra=log_fields)
-        if not self._stopping:  # a group that ends takes no more tasks
+        if not self._stopping:  # a task group that ends accepts no tasks
             worker.is_replaced = True
             self._start_worker(LoopWorker(worker.group))
 
 
 def is_all_of(error: Exception, types: type[Exception] | tuple[type[Exception], ...]) -> bool:
-    """Whether the error, or each one in it if it is a group, is of these kinds."""
+    """Whether the error, or every error of a group, is of these types."""
     if isinstance(error, ExceptionGroup):
         return error.split(types)[1] is None
     return isinstance(error, types)

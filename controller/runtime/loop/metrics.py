@@ -1,4 +1,4 @@
-"""Metrics of control loops with the names, labels and buckets of controller-runtime."""
+"""Metrics of control loops, with the names, labels and buckets of controller-runtime."""
 
 from typing import Final
 
@@ -18,7 +18,7 @@ DURATION_BUCKETS: Final = (
 
 
 class LoopMetrics:
-    """The series of all control loops of a process."""
+    """The metrics of all control loops of a process."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         def counter(name: str, counts: str, *more: str) -> Counter:
@@ -34,7 +34,7 @@ class LoopMetrics:
         self.terminal_errors = counter(
             "terminal_reconcile_errors", "Failures that are not retried."
         )
-        self.panics = counter("reconcile_panics", "Failures of a kind that nobody expected.")
+        self.panics = counter("reconcile_panics", "Reconciles that raised an unexpected error.")
         self.timeouts = counter("reconcile_timeouts", "Reconciles that reached their deadline.")
         self.max_concurrent = gauge("max_concurrent_reconciles", "Reconciles that may run at once.")
         self.active_workers = gauge("active_workers", "Reconciles that run now.")
@@ -48,7 +48,7 @@ class LoopMetrics:
 
 
 class LabelledLoopMetrics:
-    """The series of one control loop, all of which exist from the start."""
+    """The time series of one control loop; all of them exist from the start."""
 
     def __init__(self, metrics: LoopMetrics, controller: str) -> None:
         self._results = {
@@ -64,7 +64,7 @@ class LabelledLoopMetrics:
         self.reconcile_seconds = metrics.reconcile_seconds.labels(controller)
 
     def count_result(self, result: str) -> None:
-        """Count a reconcile by how it ended."""
+        """Count a reconcile by its result."""
         self._results[result].inc()
         if result == ERROR:
             self.errors.inc()

@@ -1,4 +1,4 @@
-"""What a reconciler is, what it answers and how it fails."""
+"""The reconciler interface: its result, its errors, and the id of a reconcile."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,9 +14,9 @@ _reconcile_id: Final[ContextVar[str]] = ContextVar("reconcile_id", default="")
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Done; or with `requeue_after`, to be seen again in that many seconds.
+    """Success; `requeue_after` adds the key again after that many seconds.
 
-    The next turn has the priority of this one, unless `priority` says otherwise.
+    The key keeps its priority, unless `priority` sets another one.
     """
 
     requeue_after: float | None = None
@@ -24,33 +24,33 @@ class Result:
 
 
 class ReconcileError(Exception):
-    """An expected failure of a reconcile: it is retried with back-off."""
+    """An expected failure of a reconcile, which is retried with back-off."""
 
 
 class TerminalError(ReconcileError):
-    """A failure that trying again cannot mend: the next change of the object is waited for."""
+    """A failure that is not retried: the next change of the object reconciles it again."""
 
 
 class ReconcileTimeoutError(ReconcileError):
-    """The reconcile did not end within its deadline."""
+    """The reconcile exceeded its time limit."""
 
 
 class Reconciler(Protocol):
     """Brings one object to its desired state."""
 
     async def reconcile(self, key: ObjectKey) -> Result:
-        """Look at the object as it is now and do what is missing; never told what changed."""
+        """Read the current state of the object and do what is missing."""
         ...
 
 
 def reconcile_id() -> str:
-    """The id of the reconcile that the caller is part of, or nothing."""
+    """Return the id of the current reconcile, or an empty string outside of one."""
     return _reconcile_id.get()
 
 
 @contextmanager
 def reconcile_context(identifier: str) -> Iterator[None]:
-    """Make `by` the `reconcile_id()` of the block and of the tasks it starts."""
+    """Set `reconcile_id()` for the block and the tasks that it starts."""
     token = _reconcile_id.set(identifier)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The life of a controller process: everything started in order and stopped in reverse."""
+"""The start and stop of a controller process: in order, and in reverse order."""
 
 import asyncio
 import logging
@@ -17,37 +17,37 @@ log = logging.getLogger(__name__)
 
 
 class StopTimeoutError(Exception):
-    """Not everything had stopped when the time for it was over."""
+    """The process did not stop within its time limit."""
 
 
 class Runnable(Protocol):
-    """Something that runs until it is cancelled."""
+    """A background task that runs until it is cancelled."""
 
     async def run(self) -> None: ...
 
 
 class SyncedRunnable(Runnable, Protocol):
-    """A background that must have caught up before any work begins."""
+    """A background task, such as a cache, that must have synced before work begins."""
 
     async def synced(self) -> None: ...
     def not_ready(self) -> Sequence[str]: ...
 
 
 class Elector(Protocol):
-    """Lets one process at a time lead; a LeaderElector."""
+    """Runs work in one process at a time, as a LeaderElector does."""
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> LeadershipEnd: ...
 
 
 class LeaderRunnable(Protocol):
-    """Work that only a leader does, until it is told to stop."""
+    """Work that only the leader does, until `stop` is set."""
 
     async def run(self, stop: asyncio.Event) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class LifecycleComponents:
-    """What a process consists of, in the order of start."""
+    """The parts of a process, in the order of their start."""
 
     probes: AbstractAsyncContextManager[None]
     caches: Sequence[SyncedRunnable]
@@ -57,11 +57,11 @@ class LifecycleComponents:
 
 
 class Lifecycle:
-    """Probes first, so that the process can be seen; then caches; then election; then work.
+    """Starts probes, caches, runnables, the election, and then the loops; stops in reverse.
 
-    A standby keeps its caches warm, so taking over costs one lease and no list. At a stop the loops
-    finish what they have begun, the lease is given back, events are written out, and only then do
-    caches and probes go.
+    A standby keeps its caches in sync, so a take-over waits for the lease and needs no list. At a
+    stop the loops finish the running reconciles, the lease is released, pending events are written,
+    and then caches and probes end.
     """
 
     def __init__(
@@ -76,19 +76,19 @@ class Lifecycle:
         self._is_leading = False
 
     def not_ready(self) -> list[str]:
-        """Why this process could not do its work now, were it the leader."""
+        """Return why this process could not work now, if it were the leader."""
         return [reason for cache in self._components.caches for reason in cache.not_ready()]
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop`; LeadershipLostError or StopTimeoutError where the end is not clean."""
+        """Run until `stop`; LeadershipLostError or StopTimeoutError if the end is not clean."""
         async with asyncio.TaskGroup() as group:
             work = group.create_task(self._work(stop), name="manager")
-            budget = group.create_task(self._enforce_stop_timeout(stop, work), name="stop budget")
+            budget = group.create_task(self._enforce_stop_timeout(stop, work), name="stop timeout")
             await asyncio.wait({work})
             budget.cancel()
         if work.cancelled():
             raise StopTimeoutError(
-                f"not everything had stopped after {self._stop_timeout_seconds:g} s"
+                f"the process did not stop within {self._stop_timeout_seconds:g} s"
             )
         if work.result() is LeadershipEnd.LOST:
             raise LeadershipLostError("leader election lost: another process may lead now")
@@ -101,7 +101,7 @@ class Lifecycle:
                 return await self._elect_until_stop(stop)
 
     async def _wait_for_caches(self, stop: asyncio.Event) -> bool:
-        """Wait for the caches; whether there is anything left to do then."""
+        """Wait until all caches have synced; False if `stop` was set first."""
         async with asyncio.TaskGroup() as group:
             syncing = group.create_task(self._wait_all_synced())
             stopping = group.create_task(stop.wait())
@@ -148,9 +148,9 @@ class Lifecycle:
 
 @asynccontextmanager
 async def running(runnables: Sequence[Runnable]) -> AsyncIterator[None]:
-    """Run all of them for the length of the block; the crash of one ends it."""
+    """Run all runnables during the block; if one raises, the block is cancelled."""
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(background.run()) for background in runnables]
+        tasks = [group.create_task(runnable.run()) for runnable in runnables]
         try:
             yield
         finally:

@@ -157,7 +157,7 @@ class Manager:
         self._runnables.append(runnable)
 
     def add_required(self, runnable: SyncedRunnable) -> None:
-        """Run `runnable` like a cache: work waits until it has synced, and readiness asks it."""
+        """Run `runnable` like a cache: work waits for its sync, and readiness includes it."""
         self._required.append(runnable)
 
     def add_leader_runnable(self, runnable: LeaderRunnable) -> None:

@@ -1,4 +1,4 @@
-"""Liveness, readiness and metrics over HTTP, on one address or two."""
+"""HTTP server for liveness, readiness and metrics, on one address or two."""
 
 import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -17,7 +17,7 @@ ReadinessCheck = Callable[[], Sequence[str]]
 
 
 class ProbeServer:
-    """What the probes answer from; `not_ready` gives the reasons, none when ready."""
+    """Serves the probes; `not_ready` returns the reasons, or nothing when ready."""
 
     def __init__(self, registry: CollectorRegistry, not_ready: ReadinessCheck) -> None:
         self._registry = registry
@@ -30,7 +30,7 @@ class ProbeServer:
         metrics_address: tuple[str, int],
         metrics_tls: ssl.SSLContext | None = None,
     ) -> AsyncIterator[None]:
-        """Answer for the length of the block; equal addresses are served by one listener."""
+        """Serve during the block; equal addresses share one listener."""
         health = [web.get("/healthz", self._healthz), web.get("/readyz", self._readyz)]
         measures = [web.get("/metrics", make_aiohttp_handler(self._registry))]
         if probe_address == metrics_address:

@@ -1,4 +1,4 @@
-"""What every long-running process of ours begins and ends with."""
+"""What every long-running process needs: a metrics registry, stop signals, its first error."""
 
 import asyncio
 import signal
@@ -13,7 +13,7 @@ from prometheus_client import (
 
 
 def new_registry() -> CollectorRegistry:
-    """A registry with what every process tells of itself."""
+    """Create a registry with the metrics of the process, the platform and the garbage collector."""
     registry = CollectorRegistry()
     disable_created_metrics()  # type: ignore[no-untyped-call] # series that no dashboard knows
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
@@ -22,7 +22,7 @@ def new_registry() -> CollectorRegistry:
 
 
 def install_stop_signals() -> asyncio.Event:
-    """Set by SIGTERM and SIGINT."""
+    """Return an event that SIGTERM and SIGINT set."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -30,6 +30,6 @@ def install_stop_signals() -> asyncio.Event:
 
 
 def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first of a group of failures, however deep it lies."""
-    found = group.exceptions[0]
-    return first_error(found) if isinstance(found, BaseExceptionGroup) else found
+    """Return the first error of a group, also from nested groups."""
+    error = group.exceptions[0]
+    return first_error(error) if isinstance(error, BaseExceptionGroup) else error

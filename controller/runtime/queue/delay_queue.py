@@ -1,4 +1,4 @@
-"""Keys that wait for a time to come."""
+"""Keys that wait until a time."""
 
 import heapq
 import itertools
@@ -8,12 +8,12 @@ from controller.runtime.queue.priority import Priority
 
 K = TypeVar("K")
 
-# Withdrawn entries stay in the heap until they come up or are this many more than the live ones.
+# Cancelled entries stay in the heap until they are due, or exceed the live ones by this number.
 MAX_STALE_ENTRIES: Final = 64
 
 
 class DelayedKey(NamedTuple, Generic[K]):
-    """One key's wait; compares by time, then by the order of asking."""
+    """The delay of one key; sorts by time, then by the order of the calls."""
 
     due_at: float
     order: int
@@ -22,7 +22,7 @@ class DelayedKey(NamedTuple, Generic[K]):
 
 
 class DelayQueue(Generic[K]):
-    """At most one delay a key: the earliest time and the highest priority asked for."""
+    """At most one delay per key, with its earliest time and its highest priority."""
 
     def __init__(self) -> None:
         self._by_key: dict[K, DelayedKey[K]] = {}
@@ -30,7 +30,7 @@ class DelayQueue(Generic[K]):
         self._order = itertools.count()
 
     def put(self, key: K, due_at: float, priority: Priority) -> None:
-        """Make `key` wait until then, if it does not wait for an earlier time already."""
+        """Delay `key` until `due_at`, unless it is due earlier already."""
         if (known := self._by_key.get(key)) is not None:
             due_at, priority = min(known.due_at, due_at), max(known.priority, priority)
             if (due_at, priority) == (known.due_at, known.priority):
@@ -41,12 +41,12 @@ class DelayQueue(Generic[K]):
         self._compact()
 
     def cancel(self, key: K) -> Priority | None:
-        """End the wait of `key`, if it waits, and tell its priority."""
+        """Remove the delay of `key`; return its priority, or None without a delay."""
         delay = self._by_key.pop(key, None)
         return None if delay is None else delay.priority
 
     def pop_due(self, now: float) -> DelayedKey[K] | None:
-        """Take the first delay that is over."""
+        """Remove and return the first delay that is due; None if there is none."""
         first = self._first()
         if first is None or first.due_at > now:
             return None
@@ -54,12 +54,12 @@ class DelayQueue(Generic[K]):
         return heapq.heappop(self._heap)
 
     def next_due_at(self) -> float | None:
-        """When the first delay will be over."""
+        """Return when the first delay is due; None if there is none."""
         first = self._first()
         return None if first is None else first.due_at
 
     def clear(self) -> None:
-        """Forget every delay."""
+        """Remove all delays."""
         self._by_key.clear()
         self._heap.clear()
 

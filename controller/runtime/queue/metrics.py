@@ -1,4 +1,4 @@
-"""Metrics of work queues with the names, labels and buckets of controller-runtime."""
+"""Metrics of work queues, with the names, labels and buckets of controller-runtime."""
 
 import itertools
 import operator
@@ -11,36 +11,36 @@ from controller.runtime.clock import Clock
 from controller.runtime.queue.priority import Priority
 
 LABELS: Final = ("name", "controller")
-# Multiplied step by step as Go does it: the rounding is part of the bucket's label.
+# Multiplied step by step, as Go does: the rounding is part of the bucket's label.
 DURATION_BUCKETS: Final = tuple(itertools.accumulate([10e-9] + [10] * 11, operator.mul))
 
 
 class QueueMetrics:
-    """The series of all queues of a process."""
+    """The metrics of all queues of a process."""
 
     def __init__(self, registry: CollectorRegistry, clock: Clock) -> None:
         self.clock = clock
         self.depth = Gauge(
             "workqueue_depth",
-            "Keys that were asked for and not handed out yet.",
+            "Keys that were added and not handed out yet.",
             (*LABELS, "priority"),
             registry=registry,
         )
         self.adds = Counter(
             "workqueue_adds",
-            "Keys asked for, without repetitions.",
+            "Keys that were added, without repetitions.",
             LABELS,
             registry=registry,
         )
         self.retries = Counter(
             "workqueue_retries",
-            "Keys asked for at a later time.",
+            "Keys that were added with a delay.",
             LABELS,
             registry=registry,
         )
         self.queue_seconds = Histogram(
             "workqueue_queue_duration_seconds",
-            "Seconds from asking for a key to handing it out.",
+            "Seconds from adding a key to handing it out.",
             LABELS,
             buckets=DURATION_BUCKETS,
             registry=registry,
@@ -67,7 +67,7 @@ class QueueMetrics:
 
 
 class QueueMetricsObserver:
-    """Observes one queue; ages of running work are only computed when somebody asks."""
+    """Updates the metrics of one queue; ages are computed when the metrics are read."""
 
     def __init__(self, metrics: QueueMetrics, name: str) -> None:
         self._clock = metrics.clock
@@ -86,24 +86,24 @@ class QueueMetricsObserver:
         )
 
     def added(self, key: Hashable, priority: Priority) -> None:
-        """Count the key in."""
+        """Count an added key."""
         self._adds.inc()
         self._depth[priority].inc()
         self._added_at[key] = self._clock.monotonic()
 
     def priority_raised(self, old: Priority, new: Priority) -> None:
-        """Count the key where it is now."""
+        """Move the key to its new priority in the depth."""
         self._depth[old].dec()
         self._depth[new].inc()
 
     def handed_out(self, key: Hashable, priority: Priority) -> None:
-        """Observe how long the key waited."""
+        """Observe the time that the key waited."""
         now = self._handed_out_at[key] = self._clock.monotonic()
         self._depth[priority].dec()
         self._queue_seconds.observe(now - self._added_at.pop(key))
 
     def finished(self, key: Hashable) -> None:
-        """Observe how long the key was worked on."""
+        """Observe the time that a worker had the key."""
         self._work_seconds.observe(self._clock.monotonic() - self._handed_out_at.pop(key))
 
     def delayed(self) -> None:
@@ -111,11 +111,11 @@ class QueueMetricsObserver:
         self._retries.inc()
 
     def unfinished_seconds(self) -> float:
-        """The ages of all running work together."""
+        """Return the sum of the ages of all keys that workers have."""
         now = self._clock.monotonic()
-        return sum((now - taken for taken in self._handed_out_at.values()), 0.0)
+        return sum((now - since for since in self._handed_out_at.values()), 0.0)
 
     def longest_running_seconds(self) -> float:
-        """The age of the oldest running work."""
+        """Return the age of the key that a worker has had for longest."""
         now = self._clock.monotonic()
-        return max((now - taken for taken in self._handed_out_at.values()), default=0.0)
+        return max((now - since for since in self._handed_out_at.values()), default=0.0)

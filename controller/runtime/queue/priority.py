@@ -1,10 +1,10 @@
-"""How urgent a key is."""
+"""The priority classes of a work queue."""
 
 from enum import IntEnum
 
 
 class Priority(IntEnum):
-    """The classes of work, in the order in which they go first when there is a choice."""
+    """A higher class is handed out before a lower one; none of them starves."""
 
     BACKLOG = -100  # controller-runtime's number for initial lists and resyncs
     CHANGED = 0

@@ -1,4 +1,4 @@
-"""How long a key that failed waits before it is tried again."""
+"""Rate limiters: how long a failed key waits before it is retried."""
 
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -7,28 +7,28 @@ from controller.runtime.clock import Clock
 K = TypeVar("K")
 K_contra = TypeVar("K_contra", contravariant=True)
 
-# Two to this power exceeds every ratio of longest to shortest delay, and never overflows.
+# Two to this power exceeds every ratio of maximum to base delay, and does not overflow.
 MAX_EXPONENT: Final = 64
 
 
 class RateLimiter(Protocol[K_contra]):
-    """Decides delays; every answer of `when` is charged."""
+    """Computes delays; every call of `when` counts as a failure."""
 
     def when(self, key: K_contra) -> float:
-        """Seconds until `key` may be tried again."""
+        """Return the seconds until `key` may be retried."""
         ...
 
     def forget(self, key: K_contra) -> None:
-        """The next delay of `key` is the first one again."""
+        """Reset the delay of `key` to the first one."""
         ...
 
     def failures(self, key: K_contra) -> int:
-        """How often `when` was asked for `key` since it was forgotten."""
+        """Return the number of `when` calls for `key` since it was forgotten."""
         ...
 
 
 class ExponentialBackoff(Generic[K]):
-    """Doubles the delay of a key with each failure, up to `longest` seconds."""
+    """Doubles the delay of a key with each failure, up to `max_delay` seconds."""
 
     def __init__(self, base_delay: float = 0.005, max_delay: float = 1000.0) -> None:
         self._base_delay = base_delay
@@ -36,22 +36,22 @@ class ExponentialBackoff(Generic[K]):
         self._failures: dict[K, int] = {}
 
     def when(self, key: K) -> float:
-        """`first` seconds, twice that, and so on."""
+        """Return `base_delay`, twice that, and so on."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
         return min(self._base_delay * 2.0 ** min(failures, MAX_EXPONENT), self._max_delay)
 
     def forget(self, key: K) -> None:
-        """Start again from `first`."""
+        """Reset the delay of `key` to `base_delay`."""
         self._failures.pop(key, None)
 
     def failures(self, key: K) -> int:
-        """Delays given since the key was forgotten."""
+        """Return the number of delays since the key was forgotten."""
         return self._failures.get(key, 0)
 
 
 class TokenBucket(Generic[K]):
-    """Spaces all keys together: `burst` at once, then `rate` a second, each reserving its turn."""
+    """Limits all keys together: `burst` at once, then `rate` per second."""
 
     def __init__(self, clock: Clock, rate: float = 10.0, burst: int = 100) -> None:
         self._clock = clock
@@ -61,41 +61,41 @@ class TokenBucket(Generic[K]):
         self._filled_at = clock.monotonic()
 
     def when(self, key: K) -> float:
-        """Take one token, of the future if need be, and tell when it will be there."""
+        """Take one token, or reserve a future one; return the seconds until it is available."""
         now = self._clock.monotonic()
-        gained = (now - self._filled_at) * self._rate
-        self._tokens = min(self._tokens + gained, self._burst) - 1.0
+        refill = (now - self._filled_at) * self._rate
+        self._tokens = min(self._tokens + refill, self._burst) - 1.0
         self._filled_at = now
         return max(0.0, -self._tokens / self._rate)
 
     def forget(self, key: K) -> None:
-        """Nothing: what was reserved is spent."""
+        """Do nothing: a reserved token is not returned."""
 
     def failures(self, key: K) -> int:
-        """None: the bucket does not know keys apart."""
+        """Return 0: the bucket does not count by key."""
         return 0
 
 
 class MaxOfRateLimiter(Generic[K]):
-    """The strictest of several limiters; all of them are charged each time."""
+    """Combines limiters: the longest delay applies, and every limiter counts the failure."""
 
     def __init__(self, *limiters: RateLimiter[K]) -> None:
         self._limiters = limiters
 
     def when(self, key: K) -> float:
-        """The longest delay of all."""
+        """Return the longest delay of all limiters."""
         return max([limiter.when(key) for limiter in self._limiters])
 
     def forget(self, key: K) -> None:
-        """Forget the key in all of them."""
+        """Forget the key in all limiters."""
         for limiter in self._limiters:
             limiter.forget(key)
 
     def failures(self, key: K) -> int:
-        """The most failures any of them counted."""
+        """Return the highest number of failures that a limiter counted."""
         return max([limiter.failures(key) for limiter in self._limiters])
 
 
 def default_rate_limiter(clock: Clock) -> RateLimiter[object]:
-    """client-go's: 5 ms to 1000 s for each key, and 10 a second after 100 at once for all."""
+    """Create the limiter of client-go: 5 ms to 1000 s per key, 10 per second after 100 in all."""
     return MaxOfRateLimiter[object](ExponentialBackoff[object](), TokenBucket[object](clock))

@@ -1,4 +1,4 @@
-"""Keys that can be worked on now, and which of them is next."""
+"""Keys that are ready, and the order in which they are handed out."""
 
 import itertools
 from collections import Counter, deque
@@ -8,8 +8,8 @@ from controller.runtime.queue.priority import Priority
 
 K = TypeVar("K")
 
-# Who goes first, turn by turn: mostly the urgent, but each class once in a round. A key that is the
-# nth of its class is therefore taken within n rounds, whatever else becomes ready.
+# The class that goes first, turn by turn: mostly the highest, but each class once per round. So the
+# nth key of its class is taken within n rounds, independent of the other classes.
 PRIORITY_ROUND: Final = (
     *(Priority.CHILD,) * 3,
     Priority.CHANGED,
@@ -19,22 +19,22 @@ PRIORITY_ROUND: Final = (
 
 
 class LazyDeque(deque[K]):
-    """Keys in order of arrival, of which the first has not left."""
+    """Keys in order of arrival, with cheap removal from the middle; the first is never removed."""
 
-    # A key that leaves from the middle is only counted, and dropped when it comes first: both are
-    # cheap however long the line is. If it came back meanwhile it stands further behind.
+    # A removed key is only counted, and dropped when it comes first: both are cheap at any length.
+    # If it was added again meanwhile, that entry is further behind.
 
     def __init__(self) -> None:
         super().__init__()
         self.removed: Counter[K] = Counter()
 
     def remove_later(self, key: K) -> None:
-        """Take `key` out from wherever it stands."""
+        """Remove the first entry of `key`."""
         self.removed[key] += 1
         self.drop_removed()
 
     def drop_removed(self) -> None:
-        """Make the first key one that has not left."""
+        """Drop removed keys from the front."""
         while self and self[0] in self.removed:
             key = self.popleft()
             self.removed[key] -= 1
@@ -43,7 +43,7 @@ class LazyDeque(deque[K]):
 
 
 class ReadyQueue(Generic[K]):
-    """Distinct keys, taken by priority and in order of arrival, with a turn for each class."""
+    """Distinct keys, by priority and then by arrival; each class has its turn."""
 
     def __init__(self) -> None:
         self._by_priority = {
@@ -52,16 +52,16 @@ class ReadyQueue(Generic[K]):
         self._rotation = itertools.cycle([self._starting_with(first) for first in PRIORITY_ROUND])
 
     def push(self, key: K, priority: Priority) -> None:
-        """Put a key that is not here at the end of its class."""
+        """Append a key that is not in the queue to its class."""
         self._by_priority[priority].append(key)
 
     def move(self, key: K, old: Priority, new: Priority) -> None:
-        """Put a key that is here at the end of another class."""
+        """Move a key to the end of another class."""
         self._by_priority[old].remove_later(key)
         self._by_priority[new].append(key)
 
     def pop(self) -> K | None:
-        """Take the next key, if there is one."""
+        """Remove and return the next key; None if the queue is empty."""
         for line in next(self._rotation):
             if line:
                 key = line.popleft()

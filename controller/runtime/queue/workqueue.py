@@ -1,4 +1,4 @@
-"""Keys to work on: each once at a time, the urgent first, none of them lost."""
+"""The work queue: one worker per key at a time, priorities, delays, no key lost."""
 
 import asyncio
 from collections import deque
@@ -39,14 +39,14 @@ class QueueObserver(Protocol):
 
 
 class QueueClosedError(Exception):
-    """The queue is closed and everything that was ready has been handed out."""
+    """The queue is closed, and all ready keys have been handed out."""
 
 
 class WorkQueue(Generic[K]):
-    """client-go's queue with controller-runtime's priorities, for one event loop.
+    """The queue of client-go with the priorities of controller-runtime, for one event loop.
 
-    A key is with one worker at most. Adding it while a worker has it makes it ready again once,
-    after `done`. A key that is ready now needs no delay, so `add` ends a pending one.
+    At most one worker has a key. A key that is added meanwhile becomes ready once more after
+    `done`. `add` cancels a pending delay of the key.
     """
 
     def __init__(
@@ -55,18 +55,18 @@ class WorkQueue(Generic[K]):
         self._limiter = limiter
         self._clock = clock
         self._observer = observer
-        self._dirty: dict[K, Priority] = {}  # ready, or to be ready again after `done`
+        self._dirty: dict[K, Priority] = {}  # ready, or ready again after `done`
         self._processing: dict[K, Priority] = {}
         self._ready = ReadyQueue[K]()
         self._delayed = DelayQueue[K]()
         self._timer: Timer | None = None
         self._timer_at = 0.0
-        self._getters: deque[asyncio.Future[K]] = deque()  # waits only while nothing is ready
+        self._getters: deque[asyncio.Future[K]] = deque()  # empty while a key is ready
         self._closed = False
         self._all_done = asyncio.Event()
 
     def add(self, key: K, priority: Priority = Priority.CHANGED) -> None:
-        """Ask for `key` now; asking twice before it is handed out is asking once."""
+        """Make `key` ready; no effect if it is ready already."""
         if self._closed:
             return
         if self._timer is not None and (delayed := self._delayed.cancel(key)) is not None:
@@ -74,7 +74,7 @@ class WorkQueue(Generic[K]):
         self._enqueue(key, priority)
 
     def add_after(self, key: K, seconds: float, priority: Priority = Priority.CHANGED) -> None:
-        """Ask for `key` later; the earliest time asked for holds, and now is the earliest."""
+        """Make `key` ready after `seconds`, or earlier if an earlier call says so."""
         if self._closed:
             return
         if self._observer is not None and seconds > 0:
@@ -86,21 +86,21 @@ class WorkQueue(Generic[K]):
         self._set_timer()
 
     def add_rate_limited(self, key: K, priority: Priority = Priority.CHANGED) -> None:
-        """Ask for `key` when the limiter allows it, and count a failure."""
+        """Count a failure of `key`, and make it ready when the limiter allows it."""
         self.add_after(key, self._limiter.when(key), priority)
 
     def forget(self, key: K) -> None:
-        """Start the back-off of `key` anew; what is already asked for stays so."""
+        """Reset the back-off of `key`; a pending delay is not changed."""
         self._limiter.forget(key)
 
     def failures(self, key: K) -> int:
-        """How often `key` was rate limited since it was forgotten."""
+        """Return how often `key` was rate limited since it was forgotten."""
         return self._limiter.failures(key)
 
     async def get(self) -> K:
-        """The next key, which must be given back with `done`; the first to wait is served first."""
+        """Wait for the next key, which must be returned with `done`; first come, first served."""
         if (key := self._ready.pop()) is not None:
-            # As `_hand_out` does; the call alone would be a twentieth of a turn through the queue.
+            # Inlined `_hand_out`: the call alone is 5 % of the time of get and done.
             priority = self._processing[key] = self._dirty.pop(key)
             if self._observer is not None:
                 self._observer.handed_out(key, priority)
@@ -116,29 +116,29 @@ class WorkQueue(Generic[K]):
             raise
 
     def get_nowait(self) -> K:
-        """The next key, or `asyncio.QueueEmpty`."""
+        """Return the next key; asyncio.QueueEmpty if none is ready."""
         if (key := self._ready.pop()) is not None:
             return self._hand_out(key)
         raise QueueClosedError if self._closed else asyncio.QueueEmpty
 
     def priority(self, key: K) -> Priority:
-        """The priority with which `key`, not given back yet, was handed out."""
+        """Return the priority of a key that a worker has."""
         return self._processing[key]
 
     def done(self, key: K) -> None:
-        """Give `key` back; if it was added meanwhile it is ready once more."""
+        """Return `key`; if it was added meanwhile, it becomes ready again."""
         if self._processing.pop(key, None) is None:
             return
         if self._observer is not None:
             self._observer.finished(key)
-        again = self._dirty.get(key)
-        if again is not None and not (self._getters and self._hand_to_getter(key)):
-            self._ready.push(key, again)
+        priority = self._dirty.get(key)
+        if priority is not None and not (self._getters and self._hand_to_getter(key)):
+            self._ready.push(key, priority)
         if self._closed and not self._processing:
             self._all_done.set()
 
     def close(self) -> None:
-        """Take no more, and drop what is delayed; what is ready is still handed out."""
+        """Accept no more keys and drop the delayed ones; ready keys are still handed out."""
         self._closed = True
         self._delayed.clear()
         if self._timer is not None:
@@ -149,14 +149,14 @@ class WorkQueue(Generic[K]):
                 getter.set_exception(QueueClosedError())
 
     async def drain(self) -> None:
-        """Close, and wait until every key that was handed out has been given back."""
+        """Close, and wait until the workers have returned all keys."""
         self.close()
         while self._processing:
             self._all_done.clear()
             await self._all_done.wait()
 
     def __len__(self) -> int:
-        """How many keys are ready: neither delayed nor with a worker."""
+        """Return the number of ready keys: neither delayed nor with a worker."""
         return len(self._ready)
 
     def _enqueue(self, key: K, priority: Priority) -> None:
@@ -181,10 +181,10 @@ class WorkQueue(Generic[K]):
             self._ready.move(key, old, new)
 
     def _hand_to_getter(self, key: K) -> bool:
-        """Hand `key` to who waits longest, if anybody does."""
+        """Hand `key` to the getter that waits longest; False if none waits."""
         while self._getters:
             getter = self._getters.popleft()
-            if not getter.done():  # else it is cancelled, and about to remove itself
+            if not getter.done():  # else it was cancelled, and will remove itself
                 getter.set_result(self._hand_out(key))
                 return True
         return False
@@ -196,7 +196,7 @@ class WorkQueue(Generic[K]):
         return key
 
     def _return_unseen(self, getter: asyncio.Future[K]) -> None:
-        """Keep what a cancelled getter was handed but never saw, even when closed meanwhile."""
+        """Make the key of a cancelled getter ready again, also after a close."""
         if getter.cancelled():
             if getter in self._getters:
                 self._getters.remove(getter)
@@ -209,7 +209,7 @@ class WorkQueue(Generic[K]):
         at = self._delayed.next_due_at()
         if self._timer is not None:
             if at is None or self._timer_at <= at:
-                return  # when it fires too early it is set again
+                return  # a timer that fires too early is set again
             self._timer.cancel()
         if at is not None:
             self._timer_at = at

@@ -297,8 +297,8 @@ async def test_a_process_is_ready_when_the_server_answers_and_the_caches_have_sy
 ) -> None:
     manager.cache(NOTES)
     assert manager.not_ready() == [
-        "Kubernetes is not connected: the cluster has not been asked yet",
-        "informer notes.tests.local has not caught up",
+        "Kubernetes is not connected: the cluster has not responded yet",
+        "informer notes.tests.local has not synced",
     ]
     async with running(manager, clock):
         assert manager.not_ready() == []
