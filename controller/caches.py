@@ -21,15 +21,18 @@ from controller.kinds import (
     STORAGE_CLASSES,
 )
 from controller.namespaces import Namespaces
-from controller.runtime.cache.cache import Cache
-from controller.runtime.cache.informer import Informer
-from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.cache.reflector import ListerWatcher, WatchScope
-from controller.runtime.cache.store import IndexFunction
-from controller.runtime.client.kind import Kind
-from controller.runtime.client.objects import Object
-from controller.runtime.clock import Clock
-from controller.runtime.key import ObjectKey
+from controller.runtime import (
+    Cache,
+    Clock,
+    IndexFunction,
+    Informer,
+    InformerMetrics,
+    Kind,
+    ListerWatcher,
+    Object,
+    ObjectKey,
+    WatchScope,
+)
 from shared.k8s.deployment import Deployment, ReplicaSet
 from shared.k8s.node import Node
 from shared.k8s.pod import Pod

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from controller.runtime.client.kind import Kind
+from controller.runtime import Kind
 from shared.k8s.deployment import Deployment, ReplicaSet
 from shared.k8s.job import Job
 from shared.k8s.network import NetworkPolicy

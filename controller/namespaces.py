@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from controller.runtime.key import ObjectKey
+from controller.runtime import ObjectKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,7 @@ from controller.kinds import (
     PODS,
 )
 from controller.namespaces import Namespaces
-from controller.runtime.client.client import Client
-from controller.runtime.client.kind import Kind
-from controller.runtime.client.objects import Object
-from controller.runtime.errors import NotFoundError
-from controller.runtime.key import ObjectKey
+from controller.runtime import Client, Kind, NotFoundError, Object, ObjectKey
 from shared.k8s.job import Job
 from shared.k8s.pod import Pod
 from shared.k8s.pvc import PersistentVolumeClaim

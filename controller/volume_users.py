@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from controller.caches import BY_PVC, Caches
-from controller.runtime.key import ObjectKey
+from controller.runtime import ObjectKey
 from shared.k8s.meta import ObjectMeta
 from shared.k8s.pod import Pod
 from shared.v1alpha1 import wellknown

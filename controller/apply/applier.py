@@ -5,21 +5,22 @@ from enum import Enum, auto
 from typing import Any, Generic, TypeVar
 
 from controller.apply.child import Child, ChildAction, LiveObject, next_action, was_applied_before
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.client import Preconditions
-from controller.runtime.client.kind import Kind, key_of
-from controller.runtime.client.objects import Object
-from controller.runtime.client.ownership import is_controlled_by
-from controller.runtime.errors import (
+from controller.runtime import (
     ConflictError,
+    EventRecorder,
     InvalidError,
+    Kind,
     KubeError,
     NotFoundError,
+    Object,
+    ObjectKey,
+    Preconditions,
     StatusError,
+    Writer,
+    is_controlled_by,
+    key_of,
+    object_reference,
 )
-from controller.runtime.events.event import object_reference
-from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.key import ObjectKey
 from shared.v1alpha1.reasons import EventReason
 
 T = TypeVar("T", bound=Object)

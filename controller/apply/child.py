@@ -5,10 +5,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 from typing import Any, Protocol
 
-from controller.runtime.client.kind import Kind
-from controller.runtime.client.ownership import is_controlled_by
-from controller.runtime.digest import json_digest
-from controller.runtime.subset import contains_desired
+from controller.runtime import Kind, contains_desired, is_controlled_by, json_digest
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.wellknown import APPLIED_HASH_ANNOTATION
 

@@ -9,7 +9,7 @@ from controller.gpustorage.resources.network_policy import accessor_network_poli
 from controller.gpustorage.settings import StorageSettings
 from controller.gpustorage.status.outcome import AccessorState, blocker_of_failure
 from controller.kinds import DEPLOYMENTS, NETWORK_POLICIES, SERVICES
-from controller.runtime.key import ObjectKey
+from controller.runtime import ObjectKey
 from controller.status.pod_diagnosis import scheduling_message, waiting_message
 from controller.volume_users import is_accessor
 from shared.k8s.deployment import Deployment

@@ -1,6 +1,6 @@
 """The server is ahead of the caches."""
 
-from controller.runtime.loop.reconcile import ReconcileError
+from controller.runtime import ReconcileError
 
 
 class StaleCacheError(ReconcileError):

@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Any
 
 from controller.kinds import GPU_STORAGES
-from controller.runtime.client.ownership import controller_reference
+from controller.runtime import controller_reference
 from controller.volume_users import ACCESSOR_APP_NAME
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage

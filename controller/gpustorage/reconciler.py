@@ -8,8 +8,7 @@ from controller.gpustorage.prepare_status import DONE_PHASES
 from controller.gpustorage.status.outcome import StorageReconcileOutcome
 from controller.gpustorage.status.status_writer import StorageStatusWriter
 from controller.gpustorage.volume_reconciler import VolumeReconciler
-from controller.runtime.key import ObjectKey
-from controller.runtime.loop.reconcile import ReconcileError, Result
+from controller.runtime import ObjectKey, ReconcileError, Result
 from shared.k8s.pvc import PersistentVolumeClaim
 from shared.v1alpha1.gpustorage import GPUStorage, PrepareStatus
 

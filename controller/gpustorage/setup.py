@@ -17,17 +17,22 @@ from controller.gpustorage.volume_reconciler import VolumeReconciler
 from controller.kinds import GPU_STORAGES
 from controller.namespaces import Namespaces
 from controller.object_reader import ObjectReader
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.client import Client
-from controller.runtime.clock import Clock
-from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.events.undecodable import undecodable_event_handler
-from controller.runtime.key import ObjectKey
-from controller.runtime.loop.control_loop import ControlLoop
-from controller.runtime.loop.enqueue import enqueue_handler, mapped_keys, own_key, owner_keys
-from controller.runtime.loop.loop_factory import LoopFactory
-from controller.runtime.queue.priority import Priority
-from controller.runtime.queue.workqueue import WorkQueue
+from controller.runtime import (
+    Client,
+    Clock,
+    ControlLoop,
+    EventRecorder,
+    LoopFactory,
+    ObjectKey,
+    Priority,
+    WorkQueue,
+    Writer,
+    enqueue_handler,
+    mapped_keys,
+    own_key,
+    owner_keys,
+    undecodable_event_handler,
+)
 from shared.v1alpha1.reasons import EventReason
 
 LOOP_NAME: Final = "gpustorage"

@@ -11,10 +11,7 @@ from controller.caches import (
     deployment_pvc_names,
 )
 from controller.namespaces import Namespaces
-from controller.runtime.client.kind import key_of
-from controller.runtime.client.objects import Object
-from controller.runtime.key import ObjectKey
-from controller.runtime.loop.enqueue import Trigger
+from controller.runtime import Object, ObjectKey, Trigger, key_of
 from shared.k8s.deployment import Deployment, ReplicaSet
 from shared.k8s.pod import Pod
 from shared.v1alpha1 import names

@@ -9,9 +9,7 @@ from controller.gpustorage.status.outcome import StorageBlocker, blocker_of_fail
 from controller.gpustorage.status.readiness import StorageReadiness
 from controller.gpustorage.volume_readiness import had_pvc, pvc_deleted_readiness, volume_readiness
 from controller.object_reader import ObjectReader
-from controller.runtime.client.kind import key_of
-from controller.runtime.client.ownership import is_controlled_by
-from controller.runtime.key import ObjectKey
+from controller.runtime import ObjectKey, is_controlled_by, key_of
 from shared.k8s.pvc import PersistentVolumeClaim
 from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1.gpustorage import GPUStorage

@@ -22,7 +22,7 @@ from controller.gpuunit.status.status import ServiceAddress, active_unit_readine
 from controller.gpuunit.status.worker_readiness import missing_function_readiness
 from controller.gpuunit.storage_mounts import StorageMounts
 from controller.kinds import SERVICES
-from controller.runtime.client.kind import key_of
+from controller.runtime import key_of
 from controller.status.blocker import Blocker
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit

@@ -4,8 +4,7 @@ from typing import Any, Final
 
 from controller.gpuunit.settings import UnitSettings
 from controller.kinds import GPU_UNITS
-from controller.runtime.client.kind import key_of
-from controller.runtime.client.ownership import controller_reference
+from controller.runtime import controller_reference, key_of
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.reserved_labels import user_labels

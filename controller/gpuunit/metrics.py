@@ -8,8 +8,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from controller.namespaces import Namespaces
-from controller.runtime.cache.cache import Cache
-from controller.runtime.client.kind import key_of
+from controller.runtime import Cache, key_of
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.phases import UnitPhase
 

@@ -7,7 +7,7 @@ from controller.caches import BY_UNIT, Caches
 from controller.gpuunit.source_stock import SourceStock, is_claimed_for, source_stock_of
 from controller.gpuunit.workload import Workload, bound_or_nominated_node, observe_workload
 from controller.namespaces import Namespaces
-from controller.runtime.key import ObjectKey
+from controller.runtime import ObjectKey
 from shared.k8s.node import Node
 from shared.k8s.pod import Pod
 from shared.v1alpha1 import wellknown

@@ -8,8 +8,7 @@ from controller.gpuunit.scheduling.nomination_timeout import NominationTimeouts
 from controller.gpuunit.status.status_writer import UnitStatusWriter
 from controller.gpuunit.stock_unit import StockUnitReconciler
 from controller.namespaces import Namespaces
-from controller.runtime.key import ObjectKey
-from controller.runtime.loop.reconcile import ReconcileError, Result
+from controller.runtime import ObjectKey, ReconcileError, Result
 
 # After a conflict the watch usually brings the newer object sooner.
 REQUEUE_SOON: Final = Result(requeue_after=0.5)

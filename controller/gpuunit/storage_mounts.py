@@ -14,10 +14,7 @@ from controller.gpuunit.storage_lock_ownership import (
     is_lock_without_uid,
 )
 from controller.kinds import GPU_STORAGES
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.kind import key_of
-from controller.runtime.client.ownership import is_controlled_by
-from controller.runtime.key import ObjectKey
+from controller.runtime import ObjectKey, Writer, is_controlled_by, key_of
 from controller.volume_users import pvc_users
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import wellknown

@@ -14,10 +14,7 @@ from controller.caches import (
 )
 from controller.gpuunit.scheduling.nomination import is_node_ready, is_node_schedulable
 from controller.namespaces import Namespaces
-from controller.runtime.client.kind import key_of
-from controller.runtime.client.objects import Object
-from controller.runtime.key import ObjectKey
-from controller.runtime.loop.enqueue import Trigger
+from controller.runtime import Object, ObjectKey, Trigger, key_of
 from shared.k8s.deployment import REVISION_ANNOTATION, ReplicaSet
 from shared.k8s.node import Node
 from shared.k8s.pod import Pod

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from controller.caches import BY_OWNER, BY_UNIT, Caches
-from controller.runtime.client.ownership import is_controlled_by
-from controller.runtime.key import ObjectKey
+from controller.runtime import ObjectKey, is_controlled_by
 from shared.k8s.deployment import REVISION_ANNOTATION, Deployment, ReplicaSet
 from shared.k8s.pod import Pod
 from shared.v1alpha1 import names

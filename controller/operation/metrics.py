@@ -8,8 +8,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from controller.operation.retention import FINAL_PHASES, parse_timestamp
-from controller.runtime.cache.cache import Cache
-from controller.runtime.clock import Clock
+from controller.runtime import Cache, Clock
 from shared.v1alpha1.operation import Operation, OperationType
 
 METRIC_NAME: Final = "gpuruntime_operation_stalled_seconds"

@@ -6,13 +6,16 @@ from controller.caches import Caches
 from controller.kinds import OPERATIONS
 from controller.object_reader import ObjectReader
 from controller.operation.retention import is_operation_referenced, next_retention_action
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.client import Preconditions
-from controller.runtime.client.kind import key_of
-from controller.runtime.clock import Clock
-from controller.runtime.errors import ConflictError, NotFoundError
-from controller.runtime.key import ObjectKey
-from controller.runtime.loop.reconcile import Result
+from controller.runtime import (
+    Clock,
+    ConflictError,
+    NotFoundError,
+    ObjectKey,
+    Preconditions,
+    Result,
+    Writer,
+    key_of,
+)
 from shared.v1alpha1.operation import Operation
 
 MAX_REQUEUE_SECONDS: Final = 60.0  # until a record that was still needed is looked at again

@@ -4,9 +4,7 @@ from typing import Final
 
 from controller.caches import Caches
 from controller.operation.reconciler import OperationReconciler
-from controller.runtime.loop.control_loop import ControlLoop
-from controller.runtime.loop.enqueue import enqueue_handler, own_key
-from controller.runtime.loop.loop_factory import LoopFactory
+from controller.runtime import ControlLoop, LoopFactory, enqueue_handler, own_key
 
 LOOP_NAME: Final = "operation"
 WORKERS: Final = 2

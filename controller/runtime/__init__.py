@@ -44,7 +44,7 @@ from controller.runtime.leader.rules import (
     ElectionSettingsError,
     LeadershipLostError,
 )
-from controller.runtime.loop.bounded import run_bounded
+from controller.runtime.loop.bounded import first_in_order, run_bounded
 from controller.runtime.loop.control_loop import ControlLoop, LoopOptions
 from controller.runtime.loop.enqueue import (
     MapFunction,
@@ -158,6 +158,7 @@ __all__ = [
     "default_rate_limiter",
     "enqueue_handler",
     "first_error",
+    "first_in_order",
     "install_stop_signals",
     "is_controlled_by",
     "json_digest",

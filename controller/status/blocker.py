@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from controller.runtime.errors import KubeError
+from controller.runtime import KubeError
 
 ReadinessT = TypeVar("ReadinessT")
 

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.events.series import ObjectReference
+from controller.runtime import EventRecorder, ObjectReference
 from shared.v1alpha1.reasons import EventReason
 
 

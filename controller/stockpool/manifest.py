@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from controller.kinds import STOCK_POOLS
-from controller.runtime.client.ownership import controller_reference
+from controller.runtime import controller_reference
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.stockpool import StockPool
 from shared.v1alpha1.unit_resources import UnitResources

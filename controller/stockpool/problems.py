@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from controller.runtime.errors import ForbiddenError, InvalidError, KubeError
+from controller.runtime import ForbiddenError, InvalidError, KubeError
 from shared.v1alpha1.stockpool import StockPool
 from shared.v1alpha1.validation.resources import resource_problems
 

@@ -6,22 +6,24 @@ from typing import Final
 
 from controller.caches import Caches
 from controller.kinds import GPU_UNITS, STOCK_POOLS
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.client import Client, Preconditions
-from controller.runtime.client.kind import key_of
-from controller.runtime.clock import Clock
-from controller.runtime.errors import (
+from controller.runtime import (
     AlreadyExistsError,
+    Client,
+    Clock,
     ConflictError,
+    EventRecorder,
     InvalidError,
     KubeError,
     NotFoundError,
+    ObjectKey,
+    Preconditions,
+    Result,
+    Writer,
+    first_in_order,
+    key_of,
+    object_reference,
+    run_bounded,
 )
-from controller.runtime.events.event import object_reference
-from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.key import ObjectKey
-from controller.runtime.loop.bounded import first_in_order, run_bounded
-from controller.runtime.loop.reconcile import Result
 from controller.status.events import record_event
 from controller.stockpool import problems, stock_claims
 from controller.stockpool.events import status_event

@@ -5,11 +5,15 @@ from typing import Final
 
 from controller.caches import Caches
 from controller.namespaces import Namespaces
-from controller.runtime.key import ObjectKey
-from controller.runtime.loop.control_loop import ControlLoop
-from controller.runtime.loop.enqueue import enqueue_handler, mapped_keys, own_key
-from controller.runtime.loop.loop_factory import LoopFactory
-from controller.runtime.queue.priority import Priority
+from controller.runtime import (
+    ControlLoop,
+    LoopFactory,
+    ObjectKey,
+    Priority,
+    enqueue_handler,
+    mapped_keys,
+    own_key,
+)
 from controller.stockpool.reconciler import StockPoolReconciler
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.wellknown import POOL_LABEL

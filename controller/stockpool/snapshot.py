@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 from controller.caches import BY_POOL, Caches
 from controller.kinds import GPU_UNITS, STOCK_POOLS
-from controller.runtime.client.client import Client
-from controller.runtime.errors import NotFoundError, UndecodableError
-from controller.runtime.key import ObjectKey
+from controller.runtime import Client, NotFoundError, ObjectKey, UndecodableError
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.stockpool import StockPool
 from shared.v1alpha1.wellknown import POOL_LABEL

@@ -14,11 +14,7 @@ from controller.gpustorage.locks.validity import (
 )
 from controller.kinds import GPU_STORAGES
 from controller.object_reader import ObjectReader
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.kind import key_of
-from controller.runtime.events.event import object_reference
-from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.key import ObjectKey
+from controller.runtime import EventRecorder, ObjectKey, Writer, key_of, object_reference
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.reasons import EventReason

@@ -4,7 +4,7 @@ from controller.caches import Caches
 from controller.gpustorage.errors import StaleCacheError
 from controller.gpustorage.locks.validity import holder_pod_selector
 from controller.object_reader import ObjectReader
-from controller.runtime.client.kind import key_of
+from controller.runtime import key_of
 from controller.volume_users import pods_using_pvc, pvc_users, used_pvc_names
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.storage_lock import StorageLock

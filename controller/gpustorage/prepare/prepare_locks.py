@@ -6,9 +6,7 @@ from controller.gpustorage.locks.users import require_unused_volume
 from controller.gpustorage.prepare.copy_source import is_prepare_lock_of, prepare_lock
 from controller.kinds import GPU_STORAGES
 from controller.object_reader import ObjectReader
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.kind import key_of
-from controller.runtime.key import ObjectKey
+from controller.runtime import ObjectKey, Writer, key_of
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.storage_lock import lock_patch, parse_storage_lock, unlock_patch
 

@@ -16,12 +16,15 @@ from controller.gpustorage.resources.prepare_job import (
 from controller.gpustorage.status.outcome import StorageBlocker
 from controller.kinds import JOBS, NETWORK_POLICIES
 from controller.object_reader import ObjectReader
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.client import Preconditions
-from controller.runtime.client.kind import key_of
-from controller.runtime.client.ownership import is_controlled_by
-from controller.runtime.errors import ConflictError, NotFoundError
-from controller.runtime.key import ObjectKey
+from controller.runtime import (
+    ConflictError,
+    NotFoundError,
+    ObjectKey,
+    Preconditions,
+    Writer,
+    is_controlled_by,
+    key_of,
+)
 from controller.status.pod_diagnosis import scheduling_message, termination_message, waiting_message
 from shared.k8s.job import Job
 from shared.k8s.pod import Pod

@@ -20,12 +20,15 @@ from controller.gpustorage.status.outcome import StorageBlocker, blocker_of_fail
 from controller.gpustorage.status.readiness import StorageReadiness
 from controller.gpustorage.volume_readiness import is_volume_mountable
 from controller.kinds import GPU_STORAGES, JOBS, NETWORK_POLICIES
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.kind import key_of
-from controller.runtime.errors import ForbiddenError, InvalidError
-from controller.runtime.events.event import object_reference
-from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.key import ObjectKey
+from controller.runtime import (
+    EventRecorder,
+    ForbiddenError,
+    InvalidError,
+    ObjectKey,
+    Writer,
+    key_of,
+    object_reference,
+)
 from controller.status.blocker import Blocker
 from shared.k8s.pvc import PersistentVolumeClaim
 from shared.k8s.storage_class import StorageClass

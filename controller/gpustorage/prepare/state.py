@@ -10,7 +10,7 @@ import msgspec
 
 from controller.gpustorage.prepare_status import DONE_PHASES, FINAL_PHASES, recorded_prepare_status
 from controller.gpustorage.resources.prepare_job import attempt_id_of, has_outcome_finalizer
-from controller.runtime.digest import json_digest
+from controller.runtime import json_digest
 from shared.k8s.job import Job
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage, PrepareSpec, PrepareStatus

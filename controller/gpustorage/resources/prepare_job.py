@@ -6,7 +6,7 @@ from controller.apply.drop_empty import drop_empty
 from controller.apply.pod_security import container_security_context, pod_security_fields
 from controller.gpustorage.labels import StorageComponent, child_metadata, pod_labels
 from controller.gpustorage.settings import StorageSettings
-from controller.runtime.key import ObjectKey
+from controller.runtime import ObjectKey
 from shared.k8s.job import Job
 from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.gpustorage import KIND, GPUStorage, PrepareSpec

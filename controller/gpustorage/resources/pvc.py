@@ -7,7 +7,7 @@ from controller.apply.drop_empty import drop_empty
 from controller.gpustorage.labels import StorageComponent, child_metadata
 from controller.gpustorage.settings import StorageSettings
 from controller.kinds import PERSISTENT_VOLUME_CLAIMS
-from controller.runtime.digest import json_digest
+from controller.runtime import json_digest
 from shared.k8s.pvc import PersistentVolumeClaim
 from shared.k8s.quantity import NANOS_PER_UNIT, Quantity
 from shared.k8s.storage_class import StorageClass

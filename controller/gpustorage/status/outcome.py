@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from controller.apply.applier import ApplyFailure, ApplyFailureKind
 from controller.gpustorage.prepare_status import DONE_PHASES
 from controller.gpustorage.status.readiness import StorageReadiness
-from controller.runtime.errors import KubeError
+from controller.runtime import KubeError
 from controller.status.blocker import Blocker
 from shared.k8s.pvc import PersistentVolumeClaim
 from shared.v1alpha1.gpustorage import AccessorStatus, PrepareStatus

@@ -5,11 +5,7 @@ from controller.gpustorage.status.events import status_events
 from controller.gpustorage.status.outcome import StorageReconcileOutcome
 from controller.gpustorage.status.status import next_status
 from controller.kinds import GPU_STORAGES
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.kind import key_of
-from controller.runtime.clock import Clock
-from controller.runtime.events.event import object_reference
-from controller.runtime.events.recorder import EventRecorder
+from controller.runtime import Clock, EventRecorder, Writer, key_of, object_reference
 from controller.status.events import record_event
 from shared.k8s import merge_patch
 from shared.k8s.meta import is_same_generation

@@ -3,7 +3,7 @@
 from typing import Any
 
 from controller.kinds import STOCK_POOLS
-from controller.runtime.client.ownership import controller_reference
+from controller.runtime import controller_reference
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation

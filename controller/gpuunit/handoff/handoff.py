@@ -15,14 +15,18 @@ from controller.gpuunit.source_stock import SourceStock
 from controller.gpuunit.workload import Workload, observe_workload
 from controller.kinds import DEPLOYMENTS, GPU_UNITS, OPERATIONS, PODS, REPLICA_SETS
 from controller.object_reader import ObjectReader
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.client import Preconditions
-from controller.runtime.client.kind import Kind, key_of
-from controller.runtime.client.objects import Object
-from controller.runtime.clock import Clock
-from controller.runtime.errors import ConflictError, NotFoundError
-from controller.runtime.events.event import object_reference
-from controller.runtime.events.recorder import EventRecorder
+from controller.runtime import (
+    Clock,
+    ConflictError,
+    EventRecorder,
+    Kind,
+    NotFoundError,
+    Object,
+    Preconditions,
+    Writer,
+    key_of,
+    object_reference,
+)
 from shared.k8s.conditions import format_timestamp
 from shared.k8s.pod import Pod
 from shared.v1alpha1 import gpuunit, wellknown

@@ -5,12 +5,14 @@ from controller.gpuunit.handoff import claim_validity, seed_listing
 from controller.gpuunit.handoff.seed_listing import SeedListing
 from controller.kinds import GPU_UNITS
 from controller.object_reader import ObjectReader
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.client import Preconditions
-from controller.runtime.client.kind import key_of
-from controller.runtime.events.event import object_reference
-from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.key import ObjectKey
+from controller.runtime import (
+    EventRecorder,
+    ObjectKey,
+    Preconditions,
+    Writer,
+    key_of,
+    object_reference,
+)
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation

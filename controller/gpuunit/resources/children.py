@@ -16,9 +16,7 @@ from controller.gpuunit.scheduling.rollout import should_stop_old_pod_first
 from controller.gpuunit.settings import UnitSettings
 from controller.gpuunit.workload import Workload
 from controller.kinds import DEPLOYMENTS, NETWORK_POLICIES, SERVICES
-from controller.runtime.digest import json_digest
-from controller.runtime.key import ObjectKey
-from controller.runtime.subset import contains_desired
+from controller.runtime import ObjectKey, contains_desired, json_digest
 from controller.status.pod_diagnosis import has_image_error
 from shared.k8s.deployment import Deployment
 from shared.v1alpha1 import names

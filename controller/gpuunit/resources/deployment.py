@@ -6,7 +6,7 @@ from typing import Any
 from controller.gpuunit.labels import child_metadata, pod_selector
 from controller.gpuunit.resources.pod import pod_template
 from controller.gpuunit.settings import UnitSettings
-from controller.runtime.client.kind import key_of
+from controller.runtime import key_of
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
 

@@ -7,7 +7,7 @@ from controller.apply.egress import dns_egress_rule, public_egress_rule
 from controller.gpuunit.labels import child_metadata, pod_selector
 from controller.gpuunit.resources.pod import declared_ports
 from controller.gpuunit.settings import QueuePeer, UnitSettings
-from controller.runtime.client.kind import key_of
+from controller.runtime import key_of
 from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.validation.serverless import WORKER_PORT

@@ -19,7 +19,7 @@ from controller.gpuunit.resources.requirements import (
 from controller.gpuunit.resources.sidecar import framework_env
 from controller.gpuunit.resources.worker_pod import worker_pod_spec
 from controller.gpuunit.settings import UnitSettings
-from controller.runtime.client.kind import key_of
+from controller.runtime import key_of
 from shared.k8s.quantity import NANOS_PER_UNIT, Quantity
 from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec

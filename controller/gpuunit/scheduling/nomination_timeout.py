@@ -5,8 +5,7 @@ from typing import Final
 
 from controller.gpuunit.scheduling.nomination import is_node_schedulable
 from controller.gpuunit.workload import bound_or_nominated_node
-from controller.runtime.clock import Clock
-from controller.runtime.key import ObjectKey
+from controller.runtime import Clock, ObjectKey
 from shared.k8s.node import Node
 from shared.k8s.pod import Pod
 

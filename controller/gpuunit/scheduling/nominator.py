@@ -5,8 +5,7 @@ from controller.gpuunit.scheduling.nomination import choose_nomination
 from controller.gpuunit.scheduling.nomination_timeout import NominationTimeouts
 from controller.gpuunit.scheduling.rollout import has_node_or_nomination
 from controller.kinds import PODS
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.kind import key_of
+from controller.runtime import Writer, key_of
 from shared.k8s.pod import Pod
 
 

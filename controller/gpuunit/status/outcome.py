@@ -6,7 +6,7 @@ from controller.apply.applier import ApplyFailure, ApplyFailureKind
 from controller.gpuunit.observation import Observation
 from controller.gpuunit.status.readiness import UnitReadiness
 from controller.gpuunit.status.status import ServiceAddress
-from controller.runtime.errors import KubeError
+from controller.runtime import KubeError
 from controller.status.blocker import Blocker
 from shared.v1alpha1.reasons import UnitReason
 

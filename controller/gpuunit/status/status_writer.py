@@ -9,13 +9,16 @@ from controller.gpuunit.status.status import ServiceAddress, next_status
 from controller.gpuunit.status.worker_readiness import WorkerReadiness, worker_readiness
 from controller.kinds import GPU_UNITS
 from controller.namespaces import Namespaces
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.kind import key_of
-from controller.runtime.clock import Clock
-from controller.runtime.errors import ConflictError, NotFoundError
-from controller.runtime.events.event import object_reference
-from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.key import ObjectKey
+from controller.runtime import (
+    Clock,
+    ConflictError,
+    EventRecorder,
+    NotFoundError,
+    ObjectKey,
+    Writer,
+    key_of,
+    object_reference,
+)
 from controller.status.events import record_event
 from shared.k8s import merge_patch
 from shared.k8s.meta import is_same_generation
