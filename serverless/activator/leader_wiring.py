@@ -35,8 +35,9 @@ from serverless.activator.sweep.settle import RecordSettler
 from serverless.activator.sweep.stream_repair import StreamRepair
 from serverless.activator.sweep.sweep import Sweep
 from serverless.activator.worker_reports import WorkerReports
-from serverless.activator.workers.queue_resources import QueueResources, WorkerSecrets
+from serverless.activator.workers.queue_resources import QueueResources
 from serverless.activator.workers.runtime_api import RuntimeAPIClient
+from serverless.activator.workers.worker_secrets import WorkerSecrets
 from serverless.nats.connection import QueueConnection
 from serverless.nats.requests import JetStreamClient
 from shared.invocation.streams import stream_configs

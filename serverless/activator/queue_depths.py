@@ -4,10 +4,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from serverless.activator.scaling.plan import QueueLoad
 from serverless.nats.requests import JetStreamClient, JsonObject
 
 REFRESH_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLoad:
+    """Invocations that wait, and that run."""
+
+    queued: int = 0
+    running: int = 0
+
+    @property
+    def total(self) -> int:
+        """All that are not final."""
+        return self.queued + self.running
 
 
 @dataclass(frozen=True, slots=True)

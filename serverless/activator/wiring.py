@@ -34,7 +34,7 @@ from serverless.activator.kinds import FUNCTIONS, GPU_UNITS
 from serverless.activator.leader_wiring import LeaderDependencies, LeaderWiring, function_names
 from serverless.activator.metrics import FunctionCollector, FunctionMetrics
 from serverless.activator.scaling.snapshot import FUNCTION_INDEX
-from serverless.activator.sweep.streams import StreamSetup
+from serverless.activator.sweep.stream_repair import StreamSetup
 from serverless.activator.worker_reports import WorkerReports
 from serverless.activator.workers.runtime_api import authorization_header
 from serverless.nats.config import QueueConfig, read_secret_file

@@ -1,19 +1,19 @@
 """A handler served on the unix socket until somebody says to stop."""
 
 import asyncio
+import inspect
 import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 from aiohttp import web
 
-from serverless.framework.handler import Handler, call_handler
 from serverless.framework.invocation import Invocation, parse_invocation
 from serverless.framework.response import error_response, to_response
 from shared.config import logfmt
@@ -27,6 +27,8 @@ MAX_THREADS: Final = 1000
 SHUTDOWN_TIMEOUT_SECONDS: Final = 3600.0
 # Attributes come as ASCII, in which a character takes three times its bytes, and with blanks.
 MAX_HEADER_FIELD_BYTES: Final = 4 * MAX_ATTRIBUTE_BYTES
+
+Handler = Callable[[Invocation], object]
 
 log = logging.getLogger(__name__)
 
@@ -103,6 +105,14 @@ class _InvokeRoute:
             said = error_response(error)
         headers = {**said.headers, "Content-Type": said.content_type}
         return web.Response(body=said.body, status=said.status, headers=headers)
+
+
+async def call_handler(handler: Handler, invocation: Invocation, executor: Executor) -> object:
+    """What the handler gives; a plain one works in a thread, so that health goes on answering."""
+    if inspect.iscoroutinefunction(handler):
+        return await handler(invocation)
+    value = await asyncio.get_running_loop().run_in_executor(executor, handler, invocation)
+    return await value if inspect.isawaitable(value) else value
 
 
 async def _get_health(_: web.Request) -> web.Response:

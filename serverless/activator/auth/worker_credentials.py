@@ -4,11 +4,8 @@ import base64
 import hashlib
 import hmac
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from controller.runtime.client.ownership import controller_reference
-from serverless.activator.kinds import FUNCTIONS
-from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.function import Function
 
 USER_PREFIX: Final = "worker."
@@ -52,29 +49,3 @@ def parse_worker_user(name: str) -> WorkerUser | None:
 def worker_user_of(function: Function) -> WorkerUser:
     """The workers of a function."""
     return WorkerUser(function.metadata.name, function.metadata.uid)
-
-
-def worker_secret_data(function: Function, url: str, worker_key: bytes) -> dict[str, str]:
-    """What a worker needs to reach the queue, as a Secret holds it."""
-    user = worker_user_of(function)
-    values = {
-        "url": url,
-        "user": user.name,
-        "password": user.password(worker_key),
-        "inboxPrefix": user.inbox_prefix,
-    }
-    return {name: base64.b64encode(value.encode()).decode() for name, value in values.items()}
-
-
-def worker_secret(function: Function, data: dict[str, str]) -> dict[str, Any]:
-    """The Secret that the workers of a function mount; it goes with the function."""
-    meta = function.metadata
-    return {
-        "metadata": {
-            "namespace": meta.namespace,
-            "name": names.queue_secret_name(meta.name),
-            "labels": {wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY_VALUE},
-            "ownerReferences": [controller_reference(FUNCTIONS, function)],
-        },
-        "data": data,
-    }

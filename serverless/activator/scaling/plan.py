@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from serverless.activator.queue_depths import QueueLoad
 from serverless.activator.scaling.demand_history import Demand, last_needed_at, update_history
 from serverless.activator.scaling.observed_worker import ObservedWorker, WorkerState
 from shared.v1alpha1.function import FunctionSpec
@@ -15,19 +16,6 @@ class RemovalReason(StrEnum):
     LOST = "it has no place"
     OUTDATED = "the function has changed"
     SURPLUS = "it is not needed"
-
-
-@dataclass(frozen=True, slots=True)
-class QueueLoad:
-    """Invocations that wait, and that run."""
-
-    queued: int = 0
-    running: int = 0
-
-    @property
-    def total(self) -> int:
-        """All that are not final."""
-        return self.queued + self.running
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from typing import Final
 
 from controller.runtime.cache.cache import Cache
 from controller.runtime.clock import Clock
+from serverless.activator.queue_depths import QueueLoad
 from serverless.activator.scaling.demand_history import Demand
 from serverless.activator.scaling.observed_worker import ObservedWorker, WorkerState, observe_worker
-from serverless.activator.scaling.plan import QueueLoad, ScalingSnapshot
+from serverless.activator.scaling.plan import ScalingSnapshot
 from serverless.activator.timestamps import now_ms
 from serverless.activator.worker_reports import WorkerReports
 from serverless.activator.workers.create_backoff import CreateFailure

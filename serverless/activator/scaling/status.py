@@ -8,8 +8,9 @@ from typing import Final
 import msgspec
 
 from controller.runtime.events.event import truncate
+from serverless.activator.queue_depths import QueueLoad
 from serverless.activator.scaling.observed_worker import ObservedWorker, WorkerState
-from serverless.activator.scaling.plan import QueueLoad, ScalingSnapshot
+from serverless.activator.scaling.plan import ScalingSnapshot
 from serverless.activator.timestamps import parse_timestamp_ms
 from serverless.activator.workers.create_backoff import CreateFailure
 from shared.k8s.conditions import find_condition, format_timestamp, with_condition

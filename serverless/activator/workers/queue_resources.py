@@ -2,12 +2,6 @@
 
 from collections.abc import Set
 
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.client import Client
-from controller.runtime.errors import NotFoundError
-from controller.runtime.key import ObjectKey
-from serverless.activator.auth.worker_credentials import worker_secret, worker_secret_data
-from serverless.activator.kinds import WORKER_SECRETS
 from serverless.activator.queue_depths import ConsumerState, QueueDepths
 from serverless.nats.requests import JetStreamClient
 from serverless.nats.stream_setup import (
@@ -18,7 +12,6 @@ from serverless.nats.stream_setup import (
 )
 from shared.invocation.queue_names import QueueNames, consumer_name
 from shared.invocation.streams import StreamLimits, body_bucket_config, consumer_config
-from shared.v1alpha1 import names as object_names
 from shared.v1alpha1.function import Function
 
 
@@ -71,37 +64,3 @@ class QueueResources:
 
     def _bucket_stream(self, function_name: str) -> str:
         return f"OBJ_{self._queue_names.body_bucket_name(function_name)}"
-
-
-class WorkerSecrets:
-    """The Secrets with which workers reach the queue, written where they differ."""
-
-    def __init__(self, client: Client, writer: Writer, url: str, worker_key: bytes) -> None:
-        self._client = client
-        self._writer = writer
-        self._url = url
-        self._worker_key = worker_key
-        self._ensured_uids: dict[str, str] = {}
-
-    async def ensure_once(self, function: Function) -> None:
-        """Look at the Secret of a function that was not looked at before."""
-        if self._ensured_uids.get(function.metadata.name) != function.metadata.uid:
-            await self.ensure(function)
-            self._ensured_uids[function.metadata.name] = function.metadata.uid
-
-    def forget(self, function_name: str) -> None:
-        """Keep nothing of a function that is gone."""
-        self._ensured_uids.pop(function_name, None)
-
-    async def ensure(self, function: Function) -> None:
-        """Make the Secret of a function what it shall be."""
-        meta, data = function.metadata, worker_secret_data(function, self._url, self._worker_key)
-        key = ObjectKey(meta.namespace, object_names.queue_secret_name(meta.name))
-        try:
-            live = await self._client.get(WORKER_SECRETS, key)
-        except NotFoundError:
-            live = None
-        owners = () if live is None else live.metadata.owner_references
-        is_right = live is not None and live.data == data
-        if not is_right or meta.uid not in {each.uid for each in owners}:
-            await self._writer.apply(WORKER_SECRETS, worker_secret(function, data))

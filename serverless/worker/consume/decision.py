@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
+from serverless.worker.deadlines import expiry_deadline
 from serverless.worker.delivery import Delivery
 from shared.invocation import transition
-from shared.invocation.limits import MAX_CLOCK_SKEW_SECONDS
 from shared.invocation.message import CallMessage
 from shared.invocation.record import InvocationRecord
 from shared.invocation.state import FailureClass, InvocationState
@@ -88,16 +88,6 @@ def decide(
         if record.is_final
         else _decide_with_record(delivery, record, identity, now)
     )
-
-
-def expiry_deadline(record: InvocationRecord) -> int:
-    """When a run is overdue also for those whose clock is a little late."""
-    return record.expires_at + MAX_CLOCK_SKEW_SECONDS * 1000
-
-
-def attempt_deadline(record: InvocationRecord) -> int:
-    """When the attempt that has begun must have ended, in milliseconds since 1970."""
-    return min(record.started_at + record.request.timeout_seconds * 1000, expiry_deadline(record))
 
 
 def _decide_other_function(

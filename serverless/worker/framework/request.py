@@ -3,7 +3,7 @@
 import json
 from datetime import UTC, datetime
 
-from serverless.worker.consume.decision import attempt_deadline
+from serverless.worker.deadlines import attempt_deadline
 from shared.invocation import framework_protocol
 from shared.invocation.queue_names import parse_record_key
 from shared.invocation.record import InvocationRecord

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace as changed
 
 from serverless.worker.clock import RecordClock
-from serverless.worker.consume.decision import attempt_deadline
+from serverless.worker.deadlines import attempt_deadline
 from serverless.worker.delivery import Delivery, nak_with_delay
 from serverless.worker.framework.health import MonitoredFramework
 from serverless.worker.framework.request import request_headers

@@ -8,7 +8,7 @@ import pytest
 
 from apiserver.http.paths import FUNCTIONS, INVOCATIONS, invocation_path
 from serverless.resultstore.row import outcome_row_of
-from serverless.resultstore.table import MIGRATION_SQL, UPSERT_SQL
+from serverless.resultstore.store import MIGRATION_SQL, UPSERT_SQL
 from shared.invocation.message import OutcomeMessage
 from shared.invocation.record import InvocationBody, InvocationResult
 from shared.invocation.state import InvocationState

@@ -14,7 +14,7 @@ from apiserver.config import NATSConfig
 from apiserver.nats.jetstream import JetStream as ApiQueue
 from controller.runtime.clock import SystemClock
 from hack.cluster.nats_server import NATSServer
-from serverless.activator.sweep.streams import StreamSetup
+from serverless.activator.sweep.stream_repair import StreamSetup
 from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection
 from shared.invocation.queue_names import QueueNames

@@ -22,7 +22,7 @@ from serverless.activator.sweep.function_existence import FunctionExistence
 from serverless.activator.sweep.invocation_store import InvocationStore
 from serverless.activator.sweep.metrics import SettleMetrics
 from serverless.activator.sweep.settle import RecordSettler
-from serverless.activator.sweep.streams import StreamSetup
+from serverless.activator.sweep.stream_repair import StreamSetup
 from serverless.activator.sweep.sweep import Sweep
 from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection

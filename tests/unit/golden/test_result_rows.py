@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from apiserver.postgres import archive
-from serverless.resultstore import table
+from serverless.resultstore import store
 from serverless.resultstore.row import outcome_row_of
 from shared.invocation import message, record
 from tests.unit.golden.data import Case, cases
@@ -31,10 +31,10 @@ def read(columns: list[str], text: str) -> str:
 def statements() -> dict[str, str]:
     """The SQL that makes, writes and reads the table, whatever its white space."""
     given = {
-        "lock": table.LOCK_SQL,
-        "make": table.MIGRATION_SQL,
-        "write": table.UPSERT_SQL,
-        "prune": table.PRUNE_SQL,
+        "lock": store.LOCK_SQL,
+        "make": store.MIGRATION_SQL,
+        "write": store.UPSERT_SQL,
+        "prune": store.PRUNE_SQL,
         "find": archive.FIND_SQL,
         "list": archive.LIST_SQL,
     }

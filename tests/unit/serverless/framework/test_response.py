@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from serverless.framework import Invocation, Response, Retryable
-from serverless.framework.handler import Handler, call_handler
 from serverless.framework.response import error_response, to_response
+from serverless.framework.server import Handler, call_handler
 
 GIVEN = Invocation("i", "fn", 1, 1, datetime(2026, 1, 1, tzinfo=UTC), {}, {}, "text/plain", b"hi")
 

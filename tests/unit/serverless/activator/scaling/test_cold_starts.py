@@ -6,9 +6,10 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from serverless.activator.metrics import FunctionMetrics
+from serverless.activator.queue_depths import QueueLoad
 from serverless.activator.scaling.cold_starts import ColdStartTimer
 from serverless.activator.scaling.observed_worker import ObservedWorker, WorkerState
-from serverless.activator.scaling.plan import QueueLoad, ScalingSnapshot
+from serverless.activator.scaling.plan import ScalingSnapshot
 from serverless.activator.scaling.snapshot import ScalingState
 from serverless.activator.sweep.invocation_store import InvocationStore
 from serverless.nats.stored_message import StoredMessage

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from serverless.activator.queue_depths import QueueLoad
 from serverless.activator.scaling.demand_history import Demand
 from serverless.activator.scaling.observed_worker import ObservedWorker, WorkerState
 from serverless.activator.scaling.plan import (
-    QueueLoad,
     RemovalReason,
     ScalingPlan,
     ScalingSnapshot,

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from serverless.activator.queue_depths import QueueLoad
 from serverless.activator.scaling.observed_worker import ObservedWorker, WorkerState
-from serverless.activator.scaling.plan import QueueLoad, ScalingSnapshot
+from serverless.activator.scaling.plan import ScalingSnapshot
 from serverless.activator.scaling.status import build_status
 from serverless.activator.workers.create_backoff import (
     MAX_BACKOFF_SECONDS,

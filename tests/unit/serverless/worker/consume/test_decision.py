@@ -16,9 +16,9 @@ from serverless.worker.consume.decision import (
     SendToDeadLetters,
     StartAttempt,
     WorkerIdentity,
-    attempt_deadline,
     decide,
 )
+from serverless.worker.deadlines import attempt_deadline
 from serverless.worker.delivery import Delivery
 from shared.invocation.limits import MAX_CLOCK_SKEW_SECONDS
 from shared.invocation.message import CallMessage

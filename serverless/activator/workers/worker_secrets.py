@@ -1,0 +1,74 @@
+"""The Secrets with which the workers of a function connect to NATS."""
+
+import base64
+from typing import Any
+
+from controller.runtime.cache.writer import Writer
+from controller.runtime.client.client import Client
+from controller.runtime.client.ownership import controller_reference
+from controller.runtime.errors import NotFoundError
+from controller.runtime.key import ObjectKey
+from serverless.activator.auth.worker_credentials import worker_user_of
+from serverless.activator.kinds import FUNCTIONS, WORKER_SECRETS
+from shared.v1alpha1 import names, wellknown
+from shared.v1alpha1.function import Function
+
+
+class WorkerSecrets:
+    """The Secrets with which workers reach the queue, written where they differ."""
+
+    def __init__(self, client: Client, writer: Writer, url: str, worker_key: bytes) -> None:
+        self._client = client
+        self._writer = writer
+        self._url = url
+        self._worker_key = worker_key
+        self._ensured_uids: dict[str, str] = {}
+
+    async def ensure_once(self, function: Function) -> None:
+        """Look at the Secret of a function that was not looked at before."""
+        if self._ensured_uids.get(function.metadata.name) != function.metadata.uid:
+            await self.ensure(function)
+            self._ensured_uids[function.metadata.name] = function.metadata.uid
+
+    def forget(self, function_name: str) -> None:
+        """Keep nothing of a function that is gone."""
+        self._ensured_uids.pop(function_name, None)
+
+    async def ensure(self, function: Function) -> None:
+        """Make the Secret of a function what it shall be."""
+        meta, data = function.metadata, worker_secret_data(function, self._url, self._worker_key)
+        key = ObjectKey(meta.namespace, names.queue_secret_name(meta.name))
+        try:
+            live = await self._client.get(WORKER_SECRETS, key)
+        except NotFoundError:
+            live = None
+        owners = () if live is None else live.metadata.owner_references
+        is_right = live is not None and live.data == data
+        if not is_right or meta.uid not in {each.uid for each in owners}:
+            await self._writer.apply(WORKER_SECRETS, worker_secret(function, data))
+
+
+def worker_secret_data(function: Function, url: str, worker_key: bytes) -> dict[str, str]:
+    """What a worker needs to reach the queue, as a Secret holds it."""
+    user = worker_user_of(function)
+    values = {
+        "url": url,
+        "user": user.name,
+        "password": user.password(worker_key),
+        "inboxPrefix": user.inbox_prefix,
+    }
+    return {name: base64.b64encode(value.encode()).decode() for name, value in values.items()}
+
+
+def worker_secret(function: Function, data: dict[str, str]) -> dict[str, Any]:
+    """The Secret that the workers of a function mount; it goes with the function."""
+    meta = function.metadata
+    return {
+        "metadata": {
+            "namespace": meta.namespace,
+            "name": names.queue_secret_name(meta.name),
+            "labels": {wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY_VALUE},
+            "ownerReferences": [controller_reference(FUNCTIONS, function)],
+        },
+        "data": data,
+    }
