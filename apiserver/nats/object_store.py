@@ -1,6 +1,5 @@
 """Large bodies in the object stores of functions, in the format of all NATS clients."""
 
-import base64
 import hashlib
 from collections.abc import AsyncIterator, Callable
 from datetime import datetime
@@ -12,33 +11,18 @@ from apiserver.nats.batches import BatchReader
 from apiserver.nats.errors import BodyUnavailableError, QueueError, StreamNotFoundError
 from apiserver.nats.replies import NOT_FOUND_STATUS, STATUS_HEADER, JetStreamReply, PublishAck
 from apiserver.nats.requests import JetStreamRequests
+from shared.invocation.jetstream import (
+    ObjectInfo,
+    ObjectOptions,
+    format_object_digest,
+    object_chunk_subject,
+    object_info_subject,
+    object_stream_name,
+)
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits, body_bucket_config
 
-CHUNK_BYTES: Final = 128 * 1024
 CHUNKS_PER_BATCH: Final = 8
-
-_DIGEST_PREFIX: Final = "SHA-256="
-
-
-class ObjectOptions(msgspec.Struct, frozen=True):
-    """How an object is divided into chunks."""
-
-    max_chunk_size: int = CHUNK_BYTES
-
-
-class ObjectInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The metadata of an object; `nuid` is the last token of its chunks' subject."""
-
-    name: str
-    bucket: str
-    nuid: str
-    size: int
-    mtime: str = ""
-    chunks: int
-    digest: str
-    deleted: bool = False
-    options: ObjectOptions | None = None
 
 
 class JetStreamBodyStore:
@@ -73,17 +57,17 @@ class JetStreamBodyStore:
         """Yield the chunks of a body, the last one only if size and digest match."""
         bucket = self._names.body_bucket_name(function_name)
         info = await self._get_info(bucket, name)
-        digest, subject = hashlib.sha256(), chunk_subject(bucket, info.nuid)
+        digest, subject = hashlib.sha256(), object_chunk_subject(bucket, info.nuid)
         held, size = b"", 0
         async for message in self._batches.iter_messages(
-            f"OBJ_{bucket}", subject, CHUNKS_PER_BATCH
+            object_stream_name(bucket), subject, CHUNKS_PER_BATCH
         ):
             if held:
                 yield held
             held = message.data
             digest.update(held)
             size += len(held)
-        if size != info.size or format_digest(digest.digest()) != info.digest:
+        if size != info.size or format_object_digest(digest.digest()) != info.digest:
             raise BodyUnavailableError(f"the object {name} is not whole")
         if held:
             yield held
@@ -101,7 +85,7 @@ class JetStreamBodyStore:
         bucket = self._names.body_bucket_name(function_name)
         info = await self._get_info(bucket, name)
         await self._purge_chunks(bucket, info.nuid)
-        await self._purge_subject(bucket, info_subject(bucket, name))
+        await self._purge_subject(bucket, object_info_subject(bucket, name))
 
     async def _write(
         self, function_name: str, bucket: str, nuid: str, name: str, chunks: AsyncIterator[bytes]
@@ -109,7 +93,7 @@ class JetStreamBodyStore:
         digest, size, count = hashlib.sha256(), 0, 0
         async for chunk in chunks:
             await self._publish(
-                function_name, chunk_subject(bucket, nuid), chunk, is_first=not count
+                function_name, object_chunk_subject(bucket, nuid), chunk, is_first=not count
             )
             digest.update(chunk)
             size, count = size + len(chunk), count + 1
@@ -120,11 +104,13 @@ class JetStreamBodyStore:
             size=size,
             mtime=self._now().isoformat(),
             chunks=count,
-            digest=format_digest(digest.digest()),
+            digest=format_object_digest(digest.digest()),
             options=ObjectOptions(),
         )
         data = msgspec.json.encode(info)
-        await self._publish(function_name, info_subject(bucket, name), data, is_first=not count)
+        await self._publish(
+            function_name, object_info_subject(bucket, name), data, is_first=not count
+        )
         return info
 
     async def _publish(
@@ -144,7 +130,7 @@ class JetStreamBodyStore:
             await self._requests.request_as(PublishAck, subject, data)
 
     async def _get_info(self, bucket: str, name: str) -> ObjectInfo:
-        subject = info_subject(bucket, name)
+        subject = object_info_subject(bucket, name)
         try:
             message = await self._requests.request(f"$JS.API.DIRECT.GET.OBJ_{bucket}.{subject}")
             if (message.headers or {}).get(STATUS_HEADER) == NOT_FOUND_STATUS:
@@ -161,7 +147,7 @@ class JetStreamBodyStore:
     async def _purge_chunks(self, bucket: str, nuid: str) -> None:
         """Delete chunks, ignoring errors: what is left expires."""
         try:
-            await self._purge_subject(bucket, chunk_subject(bucket, nuid))
+            await self._purge_subject(bucket, object_chunk_subject(bucket, nuid))
         except QueueError:
             return
 
@@ -170,15 +156,3 @@ class JetStreamBodyStore:
         await self._requests.request_as(
             JetStreamReply, f"$JS.API.STREAM.PURGE.OBJ_{bucket}", wanted
         )
-
-
-def chunk_subject(bucket: str, nuid: str) -> str:
-    return f"$O.{bucket}.C.{nuid}"
-
-
-def info_subject(bucket: str, name: str) -> str:
-    return f"$O.{bucket}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
-
-
-def format_digest(digest: bytes) -> str:
-    return _DIGEST_PREFIX + base64.urlsafe_b64encode(digest).decode()

@@ -11,19 +11,12 @@ from apiserver.nats.errors import (
     RecordConflictError,
     StreamNotFoundError,
 )
-
-# The `err_code` of an error reply; the names are those of the NATS server.
-CONSUMER_NOT_FOUND: Final = 10014
-MESSAGE_NOT_FOUND: Final = 10037
-SEQUENCE_NOT_FOUND: Final = 10043
-STREAM_NAME_IN_USE: Final = 10058  # by a stream with another configuration
-STREAM_NOT_FOUND: Final = 10059
-WRONG_LAST_SEQUENCE: Final = 10071
-STORE_FAILED: Final = 10077  # a limit of the stream or of the subject is reached
-WRONG_LAST_SEQUENCE_CONSTANT: Final = 10164
-
-ITEM_NOT_FOUND_CODES: Final = frozenset({CONSUMER_NOT_FOUND, MESSAGE_NOT_FOUND, SEQUENCE_NOT_FOUND})
-REVISION_CONFLICT_CODES: Final = frozenset({WRONG_LAST_SEQUENCE, WRONG_LAST_SEQUENCE_CONSTANT})
+from shared.invocation.jetstream import (
+    ITEM_NOT_FOUND_CODES,
+    REVISION_CONFLICT_CODES,
+    STORE_FAILED,
+    STREAM_NOT_FOUND,
+)
 
 # Headers of stored messages and of replies.
 KV_OPERATION_HEADER: Final = "KV-Operation"

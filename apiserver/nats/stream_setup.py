@@ -10,13 +10,13 @@ from apiserver.clock import Clock
 from apiserver.nats.connection import QueueConnection
 from apiserver.nats.errors import QueueError
 from apiserver.nats.replies import (
-    STREAM_NAME_IN_USE,
     JetStreamReply,
     ReplyErrorInfo,
     StreamCreateReply,
     decode_reply,
 )
 from apiserver.nats.requests import JetStreamRequests
+from shared.invocation.jetstream import STREAM_NAME_IN_USE
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import JetStreamConfig, StreamLimits, stream_configs
 

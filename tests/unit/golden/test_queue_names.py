@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from apiserver.nats import object_store as api_bodies
 from serverless.resultstore import consumer as resultstore_consumer
 from shared.invocation import queue_names
+from shared.invocation.jetstream import object_chunk_subject, object_info_subject
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import (
     StreamLimits,
@@ -49,8 +49,8 @@ def places(given: dict[str, Any]) -> dict[str, str]:
         "dead letter": names.dead_letter_subject(ids[0]),
         "nudge": names.cancellation_subject(ids[0]),
         "bodies": bucket,
-        "chunk of a body": api_bodies.chunk_subject(bucket, "id"),
-        "name of a body": api_bodies.info_subject(bucket, "uid.order-1.request"),
+        "chunk of a body": object_chunk_subject(bucket, "id"),
+        "name of a body": object_info_subject(bucket, "uid.order-1.request"),
         "record": names.record_subject(queue_names.record_key(*ids)),
         "worker": queue_names.worker_report_key(ids[0], "echo-1"),
         "consumer": queue_names.consumer_name(ids[0]),
