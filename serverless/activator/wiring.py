@@ -39,6 +39,7 @@ from serverless.activator.worker_reports import WorkerReports
 from serverless.activator.workers.runtime_api import authorization_header
 from serverless.nats.config import QueueConfig, read_secret_file
 from serverless.nats.connection import QueueConnection
+from serverless.nats.credentials import credentials_from_config
 from shared.config.address import Address
 from shared.config.loader import ConfigurationError
 from shared.config.metrics_tls import metrics_ssl_context
@@ -95,8 +96,12 @@ class ManagerBuilder:
         """Everything that `config` asks for, not yet started."""
         clock, where = self._clock, config.namespaces.instance
         functions, units = self._caches(where)
-        queue = QueueConnection(config.nats, PROGRAM_NAME, clock)
-        door = QueueConnection(callout_connection_config(config), f"{PROGRAM_NAME}-callout", clock)
+        queue = QueueConnection(credentials_from_config(config.nats), PROGRAM_NAME, clock)
+        door = QueueConnection(
+            credentials_from_config(callout_connection_config(config)),
+            f"{PROGRAM_NAME}-callout",
+            clock,
+        )
         wanted = stream_configs(config.nats.names, config.nats.limits)
         needed: list[Needed] = [
             ConnectionMonitor(self._client.rest, clock, server_version.check_server_version),

@@ -1,1 +1,1 @@
-"""The queue as the activator and the result store speak to it: one connection, raw requests."""
+"""The NATS client of the activator, the result store and the worker."""

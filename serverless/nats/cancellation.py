@@ -1,4 +1,4 @@
-"""Being asked to end inside a library that keeps it to itself."""
+"""Cancellation of a task inside nats-py, which sometimes swallows it."""
 
 import asyncio
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def preserve_cancellation() -> Iterator[None]:
-    """End the task after the block, if somebody has asked for it meanwhile.
+    """Raise CancelledError after the block if the task was cancelled inside it.
 
-    Up to Python 3.11 `wait_for`, which the queue's client uses, loses a cancellation that comes
-    together with the answer; the client also drops one while it writes, or tells it as an error.
+    Up to Python 3.11 `wait_for`, which nats-py uses, loses a cancellation that arrives together
+    with the reply. nats-py also drops one while it writes, or raises another error instead.
     """
     task = asyncio.current_task()
     before = _cancel_requests(task)

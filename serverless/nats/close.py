@@ -1,4 +1,4 @@
-"""Leaving the queue, in whatever state the connection is."""
+"""Closes a NATS connection in any state."""
 
 import asyncio
 import logging
@@ -9,18 +9,17 @@ from nats.aio.client import Client
 
 from serverless.nats.cancellation import preserve_cancellation
 
-CLOSE_TIMEOUT_SECONDS: Final = (
-    3.0  # the client itself waits two for a connect that it has broken off
-)
+# The client itself waits two seconds for a connect that it has interrupted.
+CLOSE_TIMEOUT_SECONDS: Final = 3.0
 
 log = logging.getLogger(__name__)
 
 
 async def close_quietly(client: Client) -> None:
-    """Close the connection; what cannot be sent any more is not.
+    """Close the connection, and drop what cannot be sent in time.
 
-    The client fails here if the other side is gone, in the place of a cancellation on its way,
-    and waits for ever if the other side does not read.
+    If the server is gone, the client raises here, also in place of a pending cancellation. If the
+    server does not read, the client would wait without a limit.
     """
     try:
         with preserve_cancellation():

@@ -1,4 +1,4 @@
-"""How a process reaches the queue."""
+"""The configuration keys of a NATS connection."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,7 @@ from shared.config.loader import ConfigurationError
 
 
 class QueueConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where the queue is and who we are there."""
+    """The address of NATS and the user of this process."""
 
     url: Annotated[str, Meta(description="Address of the queue.", min_length=1)] = (
         "nats://127.0.0.1:4222"
@@ -22,7 +22,7 @@ class QueueConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def read_secret_file(path: str, config_key: str) -> str:
-    """What the file that `key` names holds; ConfigurationError where it cannot be read."""
+    """Return the content of the file that `config_key` names; raises ConfigurationError."""
     try:
         return Path(path).read_text().strip()
     except OSError as error:

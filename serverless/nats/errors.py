@@ -1,28 +1,33 @@
-"""What can go wrong between us and the queue, by what the caller can do about it."""
+"""Errors of NATS requests, by what the caller can do about them."""
 
 from typing import Final
 
 import nats.errors
 
-STREAM_LIMIT_CODE: Final = 10077
-REVISION_CONFLICT_CODES: Final = frozenset({10071, 10164})
-NOT_FOUND_CODES: Final = frozenset({10014, 10037, 10043, 10059})
+from shared.invocation.jetstream import (
+    ITEM_NOT_FOUND_CODES,
+    REVISION_CONFLICT_CODES,
+    STORE_FAILED,
+    STREAM_NOT_FOUND,
+)
+
+_NOT_FOUND_CODES: Final = ITEM_NOT_FOUND_CODES | {STREAM_NOT_FOUND}
 
 
 class QueueError(Exception):
-    """A call to the queue failed; the text says what happened."""
+    """A request to NATS failed, or its result is unknown; it may succeed later."""
 
 
 class UnavailableError(QueueError):
-    """No connection or no answer in time: a write may have taken effect."""
+    """There is no connection, or no reply in time: a write may have taken effect."""
 
 
 class NoResponderError(QueueError):
-    """Nobody takes what is sent there; elsewhere all may be well."""
+    """There is no subscriber for this subject; other subjects may work."""
 
 
 class JetStreamApiError(QueueError):
-    """The queue has answered that it will not."""
+    """JetStream replied with an error."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -30,31 +35,29 @@ class JetStreamApiError(QueueError):
 
 
 class JetStreamNotFoundError(JetStreamApiError):
-    """There is no such stream, consumer or message."""
+    """The stream, consumer or message does not exist."""
 
 
 class RevisionConflictError(JetStreamApiError):
-    """Somebody else has written since: a compare-and-set has lost."""
+    """A compare-and-set failed: there is a newer message on the subject."""
 
 
 class StreamLimitError(JetStreamApiError):
-    """The subject, or the whole stream, holds as much as it may."""
+    """The subject or the stream is full; a smaller message may still fit."""
 
 
 def api_error_of(code: int, text: str) -> JetStreamApiError:
-    """The error of a code of JetStream's."""
+    """Return the error of a JetStream error code."""
     if code in REVISION_CONFLICT_CODES:
         return RevisionConflictError(code, text)
-    if code in NOT_FOUND_CODES:
+    if code in _NOT_FOUND_CODES:
         return JetStreamNotFoundError(code, text)
-    return (
-        StreamLimitError(code, text) if code == STREAM_LIMIT_CODE else JetStreamApiError(code, text)
-    )
+    return StreamLimitError(code, text) if code == STORE_FAILED else JetStreamApiError(code, text)
 
 
 def request_error_of(error: Exception, subject: str) -> QueueError:
-    """The error of a request that was not answered."""
+    """Return the error of a request that got no reply."""
     if isinstance(error, nats.errors.NoRespondersError):
         return NoResponderError(f"{subject}: nobody takes it")
-    why = "no answer in time" if isinstance(error, TimeoutError) else str(error)
-    return UnavailableError(f"{subject}: {why or type(error).__name__}")
+    reason = "no answer in time" if isinstance(error, TimeoutError) else str(error)
+    return UnavailableError(f"{subject}: {reason or type(error).__name__}")

@@ -1,8 +1,8 @@
-"""JetStream by its own requests: what a caller sends is what it means, and answers are typed."""
+"""Requests to JetStream over its own API, with typed replies."""
 
 import base64
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Final, Protocol
 
 import msgspec
 import nats.errors
@@ -10,7 +10,6 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from serverless.nats.cancellation import preserve_cancellation
-from serverless.nats.connection import QueueConnection
 from serverless.nats.errors import (
     JetStreamNotFoundError,
     QueueError,
@@ -27,26 +26,43 @@ from serverless.nats.stored_message import (
 REQUEST_TIMEOUT_SECONDS: Final = 5.0
 MESSAGE_ID_HEADER: Final = "Nats-Msg-Id"
 EXPECTED_SEQUENCE_HEADER: Final = "Nats-Expected-Last-Subject-Sequence"
+ROLLUP_HEADER: Final = "Nats-Rollup"
+
+_STATUS_HEADER: Final = "Status"
+_NOT_FOUND_STATUS: Final = "404"
+_END_OF_BATCH_STATUS: Final = "204"
+_NANOSECONDS_PER_SECOND: Final = 1_000_000_000
 
 JsonObject = dict[str, Any]
 
 
-class JetStreamClient:
-    """Streams, messages and keys; `fence` is asked before each write and raises if we may not."""
+class ClientSource(Protocol):
+    """Where requests get their client from: a connection."""
 
-    def __init__(
-        self, connection: QueueConnection, fence: Callable[[], None] = lambda: None
-    ) -> None:
+    @property
+    def client(self) -> Client:
+        """The connected client; raises UnavailableError."""
+        ...
+
+
+class JetStreamClient:
+    """Reads and writes streams; `fence` is called before each write of a leader and may raise.
+
+    All methods raise QueueError. A worker may use those that say so, and no others: its NATS user
+    has no rights for them.
+    """
+
+    def __init__(self, connection: ClientSource, fence: Callable[[], None] = lambda: None) -> None:
         self._connection = connection
         self._fence = fence
 
     async def call_api(self, verb: str, body: JsonObject | None = None) -> JsonObject:
-        """One request on `$JS.API.<verb>`; a RefusedError says why not."""
+        """Send a request to `$JS.API.<verb>`; raises JetStreamApiError for an error reply."""
         data = b"" if body is None else msgspec.json.encode(body)
         return parse_api_response((await self._request(f"$JS.API.{verb}", data)).data)
 
     async def call_api_fenced(self, verb: str, body: JsonObject | None = None) -> JsonObject:
-        """A request that changes something, so that only a leader may send it."""
+        """Send a request that changes something, so that only a leader may send it."""
         self._fence()
         return await self.call_api(verb, body)
 
@@ -58,39 +74,79 @@ class JetStreamClient:
         message_id: str = "",
         expected_sequence: int | None = None,
     ) -> int:
-        """Store a message, and give its sequence; `expected` makes it a compare-and-set."""
-        self._fence()
+        """Store a message and return its sequence; `expected_sequence` makes it a compare-and-set.
+
+        A stream stores a message id once. Workers may use this.
+        """
         headers = {MESSAGE_ID_HEADER: message_id} if message_id else {}
         if expected_sequence is not None:
             headers[EXPECTED_SEQUENCE_HEADER] = str(expected_sequence)
-        said = parse_api_response((await self._request(subject, data, headers)).data)
-        sequence: int = said["seq"]
-        return sequence
+        return await self._publish(subject, data, headers)
 
-    async def send(self, subject: str, data: bytes) -> None:
-        """Send something to whoever listens; nobody answers."""
+    async def publish_rollup(self, subject: str, data: bytes) -> None:
+        """Store a message in place of all earlier ones of its subject; workers may use this."""
+        await self._publish(subject, data, {ROLLUP_HEADER: "sub"})
+
+    async def send(self, subject: str, data: bytes, reply: str = "") -> None:
+        """Send a message to the present subscribers, without a confirmation."""
         self._fence()
         try:
             with preserve_cancellation():
-                await self._connection.client.publish(subject, data)
+                await self._connection.client.publish(subject, data, reply=reply)
         except (nats.errors.Error, OSError) as error:
             raise request_error_of(error, subject) from error
 
+    async def acknowledge(self, reply: str, ack: bytes) -> None:
+        """Acknowledge a message without a confirmation; workers may use this."""
+        await self.send(reply, ack)
+
+    async def pull(
+        self, stream: str, consumer: str, inbox: str, batch: int, expires_seconds: float
+    ) -> None:
+        """Request up to `batch` messages to `inbox` until the request expires; for workers."""
+        body = {
+            "batch": batch,
+            "expires": int(expires_seconds * _NANOSECONDS_PER_SECOND),
+            "idle_heartbeat": int(expires_seconds / 4 * _NANOSECONDS_PER_SECOND),
+        }
+        subject = f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"
+        await self.send(subject, msgspec.json.encode(body), inbox)
+
     async def get_last_message(self, stream: str, subject: str) -> StoredMessage | None:
-        """The newest message of a subject, read at the leader of the stream."""
+        """Return the newest message of a subject, read at the leader of the stream, or None."""
         return await self._get_message(stream, {"last_by_subj": subject})
 
     async def get_first_message(
         self, stream: str, subject: str, start_sequence: int = 1
     ) -> StoredMessage | None:
-        """The oldest message that `subject` matches, not before `sequence`."""
+        """Return the oldest message of a subject filter from `start_sequence` on, or None."""
         return await self._get_message(stream, {"seq": start_sequence, "next_by_subj": subject})
+
+    async def get_last_direct(self, stream: str, subject: str) -> StoredMessage | None:
+        """Return the newest message of a subject from any replica; None also for a deletion.
+
+        Workers may use this.
+        """
+        reply = await self._request(f"$JS.API.DIRECT.GET.{stream}.{subject}", b"")
+        message = _parse_direct_reply(reply)
+        return None if message is None or message.is_deletion else message
+
+    async def get_next_direct(
+        self, stream: str, subject: str, start_sequence: int
+    ) -> StoredMessage | None:
+        """Return the first message of a subject from `start_sequence` on, from any replica.
+
+        None also for a deletion. Workers may use this.
+        """
+        body = msgspec.json.encode({"seq": start_sequence, "next_by_subj": subject})
+        message = _parse_direct_reply(await self._request(f"$JS.API.DIRECT.GET.{stream}", body))
+        return None if message is None or message.is_deletion else message
 
     async def read_page(
         self, stream: str, subject: str, start_sequence: int, max_messages: int, max_bytes: int
     ) -> list[StoredMessage]:
-        """Some messages in order from `sequence` on; none where there are no more."""
-        asked = {
+        """Return the next messages from `start_sequence` on; empty if there are none."""
+        body = {
             "seq": start_sequence,
             "next_by_subj": subject,
             "batch": max_messages,
@@ -100,18 +156,18 @@ class JetStreamClient:
         inbox = client.new_inbox()
         try:
             with preserve_cancellation():
-                waiting = await client.subscribe(inbox)
+                subscription = await client.subscribe(inbox)
                 try:
-                    data = msgspec.json.encode(asked)
+                    data = msgspec.json.encode(body)
                     await client.publish(f"$JS.API.DIRECT.GET.{stream}", data, reply=inbox)
-                    return [each async for each in read_batch(waiting.next_msg)]
+                    return [message async for message in read_batch(subscription.next_msg)]
                 finally:
-                    await waiting.unsubscribe()
+                    await subscription.unsubscribe()
         except (nats.errors.Error, OSError) as error:
             raise request_error_of(error, stream) from error
 
     async def delete_message(self, stream: str, sequence: int) -> None:
-        """Take one message out, by its sequence and no other way; gone already is as good."""
+        """Delete the message of a sequence; do nothing if it does not exist."""
         try:
             await self.call_api_fenced(
                 f"STREAM.MSG.DELETE.{stream}", {"seq": sequence, "no_erase": True}
@@ -119,25 +175,31 @@ class JetStreamClient:
         except JetStreamNotFoundError:
             return
 
+    async def _publish(self, subject: str, data: bytes, headers: dict[str, str]) -> int:
+        self._fence()
+        reply = parse_api_response((await self._request(subject, data, headers)).data)
+        sequence: int = reply.get("seq", 0)
+        return sequence
+
     async def _get_message(self, stream: str, query: JsonObject) -> StoredMessage | None:
         try:
-            said = await self.call_api(f"STREAM.MSG.GET.{stream}", query)
+            reply = await self.call_api(f"STREAM.MSG.GET.{stream}", query)
         except JetStreamNotFoundError:
             return None
-        found = said["message"]
-        headers = base64.b64decode(found.get("hdrs", ""))
+        message = reply["message"]
+        headers = base64.b64decode(message.get("hdrs", ""))
         return StoredMessage(
-            subject=found["subject"],
-            sequence=found["seq"],
-            stored_at=parse_server_time_ms(found["time"]),
-            data=base64.b64decode(found.get("data", "")),
+            subject=message["subject"],
+            sequence=message["seq"],
+            stored_at=parse_server_time_ms(message["time"]),
+            data=base64.b64decode(message.get("data", "")),
             is_deletion=KV_OPERATION_HEADER.encode() in headers,
         )
 
     async def _request(
         self, subject: str, data: bytes, headers: dict[str, str] | None = None
     ) -> Msg:
-        client: Client = self._connection.client
+        client = self._connection.client
         try:
             with preserve_cancellation():
                 return await client.request(
@@ -147,25 +209,36 @@ class JetStreamClient:
             raise request_error_of(error, subject) from error
 
 
-async def read_batch(next_message: Callable[..., Any]) -> Any:
-    """The messages of one direct read up to its end."""
+async def read_batch(
+    next_message: Callable[[float], Awaitable[Msg]],
+) -> AsyncIterator[StoredMessage]:
+    """Yield the messages of one direct read until its end."""
     while True:
-        message: Msg = await next_message(timeout=REQUEST_TIMEOUT_SECONDS)
-        headers = message.headers or {}
-        status = headers.get("Status")
-        if status in ("204", "404"):
+        reply = await next_message(REQUEST_TIMEOUT_SECONDS)
+        if (reply.headers or {}).get(_STATUS_HEADER) == _END_OF_BATCH_STATUS:
             return
-        if status is not None:
-            raise QueueError(f"{status} {headers.get('Description', '')}")
-        yield parse_stored_message(headers, message.data)
+        message = _parse_direct_reply(reply)
+        if message is None:
+            return
+        yield message
+
+
+def _parse_direct_reply(reply: Msg) -> StoredMessage | None:
+    """Return the message of a direct read; None if there is none."""
+    headers = reply.headers or {}
+    if (status := headers.get(_STATUS_HEADER)) is None:
+        return parse_stored_message(headers, reply.data)
+    if status == _NOT_FOUND_STATUS:
+        return None
+    raise QueueError(f"{status} {headers.get('Description', '')}")
 
 
 def parse_api_response(data: bytes) -> JsonObject:
-    """What JetStream has said, or the error that it has told."""
+    """Return the reply; raises JetStreamApiError for an error, QueueError for an invalid reply."""
     try:
-        said: JsonObject = msgspec.json.decode(data, type=dict[str, Any])
+        reply: JsonObject = msgspec.json.decode(data, type=dict[str, Any])
     except msgspec.DecodeError as error:
         raise QueueError(f"not an answer of JetStream: {error}") from error
-    if (why := said.get("error")) is not None:
-        raise api_error_of(why.get("err_code", 0), why.get("description", "refused"))
-    return said
+    if (error_info := reply.get("error")) is not None:
+        raise api_error_of(error_info.get("err_code", 0), error_info.get("description", "refused"))
+    return reply

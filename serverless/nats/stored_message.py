@@ -10,7 +10,7 @@ KV_OPERATION_HEADER: Final = "KV-Operation"
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """One message with its place; `at` is in milliseconds since 1970, by the server's clock."""
+    """One message; `stored_at` is in milliseconds since 1970 by the server's clock."""
 
     subject: str
     sequence: int
@@ -20,7 +20,7 @@ class StoredMessage:
 
 
 def parse_stored_message(headers: Mapping[str, str], data: bytes) -> StoredMessage:
-    """What a direct read has answered."""
+    """Return the message of a direct read."""
     return StoredMessage(
         subject=headers["Nats-Subject"],
         sequence=int(headers["Nats-Sequence"]),
@@ -31,7 +31,7 @@ def parse_stored_message(headers: Mapping[str, str], data: bytes) -> StoredMessa
 
 
 def parse_server_time_ms(text: str) -> int:
-    """The server's nanoseconds, cut to what Python can read."""
+    """Return the milliseconds of a server time, which has nanoseconds that Python cannot parse."""
     seconds, _, fraction = text.removesuffix("Z").partition(".")
     whole = datetime.fromisoformat(f"{seconds}+00:00")
     return int(whole.timestamp()) * 1000 + int(f"{fraction:0<3}"[:3])

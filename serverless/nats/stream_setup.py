@@ -1,20 +1,21 @@
-"""Makes streams and consumers what they shall be, and writes nothing where they are."""
+"""Creates, updates and deletes streams and consumers."""
 
 from typing import Final
 
 from serverless.nats.errors import JetStreamApiError, JetStreamNotFoundError
 from serverless.nats.requests import JetStreamClient, JsonObject
+from shared.invocation.jetstream import STREAM_NAME_IN_USE, STREAM_SUBJECT_OVERLAP
 
-ALREADY_EXISTS_CODES: Final = frozenset({10058, 10065})
+ALREADY_EXISTS_CODES: Final = frozenset({STREAM_NAME_IN_USE, STREAM_SUBJECT_OVERLAP})
 
 
 def is_different(config: JsonObject, live_config: JsonObject) -> bool:
-    """Whether one of the wanted settings is another; what the server adds does not count."""
+    """Whether a desired setting differs from the live one; settings of the server are ignored."""
     return any(live_config.get(name, False) != value for name, value in config.items())
 
 
 async def ensure_stream(jetstream: JetStreamClient, config: JsonObject) -> None:
-    """Make the stream, or change it where it differs."""
+    """Create the stream, or update it if it differs."""
     name = config["name"]
     try:
         live = await jetstream.call_api(f"STREAM.INFO.{name}")
@@ -26,18 +27,18 @@ async def ensure_stream(jetstream: JetStreamClient, config: JsonObject) -> None:
 
 
 async def list_stream_names(jetstream: JetStreamClient) -> set[str]:
-    """Every stream that there is, a thousand and some more by one request."""
-    found = set[str]()
+    """Return the names of all streams; one request returns more than a thousand."""
+    names = set[str]()
     while True:
-        said = await jetstream.call_api("STREAM.NAMES", {"offset": len(found)})
-        page = said.get("streams") or []
-        found.update(page)
-        if not page or len(found) >= said["total"]:
-            return found
+        reply = await jetstream.call_api("STREAM.NAMES", {"offset": len(names)})
+        page = reply.get("streams") or []
+        names.update(page)
+        if not page or len(names) >= reply["total"]:
+            return names
 
 
 async def create_stream(jetstream: JetStreamClient, config: JsonObject) -> None:
-    """Make the stream; another process that was first has made the same."""
+    """Create the stream; do nothing if it exists, because another process created the same."""
     try:
         await jetstream.call_api_fenced(f"STREAM.CREATE.{config['name']}", config)
     except JetStreamApiError as error:
@@ -46,14 +47,14 @@ async def create_stream(jetstream: JetStreamClient, config: JsonObject) -> None:
 
 
 async def ensure_consumer(jetstream: JetStreamClient, stream: str, config: JsonObject) -> None:
-    """Make the consumer or change it; the server leaves one that is the same alone."""
+    """Create or update the consumer; the server ignores an equal configuration."""
     name, subject = config["name"], config["filter_subject"]
     body = {"stream_name": stream, "config": config, "action": ""}
     await jetstream.call_api_fenced(f"CONSUMER.CREATE.{stream}.{name}.{subject}", body)
 
 
 async def delete_stream(jetstream: JetStreamClient, name: str) -> None:
-    """Remove a stream; gone already is as good."""
+    """Delete a stream; do nothing if it does not exist."""
     try:
         await jetstream.call_api_fenced(f"STREAM.DELETE.{name}")
     except JetStreamNotFoundError:
@@ -61,7 +62,7 @@ async def delete_stream(jetstream: JetStreamClient, name: str) -> None:
 
 
 async def delete_consumer(jetstream: JetStreamClient, stream: str, name: str) -> None:
-    """Remove a consumer; gone already is as good."""
+    """Delete a consumer; do nothing if it does not exist."""
     try:
         await jetstream.call_api_fenced(f"CONSUMER.DELETE.{stream}.{name}")
     except JetStreamNotFoundError:

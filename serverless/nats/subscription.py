@@ -1,17 +1,15 @@
-"""A subscription that outlives the connection it was made on."""
+"""A subscription that is made again on each new client of a connection."""
 
 import logging
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 import nats.errors
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 
-from controller.runtime.clock import Clock
 from serverless.nats.cancellation import preserve_cancellation
-from serverless.nats.connection import QueueConnection
+from serverless.nats.connection import MessageHandler, QueueConnection
 from serverless.nats.errors import UnavailableError, request_error_of
+from shared.clock import Clock
 
 RETRY_SECONDS: Final = 1.0
 
@@ -19,13 +17,13 @@ log = logging.getLogger(__name__)
 
 
 class ReconnectingSubscription:
-    """Calls `hear` with each message; with a `group`, each goes to one listener of it."""
+    """Calls `handle` with each message; in a queue group, one subscriber gets each message."""
 
     def __init__(
         self,
         connection: QueueConnection,
         subject: str,
-        handle: Callable[[Msg], Awaitable[None]],
+        handle: MessageHandler,
         clock: Clock,
         queue_group: str = "",
     ) -> None:
@@ -36,17 +34,17 @@ class ReconnectingSubscription:
         self._queue_group = queue_group
 
     async def run(self) -> None:
-        """Listen for ever; a client that connects again keeps its subscriptions by itself."""
-        epoch, heard_on = 0, None
+        """Stay subscribed until cancelled; a reconnecting client keeps its subscriptions."""
+        connect_count, subscribed_client = 0, None
         while True:
-            epoch = await self._connection.wait_for_connect(epoch)
+            connect_count = await self._connection.wait_for_connect(connect_count)
             try:
-                heard_on = await self._subscribe(heard_on)
+                subscribed_client = await self._subscribe(subscribed_client)
             except UnavailableError as error:
-                about = {"subject": self._subject, "queueError": str(error)}
-                log.warning("not_listening", extra=about)
+                fields = {"subject": self._subject, "queueError": str(error)}
+                log.warning("not_listening", extra=fields)
                 await self._clock.sleep(RETRY_SECONDS)
-                epoch -= 1
+                connect_count -= 1
 
     async def _subscribe(self, subscribed_client: Client | None) -> Client:
         client = self._connection.client

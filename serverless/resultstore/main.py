@@ -16,6 +16,7 @@ from controller.runtime.process.probes import ProbeServer
 from controller.runtime.process.process import first_error, install_stop_signals, new_registry
 from serverless.nats.config import read_secret_file
 from serverless.nats.connection import QueueConnection
+from serverless.nats.credentials import credentials_from_config
 from serverless.resultstore.config import Config
 from serverless.resultstore.consumer import OutcomeConsumer
 from serverless.resultstore.metrics import OutcomeMetrics
@@ -63,7 +64,7 @@ async def serving(
     config: Config, registry: CollectorRegistry, clock: Clock
 ) -> AsyncIterator[OutcomeStore]:
     """A result store at work for the length of the block."""
-    queue = QueueConnection(config.nats, PROGRAM_NAME, clock)
+    queue = QueueConnection(credentials_from_config(config.nats), PROGRAM_NAME, clock)
     store = OutcomeStore(config.dsn_file, clock)
     intake = OutcomeConsumer(queue, config.nats.names, store, OutcomeMetrics(registry), clock)
     retention = Retention(store, config.retention.seconds, clock)

@@ -11,19 +11,23 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 
-from serverless.nats import credentials
-from serverless.nats.credentials import CredentialsSource, NATSCredentials
+from serverless.nats.credentials import (
+    CredentialsSource,
+    NATSCredentials,
+    credentials_from_directory,
+)
+from serverless.nats.requests import JetStreamClient
 from serverless.worker import command_line, settings
-from serverless.worker.clock import SystemRecordClock
+from serverless.worker.clock import SystemClock, SystemRecordClock
 from serverless.worker.command_line import CommandLine
 from serverless.worker.consume.decision import WorkerIdentity
 from serverless.worker.framework.client import FrameworkEndpoint, open_framework_client
 from serverless.worker.http import CannotListenError, WorkerServer
 from serverless.worker.intervals import Intervals
-from serverless.worker.jetstream import WorkerJetStream
 from serverless.worker.local import environment, run_once
+from serverless.worker.nats_connection import worker_connection
 from serverless.worker.settings import WorkerSettings
-from serverless.worker.worker import Worker, WorkerDependencies
+from serverless.worker.worker import Worker
 from shared.config import logfmt
 from shared.config.exitcode import ExitCode
 from shared.config.loader import ConfigurationError
@@ -77,7 +81,7 @@ async def _run_command(arguments: CommandLine) -> ExitCode:
 
 async def run(worker_settings: WorkerSettings) -> ExitCode:
     """Work as the environment says until a signal comes."""
-    source = credentials.credentials_from_directory(worker_settings.credentials_directory)
+    source = credentials_from_directory(worker_settings.credentials_directory)
     try:
         source()
     except OSError as error:
@@ -91,22 +95,30 @@ async def _run_worker(
     registry, stop = CollectorRegistry(), _stop_event()
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)
-    me = WorkerIdentity(
-        worker_settings.function_name, worker_settings.worker, credentials_source().function_uid
+    credentials, names, intervals = credentials_source(), worker_settings.queue_names, Intervals()
+    identity = WorkerIdentity(
+        worker_settings.function_name, worker_settings.worker, credentials.function_uid
     )
+    connection = worker_connection(credentials_source, intervals, SystemClock())
     async with open_framework_client(worker_settings.framework) as framework:
-        around = WorkerDependencies(
-            WorkerJetStream(worker_settings.queue_names),
-            credentials_source,
-            framework,
-            registry,
-            SystemRecordClock(),
-            Intervals(),
+        worker = Worker(
+            identity,
+            worker_settings.concurrency,
+            connection=connection,
+            jetstream=JetStreamClient(connection),
+            queue_names=names,
+            inbox_prefix=credentials.inbox_prefix,
+            framework=framework,
+            registry=registry,
+            clock=SystemRecordClock(),
+            intervals=intervals,
         )
-        worker = Worker(around, me, worker_settings.concurrency)
         http = WorkerServer(registry, worker.not_ready, worker.drain)
         async with http.serving(worker_settings.http_addr), worker.running():
-            log.info("started", extra={"requestID": me.function_name, "version": product_version()})
+            log.info(
+                "started",
+                extra={"requestID": identity.function_name, "version": product_version()},
+            )
             await stop.wait()
             await worker.stop(worker_settings.timeout_seconds + STOP_MARGIN_SECONDS)
     log.info("stopped")

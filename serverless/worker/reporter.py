@@ -4,13 +4,13 @@ import asyncio
 import logging
 from typing import Final
 
+from serverless.nats.errors import QueueError
+from serverless.nats.requests import JetStreamClient
 from serverless.worker.consume.decision import WorkerIdentity
 from serverless.worker.consume.slots import Slots
 from serverless.worker.intervals import Intervals
-from serverless.worker.jetstream import WorkerJetStream
-from serverless.worker.jetstream_errors import QueueError
 from shared.invocation import worker_report
-from shared.invocation.queue_names import worker_report_key
+from shared.invocation.queue_names import QueueNames, worker_report_key
 from shared.invocation.worker_report import WorkerReport
 
 MIN_REPORT_SECONDS: Final = 1.0  # what changes more often is not worth a message each time
@@ -23,7 +23,8 @@ class WorkerReporter:
 
     def __init__(
         self,
-        jetstream: WorkerJetStream,
+        jetstream: JetStreamClient,
+        queue_names: QueueNames,
         identity: WorkerIdentity,
         slots: Slots,
         intervals: Intervals,
@@ -32,7 +33,7 @@ class WorkerReporter:
         self._slots = slots
         self._intervals = intervals
         key = worker_report_key(identity.function_name, identity.worker)
-        self._subject = f"$KV.{jetstream.queue_names.worker_bucket}.{key}"
+        self._subject = f"$KV.{queue_names.worker_bucket}.{key}"
         self.is_draining = False
 
     async def run(self, version: str) -> None:

@@ -1,19 +1,18 @@
-"""A whole worker: its parts, how they hang together, and how it ends."""
+"""Builds the parts of a worker, runs them and stops them."""
 
 import asyncio
 import logging
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import Final
 
 from nats.aio.msg import Msg
 from prometheus_client import CollectorRegistry
 
-from serverless.nats.credentials import CredentialsSource
+from serverless.nats.connection import QueueConnection
+from serverless.nats.requests import JetStreamClient
 from serverless.worker.clock import RecordClock
-from serverless.worker.connection import WorkerConnection
 from serverless.worker.consume.decision import WorkerIdentity
 from serverless.worker.consume.dispatcher import Dispatcher
 from serverless.worker.consume.puller import Puller
@@ -21,7 +20,6 @@ from serverless.worker.consume.slots import Slots
 from serverless.worker.framework.client import FrameworkClient
 from serverless.worker.framework.health import MonitoredFramework
 from serverless.worker.intervals import Intervals
-from serverless.worker.jetstream import WorkerJetStream
 from serverless.worker.memory_budget import MemoryBudgets
 from serverless.worker.metrics import WorkerMetrics
 from serverless.worker.reporter import WorkerReporter
@@ -30,64 +28,71 @@ from serverless.worker.run.body_store import BodyStore
 from serverless.worker.run.finish import RunFinisher
 from serverless.worker.run.record_store import RecordStore
 from shared.config.version import product_version
+from shared.invocation.queue_names import QueueNames
 
 RELEASE_TIMEOUT_SECONDS: Final = 10.0
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerDependencies:
-    """What a worker is given from outside."""
-
-    jetstream: WorkerJetStream
-    credentials_source: CredentialsSource
-    framework: FrameworkClient
-    registry: CollectorRegistry
-    clock: RecordClock
-    intervals: Intervals
-
-
 class Worker:
-    """Pulls invocations of one function and runs them until it is told to drain."""
+    """Pulls invocations of one function and runs them until it is drained."""
 
     def __init__(
-        self, dependencies: WorkerDependencies, identity: WorkerIdentity, concurrency: int
+        self,
+        identity: WorkerIdentity,
+        concurrency: int,
+        *,
+        connection: QueueConnection,
+        jetstream: JetStreamClient,
+        queue_names: QueueNames,
+        inbox_prefix: str,
+        framework: FrameworkClient,
+        registry: CollectorRegistry,
+        clock: RecordClock,
+        intervals: Intervals,
     ) -> None:
-        queue, pace = dependencies.jetstream, dependencies.intervals
-        self._dependencies = dependencies
         self._identity = identity
-        self._slots = Slots(concurrency, dependencies.clock)
-        self._framework = MonitoredFramework(dependencies.framework, pace)
-        metrics, records = (
-            WorkerMetrics(dependencies.registry, identity.function_name),
-            RecordStore(queue, pace),
-        )
-        place = AttemptContext(
-            jetstream=queue,
-            record_store=records,
-            body_store=BodyStore(queue, identity.function_name, _new_id),
+        self._connection = connection
+        self._queue_names = queue_names
+        self._inbox_prefix = inbox_prefix
+        self._slots = Slots(concurrency, clock)
+        self._framework = MonitoredFramework(framework, intervals)
+        metrics = WorkerMetrics(registry, identity.function_name)
+        record_store = RecordStore(jetstream, queue_names, intervals)
+        context = AttemptContext(
+            jetstream=jetstream,
+            queue_names=queue_names,
+            record_store=record_store,
+            body_store=BodyStore(jetstream, queue_names, identity.function_name, _new_id),
             framework=self._framework,
             memory_budgets=MemoryBudgets(),
-            finisher=RunFinisher(queue, records, metrics, pace),
-            clock=dependencies.clock,
-            intervals=pace,
+            finisher=RunFinisher(jetstream, queue_names, record_store, metrics, intervals),
+            clock=clock,
+            intervals=intervals,
         )
-        self._dispatcher = Dispatcher(place, identity, metrics)
-        self._puller = Puller(queue, self._slots, self._framework, pace, self._dispatcher.dispatch)
-        self._reporter = WorkerReporter(queue, identity, self._slots, pace)
+        self._dispatcher = Dispatcher(context, identity, metrics)
+        self._puller = Puller(
+            jetstream,
+            queue_names,
+            self._slots,
+            self._framework,
+            intervals,
+            self._dispatcher.dispatch,
+        )
+        self._reporter = WorkerReporter(jetstream, queue_names, identity, self._slots, intervals)
 
     def not_ready(self) -> list[str]:
-        """Why nothing can be run now; nothing if it can."""
-        reasons = {
-            "the queue does not answer": self._dependencies.jetstream.is_connected,
+        """Return why no invocation can be run now; empty if one can."""
+        is_met = {
+            "the queue does not answer": self._connection.is_connected,
             "the framework does not answer": self._framework.healthy.is_set(),
             "the worker is draining": not self._puller.is_draining,
         }
-        return [reason for reason, is_well in reasons.items() if not is_well]
+        return [reason for reason, is_well in is_met.items() if not is_well]
 
     async def drain(self) -> None:
-        """Pull no more, and wait until nothing runs."""
+        """Stop pulling, and wait until no invocation runs."""
         if not self._puller.is_draining:
             log.info("draining", extra={"running": self._slots.running})
         self._reporter.is_draining = True
@@ -95,23 +100,23 @@ class Worker:
         await self._slots.idle.wait()
 
     async def stop(self, timeout_seconds: float) -> None:
-        """Drain; what still runs after `seconds` is broken off, and left to another attempt."""
+        """Drain; interrupt what still runs after the timeout and leave it to another attempt."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self.drain()
         except TimeoutError:
             self._dispatcher.abandon()
-            with suppress(TimeoutError):  # the ack wait does it then
+            with suppress(TimeoutError):  # the messages are redelivered after their ack wait
                 async with asyncio.timeout(RELEASE_TIMEOUT_SECONDS):
                     await self._slots.idle.wait()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Work for the length of the block."""
-        inbox = f"{self._dependencies.credentials_source().inbox_prefix}.{_new_id()}"
+        """Run invocations for the length of the block."""
+        inbox = f"{self._inbox_prefix}.{_new_id()}"
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(self._stay_connected(inbox), name="connection"),
+                group.create_task(self._run_connection(inbox), name="connection"),
                 group.create_task(self._framework.run(), name="framework"),
                 group.create_task(
                     self._puller.run(self._identity.function_name, inbox), name="pull"
@@ -122,17 +127,10 @@ class Worker:
             for task in tasks:
                 task.cancel()
 
-    async def _stay_connected(self, inbox: str) -> None:
-        connection = WorkerConnection(
-            self._dependencies.jetstream,
-            self._dependencies.credentials_source,
-            self._dependencies.intervals,
-        )
-        nudges = self._dependencies.jetstream.queue_names.cancellation_subject(
-            self._identity.function_name
-        )
-        listeners = {inbox: self._on_message, nudges: self._on_cancellation}
-        await connection.run(listeners, self._on_connected)
+    async def _run_connection(self, inbox: str) -> None:
+        cancellations = self._queue_names.cancellation_subject(self._identity.function_name)
+        subscriptions = {inbox: self._on_message, cancellations: self._on_cancellation}
+        await self._connection.run(subscriptions, self._on_connected)
 
     def _on_connected(self) -> None:
         self._puller.restart()

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 
+from serverless.nats.errors import QueueError
 from serverless.worker.consume.decision import (
     Acknowledge,
     Decision,
@@ -15,7 +16,6 @@ from serverless.worker.consume.decision import (
     decide,
 )
 from serverless.worker.delivery import ACK, Delivery, nak_with_delay, try_decode_call
-from serverless.worker.jetstream_errors import QueueError
 from serverless.worker.metrics import WorkerMetrics
 from serverless.worker.run.attempt import Attempt, AttemptContext
 from serverless.worker.run.record_store import (
@@ -51,7 +51,7 @@ class Dispatcher:
 
         It comes again to a worker that stood still for longer than the ack wait, and goes on.
         """
-        call = try_decode_call(delivery, self._context.jetstream.queue_names)
+        call = try_decode_call(delivery, self._context.queue_names)
         invocation_id = call.invocation_id if call else ""
         with logfmt.log_context(requestID=self._identity.function_name, invocationID=invocation_id):
             if delivery.sequence in self._in_progress:
@@ -153,7 +153,5 @@ class Dispatcher:
             at=delivery.sent_at,
         )
         log.error("message_buried", extra={"reason": decision.reason, "subject": delivery.subject})
-        subject = self._context.jetstream.queue_names.dead_letter_subject(
-            self._identity.function_name
-        )
+        subject = self._context.queue_names.dead_letter_subject(self._identity.function_name)
         await self._context.finisher.send_to_dead_letters(delivery, subject, letter)

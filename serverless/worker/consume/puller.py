@@ -5,12 +5,13 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
+from serverless.nats.errors import QueueError
+from serverless.nats.requests import JetStreamClient
 from serverless.worker.consume.slots import Slots
 from serverless.worker.delivery import Delivery, nak_with_delay, parse_delivery
 from serverless.worker.framework.health import MonitoredFramework
 from serverless.worker.intervals import Intervals
-from serverless.worker.jetstream import WorkerJetStream
-from serverless.worker.jetstream_errors import QueueError
+from shared.invocation.queue_names import QueueNames, consumer_name
 
 # A request of ours has simply ended; after any other word something is wrong, and we wait.
 _REQUEST_ENDED_STATUSES: Final = frozenset({"404", "408"})
@@ -24,13 +25,15 @@ class Puller:
 
     def __init__(
         self,
-        jetstream: WorkerJetStream,
+        jetstream: JetStreamClient,
+        queue_names: QueueNames,
         slots: Slots,
         framework: MonitoredFramework,
         intervals: Intervals,
         dispatch: Callable[[Delivery], Awaitable[None]],
     ) -> None:
         self._jetstream = jetstream
+        self._queue_names = queue_names
         self._slots = slots
         self._framework = framework
         self._intervals = intervals
@@ -85,7 +88,13 @@ class Puller:
     async def _pull(self, function_name: str, inbox: str, batch: int) -> None:
         self._outstanding, self._is_request_ended, self._has_failed = batch, False, False
         try:
-            await self._jetstream.pull(function_name, inbox, batch, self._intervals.pull_seconds)
+            await self._jetstream.pull(
+                self._queue_names.invocations_stream,
+                consumer_name(function_name),
+                inbox,
+                batch,
+                self._intervals.pull_seconds,
+            )
         except QueueError:
             self._has_failed = True
         else:

@@ -1,12 +1,12 @@
 """A function on a desk: the framework as a child process, and what the queue needs for it."""
 
 import asyncio
-import json
 import logging
 import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -15,10 +15,13 @@ from nats.aio.client import Client
 
 from serverless.nats.close import close_quietly
 from serverless.nats.credentials import redact_url
+from serverless.nats.errors import JetStreamApiError, QueueError
+from serverless.nats.requests import JetStreamClient
 from serverless.worker.command_line import CommandLine
 from serverless.worker.framework.client import FrameworkEndpoint
 from serverless.worker.settings import WorkerSettings
 from shared.config.address import Address
+from shared.invocation.jetstream import CONSUMER_ALREADY_EXISTS, STREAM_NAME_IN_USE
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import (
     JetStreamConfig,
@@ -32,10 +35,7 @@ MAX_WORKERS: Final = 1
 TERMINATE_TIMEOUT_SECONDS: Final = 5.0
 ANY_LOCAL_PORT: Final = Address("127.0.0.1", 0)
 
-_ALREADY_EXISTS_CODES: Final = frozenset(
-    {10058, 10148}
-)  # a stream or a consumer with other settings
-
+_ALREADY_EXISTS_CODES: Final = frozenset({STREAM_NAME_IN_USE, CONSUMER_ALREADY_EXISTS})
 
 log = logging.getLogger(__name__)
 
@@ -98,36 +98,44 @@ def local_settings(command_line: CommandLine, endpoint: FrameworkEndpoint) -> Wo
     )
 
 
+@dataclass(frozen=True, slots=True)
+class OpenClient:
+    """A client that is connected for a few requests only."""
+
+    client: Client
+
+
 async def prepare_queue(url: str, function_name: str) -> None:
-    """Make the streams and the consumer where they are missing; what is there stays as it is."""
+    """Create missing streams and the consumer; existing ones are not changed."""
     names, limits, client = QueueNames(), StreamLimits(), Client()
     try:
         await client.connect(url, allow_reconnect=False, error_cb=_ignore_error)
     except (nats.errors.Error, OSError, TimeoutError) as error:
         raise LocalError(f"no queue at {redact_url(url)}: {error}") from error
+    jetstream = JetStreamClient(OpenClient(client))
     try:
-        for wire in (
+        for config in (
             *stream_configs(names, limits),
             body_bucket_config(names, limits, function_name),
         ):
-            await _create(client, f"$JS.API.STREAM.CREATE.{wire['name']}", wire)
-        made = consumer_config(names, function_name, MAX_WORKERS)
+            await _create(jetstream, f"STREAM.CREATE.{config['name']}", config)
+        consumer = consumer_config(names, function_name, MAX_WORKERS)
         stream = names.invocations_stream
-        subject = f"$JS.API.CONSUMER.CREATE.{stream}.{made['name']}.{made['filter_subject']}"
-        await _create(client, subject, {"stream_name": stream, "config": made, "action": "create"})
+        verb = f"CONSUMER.CREATE.{stream}.{consumer['name']}.{consumer['filter_subject']}"
+        body = {"stream_name": stream, "config": consumer, "action": "create"}
+        await _create(jetstream, verb, body)
     finally:
         await close_quietly(client)
 
 
-async def _create(client: Client, subject: str, config: JetStreamConfig) -> None:
+async def _create(jetstream: JetStreamClient, verb: str, config: JetStreamConfig) -> None:
     try:
-        answer = await client.request(subject, json.dumps(config).encode(), timeout=5.0)
-    except (nats.errors.Error, TimeoutError) as error:
-        raise LocalError(f"the queue refuses {subject}: {error!r}") from error
-    refusal = json.loads(answer.data).get("error")
-    if refusal and refusal.get("err_code") not in _ALREADY_EXISTS_CODES:
-        raise LocalError(f"the queue refuses {subject}: {refusal.get('description')}")
+        await jetstream.call_api(verb, config)
+    except QueueError as error:
+        if isinstance(error, JetStreamApiError) and error.code in _ALREADY_EXISTS_CODES:
+            return
+        raise LocalError(f"the queue refuses $JS.API.{verb}: {error}") from error
 
 
 async def _ignore_error(_: Exception) -> None:
-    """The library tells every error twice; the second time it is raised."""
+    """Drop an error that nats-py also raises."""

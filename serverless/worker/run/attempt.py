@@ -7,6 +7,8 @@ from typing import Final
 
 from msgspec.structs import replace as changed
 
+from serverless.nats.errors import QueueError, StreamLimitError
+from serverless.nats.requests import JetStreamClient
 from serverless.worker.clock import RecordClock
 from serverless.worker.deadlines import attempt_deadline
 from serverless.worker.delivery import Delivery, nak_with_delay
@@ -20,8 +22,6 @@ from serverless.worker.framework.result import (
     PayloadLost,
 )
 from serverless.worker.intervals import Intervals
-from serverless.worker.jetstream import WorkerJetStream
-from serverless.worker.jetstream_errors import QueueError, StreamLimitError
 from serverless.worker.memory_budget import MemoryBudgets
 from serverless.worker.run.body_store import BodyLostError, BodyStore
 from serverless.worker.run.finish import RunFinisher
@@ -34,7 +34,7 @@ from serverless.worker.run.record_store import (
 )
 from serverless.worker.run.result_policy import Retry, RunOutcome, decide_result
 from shared.invocation import transition
-from shared.invocation.queue_names import parse_record_key, result_object_name
+from shared.invocation.queue_names import QueueNames, parse_record_key, result_object_name
 from shared.invocation.record import InvocationBody
 from shared.invocation.state import InvocationState
 
@@ -47,7 +47,8 @@ log = logging.getLogger(__name__)
 class AttemptContext:
     """What every attempt of a worker works with."""
 
-    jetstream: WorkerJetStream
+    jetstream: JetStreamClient
+    queue_names: QueueNames
     record_store: RecordStore
     body_store: BodyStore
     framework: MonitoredFramework

@@ -4,49 +4,40 @@ The layout is that of NATS object stores, so that anybody's client can read them
 not administer streams, and those clients begin by asking about the stream.
 """
 
-import base64
 import hashlib
 from collections.abc import Callable
-from typing import Final
 
 import msgspec
 
-from serverless.worker.jetstream import WorkerJetStream
+from serverless.nats.requests import JetStreamClient
+from shared.invocation.jetstream import (
+    OBJECT_CHUNK_BYTES,
+    ObjectInfo,
+    format_object_digest,
+    object_chunk_subject,
+    object_info_subject,
+    object_stream_name,
+)
+from shared.invocation.queue_names import QueueNames
 from shared.invocation.record import InvocationBody
-
-CHUNK_BYTES: Final = 128 * 1024
-
-_DIGEST_PREFIX: Final = "SHA-256="
 
 
 class BodyLostError(Exception):
     """The object is not there, or not whole."""
 
 
-class _ObjectOptions(msgspec.Struct, frozen=True):
-    max_chunk_size: int = CHUNK_BYTES
-
-
-class _ObjectInfo(msgspec.Struct, frozen=True, omit_defaults=True):
-    name: str
-    bucket: str
-    nuid: str
-    size: int
-    chunks: int
-    digest: str = ""
-    mtime: str = "1970-01-01T00:00:00Z"
-    deleted: bool = False
-    options: _ObjectOptions = _ObjectOptions()
-
-
 class BodyStore:
     """The bucket of one function's large bodies; `new_id` gives an id that was never used."""
 
     def __init__(
-        self, jetstream: WorkerJetStream, function_name: str, new_id: Callable[[], str]
+        self,
+        jetstream: JetStreamClient,
+        queue_names: QueueNames,
+        function_name: str,
+        new_id: Callable[[], str],
     ) -> None:
         self._jetstream = jetstream
-        self._bucket = jetstream.queue_names.body_bucket_name(function_name)
+        self._bucket = queue_names.body_bucket_name(function_name)
         self._new_id = new_id
 
     async def read_body(self, body: InvocationBody) -> bytes | bytearray:
@@ -63,57 +54,53 @@ class BodyStore:
         return InvocationBody(object_name=name, size=len(data))
 
     async def _read_object(self, name: str) -> bytearray:
-        found = await self._jetstream.get_last_direct(self._stream, self._meta_subject(name))
+        found = await self._jetstream.get_last_direct(
+            object_stream_name(self._bucket), object_info_subject(self._bucket, name)
+        )
         if found is None:
             raise BodyLostError(name)
         info = _decode_info(found.data, name)
         data, place = bytearray(), 0
         for _ in range(info.chunks):
             chunk = await self._jetstream.get_next_direct(
-                self._stream, self._chunk_subject(info.nuid), place + 1
+                object_stream_name(self._bucket),
+                object_chunk_subject(self._bucket, info.nuid),
+                place + 1,
             )
             if chunk is None:
                 raise BodyLostError(name)
             data += chunk.data
             place = chunk.sequence
-        if info.deleted or _sha256_digest(data) != info.digest:
+        if info.deleted or _digest_of(data) != info.digest:
             raise BodyLostError(name)
         return data
 
     async def _write_object(self, name: str, data: bytes | bytearray) -> None:
         nuid, view = self._new_id(), memoryview(data)
-        places = range(0, len(data), CHUNK_BYTES)
+        places = range(0, len(data), OBJECT_CHUNK_BYTES)
         for at in places:
             await self._jetstream.publish(
-                self._chunk_subject(nuid), bytes(view[at : at + CHUNK_BYTES])
+                object_chunk_subject(self._bucket, nuid), bytes(view[at : at + OBJECT_CHUNK_BYTES])
             )
-        info = _ObjectInfo(
+        info = ObjectInfo(
             name=name,
             bucket=self._bucket,
             nuid=nuid,
             size=len(data),
             chunks=len(places),
-            digest=_sha256_digest(data),
+            digest=_digest_of(data),
         )
-        await self._jetstream.publish_rollup(self._meta_subject(name), msgspec.json.encode(info))
-
-    @property
-    def _stream(self) -> str:
-        return f"OBJ_{self._bucket}"
-
-    def _meta_subject(self, name: str) -> str:
-        return f"$O.{self._bucket}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
-
-    def _chunk_subject(self, nuid: str) -> str:
-        return f"$O.{self._bucket}.C.{nuid}"
+        await self._jetstream.publish_rollup(
+            object_info_subject(self._bucket, name), msgspec.json.encode(info)
+        )
 
 
-def _decode_info(value: bytes, name: str) -> _ObjectInfo:
+def _decode_info(value: bytes, name: str) -> ObjectInfo:
     try:
-        return msgspec.json.decode(value, type=_ObjectInfo)
+        return msgspec.json.decode(value, type=ObjectInfo)
     except msgspec.DecodeError as error:
         raise BodyLostError(name) from error
 
 
-def _sha256_digest(data: bytes | bytearray) -> str:
-    return _DIGEST_PREFIX + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode()
+def _digest_of(data: bytes | bytearray) -> str:
+    return format_object_digest(hashlib.sha256(data).digest())

@@ -4,10 +4,10 @@ import asyncio
 import logging
 from contextlib import suppress
 
+from serverless.nats.errors import QueueError, StreamLimitError
+from serverless.nats.requests import JetStreamClient
 from serverless.worker.delivery import ACK, TERM, Delivery
 from serverless.worker.intervals import Intervals
-from serverless.worker.jetstream import WorkerJetStream
-from serverless.worker.jetstream_errors import QueueError, StreamLimitError
 from serverless.worker.metrics import WorkerMetrics
 from serverless.worker.run.record_store import (
     RecordConflictError,
@@ -18,6 +18,7 @@ from serverless.worker.run.record_store import (
 from shared.invocation import message, transition
 from shared.invocation.final_messages import final_messages
 from shared.invocation.message import DeadLetterMessage
+from shared.invocation.queue_names import QueueNames
 from shared.invocation.record import InvocationRecord
 
 log = logging.getLogger(__name__)
@@ -28,12 +29,14 @@ class RunFinisher:
 
     def __init__(
         self,
-        jetstream: WorkerJetStream,
+        jetstream: JetStreamClient,
+        queue_names: QueueNames,
         record_store: RecordStore,
         metrics: WorkerMetrics,
         intervals: Intervals,
     ) -> None:
         self._jetstream = jetstream
+        self._queue_names = queue_names
         self._record_store = record_store
         self._metrics = metrics
         self._intervals = intervals
@@ -53,7 +56,7 @@ class RunFinisher:
 
     async def publish_outcome(self, delivery: Delivery, final: StoredRecord) -> None:
         """Tell the outcome of a final record, mark that it was told, and acknowledge."""
-        for each in final_messages(self._jetstream.queue_names, final.key, final.record):
+        for each in final_messages(self._queue_names, final.key, final.record):
             await self._publish_until_stored(each.subject, each.data, each.message_id)
         if not final.record.published:
             # It is told, whoever has marked; where nobody has, the sweep tells it again.
@@ -75,7 +78,7 @@ class RunFinisher:
         tries = 0
         while True:
             try:
-                await self._jetstream.publish(subject, data, message_id)
+                await self._jetstream.publish(subject, data, message_id=message_id)
             except QueueError as error:
                 tries += 1
                 log.warning("outcome_not_told", extra={"tries": tries, "reason": str(error)})

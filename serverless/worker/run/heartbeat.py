@@ -4,10 +4,10 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from serverless.nats.errors import QueueError
+from serverless.nats.requests import JetStreamClient
 from serverless.worker.delivery import IN_PROGRESS, Delivery
 from serverless.worker.intervals import Intervals
-from serverless.worker.jetstream import WorkerJetStream
-from serverless.worker.jetstream_errors import QueueError
 from serverless.worker.run.record_store import RecordStore, StoredRecord
 from shared.invocation.record import InvocationRecord
 from shared.invocation.state import InvocationState
@@ -24,7 +24,7 @@ class Heartbeat:
 
     def __init__(
         self,
-        jetstream: WorkerJetStream,
+        jetstream: JetStreamClient,
         record_store: RecordStore,
         delivery: Delivery,
         stored_record: StoredRecord,

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import msgspec
 
+from serverless.nats.errors import QueueError, StreamLimitError
+from serverless.nats.requests import JetStreamClient
+from serverless.nats.stored_message import StoredMessage
 from serverless.worker.intervals import Intervals
-from serverless.worker.jetstream import DirectMessage, WorkerJetStream
-from serverless.worker.jetstream_errors import QueueError, StreamLimitError
 from shared.invocation import record as codec
+from shared.invocation.queue_names import QueueNames
 from shared.invocation.record import InvocationRecord
 
 log = logging.getLogger(__name__)
@@ -39,15 +41,18 @@ class RecordConflictError(Exception):
 class RecordStore:
     """The bucket of records; a write is repeated until it is known what became of it."""
 
-    def __init__(self, jetstream: WorkerJetStream, intervals: Intervals) -> None:
+    def __init__(
+        self, jetstream: JetStreamClient, queue_names: QueueNames, intervals: Intervals
+    ) -> None:
         self._jetstream = jetstream
+        self._queue_names = queue_names
         self._intervals = intervals
-        self._stream = f"KV_{jetstream.queue_names.record_bucket}"
+        self._stream = f"KV_{queue_names.record_bucket}"
 
     async def read(self, key: str) -> StoredRecord | None:
         """The record of a key; none if there is none."""
         kept = await self._jetstream.get_last_direct(
-            self._stream, self._jetstream.queue_names.record_subject(key)
+            self._stream, self._queue_names.record_subject(key)
         )
         return None if kept is None else _decode_stored_record(key, kept)
 
@@ -73,9 +78,9 @@ class RecordStore:
                 await asyncio.sleep(self._intervals.retry_delay_seconds(tries))
 
     async def _write(self, previous: StoredRecord, record: InvocationRecord) -> StoredRecord:
-        subject = self._jetstream.queue_names.record_subject(previous.key)
-        revision = await self._jetstream.update(
-            subject, codec.encode_record(record), previous.revision
+        subject = self._queue_names.record_subject(previous.key)
+        revision = await self._jetstream.publish(
+            subject, codec.encode_record(record), expected_sequence=previous.revision
         )
         return StoredRecord(previous.key, record, revision)
 
@@ -96,7 +101,7 @@ def _written_or_conflict(current: StoredRecord | None, record: InvocationRecord)
     return current
 
 
-def _decode_stored_record(key: str, message: DirectMessage) -> StoredRecord:
+def _decode_stored_record(key: str, message: StoredMessage) -> StoredRecord:
     try:
         return StoredRecord(key, codec.decode_record(message.data), message.sequence)
     except msgspec.DecodeError as error:

@@ -17,8 +17,8 @@ from serverless.activator.sweep.invocation_store import InvocationStore
 from serverless.activator.sweep.metrics import SettleMetrics
 from serverless.activator.sweep.settle import RecordSettler
 from serverless.activator.workers.queue_resources import QueueResources
-from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection
+from serverless.nats.credentials import NATSCredentials
 from serverless.nats.requests import JetStreamClient
 from shared.invocation import transition
 from shared.invocation.queue_names import QueueNames
@@ -91,7 +91,7 @@ async def advanced(server: NATSServer, function: Function, ended: asyncio.Event)
 
     What a process has sent that is dead by now may still come between.
     """
-    connection = QueueConnection(QueueConfig(url=server.admin_url), "tests", LATER)
+    connection = QueueConnection(lambda: NATSCredentials(server.admin_url), "tests", LATER)
     jetstream = JetStreamClient(connection)
     records = InvocationStore(jetstream, NAMES)
     depths = QueueDepths(jetstream, NAMES.invocations_stream, lambda _: None)

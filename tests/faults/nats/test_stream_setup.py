@@ -15,8 +15,8 @@ from apiserver.nats.jetstream import JetStream as ApiQueue
 from controller.runtime.clock import SystemClock
 from hack.cluster.nats_server import NATSServer
 from serverless.activator.sweep.stream_repair import StreamSetup
-from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection
+from serverless.nats.credentials import NATSCredentials
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits, stream_configs
 from tests.support.queue.nats_server import new_nats_server
@@ -52,7 +52,7 @@ async def by_the_api(queue: NATSServer) -> None:
 
 async def by_the_activator(queue: NATSServer) -> None:
     clock = SystemClock()
-    connection = QueueConnection(QueueConfig(url=queue.admin_url), "tests", clock)
+    connection = QueueConnection(lambda: NATSCredentials(queue.admin_url), "tests", clock)
     made = StreamSetup(connection, stream_configs(NAMES, StreamLimits()), clock)
     async with asyncio.TaskGroup() as group:
         keeping = [group.create_task(each.run()) for each in (connection, made)]

@@ -16,8 +16,8 @@ from prometheus_client import CollectorRegistry
 
 from controller.runtime.clock import SystemClock
 from hack.cluster.nats_server import NATSServer
-from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection
+from serverless.nats.credentials import NATSCredentials
 from serverless.nats.requests import JetStreamClient
 from serverless.nats.stream_setup import ensure_stream
 from serverless.resultstore.config import Config, NATSConfig
@@ -128,7 +128,7 @@ async def stores(tmp_path: Path) -> AsyncIterator[ResultStoreFixture]:
 async def install(queue: NATSServer) -> None:
     """The streams as the activator makes them."""
     clock = SystemClock()
-    connection = QueueConnection(QueueConfig(url=queue.admin_url), "tests", clock)
+    connection = QueueConnection(lambda: NATSCredentials(queue.admin_url), "tests", clock)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(connection.run())
         await connection.synced()

@@ -48,7 +48,7 @@ async def lived(
     ):
         await world.submit("it", **SCENARIOS[story])
         try:
-            traits = WorkerOptions("first", queue, intervals=NO_HEARTBEAT_INTERVALS)
+            traits = WorkerOptions("first", queue.connect_to, intervals=NO_HEARTBEAT_INTERVALS)
             async with run_worker(server.admin_url, world.function_name, socket, options=traits):
                 await eventually(world.is_queue_empty)
         except* WorkerKilled:

@@ -238,7 +238,7 @@ class Chaos:
         for life in itertools.takewhile(lambda _: not self._is_closed, itertools.count()):
             queue = FaultyWorkerJetStream(QueueNames(), 0, QueueFault.NONE)
             self._queues[name] = queue
-            traits = WorkerOptions(f"{name}-{life}", queue)
+            traits = WorkerOptions(f"{name}-{life}", queue.connect_to)
             try:
                 async with run_worker(self._url, self._world.function_name, socket, options=traits):
                     await asyncio.Event().wait()

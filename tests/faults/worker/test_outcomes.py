@@ -11,7 +11,7 @@ from nats.js.api import DiscardPolicy
 
 from hack.cluster.nats_server import NATSServer
 from serverless.framework.server import create_app, serving
-from serverless.worker.jetstream import WorkerJetStream
+from serverless.nats.requests import JetStreamClient
 from shared.invocation import transition
 from shared.invocation.limits import DEFAULT_INLINE_BYTES
 from shared.invocation.record import InvocationBody
@@ -192,23 +192,32 @@ async def test_messages_without_a_sound_record_are_buried_or_dropped(
     assert len(buried) == 2
 
 
-class SpoilingQueue(WorkerJetStream):
+class SpoilingQueue(JetStreamClient):
     """Somebody writes nonsense into the first record just before its worker does."""
 
     is_spoilt = False
 
-    async def update(self, subject: str, value: bytes, revision: int) -> int:
-        if not self.is_spoilt:
+    async def publish(
+        self,
+        subject: str,
+        data: bytes,
+        *,
+        message_id: str = "",
+        expected_sequence: int | None = None,
+    ) -> int:
+        if expected_sequence is not None and not self.is_spoilt:
             self.is_spoilt = True
-            await self.publish(subject, b"?")
-        return await super().update(subject, value, revision)
+            await super().publish(subject, b"?")
+        return await super().publish(
+            subject, data, message_id=message_id, expected_sequence=expected_sequence
+        )
 
 
 async def test_a_record_that_becomes_unreadable_harms_no_other(
     nats_server: NATSServer, harness: FunctionHarness
 ) -> None:
     await harness.submit("spoilt")
-    traits = WorkerOptions(queue=SpoilingQueue(harness.names))
+    traits = WorkerOptions(queue=SpoilingQueue)
     async with (
         serve_recording_framework(harness.executions) as (_, socket),
         run_worker(nats_server.admin_url, harness.function_name, socket, options=traits),

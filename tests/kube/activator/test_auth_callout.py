@@ -21,6 +21,7 @@ from serverless.activator.auth.worker_credentials import WorkerUser
 from serverless.activator.config import NATSConfig
 from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection
+from serverless.nats.credentials import credentials_from_config
 from shared.invocation.queue_names import QueueNames, consumer_name
 from shared.invocation.streams import (
     StreamLimits,
@@ -96,7 +97,9 @@ async def door(tmp_path: Path) -> AsyncIterator[Door]:
         password_file = str(queue.password_file("callout"))
         access = QueueConfig(url=queue.url, user="callout", password_file=password_file)
         clock = SystemClock()
-        connections = [QueueConnection(access, "tests", clock) for _ in range(2)]
+        connections = [
+            QueueConnection(credentials_from_config(access), "tests", clock) for _ in range(2)
+        ]
         gate = CalloutPolicy(
             queue.worker_key_file.read_text().strip().encode(),
             NATSConfig().worker_account,

@@ -26,6 +26,7 @@ from serverless.activator.sweep.stream_repair import StreamSetup
 from serverless.activator.sweep.sweep import Sweep
 from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection
+from serverless.nats.credentials import credentials_from_config
 from serverless.nats.requests import JetStreamClient
 from shared.invocation import transition
 from shared.invocation.record import (
@@ -93,7 +94,7 @@ async def swept(installed_control_plane: ControlPlane, queue: NATSServer) -> Asy
         asyncio.TaskGroup() as group,
     ):
         clock, where = LATER, site.namespaces.instance
-        connection = QueueConnection(access(queue), "tests", clock)
+        connection = QueueConnection(credentials_from_config(access(queue)), "tests", clock)
         tasks = [group.create_task(connection.run())]
         made = StreamSetup(connection, stream_configs(QUEUE_NAMES, StreamLimits()), clock)
         tasks.append(group.create_task(made.run()))
@@ -310,7 +311,7 @@ async def test_records_are_correct_after_a_sweep_crashes_at_any_await(
             begun = transition.attempt_started(made, "fn-1", 999, now_ms())
             await functions.write_record(FN, f"released-{at}", begun)
             program, ended = CrashingProgram(Sweep.run_round, at, moment), asyncio.Event()
-            connection = QueueConnection(access(queue), "dying", LATER)
+            connection = QueueConnection(credentials_from_config(access(queue)), "dying", LATER)
             async with program.run(swept.round_of_another(connection, ended)):
                 await wait_for_first(program.was_injected.wait(), ended.wait())
                 await swept.sweep.run_round()

@@ -1,13 +1,14 @@
 """A worker's queue on which the nth call goes wrong, or the worker dies of it."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from enum import Enum, auto
 from typing import TypeVar
 
 from nats.aio.msg import Msg
 
-from serverless.worker.jetstream import WorkerJetStream
-from serverless.worker.jetstream_errors import QueueError
+from serverless.nats.connection import QueueConnection
+from serverless.nats.errors import QueueError
+from serverless.nats.requests import JetStreamClient
 from shared.invocation.queue_names import QueueNames
 
 R = TypeVar("R")
@@ -30,16 +31,21 @@ class WorkerKilled(BaseException):
     """The process is gone: nothing of it runs any more."""
 
 
-class FaultyWorkerJetStream(WorkerJetStream):
+class FaultyWorkerJetStream(JetStreamClient):
     """Strikes call number `at`; pulls and reports do not count, they come when they come."""
 
     def __init__(self, names: QueueNames, fault_at_call: int, fault: QueueFault) -> None:
-        super().__init__(names)
+        self._worker_bucket = names.worker_bucket
         self._fault_at_call = fault_at_call
         self._fault = fault
         self.calls = 0
         self.is_dead = False
         self.was_injected = False
+
+    def connect_to(self, connection: QueueConnection) -> "FaultyWorkerJetStream":
+        """Send the requests of one worker."""
+        super().__init__(connection)
+        return self
 
     def kill(self) -> None:
         """Die at the next call, whichever it is."""
@@ -49,15 +55,15 @@ class FaultyWorkerJetStream(WorkerJetStream):
         await self._with_fault(lambda: super(FaultyWorkerJetStream, self).acknowledge(reply, ack))
 
     async def pull(
-        self, function_name: str, inbox: str, batch: int, expires_seconds: float
+        self, stream: str, consumer: str, inbox: str, batch: int, expires_seconds: float
     ) -> None:
         self._check_alive()
-        await super().pull(function_name, inbox, batch, expires_seconds)
+        await super().pull(stream, consumer, inbox, batch, expires_seconds)
 
     async def _request(
-        self, subject: str, data: bytes, headers: Mapping[str, str] | None = None
+        self, subject: str, data: bytes, headers: dict[str, str] | None = None
     ) -> Msg:
-        if subject.startswith(f"$KV.{self.queue_names.worker_bucket}."):
+        if subject.startswith(f"$KV.{self._worker_bucket}."):
             self._check_alive()
             return await super()._request(subject, data, headers)
         return await self._with_fault(

@@ -16,7 +16,7 @@ from serverless.activator.auth.worker_credentials import WorkerUser
 from serverless.activator.config import NATSConfig
 from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection
-from serverless.nats.credentials import NATSCredentials
+from serverless.nats.credentials import NATSCredentials, credentials_from_config
 from shared.invocation.queue_names import QueueNames
 from tests.support.queue.function_harness import ignore_error
 from tests.support.wait.eventually import eventually
@@ -30,7 +30,7 @@ async def serve_auth_callout(
     key = server.worker_key_file.read_text().strip().encode()
     password_file = str(server.password_file("callout"))
     config = QueueConfig(url=server.url, user="callout", password_file=password_file)
-    connection = QueueConnection(config, "tests", SystemClock())
+    connection = QueueConnection(credentials_from_config(config), "tests", SystemClock())
     gate = CalloutPolicy(key, NATSConfig().worker_account, QueueNames(), user.__eq__)
     signer = TokenSigner(server.issuer_seed_file.read_text().strip())
     parts: list[Runnable] = [connection, AuthCallout(connection, gate, signer, SystemClock())]

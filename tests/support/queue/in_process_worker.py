@@ -1,6 +1,6 @@
 """A worker inside the test's process, from its start to its end or its death."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -8,13 +8,15 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
+from serverless.nats.connection import QueueConnection
 from serverless.nats.credentials import NATSCredentials
-from serverless.worker.clock import RecordClock, SystemRecordClock
+from serverless.nats.requests import JetStreamClient
+from serverless.worker.clock import RecordClock, SystemClock, SystemRecordClock
 from serverless.worker.consume.decision import WorkerIdentity
 from serverless.worker.framework.client import FrameworkEndpoint, open_framework_client
 from serverless.worker.intervals import Intervals
-from serverless.worker.jetstream import WorkerJetStream
-from serverless.worker.worker import Worker, WorkerDependencies
+from serverless.worker.nats_connection import worker_connection
+from serverless.worker.worker import Worker
 from shared.invocation.queue_names import QueueNames
 
 FAST_INTERVALS: Final = Intervals(
@@ -34,7 +36,7 @@ class WorkerOptions:
     """What may be particular about a worker."""
 
     name: str = "worker-1"
-    queue: WorkerJetStream | None = None
+    queue: Callable[[QueueConnection], JetStreamClient] = JetStreamClient
     clock: RecordClock = field(default_factory=SystemRecordClock)
     intervals: Intervals = FAST_INTERVALS
 
@@ -52,22 +54,24 @@ async def run_worker(
     options: WorkerOptions = DEFAULT_OPTIONS,
 ) -> AsyncIterator[Worker]:
     """A worker of that function for the length of the block."""
+    credentials = (
+        nats_credentials
+        if isinstance(nats_credentials, NATSCredentials)
+        else NATSCredentials(nats_credentials)
+    )
+    connection = worker_connection(lambda: credentials, options.intervals, SystemClock())
     async with open_framework_client(FrameworkEndpoint(str(socket))) as framework:
-        around = WorkerDependencies(
-            options.queue or WorkerJetStream(QueueNames()),
-            lambda: (
-                nats_credentials
-                if isinstance(nats_credentials, NATSCredentials)
-                else NATSCredentials(nats_credentials)
-            ),
-            framework,
-            CollectorRegistry(),
-            options.clock,
-            options.intervals,
+        worker = Worker(
+            WorkerIdentity(function_name, options.name, credentials.function_uid),
+            concurrency,
+            connection=connection,
+            jetstream=options.queue(connection),
+            queue_names=QueueNames(),
+            inbox_prefix=credentials.inbox_prefix,
+            framework=framework,
+            registry=CollectorRegistry(),
+            clock=options.clock,
+            intervals=options.intervals,
         )
-        identity = WorkerIdentity(
-            function_name, options.name, around.credentials_source().function_uid
-        )
-        worker = Worker(around, identity, concurrency)
         async with worker.running():
             yield worker

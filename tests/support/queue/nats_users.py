@@ -14,13 +14,11 @@ from apiserver.nats.batches import BatchReader
 from apiserver.nats.connection import QueueConnection as ApiConnection
 from apiserver.nats.requests import JetStreamRequests
 from controller.runtime.clock import SystemClock
-from serverless.nats.config import QueueConfig
 from serverless.nats.connection import QueueConnection
 from serverless.nats.credentials import NATSCredentials
 from serverless.nats.requests import JetStreamClient
-from serverless.worker.connection import WorkerConnection
 from serverless.worker.intervals import Intervals
-from serverless.worker.jetstream import WorkerJetStream
+from serverless.worker.nats_connection import worker_connection
 from shared.invocation.queue_names import QueueNames
 from tests.support.wait.eventually import eventually
 
@@ -71,7 +69,7 @@ def api_nats_user(url: str) -> NATSUser:
 
 def activator_nats_user(url: str) -> NATSUser:
     """The way of the activator."""
-    connection = QueueConnection(QueueConfig(url=url), "tests", SystemClock())
+    connection = QueueConnection(lambda: NATSCredentials(url), "tests", SystemClock())
     jetstream = JetStreamClient(connection)
     return NATSUser(
         connection.run,
@@ -83,11 +81,11 @@ def activator_nats_user(url: str) -> NATSUser:
 
 def worker_nats_user(url: str) -> NATSUser:
     """The way of a worker."""
-    queue = WorkerJetStream(QueueNames())
-    connection = WorkerConnection(queue, lambda: NATSCredentials(url), Intervals())
+    connection = worker_connection(lambda: NATSCredentials(url), Intervals(), SystemClock())
+    queue = JetStreamClient(connection)
     return NATSUser(
-        lambda: connection.run({}, lambda: None),
-        lambda: queue._client,
+        connection.run,
+        lambda: connection._client,
         ask=lambda: queue.get_next_direct(RECORDS_STREAM, ">", 1),
     )
 

@@ -11,6 +11,7 @@ import pytest
 from nats.aio.client import Client
 from prometheus_client import CollectorRegistry
 
+from serverless.nats.requests import JetStreamClient
 from serverless.worker.consume.decision import WorkerIdentity
 from serverless.worker.consume.dispatcher import Dispatcher
 from serverless.worker.consume.slots import Slots
@@ -18,7 +19,7 @@ from serverless.worker.delivery import Delivery
 from serverless.worker.framework.health import MonitoredFramework
 from serverless.worker.framework.result import FrameworkResponse, FrameworkResult, NoResponse
 from serverless.worker.intervals import Intervals
-from serverless.worker.jetstream import WorkerJetStream
+from serverless.worker.local.environment import OpenClient
 from serverless.worker.memory_budget import MemoryBudgets
 from serverless.worker.metrics import WorkerMetrics
 from serverless.worker.reporter import WorkerReporter
@@ -64,25 +65,25 @@ class RecordedFramework:
         )
 
 
-def queue_of(given: Mapping[str, Any]) -> tuple[RecordedQueue, WorkerJetStream]:
+def queue_of(given: Mapping[str, Any]) -> tuple[RecordedQueue, JetStreamClient]:
     """A queue that keeps what is given, as the worker uses it."""
-    recorded, queue = RecordedQueue(given.get("kept", {})), WorkerJetStream(QueueNames())
-    queue.set_client(cast(Client, recorded))
-    return recorded, queue
+    recorded = RecordedQueue(given.get("kept", {}))
+    return recorded, JetStreamClient(OpenClient(cast(Client, recorded)))
 
 
 async def dealt_with(given: Mapping[str, Any]) -> dict[str, Any]:
     """What is sent for one message, and what the user's code is asked."""
     recorded, queue = queue_of(given)
-    framework, pace = RecordedFramework(given.get("says")), Intervals()
-    metrics, records = WorkerMetrics(CollectorRegistry(), "echo"), RecordStore(queue, pace)
+    framework, pace, names = RecordedFramework(given.get("says")), Intervals(), QueueNames()
+    metrics, records = WorkerMetrics(CollectorRegistry(), "echo"), RecordStore(queue, names, pace)
     place = AttemptContext(
         queue,
+        names,
         records,
-        BodyStore(queue, "echo", lambda: "id"),
+        BodyStore(queue, names, "echo", lambda: "id"),
         cast(MonitoredFramework, framework),
         MemoryBudgets(),
-        RunFinisher(queue, records, metrics, pace),
+        RunFinisher(queue, names, records, metrics, pace),
         StillRecordClock(),
         pace,
     )
@@ -102,7 +103,7 @@ async def reported(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     for _ in range(given["runs"]):
         slots.acquire()
     reporter = WorkerReporter(
-        queue, WorkerIdentity("echo", "echo-1", "uid-of-echo"), slots, Intervals()
+        queue, QueueNames(), WorkerIdentity("echo", "echo-1", "uid-of-echo"), slots, Intervals()
     )
     reporter.is_draining = given["drains"]
     await reporter._publish_report(reporter._build_report("0.1.0"))
