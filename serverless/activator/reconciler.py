@@ -1,6 +1,5 @@
 """Brings each function to the number of workers that its queue needs, one step at a time."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -53,35 +52,37 @@ NOT_READY_RECHECK_SECONDS: Final = 10.0
 FINALIZE_RETRY_SECONDS: Final = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class ReconcilerDependencies:
-    """With what the reconciler acts."""
-
-    queue_resources: QueueResources
-    worker_secrets: WorkerSecrets
-    runtime_api: RuntimeAPIClient
-    worker_creator: WorkerCreator
-    finalizer: FunctionFinalizer
-    function_existence: FunctionExistence
-    cold_start_timer: ColdStartTimer
-    writer: Writer
-    recorder: EventRecorder
-
-
 class FunctionReconciler:
-    """Looks at one function, does one thing about its workers and says how it stands."""
+    """Observes one function, changes at most one of its workers and writes its status."""
 
     def __init__(
         self,
+        *,
         functions: Cache[Function],
         snapshot_reader: SnapshotReader,
-        dependencies: ReconcilerDependencies,
+        queue_resources: QueueResources,
+        worker_secrets: WorkerSecrets,
+        runtime_api: RuntimeAPIClient,
+        worker_creator: WorkerCreator,
+        finalizer: FunctionFinalizer,
+        function_existence: FunctionExistence,
+        cold_start_timer: ColdStartTimer,
+        writer: Writer,
+        recorder: EventRecorder,
         metrics: FunctionMetrics,
         clock: Clock,
     ) -> None:
         self._functions = functions
         self._snapshot_reader = snapshot_reader
-        self._dependencies = dependencies
+        self._queue_resources = queue_resources
+        self._worker_secrets = worker_secrets
+        self._runtime_api = runtime_api
+        self._worker_creator = worker_creator
+        self._finalizer = finalizer
+        self._function_existence = function_existence
+        self._cold_start_timer = cold_start_timer
+        self._writer = writer
+        self._recorder = recorder
         self._metrics = metrics
         self._clock = clock
         self._scaling_states: dict[str, ScalingState] = {}
@@ -108,9 +109,9 @@ class FunctionReconciler:
     async def _clean_up(self, key: ObjectKey) -> Result:
         """What is left of a function that is gone; the server knows whether it is."""
         self._forget(key.name)
-        if await self._dependencies.function_existence.exists(key.name):
+        if await self._function_existence.exists(key.name):
             return REQUEUE_SOON
-        is_clean = await self._dependencies.finalizer.clean_up(key.name)
+        is_clean = await self._finalizer.clean_up(key.name)
         return Result() if is_clean else Result(requeue_after=NOT_READY_RECHECK_SECONDS)
 
     async def _finalize(self, function: Function) -> Result:
@@ -118,7 +119,7 @@ class FunctionReconciler:
             return Result()
         if delete_policy_of(function) is DeletePolicy.DRAIN:
             await self._scale(function)
-        if await self._dependencies.finalizer.finalize(function):
+        if await self._finalizer.finalize(function):
             left = [each for each in function.metadata.finalizers if each != QUEUE_FINALIZER]
             fresh = self._functions.get(key_of(function)) or function
             await self._set_finalizers(fresh, left)
@@ -131,8 +132,8 @@ class FunctionReconciler:
         )
 
     async def _scale(self, function: Function) -> Result:
-        consumer = await self._dependencies.queue_resources.ensure(function)
-        await self._dependencies.worker_secrets.ensure_once(function)
+        consumer = await self._queue_resources.ensure(function)
+        await self._worker_secrets.ensure_once(function)
         if consumer is None:
             return REQUEUE_SOON
         memory = self._scaling_states.setdefault(function.metadata.name, ScalingState())
@@ -144,7 +145,7 @@ class FunctionReconciler:
         function = self._functions.get(key_of(function)) or function
         after = self._snapshot_reader.read(function, consumer.load, memory)
         await self._update_status(function, after, wanted, memory, settled)
-        await self._dependencies.cold_start_timer.observe(function.metadata.name, scene, memory)
+        await self._cold_start_timer.observe(function.metadata.name, scene, memory)
         return Result(requeue_after=self._requeue_after_seconds(after, wanted, memory))
 
     async def _execute(
@@ -161,13 +162,9 @@ class FunctionReconciler:
             self._report_created(function, scaling_state)
             return CreateProgress(is_finished=True)
         if snapshot.is_creating or plan.create:
-            await self._dependencies.worker_secrets.ensure(
-                function
-            )  # a worker does not start without it
+            await self._worker_secrets.ensure(function)  # a worker does not start without it
             is_needed = snapshot.worker_count <= plan.desired
-            return await self._dependencies.worker_creator.create_worker(
-                function, is_needed, scaling_state
-            )
+            return await self._worker_creator.create_worker(function, is_needed, scaling_state)
         scaling_state.create_failure = None
         return CreateProgress(is_finished=False)
 
@@ -178,18 +175,18 @@ class FunctionReconciler:
         reason: RemovalReason | None,
         scaling_state: ScalingState,
     ) -> None:
-        if await self._dependencies.runtime_api.delete(worker.name, worker.etag):
+        if await self._runtime_api.delete(worker.name, worker.etag):
             scaling_state.deleted_etags.add(worker.etag)
             about = object_reference(FUNCTIONS, function)
             said = f"removed worker {worker.name}: {reason}"
-            self._dependencies.recorder.normal(about, EventReason.SCALED_DOWN, said)
+            self._recorder.normal(about, EventReason.SCALED_DOWN, said)
 
     def _report_created(self, function: Function, scaling_state: ScalingState) -> None:
         scaling_state.create_failure = None
         name = names.worker_name(function.metadata.name, function.status.worker_counter)
         said = f"made worker {name}"
         about = object_reference(FUNCTIONS, function)
-        self._dependencies.recorder.normal(about, EventReason.SCALED_UP, said)
+        self._recorder.normal(about, EventReason.SCALED_UP, said)
 
     async def _update_status(
         self,
@@ -212,11 +209,11 @@ class FunctionReconciler:
             return
         seen = {"resourceVersion": function.metadata.resource_version}
         body = {"metadata": seen, "status": changes}
-        await self._dependencies.writer.patch(FUNCTIONS, key_of(function), body, "status")
+        await self._writer.patch(FUNCTIONS, key_of(function), body, "status")
         is_bad = status.phase in (FunctionPhase.DEGRADED, FunctionPhase.FAILED)
         if is_bad and function.status.phase != status.phase:
             about = object_reference(FUNCTIONS, function)
-            self._dependencies.recorder.warning(about, EventReason.FAILED, ready_message(status))
+            self._recorder.warning(about, EventReason.FAILED, ready_message(status))
 
     def _requeue_after_seconds(
         self, snapshot: ScalingSnapshot, plan: ScalingPlan, scaling_state: ScalingState
@@ -236,10 +233,10 @@ class FunctionReconciler:
     ) -> None:
         seen = {"resourceVersion": function.metadata.resource_version}
         body = {"metadata": {**seen, "finalizers": list(finalizers)}}
-        await self._dependencies.writer.patch(FUNCTIONS, key_of(function), body)
+        await self._writer.patch(FUNCTIONS, key_of(function), body)
 
     def _forget(self, function_name: str) -> None:
         self._scaling_states.pop(function_name, None)
         self._snapshot_reader.forget(function_name)
-        self._dependencies.worker_secrets.forget(function_name)
+        self._worker_secrets.forget(function_name)
         self._metrics.forget(function_name)

@@ -31,7 +31,7 @@ from serverless.activator.auth.jwt import TokenSigner
 from serverless.activator.auth.worker_credentials import WorkerUser
 from serverless.activator.config import Config
 from serverless.activator.kinds import FUNCTIONS, GPU_UNITS
-from serverless.activator.leader_wiring import LeaderDependencies, LeaderWiring, function_names
+from serverless.activator.leader_wiring import LeaderWiring, function_names
 from serverless.activator.metrics import FunctionCollector, FunctionMetrics
 from serverless.activator.scaling.snapshot import FUNCTION_INDEX
 from serverless.activator.sweep.stream_repair import StreamSetup
@@ -40,6 +40,7 @@ from serverless.activator.workers.runtime_api import authorization_header
 from serverless.nats.config import QueueConfig, read_secret_file
 from serverless.nats.connection import QueueConnection
 from serverless.nats.credentials import credentials_from_config
+from serverless.nats.requests import JetStreamClient
 from shared.config.address import Address
 from shared.config.loader import ConfigurationError
 from shared.config.metrics_tls import metrics_ssl_context
@@ -73,7 +74,7 @@ def load_auth_secrets(config: Config) -> AuthSecrets:
 
 
 class ManagerBuilder:
-    """What the parts have in common while they are made."""
+    """Builds the manager of an activator process."""
 
     def __init__(
         self,
@@ -93,70 +94,80 @@ class ManagerBuilder:
         )
 
     def build(self, config: Config, secrets: AuthSecrets) -> Lifecycle:
-        """Everything that `config` asks for, not yet started."""
-        clock, where = self._clock, config.namespaces.instance
-        functions, units = self._caches(where)
-        queue = QueueConnection(credentials_from_config(config.nats), PROGRAM_NAME, clock)
-        door = QueueConnection(
+        """Return everything that `config` asks for, not started yet."""
+        clock, instance = self._clock, config.namespaces.instance
+        functions, units = self._caches(instance)
+        connection = QueueConnection(credentials_from_config(config.nats), PROGRAM_NAME, clock)
+        callout_connection = QueueConnection(
             credentials_from_config(callout_connection_config(config)),
             f"{PROGRAM_NAME}-callout",
             clock,
         )
-        wanted = stream_configs(config.nats.names, config.nats.limits)
+        configs = stream_configs(config.nats.names, config.nats.limits)
         needed: list[Needed] = [
             ConnectionMonitor(self._client.rest, clock, server_version.check_server_version),
             *functions.informers,
             *units.informers,
-            queue,
-            StreamSetup(queue, wanted, clock),
-            door,
+            connection,
+            StreamSetup(connection, configs, clock),
+            callout_connection,
         ]
         elector = factory.new_elector(config.leader_election, self._elector_dependencies())
-        reports = WorkerReports(queue, config.nats.names, clock)
-        around = LeaderDependencies(
-            config=config,
+        fence = elector.fence if elector else lambda: None
+        worker_reports = WorkerReports(connection, config.nats.names, clock)
+        metrics = FunctionMetrics(self._registry)
+        leader = LeaderWiring(
+            config,
             client=self._client,
             session=self._session,
+            jetstream=self._leader_jetstream(connection, fence),
             recorder=self._recorder,
             functions=functions,
             units=units,
-            connection=queue,
-            worker_reports=reports,
+            worker_reports=worker_reports,
             worker_key=secrets.worker_key,
-            fence=elector.fence if elector else lambda: None,
+            fence=fence,
+            loop_factory=LoopFactory(self._registry, clock, self._rng),
+            metrics=metrics,
             clock=clock,
         )
-        gate = CalloutPolicy(
+        self._register_collector(leader, metrics, elector)
+        policy = CalloutPolicy(
             secrets.worker_key,
             config.nats.worker_account,
             config.nats.names,
-            known_worker_check(functions, where),
+            known_worker_check(functions, instance),
         )
         tls = metrics_ssl_context(config.metrics_tls, config.probe_addr, config.metrics_addr)
         probes = ProbeServer(
-            self._registry, lambda: [why for each in needed for why in each.not_ready()]
+            self._registry, lambda: [reason for part in needed for reason in part.not_ready()]
         )
-        parts = LifecycleComponents(
+        components = LifecycleComponents(
             probes=probes.serve(host_port(config.probe_addr), host_port(config.metrics_addr), tls),
             caches=needed,
-            runnables=[self._recorder, reports, AuthCallout(door, gate, secrets.signer, clock)],
+            runnables=[
+                self._recorder,
+                worker_reports,
+                AuthCallout(callout_connection, policy, secrets.signer, clock),
+            ],
             elector=elector,
-            loops=self._leader(around, elector).build_loops(),
+            loops=leader.build_loops(),
         )
-        return Lifecycle(parts, clock)
+        return Lifecycle(components, clock)
 
-    def _leader(
-        self, dependencies: LeaderDependencies, elector: LeaderElector | None
-    ) -> LeaderWiring:
-        measures = FunctionMetrics(self._registry)
-        loops = LoopFactory(self._registry, self._clock, self._rng)
-        leading = LeaderWiring(dependencies, loops, measures)
+    def _leader_jetstream(
+        self, connection: QueueConnection, fence: Callable[[], None]
+    ) -> JetStreamClient:
+        return JetStreamClient(connection, fence)
+
+    def _register_collector(
+        self, leader: LeaderWiring, metrics: FunctionMetrics, elector: LeaderElector | None
+    ) -> None:
         is_leader = elector.is_leader if elector else lambda: True
-        census = FunctionCollector(
-            leading.queue_depths, leading.sweep, measures, is_leader, self._clock
+        collector = FunctionCollector(
+            leader.queue_depths, leader.sweep, metrics, is_leader, self._clock
         )
-        self._registry.register(census)
-        return leading
+        self._registry.register(collector)
 
     def _caches(self, namespace: str) -> tuple[Cache[Function], Cache[GPUUnit]]:
         metrics = InformerMetrics(self._registry)

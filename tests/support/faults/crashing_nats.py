@@ -1,16 +1,15 @@
 """The queue of a leading activator, whose writes count among those of its process."""
 
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any, cast
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from controller.runtime.leader.elector import LeaderElector
-from serverless.activator.leader_wiring import LeaderDependencies, LeaderWiring
 from serverless.activator.wiring import ManagerBuilder
 from serverless.nats.connection import QueueConnection
 from serverless.nats.errors import UnavailableError
+from serverless.nats.requests import JetStreamClient
 from tests.support.faults.crashing_rest_client import CrashingRestClient
 
 READ_SUBJECTS = ("$JS.API.STREAM.INFO.", "$JS.API.STREAM.MSG.GET.", "$JS.API.CONSUMER.LIST.")
@@ -53,10 +52,8 @@ class CrashingManagerBuilder(ManagerBuilder):
         super().__init__(*parts)
         self._crashing_client = crashing_client
 
-    def _leader(
-        self, dependencies: LeaderDependencies, elector: LeaderElector | None
-    ) -> LeaderWiring:
-        queue = cast(
-            QueueConnection, CrashingNATSConnection(dependencies.connection, self._crashing_client)
-        )
-        return super()._leader(replace(dependencies, connection=queue), elector)
+    def _leader_jetstream(
+        self, connection: QueueConnection, fence: Callable[[], None]
+    ) -> JetStreamClient:
+        crashing = cast(QueueConnection, CrashingNATSConnection(connection, self._crashing_client))
+        return super()._leader_jetstream(crashing, fence)

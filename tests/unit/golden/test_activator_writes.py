@@ -22,18 +22,17 @@ from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.cache.reflector import WatchScope
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.loop_factory import LoopFactory
-from serverless.activator import leader_wiring
 from serverless.activator.auth.worker_credentials import parse_worker_user
 from serverless.activator.config import Config
 from serverless.activator.kinds import FUNCTIONS, GPU_UNITS
 from serverless.activator.leader_wiring import LeaderWiring, function_names
 from serverless.activator.metrics import FunctionMetrics
-from serverless.activator.reconciler import FunctionReconciler
-from serverless.activator.scaling.snapshot import FUNCTION_INDEX, SnapshotReader
+from serverless.activator.scaling.snapshot import FUNCTION_INDEX
 from serverless.activator.wiring import PROGRAM_NAME
 from serverless.activator.worker_reports import WorkerReports
 from serverless.credentials.secret import missing_values
 from serverless.nats.connection import QueueConnection
+from serverless.nats.requests import JetStreamClient
 from shared.invocation.queue_names import QueueNames
 from tests.unit.golden.data import Case, cases, plain
 from tests.unit.golden.recorded_cluster import RecordedCluster
@@ -90,24 +89,22 @@ class RecordedActivator:
         units = Informer(client, scopes[1], metrics, clock, randomness, by_request)
         self.cluster.fill([functions, units])
         connection = cast(QueueConnection, Connected(self.queue))
-        around = leader_wiring.LeaderDependencies(
-            config=msgspec.convert({"runtimeApiURL": "http://api"}, Config),
+        self.leader = LeaderWiring(
+            msgspec.convert({"runtimeApiURL": "http://api"}, Config),
             client=client,
             session=cast(aiohttp.ClientSession, self.session),
+            jetstream=JetStreamClient(connection),
             recorder=self.cluster.recorder,
             functions=Cache({WHERE: functions}),
             units=Cache({WHERE: units}),
-            connection=connection,
             worker_reports=WorkerReports(connection, QueueNames(), clock),
             worker_key=KEY,
             fence=lambda: None,
+            loop_factory=LoopFactory(registry, clock, randomness),
+            metrics=FunctionMetrics(registry),
             clock=clock,
         )
-        measures = FunctionMetrics(registry)
-        self.leader = LeaderWiring(around, LoopFactory(registry, clock, randomness), measures)
-        sights = SnapshotReader(around.units, around.worker_reports, clock)
-        hands = self.leader._reconciler_dependencies()
-        self.reconciler = FunctionReconciler(around.functions, sights, hands, measures, clock)
+        self.reconciler = self.leader.build_reconciler()
 
 
 async def done(given: Mapping[str, Any]) -> dict[str, Any]:
