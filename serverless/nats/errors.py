@@ -58,6 +58,6 @@ def api_error_of(code: int, text: str) -> JetStreamApiError:
 def request_error_of(error: Exception, subject: str) -> QueueError:
     """Return the error of a request that got no reply."""
     if isinstance(error, nats.errors.NoRespondersError):
-        return NoResponderError(f"{subject}: nobody takes it")
+        return NoResponderError(f"{subject}: there is no subscriber")
     reason = "no answer in time" if isinstance(error, TimeoutError) else str(error)
     return UnavailableError(f"{subject}: {reason or type(error).__name__}")

@@ -1,1 +1,1 @@
-"""The sidecar: takes invocations of one function from the queue and records their outcomes."""
+"""The sidecar of a worker pod: runs the invocations of one function and records the outcomes."""

@@ -1,4 +1,4 @@
-"""The command line of a worker: nothing in a pod, a file of yours on a desk."""
+"""The command line of a worker: empty in a pod, a local file during development."""
 
 import argparse
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from shared.invocation.ids import is_function_name
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """`local` is the file to serve; with `once` it gets that payload, and no queue is needed."""
+    """`local` is the file to serve; with `once` it runs that payload once, without NATS."""
 
     local: Path | None
     once: Path | None
@@ -21,15 +21,15 @@ class CommandLine:
 
 
 def parse(arguments: Sequence[str]) -> CommandLine:
-    """Read the command line; a mistake in it ends the process with status 2."""
+    """Parse the command line; exit with status 2 for an invalid one."""
     parser = _parser()
-    given = parser.parse_args(arguments)
-    if given.once and not given.local:
+    namespace = parser.parse_args(arguments)
+    if namespace.once and not namespace.local:
         parser.error("--once needs --local")
-    for path in (given.local, given.once):
+    for path in (namespace.local, namespace.once):
         if path and not path.is_file():
             parser.error(f"{path} is not a file")
-    return CommandLine(**vars(given))
+    return CommandLine(**vars(namespace))
 
 
 def _parser() -> argparse.ArgumentParser:

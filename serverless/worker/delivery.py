@@ -1,4 +1,4 @@
-"""One message of the work queue as it was handed to us, and what we may answer."""
+"""One delivery of a message of the work queue, and its acknowledgements."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _NANOSECONDS_PER_MILLISECOND: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A message, where its acknowledgement goes, and its place in the stream."""
+    """A message, its reply subject, and its sequence and time in the stream."""
 
     subject: str
     reply: str
@@ -31,7 +31,7 @@ class Delivery:
 
 
 def parse_delivery(subject: str, reply: str, data: bytes, headers: Mapping[str, str]) -> Delivery:
-    """Read the place of a message from its reply subject; ValueError if it is of no stream."""
+    """Parse the reply subject of a delivery; raises ValueError if it is not of a stream."""
     tokens = reply.split(".")
     if not reply.startswith("$JS.ACK.") or len(tokens) < _SHORT_REPLY_TOKENS:
         raise ValueError(f"{reply!r} is no reply subject of a stream")
@@ -43,7 +43,7 @@ def parse_delivery(subject: str, reply: str, data: bytes, headers: Mapping[str, 
 
 
 def try_decode_call(delivery: Delivery, queue_names: QueueNames) -> CallMessage | None:
-    """The call that a message holds; none if it cannot be read or is on another's subject."""
+    """Return the call of a delivery; None if it is invalid or of another subject."""
     try:
         call = message.decode_call(delivery.data)
     except msgspec.DecodeError:
@@ -53,7 +53,7 @@ def try_decode_call(delivery: Delivery, queue_names: QueueNames) -> CallMessage 
 
 
 def nak_with_delay(delay_seconds: float) -> bytes:
-    """The answer that asks for the message again after some time."""
+    """Return the acknowledgement that requests redelivery after a delay."""
     return b"-NAK " + msgspec.json.encode(
         {"delay": int(delay_seconds * 1000) * _NANOSECONDS_PER_MILLISECOND}
     )

@@ -1,4 +1,4 @@
-"""What a worker answers over HTTP: probes, metrics, and the request to drain."""
+"""The HTTP server of a worker: probes, metrics and drain."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -13,11 +13,11 @@ SHUTDOWN_SECONDS = 2.0
 
 
 class CannotListenError(Exception):
-    """The address is taken, or not ours."""
+    """The address is in use or does not belong to this host."""
 
 
 class WorkerServer:
-    """Answers probes; `drained` stops the pulling and returns when nothing runs."""
+    """Serves probes and metrics; `GET /drain` returns once no invocation runs."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class WorkerServer:
 
     @asynccontextmanager
     async def serving(self, address: Address) -> AsyncIterator[None]:
-        """Answer for the length of the block."""
+        """Serve for the length of the block; raises CannotListenError."""
         app = web.Application()
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/readyz", self._readyz)

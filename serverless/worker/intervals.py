@@ -1,4 +1,4 @@
-"""How often a worker does what it does again and again."""
+"""The intervals of the periodic work of a worker."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from shared.invocation.worker_report import REPORT_INTERVAL_SECONDS
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Seconds between one time and the next."""
+    """Seconds between two repetitions."""
 
     heartbeat_seconds: float = float(HEARTBEAT_INTERVAL_SECONDS)
     report_seconds: float = REPORT_INTERVAL_SECONDS
@@ -18,7 +18,7 @@ class Intervals:
     pull_seconds: float = 30.0
 
     def retry_delay_seconds(self, failures: int) -> float:
-        """How long to leave a thing alone that has gone wrong so many times."""
+        """Return the exponential back-off after so many failures."""
         return min(
             self.max_retry_seconds, self.retry_seconds * 2.0 ** min(max(failures - 1, 0), 10)
         )

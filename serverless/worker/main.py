@@ -1,4 +1,4 @@
-"""The process of a worker: its settings, its signals and its exit code."""
+"""The worker process: settings, signals and exit code."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ from shared.config.exitcode import ExitCode
 from shared.config.loader import ConfigurationError
 from shared.config.version import product_version
 
-# Of the pod's grace period, which is 30 s longer than one run; the rest is for releasing.
+# A part of the pod's grace period, which is 30 s longer than one run. The rest is for releasing.
 STOP_MARGIN_SECONDS: Final = 15.0
 
 EXPECTED_ERRORS: Final = (CannotListenError, environment.LocalError)
@@ -42,18 +42,18 @@ log = logging.getLogger(__name__)
 
 
 def main(arguments: Sequence[str]) -> ExitCode:
-    """Run until a signal says to stop."""
-    given = command_line.parse(arguments)
+    """Run until a signal arrives; return the exit code."""
+    options = command_line.parse(arguments)
     logfmt.configure_logging("info", sys.stderr)
     try:
-        return asyncio.run(_run_command(given))
+        return asyncio.run(_run_command(options))
     except ConfigurationError as error:
         sys.stderr.write(f"bad configuration:\n{error}\n")
         return ExitCode.BAD_CONFIGURATION
     except EXPECTED_ERRORS as error:
         log.error("failed", extra={"error": str(error)})  # noqa: TRY400 - no bug
         return ExitCode.FAILURE
-    except KeyboardInterrupt:  # a person has waited long enough; a worker at work stops cleanly
+    except KeyboardInterrupt:  # the second Ctrl-C; the first one stops a worker cleanly
         return ExitCode.INTERRUPTED
     except Exception:
         log.exception("crashed")
@@ -64,23 +64,23 @@ async def _run_command(arguments: CommandLine) -> ExitCode:
     if arguments.local is None:
         return await run(settings.from_environment(os.environ))
     with TemporaryDirectory(prefix="gpu-runtime-") as folder:
-        place = FrameworkEndpoint(f"{folder}/framework.sock")
+        endpoint = FrameworkEndpoint(f"{folder}/framework.sock")
         async with environment.run_framework(
-            arguments.local, place, must_stay_up=arguments.once is not None
+            arguments.local, endpoint, must_stay_up=arguments.once is not None
         ):
             if arguments.once:
                 return await run_once.run_once(
-                    place, arguments.request_id, arguments.once.read_bytes()
+                    endpoint, arguments.request_id, arguments.once.read_bytes()
                 )
             await environment.prepare_queue(arguments.nats_url, arguments.request_id)
             return await _run_worker(
-                environment.local_settings(arguments, place),
+                environment.local_settings(arguments, endpoint),
                 lambda: NATSCredentials(arguments.nats_url),
             )
 
 
 async def run(worker_settings: WorkerSettings) -> ExitCode:
-    """Work as the environment says until a signal comes."""
+    """Run a worker of a pod until a signal arrives."""
     source = credentials_from_directory(worker_settings.credentials_directory)
     try:
         source()

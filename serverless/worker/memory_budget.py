@@ -1,4 +1,4 @@
-"""How many bytes of bodies a worker holds at once, and who waits for some to come free."""
+"""Limits how many bytes of bodies a worker holds at once."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ from shared.invocation.limits import MAX_PAYLOAD_BYTES
 
 
 class MemoryBudget:
-    """So many bytes, which are taken in the order in which they were asked for."""
+    """A number of bytes; waiting attempts get them in the order of their requests."""
 
     def __init__(self, size: int = MAX_PAYLOAD_BYTES) -> None:
         self._size = size
@@ -15,7 +15,7 @@ class MemoryBudget:
         self._released = asyncio.Event()
 
     async def acquire(self, size: int) -> int:
-        """Wait until so many are free, or all if there are no more; how many were taken."""
+        """Wait until `size` bytes are free, or all if it is larger; return how many were taken."""
         wanted = min(size, self._size)
         async with self._acquire_lock:
             while self._free_bytes < wanted:
@@ -25,15 +25,16 @@ class MemoryBudget:
         return wanted
 
     def release(self, size: int) -> None:
-        """They are free again."""
+        """Make `size` bytes free again."""
         self._free_bytes += size
         self._released.set()
 
 
 class MemoryReservation:
-    """What one attempt holds of a memory.
+    """The bytes that one attempt holds of a budget.
 
-    It asks once: whoever holds some and waits for more may keep others waiting who do the same.
+    An attempt acquires once: attempts that hold some bytes and wait for more could block each
+    other.
     """
 
     def __init__(self, budget: MemoryBudget) -> None:
@@ -41,35 +42,38 @@ class MemoryReservation:
         self._held_bytes = 0
 
     async def acquire(self, size: int) -> None:
-        """Hold so many bytes, once they are free."""
+        """Wait until `size` bytes are free, and hold them."""
         self._held_bytes += await self._budget.acquire(size)
 
     def release(self) -> None:
-        """Hold nothing any more."""
+        """Release all held bytes."""
         self._budget.release(self._held_bytes)
         self._held_bytes = 0
 
 
 class AttemptMemory:
-    """What one attempt holds of both memories."""
+    """The bytes that one attempt holds of both budgets."""
 
     def __init__(self, payloads: MemoryBudget, responses: MemoryBudget) -> None:
         self.payload = MemoryReservation(payloads)
         self.response = MemoryReservation(responses)
 
     def release(self) -> None:
-        """The attempt is over."""
+        """Release all bytes when the attempt ends."""
         self.payload.release()
         self.response.release()
 
 
 class MemoryBudgets:
-    """Payloads and answers apart: a framework may read no payload before its answer is heard."""
+    """Separate budgets for payloads and responses.
+
+    A framework may stop reading its payload until its response is read, so one budget could block.
+    """
 
     def __init__(self, size: int = MAX_PAYLOAD_BYTES) -> None:
         self._payloads = MemoryBudget(size)
         self._responses = MemoryBudget(size)
 
     def for_attempt(self) -> AttemptMemory:
-        """For one attempt; nothing is taken yet."""
+        """Return the reservations of one attempt, with nothing acquired yet."""
         return AttemptMemory(self._payloads, self._responses)

@@ -1,4 +1,4 @@
-"""What a worker counts."""
+"""The metrics of a worker."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ _BUCKETS: Final = (0.005, 0.02, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600)
 
 
 class WorkerMetrics:
-    """Invocations by outcome, attempts, and how long they wait and run."""
+    """Invocations by outcome, attempts, queue time and run time."""
 
     def __init__(self, registry: CollectorRegistry, function_name: str) -> None:
         self._function_name = function_name
@@ -40,17 +40,17 @@ class WorkerMetrics:
         )
 
     def observe_attempt(self, record: InvocationRecord) -> None:
-        """One more attempt has begun."""
+        """Count a begun attempt."""
         self._attempts.labels(self._function_name).inc()
         if record.attempts == 1:
             self._queue_seconds.observe(_elapsed_seconds(record.accepted_at, record.started_at))
 
     def observe_finished(self, record: InvocationRecord) -> None:
-        """The outcome is recorded, and we have recorded it."""
+        """Count a run whose outcome this worker has recorded."""
         self._finished.labels(self._function_name, record.state).inc()
         if record.started_at:
             self._run_seconds.observe(_elapsed_seconds(record.started_at, record.finished_at))
 
 
 def _elapsed_seconds(begin: int, end: int) -> float:
-    return max(0, end - begin) / 1000  # clocks of two machines may disagree
+    return max(0, end - begin) / 1000  # clocks of two machines may differ

@@ -1,4 +1,4 @@
-"""A worker's word about itself, for whoever decides how many there should be."""
+"""Publishes what a worker does, for the activator."""
 
 import asyncio
 import logging
@@ -13,13 +13,13 @@ from shared.invocation import worker_report
 from shared.invocation.queue_names import QueueNames, worker_report_key
 from shared.invocation.worker_report import WorkerReport
 
-MIN_REPORT_SECONDS: Final = 1.0  # what changes more often is not worth a message each time
+MIN_REPORT_SECONDS: Final = 1.0  # at most one report in this time, however often the slots change
 
 log = logging.getLogger(__name__)
 
 
 class WorkerReporter:
-    """Reports every few seconds, and soon after something has changed."""
+    """Reports periodically, and soon after the slots have changed."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class WorkerReporter:
         self.is_draining = False
 
     async def run(self, version: str) -> None:
-        """For ever."""
+        """Report until cancelled."""
         while True:
             self._slots.changed.clear()
             if await self._publish_report(self._build_report(version)):

@@ -1,4 +1,4 @@
-"""What the environment of a worker's container says."""
+"""The environment of a worker's container."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ DEFAULT_HTTP_ADDRESS: Final = "0.0.0.0:9809"
 
 
 class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that makes this worker different from another."""
+    """The settings of one worker."""
 
     function_name: str
     worker: str
@@ -31,7 +31,7 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def from_environment(environment: Mapping[str, str]) -> WorkerSettings:
-    """Read the settings, or raise ConfigurationError with every problem."""
+    """Read the settings; raises ConfigurationError with all problems."""
     problems: list[str] = []
     settings = WorkerSettings(
         function_name=_required(environment, "GPU_RUNTIME_REQUEST_ID", problems),

@@ -1,4 +1,4 @@
-"""What to do with a message: everything follows from it, its record and the time."""
+"""Decides what to do with a delivery, from its message, its record and the time."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -16,7 +16,7 @@ RECORD_RETRY_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class WorkerIdentity:
-    """Who works here; without a `function_uid` calls of any function are ours."""
+    """The function and the name of a worker; with an empty uid it accepts calls of any uid."""
 
     function_name: str
     worker: str
@@ -25,19 +25,19 @@ class WorkerIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledge:
-    """Acknowledge, and do nothing else: the message means nothing any more."""
+    """Acknowledge: the message is obsolete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Postpone:
-    """Ask for the message again later."""
+    """Request redelivery after some seconds."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class SendToDeadLetters:
-    """Tell the dead letters, and terminate: there is no record that could say it."""
+    """Publish a dead letter and terminate the message: there is no record for the failure."""
 
     reason: str
     failure_class: FailureClass
@@ -45,21 +45,21 @@ class SendToDeadLetters:
 
 @dataclass(frozen=True, slots=True)
 class PublishOutcome:
-    """The run has its outcome: tell it again, and acknowledge."""
+    """The run is final: publish its outcome again, and acknowledge."""
 
     record: InvocationRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Give the run this outcome without running it."""
+    """Make the run final with this record, without an attempt."""
 
     record: InvocationRecord
 
 
 @dataclass(frozen=True, slots=True)
 class StartAttempt:
-    """Run it; the record says which attempt."""
+    """Begin the attempt that the record describes."""
 
     record: InvocationRecord
 
@@ -74,7 +74,7 @@ def decide(
     identity: WorkerIdentity,
     now: int,
 ) -> Decision:
-    """What a worker does with a message that it was handed."""
+    """Return what a worker does with a delivery."""
     if call is None:
         return SendToDeadLetters("the message cannot be read", FailureClass.UNREADABLE)
     if identity.function_uid and call.function_uid != identity.function_uid:
@@ -93,9 +93,9 @@ def decide(
 def _decide_other_function(
     delivery: Delivery, call: CallMessage, record: InvocationRecord | None, now: int
 ) -> Decision:
-    """A message of another function that has, or had, the name of ours.
+    """Decide about a message of another function of the same name.
 
-    If its run is on record, that function is the newer one, and its own workers must have it.
+    If its run has a record, that function is the newer one, and its own workers must get it.
     """
     if record is None:
         return _decide_without_record(delivery, now)
@@ -119,6 +119,8 @@ def _decide_with_record(
     if now > expiry_deadline(record):
         return Finish(transition.expired(record, now))
     if record.attempts >= record.request.max_attempts:
-        why = f"{record.attempts} attempts have come to nothing"
-        return Finish(transition.dead_lettered(record, why, FailureClass.ATTEMPTS_EXHAUSTED, now))
+        reason = f"{record.attempts} attempts have come to nothing"
+        return Finish(
+            transition.dead_lettered(record, reason, FailureClass.ATTEMPTS_EXHAUSTED, now)
+        )
     return StartAttempt(transition.attempt_started(record, identity.worker, delivery.sequence, now))

@@ -1,4 +1,4 @@
-"""What becomes of every message: it is looked at, decided about, and dealt with."""
+"""Carries out the decision about each delivery."""
 
 import asyncio
 import logging
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class Dispatcher:
-    """Takes messages in; what it cannot deal with now comes again when its ack wait is over."""
+    """Handles deliveries; after an error the message is redelivered when its ack wait is over."""
 
     def __init__(
         self, context: AttemptContext, identity: WorkerIdentity, metrics: WorkerMetrics
@@ -47,9 +47,9 @@ class Dispatcher:
         self._is_abandoned = False
 
     async def dispatch(self, delivery: Delivery) -> None:
-        """Deal with one message to the end; ignore it while an earlier delivery of it is in hand.
+        """Handle one delivery; ignore it while an earlier delivery of the message is handled.
 
-        It comes again to a worker that stood still for longer than the ack wait, and goes on.
+        That happens if this worker was suspended for longer than the ack wait.
         """
         call = try_decode_call(delivery, self._context.queue_names)
         invocation_id = call.invocation_id if call else ""
@@ -61,19 +61,19 @@ class Dispatcher:
             try:
                 await self._process(delivery, call)
             except RecordConflictError:
-                log.info("overtaken")  # whoever was faster deals with the message too
+                log.info("overtaken")  # the process that was faster also handles the message
             except (QueueError, UnreadableRecordError) as error:
                 log.warning("left_alone", extra={"reason": str(error)})
             finally:
                 self._in_progress.discard(delivery.sequence)
 
     def check_record_now(self, invocation_id: str) -> None:
-        """Somebody has changed this invocation's record."""
+        """Read the record of a running invocation at once, because it has changed."""
         if attempt := self._attempts.get(invocation_id):
             attempt.check_record_now()
 
     def abandon(self) -> None:
-        """Break off every attempt, also those about to begin, and leave the runs to others."""
+        """Interrupt all attempts, also those that are about to begin; others repeat the runs."""
         self._is_abandoned = True
         for attempt in self._attempts.values():
             attempt.abandon()
@@ -124,12 +124,12 @@ class Dispatcher:
     async def _run_attempt(
         self, delivery: Delivery, stored_record: StoredRecord, record: InvocationRecord
     ) -> None:
-        since = asyncio.get_running_loop().time()
-        held = await self._context.record_store.update(stored_record, record)
+        begun_at = asyncio.get_running_loop().time()
+        running = await self._context.record_store.update(stored_record, record)
         self._metrics.observe_attempt(record)
         log.info("attempt_begun", extra={"run": record.run, "attempt": record.attempts})
-        attempt = Attempt(self._context, delivery, held, since)
-        invocation_id = held.key.partition(".")[2]
+        attempt = Attempt(self._context, delivery, running, begun_at)
+        invocation_id = running.key.partition(".")[2]
         self._attempts[invocation_id] = attempt
         if self._is_abandoned:
             attempt.abandon()
@@ -146,9 +146,8 @@ class Dispatcher:
             reason=decision.reason,
             failure_class=decision.failure_class,
             call=call,
-            original=delivery.data[
-                :DEFAULT_INLINE_BYTES
-            ],  # as a letter it grows, and must still be taken
+            # A dead letter is larger than its message, and must still fit into one.
+            original=delivery.data[:DEFAULT_INLINE_BYTES],
             headers=dict(delivery.headers),
             at=delivery.sent_at,
         )

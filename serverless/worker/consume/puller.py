@@ -1,4 +1,4 @@
-"""Pulling messages: never more than there are free slots, with one request at a time."""
+"""Pulls messages: at most as many as there are free slots, one pull request at a time."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ from serverless.worker.framework.health import MonitoredFramework
 from serverless.worker.intervals import Intervals
 from shared.invocation.queue_names import QueueNames, consumer_name
 
-# A request of ours has simply ended; after any other word something is wrong, and we wait.
+# The pull request has ended normally. After any other status the next request waits.
 _REQUEST_ENDED_STATUSES: Final = frozenset({"404", "408"})
 _HEARTBEAT_STATUS: Final = "100"
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class Puller:
-    """Asks for as many messages as can run, and starts each as it comes."""
+    """Requests as many messages as can run, and starts each when it arrives."""
 
     def __init__(
         self,
@@ -46,17 +46,17 @@ class Puller:
         self.is_draining = False
 
     def drain(self) -> None:
-        """Pull no more; what comes still goes back to others."""
+        """Stop pulling; return messages that still arrive to the queue."""
         self.is_draining = True
         self._slots.changed.set()
         self._end_request()
 
     def restart(self) -> None:
-        """The connection is new: nobody knows of our request any more."""
+        """End the current request: the server has lost it with the connection."""
         self._end_request()
 
     async def run(self, function_name: str, inbox: str) -> None:
-        """For ever."""
+        """Pull until cancelled."""
         async with asyncio.TaskGroup() as group:
             self._tasks = group
             try:
@@ -67,7 +67,7 @@ class Puller:
     async def handle_message(
         self, subject: str, reply: str, data: bytes, headers: Mapping[str, str]
     ) -> None:
-        """Something has come to our inbox: a message, or a word about our request."""
+        """Handle a message of the inbox: a delivery, or a status of the pull request."""
         self._activity.set()
         if not reply or "Status" in headers:
             self._handle_status(headers.get("Status", ""))
@@ -103,7 +103,7 @@ class Puller:
             await asyncio.sleep(self._intervals.retry_seconds)
 
     async def _wait_for_request_end(self) -> None:
-        """Wait for it, or for a silence that is longer than the server's heartbeat."""
+        """Wait for the end, or for a silence longer than the idle heartbeat of the server."""
         while not self._is_request_ended:
             self._activity.clear()
             try:
@@ -137,7 +137,7 @@ class Puller:
                 delivery.reply, nak_with_delay(self._intervals.retry_seconds)
             )
         except QueueError:
-            log.info("not_given_back")  # it comes again when its ack wait is over
+            log.info("not_given_back")  # it is redelivered after its ack wait
 
     async def _process(self, delivery: Delivery) -> None:
         try:

@@ -1,4 +1,4 @@
-"""How many invocations a worker runs at once, and who waits for that to change."""
+"""Counts the invocations that a worker runs at once."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ from serverless.worker.clock import RecordClock
 
 
 class Slots:
-    """Counts what runs; `changed` is set whenever the number changes, `idle` while it is 0."""
+    """`changed` is set whenever the number of running invocations changes, `idle` while it is 0."""
 
     def __init__(self, concurrency: int, clock: RecordClock) -> None:
         self._concurrency = concurrency
@@ -21,34 +21,34 @@ class Slots:
 
     @property
     def free(self) -> int:
-        """How many more may run."""
+        """How many more invocations may run."""
         return self._concurrency - self.running
 
     @property
     def last_active(self) -> int:
-        """When anything ran last, in milliseconds since 1970; at first, when we began."""
+        """When an invocation ran last, in milliseconds since 1970; at first, when we started."""
         return self._clock.now_ms() if self.running else self._last_active
 
     async def wait_for_free(self) -> int:
-        """How many are free, once any is."""
+        """Wait for a free slot; return how many are free."""
         await self._has_free.wait()
         return self.free
 
     def acquire(self) -> None:
-        """One more runs."""
+        """Count one more running invocation."""
         self.running += 1
         self._notify()
 
     def release(self) -> None:
-        """One has ended."""
+        """Count one running invocation less."""
         self.running -= 1
         self._last_active = self._clock.now_ms()
         self._notify()
 
     def _notify(self) -> None:
         self.changed.set()
-        for event, holds in ((self.idle, self.running == 0), (self._has_free, self.free > 0)):
-            if holds:
+        for event, is_set in ((self.idle, self.running == 0), (self._has_free, self.free > 0)):
+            if is_set:
                 event.set()
             else:
                 event.clear()

@@ -1,4 +1,4 @@
-"""The framework at the other end of the unix socket."""
+"""HTTP client of the framework, over its unix socket."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -22,7 +22,7 @@ from shared.invocation.limits import DEFAULT_INLINE_BYTES, MAX_PAYLOAD_BYTES
 
 HEALTH_TIMEOUT_SECONDS: Final = 5.0
 CHUNK_BYTES: Final = 256 * 1024
-KEEPALIVE_SECONDS: Final = 1.0  # servers close an idle connection after five and more
+KEEPALIVE_SECONDS: Final = 1.0  # servers close idle connections after five seconds or more
 
 _BASE_URL: Final = "http://framework"
 _INVOKE_TIMEOUT: Final = aiohttp.ClientTimeout(total=None, sock_connect=5.0)
@@ -31,7 +31,7 @@ _SKIPPED_AUTO_HEADERS: Final = ("Accept-Encoding", "User-Agent", "Content-Type")
 
 @dataclass(frozen=True, slots=True)
 class FrameworkEndpoint:
-    """Where the framework listens, and on which paths."""
+    """The socket and the paths of the framework."""
 
     socket_path: str = framework_protocol.SOCKET_PATH
     invoke_path: str = framework_protocol.INVOKE_PATH
@@ -39,10 +39,10 @@ class FrameworkEndpoint:
 
 
 class FrameworkClient:
-    """Calls the framework; a connection is used again only at once.
+    """Calls the framework; an idle connection is reused only for a short time.
 
-    One that was kept for longer may be closed by the other side just when it is used, and nobody
-    could tell that from a framework that has died of the invocation.
+    The framework may close an older one just when it is used, which looks the same as a framework
+    that the invocation has crashed.
     """
 
     def __init__(self, session: aiohttp.ClientSession, endpoint: FrameworkEndpoint) -> None:
@@ -50,11 +50,11 @@ class FrameworkClient:
         self._endpoint = endpoint
 
     async def is_healthy(self) -> bool:
-        """Whether it says that it can take invocations."""
+        """Whether the framework reports that it can take invocations."""
         url = f"{_BASE_URL}{self._endpoint.health_path}"
-        limit = aiohttp.ClientTimeout(total=HEALTH_TIMEOUT_SECONDS)
+        timeout = aiohttp.ClientTimeout(total=HEALTH_TIMEOUT_SECONDS)
         try:
-            async with self._session.get(url, timeout=limit, allow_redirects=False) as response:
+            async with self._session.get(url, timeout=timeout, allow_redirects=False) as response:
                 return response.status == 200
         except (aiohttp.ClientError, OSError, TimeoutError):
             return False
@@ -62,7 +62,7 @@ class FrameworkClient:
     async def invoke(
         self, headers: Mapping[str, str], body: bytes | bytearray, memory: AttemptMemory
     ) -> FrameworkResult:
-        """Call it, for as long as it takes; of a large body nothing is left when it is sent."""
+        """Call the framework without a timeout; a bytearray body is emptied while it is sent."""
         try:
             response = await self._session.post(
                 f"{_BASE_URL}{self._endpoint.invoke_path}",
@@ -81,7 +81,7 @@ class FrameworkClient:
 
 
 async def _stream_body(body: bytearray, reservation: MemoryReservation) -> AsyncIterator[bytes]:
-    """The body piece by piece, which are gone when they are sent."""
+    """Yield the body in chunks and delete each from it."""
     while body:
         yield bytes(body[:CHUNK_BYTES])
         del body[:CHUNK_BYTES]
@@ -118,13 +118,12 @@ async def _read_response(
 
 @asynccontextmanager
 async def open_framework_client(endpoint: FrameworkEndpoint) -> AsyncIterator[FrameworkClient]:
-    """The framework of a socket, which need not be there yet."""
+    """Yield a client for the socket, which need not exist yet."""
     connector = aiohttp.UnixConnector(
         endpoint.socket_path, limit=0, keepalive_timeout=KEEPALIVE_SECONDS
     )
-    jar = aiohttp.DummyCookieJar()
     async with aiohttp.ClientSession(
-        connector=connector, cookie_jar=jar, auto_decompress=False
+        connector=connector, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
     ) as session:
         yield FrameworkClient(session, endpoint)
-        await asyncio.sleep(0)  # lets the transports that were closed last say so
+        await asyncio.sleep(0)  # lets the closed transports call connection_lost

@@ -1,4 +1,4 @@
-"""Whether the framework can take invocations: asked again and again."""
+"""Polls the health of the framework."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 class MonitoredFramework:
-    """Asks for the framework's health; `healthy` is set while the last answer was good."""
+    """`healthy` is set while the last health check succeeded."""
 
     def __init__(self, client: FrameworkClient, intervals: Intervals) -> None:
         self._client = client
@@ -24,15 +24,15 @@ class MonitoredFramework:
     async def invoke(
         self, headers: Mapping[str, str], body: bytes | bytearray, memory: AttemptMemory
     ) -> FrameworkResult:
-        """Call it; if it is gone, ask for its health at once, and until then count on nothing."""
-        heard = await self._client.invoke(headers, body, memory)
-        if isinstance(heard, NoResponse):
+        """Call the framework; without a response it counts as unhealthy until a check."""
+        result = await self._client.invoke(headers, body, memory)
+        if isinstance(result, NoResponse):
             self.healthy.clear()
             self._check_requested.set()
-        return heard
+        return result
 
     async def run(self) -> None:
-        """For ever; more often while it is not healthy."""
+        """Check until cancelled, more often while the framework is unhealthy."""
         while True:
             self._check_requested.clear()
             self._set_healthy(is_healthy=await self._client.is_healthy())

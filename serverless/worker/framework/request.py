@@ -1,4 +1,4 @@
-"""The HTTP request with which the framework is called."""
+"""The headers of a framework call."""
 
 import json
 from datetime import UTC, datetime
@@ -10,13 +10,13 @@ from shared.invocation.record import InvocationRecord
 
 
 def request_headers(record_key: str, record: InvocationRecord) -> dict[str, str]:
-    """The caller's headers and ours, which win; everything is ASCII."""
-    request_id, invocation_id = parse_record_key(record_key)
+    """Return the caller's headers and ours, which take precedence; all are ASCII."""
+    function_name, invocation_id = parse_record_key(record_key)
     return {
         **record.request.headers,
         "Content-Type": record.request.content_type,
         framework_protocol.INVOCATION_HEADER: invocation_id,
-        framework_protocol.FUNCTION_HEADER: request_id,
+        framework_protocol.FUNCTION_HEADER: function_name,
         framework_protocol.RUN_HEADER: str(record.run),
         framework_protocol.ATTEMPT_HEADER: str(record.attempts),
         framework_protocol.DEADLINE_HEADER: format_timestamp(attempt_deadline(record)),
@@ -25,6 +25,6 @@ def request_headers(record_key: str, record: InvocationRecord) -> dict[str, str]
 
 
 def format_timestamp(milliseconds: int) -> str:
-    """A time as RFC 3339 writes it."""
-    at = datetime.fromtimestamp(milliseconds / 1000, UTC)
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    """Return a time in RFC 3339 format with milliseconds."""
+    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

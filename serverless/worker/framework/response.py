@@ -1,4 +1,4 @@
-"""What of the framework's answer is worth keeping."""
+"""Filters what is kept of the framework's response."""
 
 import re
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ DEFAULT_CONTENT_TYPE: Final = "application/octet-stream"
 
 _PRINTABLE_ASCII: Final = re.compile(r"[\t -~]*")
 _MAX_CONTENT_TYPE_LENGTH: Final = 256
-# They belong to the connection, or are told elsewhere in the result.
+# These belong to the connection, or are other fields of the result.
 _DROPPED_HEADERS: Final = frozenset(
     {
         "connection",
@@ -31,11 +31,11 @@ _DROPPED_HEADERS: Final = frozenset(
 
 
 def filter_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The headers that are meant for the caller, as many as fit; values are plain ASCII."""
-    kept, room = dict[str, str](), MAX_HEADER_BYTES
+    """Return the headers for the caller, as many as fit; values are printable ASCII."""
+    kept, free_bytes = dict[str, str](), MAX_HEADER_BYTES
     for name, value in headers:
-        room -= len(name) + len(value)
-        if room < 0:
+        free_bytes -= len(name) + len(value)
+        if free_bytes < 0:
             break
         if name.lower() not in _DROPPED_HEADERS and _PRINTABLE_ASCII.fullmatch(value):
             kept[name] = value
@@ -43,11 +43,11 @@ def filter_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def valid_content_type(value: str) -> str:
-    """The content type, if it can be one."""
-    is_sound = 0 < len(value) <= _MAX_CONTENT_TYPE_LENGTH and _PRINTABLE_ASCII.fullmatch(value)
-    return value if is_sound else DEFAULT_CONTENT_TYPE
+    """Return the content type if it is valid, else the default."""
+    is_valid = 0 < len(value) <= _MAX_CONTENT_TYPE_LENGTH and _PRINTABLE_ASCII.fullmatch(value)
+    return value if is_valid else DEFAULT_CONTENT_TYPE
 
 
 def is_retryable(value: str) -> bool:
-    """Whether the framework says that another attempt may go well."""
+    """Whether the framework marks its failure as retryable."""
     return value.strip().lower() == "true"

@@ -1,11 +1,11 @@
-"""What became of one call of the framework."""
+"""The results of a framework call."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class FrameworkResponse:
-    """It has answered, well or not."""
+    """The framework has responded, with any status."""
 
     status: int
     content_type: str = ""
@@ -16,36 +16,36 @@ class FrameworkResponse:
 
 @dataclass(frozen=True, slots=True)
 class NoResponse:
-    """It was not there, or went away without a word: another attempt may go well."""
+    """The framework was not reachable or went away; another attempt may succeed."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class InvalidResponse:
-    """It has said something that is not an HTTP answer, or only half of one."""
+    """The response is not HTTP, or incomplete."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseTooLarge:
-    """Its answer is larger than we keep."""
+    """The response is larger than the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeadlineExceeded:
-    """The deadline came before the answer."""
+    """The deadline passed before the response."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallCancelled:
-    """The caller has cancelled it meanwhile."""
+    """The caller has cancelled the invocation."""
 
 
 @dataclass(frozen=True, slots=True)
 class PayloadLost:
-    """It was not called: the payload is no longer there."""
+    """The framework was not called: the payload no longer exists."""
 
 
 FrameworkResult = (

@@ -1,4 +1,4 @@
-"""A function on a desk: the framework as a child process, and what the queue needs for it."""
+"""Local development: the framework as a child process, and the streams of one function."""
 
 import asyncio
 import logging
@@ -41,16 +41,16 @@ log = logging.getLogger(__name__)
 
 
 class LocalError(Exception):
-    """What a desk needs is not there."""
+    """A requirement of local development is not met."""
 
 
 @asynccontextmanager
 async def run_framework(
     script: Path, endpoint: FrameworkEndpoint, *, must_stay_up: bool
 ) -> AsyncIterator[None]:
-    """The program of a file, serving on the socket for the length of the block.
+    """Run a script that serves on the socket, for the length of the block.
 
-    It may end by itself unless it `must_last`: Ctrl-C comes to it and to us at once.
+    The script may exit with status 0 unless it `must_stay_up`: Ctrl-C reaches both processes.
     """
     environment = {**os.environ, "GPU_RUNTIME_SOCKET": endpoint.socket_path}
     child = await asyncio.create_subprocess_exec(sys.executable, str(script), env=environment)
@@ -66,7 +66,7 @@ async def run_framework(
 
 
 async def _terminate(child: asyncio.subprocess.Process) -> None:
-    """Ask it to end; a program that does not is killed."""
+    """Terminate the child; kill it after a timeout."""
     with suppress(ProcessLookupError):
         child.terminate()
     try:
@@ -88,7 +88,7 @@ async def _watch_exit(
 
 
 def local_settings(command_line: CommandLine, endpoint: FrameworkEndpoint) -> WorkerSettings:
-    """What the environment would say in a pod."""
+    """Return the settings that the environment would contain in a pod."""
     return WorkerSettings(
         function_name=command_line.request_id,
         worker=f"{command_line.request_id}-desk",

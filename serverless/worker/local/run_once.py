@@ -1,4 +1,4 @@
-"""One invocation with no queue at all: the framework is called, and its answer printed."""
+"""Runs one invocation without NATS and prints the result."""
 
 import asyncio
 import sys
@@ -24,7 +24,7 @@ POLL_SECONDS: Final = 0.05
 
 
 async def run_once(endpoint: FrameworkEndpoint, function_name: str, payload: bytes) -> ExitCode:
-    """Print what the function answers to `payload`; a failure is told on stderr."""
+    """Print the response to `payload`; a failure goes to stderr."""
     now = SystemRecordClock().now_ms()
     request = InvocationRequest(
         content_type="application/json", body=InvocationBody(inline=payload), max_attempts=1
@@ -49,7 +49,7 @@ async def run_once(endpoint: FrameworkEndpoint, function_name: str, payload: byt
 
 
 async def _wait_until_healthy(framework: FrameworkClient) -> None:
-    while not await framework.is_healthy():  # noqa: ASYNC110 - nobody tells us
+    while not await framework.is_healthy():  # noqa: ASYNC110 - the framework sends no notification
         await asyncio.sleep(POLL_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""One attempt: the framework is called, and whatever it says is recorded."""
+"""One attempt of a run: calls the framework and records the result."""
 
 import asyncio
 import logging
@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AttemptContext:
-    """What every attempt of a worker works with."""
+    """The collaborators that all attempts of a worker share."""
 
     jetstream: JetStreamClient
     queue_names: QueueNames
@@ -59,7 +59,7 @@ class AttemptContext:
 
 
 class Attempt:
-    """Runs one message, ours `since` then, whose record is `running` by us as we hold it."""
+    """Runs a delivery since `begun_at`; its stored record says that this attempt is running."""
 
     def __init__(
         self,
@@ -80,21 +80,21 @@ class Attempt:
         self._interruption: FrameworkResult | None = None
 
     def check_record_now(self) -> None:
-        """Look at the record now: it may be cancelled."""
+        """Read the record now: it may have been cancelled."""
         self._heartbeat.check_record_now()
 
     def abandon(self) -> None:
-        """Break off, and leave the run to another attempt."""
+        """Interrupt the attempt and leave the run to another one."""
         self._interrupt(NoResponse("the worker was stopped"))
 
     async def run(self) -> None:
-        """To the outcome, or to the moment when it is no longer ours; then nothing is said."""
+        """Run to the outcome, or until another process owns the run; then publish nothing."""
         try:
             async with asyncio.TaskGroup() as group:
-                pulse = group.create_task(self._heartbeat.run(self._cancel))
+                heartbeat = group.create_task(self._heartbeat.run(self._cancel))
                 self._call = group.create_task(self._invoke_framework())
                 await self._apply_result(await self._wait_for_result(self._call))
-                pulse.cancel()
+                heartbeat.cancel()
         except* (RecordConflictError, SupersededError, UnreadableRecordError):
             log.warning(
                 "attempt_superseded", extra={"attempt": self._stored_record.record.attempts}
@@ -127,11 +127,8 @@ class Attempt:
     async def _wait_for_result(self, call: asyncio.Task[FrameworkResult]) -> FrameworkResult:
         if self._interruption:
             call.cancel()
-        seconds = (
-            max(0, attempt_deadline(self._stored_record.record) - self._context.clock.now_ms())
-            / 1000
-        )
-        await asyncio.wait({call}, timeout=seconds)
+        remaining_ms = attempt_deadline(self._stored_record.record) - self._context.clock.now_ms()
+        await asyncio.wait({call}, timeout=max(0, remaining_ms) / 1000)
         if not call.done():
             self._interrupt(DeadlineExceeded())
             await asyncio.wait({call})
@@ -148,8 +145,8 @@ class Attempt:
         ):
             case RunOutcome() as outcome:
                 await self._finish(outcome)
-            case Retry(why):
-                await self._release(why)
+            case Retry(reason):
+                await self._release(reason)
 
     async def _finish(self, outcome: RunOutcome) -> None:
         body = await self._store_body(outcome.body, self._stored_record.record.request.inline_bytes)
@@ -170,11 +167,9 @@ class Attempt:
         await self._context.finisher.finish(self._delivery, self._stored_record, final)
 
     async def _store_body(self, body: bytes | bytearray, inline_bytes: int) -> InvocationBody:
-        """Until it is kept: the work is done, and its run is ours while we say so."""
-        record, (_, invocation_id) = (
-            self._stored_record.record,
-            parse_record_key(self._stored_record.key),
-        )
+        """Retry until the body is stored; the heartbeat keeps the run ours meanwhile."""
+        record = self._stored_record.record
+        _, invocation_id = parse_record_key(self._stored_record.key)
         name = result_object_name(record.function_uid, invocation_id, record.run, record.attempts)
         tries = 0
         while True:
@@ -200,11 +195,11 @@ class Attempt:
         await self._context.jetstream.acknowledge(self._delivery.reply, delay)
 
     async def _finish_cancelled(self, error: RecordConflictError) -> None:
-        """End as cancelled, if that is what came in between; otherwise it is not ours."""
-        found = error.current
-        if found is None or not is_same_attempt(self._stored_record.record, found.record):
+        """Finish as cancelled if a cancellation caused the conflict; raise the error otherwise."""
+        current = error.current
+        if current is None or not is_same_attempt(self._stored_record.record, current.record):
             raise error
-        if found.record.state is not InvocationState.CANCELLING:
+        if current.record.state is not InvocationState.CANCELLING:
             raise error
-        final = transition.cancelled(found.record, self._context.clock.now_ms())
-        await self._context.finisher.finish(self._delivery, found, final)
+        final = transition.cancelled(current.record, self._context.clock.now_ms())
+        await self._context.finisher.finish(self._delivery, current, final)

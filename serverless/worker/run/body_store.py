@@ -1,7 +1,7 @@
-"""Bodies that are too large for a record: objects of the function's bucket.
+"""Bodies that are too large for a record, as objects in the bucket of the function.
 
-The layout is that of NATS object stores, so that anybody's client can read them; a worker may
-not administer streams, and those clients begin by asking about the stream.
+The layout is that of NATS object stores, so every NATS client can read them. Such clients first ask
+for the configuration of the stream, for which workers have no rights, so none is used here.
 """
 
 import hashlib
@@ -23,11 +23,11 @@ from shared.invocation.record import InvocationBody
 
 
 class BodyLostError(Exception):
-    """The object is not there, or not whole."""
+    """The object does not exist or is incomplete."""
 
 
 class BodyStore:
-    """The bucket of one function's large bodies; `new_id` gives an id that was never used."""
+    """The bucket of one function; `new_id` returns an unused id."""
 
     def __init__(
         self,
@@ -41,53 +41,54 @@ class BodyStore:
         self._new_id = new_id
 
     async def read_body(self, body: InvocationBody) -> bytes | bytearray:
-        """The bytes of a body, wherever they are; those of an object are the caller's own."""
+        """Return the bytes of a body; the caller owns those of an object. Raises BodyLostError."""
         return await self._read_object(body.object_name) if body.object_name else body.inline
 
     async def store_body(
         self, name: str, data: bytes | bytearray, max_inline_bytes: int
     ) -> InvocationBody:
-        """Put a body where it belongs: here if it is small, in the object `name` otherwise."""
+        """Return a body with its bytes inline if they are few, else write the object `name`."""
         if len(data) <= max_inline_bytes:
             return InvocationBody(inline=bytes(data), size=len(data))
         await self._write_object(name, data)
         return InvocationBody(object_name=name, size=len(data))
 
     async def _read_object(self, name: str) -> bytearray:
-        found = await self._jetstream.get_last_direct(
+        info_message = await self._jetstream.get_last_direct(
             object_stream_name(self._bucket), object_info_subject(self._bucket, name)
         )
-        if found is None:
+        if info_message is None:
             raise BodyLostError(name)
-        info = _decode_info(found.data, name)
-        data, place = bytearray(), 0
+        info = _decode_info(info_message.data, name)
+        data, last_sequence = bytearray(), 0
         for _ in range(info.chunks):
             chunk = await self._jetstream.get_next_direct(
                 object_stream_name(self._bucket),
                 object_chunk_subject(self._bucket, info.nuid),
-                place + 1,
+                last_sequence + 1,
             )
             if chunk is None:
                 raise BodyLostError(name)
             data += chunk.data
-            place = chunk.sequence
+            last_sequence = chunk.sequence
         if info.deleted or _digest_of(data) != info.digest:
             raise BodyLostError(name)
         return data
 
     async def _write_object(self, name: str, data: bytes | bytearray) -> None:
         nuid, view = self._new_id(), memoryview(data)
-        places = range(0, len(data), OBJECT_CHUNK_BYTES)
-        for at in places:
+        offsets = range(0, len(data), OBJECT_CHUNK_BYTES)
+        for offset in offsets:
             await self._jetstream.publish(
-                object_chunk_subject(self._bucket, nuid), bytes(view[at : at + OBJECT_CHUNK_BYTES])
+                object_chunk_subject(self._bucket, nuid),
+                bytes(view[offset : offset + OBJECT_CHUNK_BYTES]),
             )
         info = ObjectInfo(
             name=name,
             bucket=self._bucket,
             nuid=nuid,
             size=len(data),
-            chunks=len(places),
+            chunks=len(offsets),
             digest=_digest_of(data),
         )
         await self._jetstream.publish_rollup(

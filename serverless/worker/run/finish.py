@@ -1,4 +1,4 @@
-"""The last steps of a run: make it final, tell everybody, and let the message go."""
+"""Finishes a run: writes the final record, publishes the outcome and acknowledges."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class RunFinisher:
-    """Ends runs in the one order that loses nothing wherever the process dies."""
+    """Finishes runs in the order that loses nothing if the process dies at any point."""
 
     def __init__(
         self,
@@ -44,9 +44,9 @@ class RunFinisher:
     async def finish(
         self, delivery: Delivery, previous: StoredRecord, final: InvocationRecord
     ) -> None:
-        """Decide the outcome here and now, then publish it; OvertakenError if we came too late.
+        """Write the final record, then publish it; raises RecordConflictError if that fails.
 
-        StreamLimitError where the record could be smaller.
+        Raises StreamLimitError if there is no room and the record could be smaller.
         """
         is_smallest = final.result is None or not final.result.body.inline
         stored = await self._record_store.update(previous, final, wait_for_room=is_smallest)
@@ -55,26 +55,28 @@ class RunFinisher:
         await self.publish_outcome(delivery, stored)
 
     async def publish_outcome(self, delivery: Delivery, final: StoredRecord) -> None:
-        """Tell the outcome of a final record, mark that it was told, and acknowledge."""
-        for each in final_messages(self._queue_names, final.key, final.record):
-            await self._publish_until_stored(each.subject, each.data, each.message_id)
+        """Publish the outcome of a final record, mark it as published, and acknowledge."""
+        for final_message in final_messages(self._queue_names, final.key, final.record):
+            await self._publish_until_stored(
+                final_message.subject, final_message.data, final_message.message_id
+            )
         if not final.record.published:
-            # It is told, whoever has marked; where nobody has, the sweep tells it again.
+            # The outcome is published in any case; without the mark the sweep publishes it again.
             with suppress(RecordConflictError, UnreadableRecordError, StreamLimitError):
-                marked = transition.published(final.record)
-                await self._record_store.update(final, marked, wait_for_room=False)
+                published = transition.published(final.record)
+                await self._record_store.update(final, published, wait_for_room=False)
         await self._jetstream.acknowledge(delivery.reply, ACK)
 
     async def send_to_dead_letters(
         self, delivery: Delivery, subject: str, letter: DeadLetterMessage
     ) -> None:
-        """Tell the dead letters of a message that has no record, and let nobody have it again."""
+        """Publish a dead letter for a message without a record, and terminate the message."""
         message_id = f"message.{delivery.sequence}"
         await self._publish_until_stored(subject, message.encode_message(letter), message_id)
         await self._jetstream.acknowledge(delivery.reply, TERM)
 
     async def _publish_until_stored(self, subject: str, data: bytes, message_id: str) -> None:
-        """Until it is told: nobody else will do it before the sweep."""
+        """Retry until the message is stored; otherwise the sweep would publish it much later."""
         tries = 0
         while True:
             try:

@@ -1,4 +1,4 @@
-"""The heartbeat of an attempt: it keeps the message ours, and sees whether the run still is."""
+"""The heartbeat of an attempt: extends the ack wait, and checks that the run is still ours."""
 
 import asyncio
 import logging
@@ -16,11 +16,11 @@ log = logging.getLogger(__name__)
 
 
 class SupersededError(Exception):
-    """The run is somebody else's now, or over: nothing of this attempt counts."""
+    """The run is final or belongs to another attempt: the result of this one is void."""
 
 
 class Heartbeat:
-    """Beats while an attempt runs; a nudge makes it beat at once."""
+    """Beats periodically while an attempt runs, and at once on request."""
 
     def __init__(
         self,
@@ -43,19 +43,19 @@ class Heartbeat:
         self._check_requested.set()
 
     def stop_checking_record(self) -> None:
-        """Only keep the message: from here on our own writes tell whose the run is."""
+        """Only extend the ack wait: from here on our own writes detect a conflict."""
         self._checks_record = False
 
     async def beat_if_late(self, begun_at: float, on_cancel: Callable[[], None]) -> None:
-        """Beat now if what was done `since` then took longer than a heartbeat may.
+        """Beat now if the work since `begun_at` took longer than a heartbeat interval.
 
-        The message may have gone to another worker meanwhile, who may be done with it.
+        Another worker may have got the message meanwhile, and may have finished it.
         """
         if asyncio.get_running_loop().time() - begun_at > self._intervals.heartbeat_seconds:
             await self._beat(on_cancel)
 
     async def run(self, on_cancel: Callable[[], None]) -> None:
-        """For ever; SupersededError once the run is not ours."""
+        """Beat until cancelled; raises SupersededError once the run is not ours."""
         while True:
             try:
                 async with asyncio.timeout(self._intervals.heartbeat_seconds):
@@ -68,20 +68,23 @@ class Heartbeat:
     async def _beat(self, on_cancel: Callable[[], None]) -> None:
         try:
             await self._jetstream.acknowledge(self._delivery.reply, IN_PROGRESS)
-            found = await self._record_store.read(self._stored_record.key)
+            current = await self._record_store.read(self._stored_record.key)
         except QueueError as error:
             log.warning("heartbeat_failed", extra={"reason": str(error)})
             return
-        if not self._checks_record or (found and found.revision <= self._stored_record.revision):
-            return  # decided, or read from a replica that is behind
-        if found is None or not is_same_attempt(self._stored_record.record, found.record):
+        if not self._checks_record or (
+            current and current.revision <= self._stored_record.revision
+        ):
+            return  # the outcome is being written, or the replica lags behind
+        if current is None or not is_same_attempt(self._stored_record.record, current.record):
             raise SupersededError
-        if found.record.state is InvocationState.CANCELLING:
+        if current.record.state is InvocationState.CANCELLING:
             on_cancel()
 
 
 def is_same_attempt(expected: InvocationRecord, current: InvocationRecord) -> bool:
-    """Whether the record still tells of the attempt that we have begun, and not of its end."""
-    ours = (expected.run, expected.attempts, expected.worker, expected.sequence)
-    theirs = (current.run, current.attempts, current.worker, current.sequence)
-    return ours == theirs and current.state in (InvocationState.RUNNING, InvocationState.CANCELLING)
+    """Whether the current record still describes our attempt, and it is not final."""
+    expected_attempt = (expected.run, expected.attempts, expected.worker, expected.sequence)
+    current_attempt = (current.run, current.attempts, current.worker, current.sequence)
+    is_open = current.state in (InvocationState.RUNNING, InvocationState.CANCELLING)
+    return is_open and expected_attempt == current_attempt

@@ -1,4 +1,4 @@
-"""The records of a function's invocations, read and changed by compare-and-set."""
+"""Reads and updates invocation records, by compare-and-set."""
 
 import asyncio
 import logging
@@ -18,12 +18,12 @@ log = logging.getLogger(__name__)
 
 
 class UnreadableRecordError(Exception):
-    """The bucket holds something that is no record."""
+    """The bucket holds an invalid record."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """A record and the revision that it has in the bucket."""
+    """A record and its revision in the bucket."""
 
     key: str
     record: InvocationRecord
@@ -31,15 +31,15 @@ class StoredRecord:
 
 
 class RecordConflictError(Exception):
-    """Somebody else has changed the record; `found` is what it is now."""
+    """Another process has changed the record; `current` is the record now, or None."""
 
     def __init__(self, current: StoredRecord | None) -> None:
-        super().__init__("the record was changed by somebody else")
+        super().__init__("another process has changed the record")
         self.current = current
 
 
 class RecordStore:
-    """The bucket of records; a write is repeated until it is known what became of it."""
+    """The bucket of records; a write is retried until its result is known."""
 
     def __init__(
         self, jetstream: JetStreamClient, queue_names: QueueNames, intervals: Intervals
@@ -50,27 +50,27 @@ class RecordStore:
         self._stream = f"KV_{queue_names.record_bucket}"
 
     async def read(self, key: str) -> StoredRecord | None:
-        """The record of a key; none if there is none."""
-        kept = await self._jetstream.get_last_direct(
+        """Return the record of a key, or None; raises UnreadableRecordError."""
+        message = await self._jetstream.get_last_direct(
             self._stream, self._queue_names.record_subject(key)
         )
-        return None if kept is None else _decode_stored_record(key, kept)
+        return None if message is None else _decode_stored_record(key, message)
 
     async def update(
         self, previous: StoredRecord, record: InvocationRecord, *, wait_for_room: bool = True
     ) -> StoredRecord:
-        """Put `wanted` in the place of `over`, or raise OvertakenError.
+        """Replace `previous` by `record`; raises RecordConflictError.
 
-        Where there is no room for it that is waited for, unless it need not be: StreamLimitError.
+        If the bucket is full, wait for room; without `wait_for_room` raise StreamLimitError.
         """
         tries = 0
         while True:
             try:
                 return await self._write(previous, record)
             except QueueError as error:
-                found = await self._read_again(previous.key)
-                if found is None or found.revision > previous.revision:
-                    return _written_or_conflict(found, record)
+                current = await self._read_again(previous.key)
+                if current is None or current.revision > previous.revision:
+                    return _written_or_conflict(current, record)
                 if isinstance(error, StreamLimitError) and not wait_for_room:
                     raise
                 tries += 1
@@ -95,7 +95,7 @@ class RecordStore:
 
 
 def _written_or_conflict(current: StoredRecord | None, record: InvocationRecord) -> StoredRecord:
-    """What was found, if it is what we wrote without hearing of it."""
+    """Return the current record if it is the one that we wrote; raise a conflict otherwise."""
     if current is None or current.record != record:
         raise RecordConflictError(current)
     return current

@@ -1,4 +1,4 @@
-"""What a call of the framework means for the run: an outcome, or another attempt."""
+"""Decides what the result of a framework call means for the run: an outcome or a retry."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ from shared.invocation.state import FailureClass, InvocationState
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """The run is over; `body` is kept beside the result, which does not hold it yet."""
+    """The run is over; `body` is stored beside the result, which does not contain it yet."""
 
     state: InvocationState
     result: InvocationResult
@@ -36,16 +36,16 @@ class Retry:
 def decide_result(
     record: InvocationRecord, framework_result: FrameworkResult, now: int
 ) -> RunOutcome | Retry:
-    """The outcome of the attempt that `record` tells of; the last one cannot be repeated."""
+    """Return the outcome of an attempt, or a retry unless it is the last attempt."""
     match framework_result:
         case FrameworkResponse():
             return _decide_response(record, framework_result)
-        case NoResponse(why):
-            return _decide_no_response(record, why)
+        case NoResponse(reason):
+            return _decide_no_response(record, reason)
         case DeadlineExceeded():
             return _decide_late(record, now)
-        case InvalidResponse(why):
-            return _failure(why, FailureClass.FRAMEWORK_PROTOCOL)
+        case InvalidResponse(reason):
+            return _failure(reason, FailureClass.FRAMEWORK_PROTOCOL)
         case _:
             return _decide_failed_call(framework_result)
 
@@ -55,33 +55,33 @@ def _decide_failed_call(
 ) -> RunOutcome:
     match framework_result:
         case ResponseTooLarge():
-            why = f"the result is larger than {MAX_PAYLOAD_BYTES} bytes"
-            return _failure(why, FailureClass.RESULT_TOO_LARGE)
+            error = f"the result is larger than {MAX_PAYLOAD_BYTES} bytes"
+            return _failure(error, FailureClass.RESULT_TOO_LARGE)
         case PayloadLost():
             return _failure("the payload is no longer kept", FailureClass.BODY_LOST)
         case CallCancelled():
-            why = "the invocation was cancelled"
-            return _failure(why, FailureClass.CANCELLED, InvocationState.CANCELLED)
+            error = "the invocation was cancelled"
+            return _failure(error, FailureClass.CANCELLED, InvocationState.CANCELLED)
 
 
 def _decide_late(record: InvocationRecord, now: int) -> RunOutcome:
     if now >= record.expires_at:
-        why = f"it was not finished within its ttlSeconds ({record.request.ttl_seconds})"
-        return _failure(why, FailureClass.EXPIRED, InvocationState.EXPIRED)
-    why = f"it ran longer than its timeoutSeconds ({record.request.timeout_seconds})"
-    return _failure(why, FailureClass.TIMEOUT)
+        error = f"it was not finished within its ttlSeconds ({record.request.ttl_seconds})"
+        return _failure(error, FailureClass.EXPIRED, InvocationState.EXPIRED)
+    error = f"it ran longer than its timeoutSeconds ({record.request.timeout_seconds})"
+    return _failure(error, FailureClass.TIMEOUT)
 
 
 def _decide_response(record: InvocationRecord, response: FrameworkResponse) -> RunOutcome | Retry:
     if response.status < 400:
         return RunOutcome(InvocationState.SUCCEEDED, _result_of(response), response.body)
-    why = f"the function answered with status {response.status}"
+    error = f"the function answered with status {response.status}"
     if not response.is_retryable:
-        result = _result_of(response, why, FailureClass.FRAMEWORK_ERROR)
+        result = _result_of(response, error, FailureClass.FRAMEWORK_ERROR)
         return RunOutcome(InvocationState.FAILED, result, response.body)
     if not _is_last_attempt(record):
-        return Retry(why)
-    result = _result_of(response, _exhausted_text(record, why), FailureClass.ATTEMPTS_EXHAUSTED)
+        return Retry(error)
+    result = _result_of(response, _exhausted_text(record, error), FailureClass.ATTEMPTS_EXHAUSTED)
     return RunOutcome(InvocationState.DEAD_LETTERED, result, response.body)
 
 
