@@ -1,1 +1,1 @@
-"""The control loop that keeps as many workers as the queue of a function needs."""
+"""Scales the workers of functions, sweeps their invocations and authenticates workers at NATS."""

@@ -3,8 +3,8 @@
 import gc
 import sys
 
-# Loading modules leaves no garbage, and looking for it is a good part of a start. `main` enables
-# the garbage collector again.
+# Imports create no garbage, and collecting takes a large part of the start. `main` enables the
+# garbage collector again.
 gc.disable()
 
 from serverless.activator.main import main  # noqa: E402

@@ -1,4 +1,4 @@
-"""Every key that the activator reads, with its default."""
+"""The configuration of the activator."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ from shared.invocation.streams import StreamLimits
 
 
 class ActivatorElectionConfig(LeaderElectionConfig, frozen=True, kw_only=True, rename="camel"):
-    """Which of several activators scales and sweeps; all of them let workers in."""
+    """The leader election: the leader scales and sweeps, every replica authenticates workers."""
 
     name: Annotated[str, Meta(description="The Lease that the working process holds.")] = (
         "gpu-runtime-activator"
@@ -23,7 +23,7 @@ class ActivatorElectionConfig(LeaderElectionConfig, frozen=True, kw_only=True, r
 
 
 class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Which namespace is watched; no other is."""
+    """The only namespace that is watched."""
 
     instance: Annotated[str, Meta(description="Where functions and their workers are.")] = (
         "runtime-instance"
@@ -31,7 +31,7 @@ class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class NATSConfig(QueueConfig, frozen=True, kw_only=True, rename="camel"):
-    """Where the queue is, for us and for the workers, and what it holds."""
+    """The address of NATS for us and for workers, and its names and limits."""
 
     worker_url: Annotated[
         str, Meta(description="Address of the queue for workers; empty: the same as nats.url.")

@@ -1,4 +1,4 @@
-"""The kinds that the activator reads and writes."""
+"""The Kubernetes kinds that the activator reads and writes."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ from shared.v1alpha1.group import GROUP, VERSION
 
 
 class WorkerSecret(msgspec.Struct, frozen=True, kw_only=True):
-    """A Secret as we read our own back."""
+    """A Secret of workers as Kubernetes returns it."""
 
     metadata: ObjectMeta
     data: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The process of the activator: its command line, its signals and its exit code."""
+"""The activator process: command line, signals and exit code."""
 
 import asyncio
 import logging
@@ -40,10 +40,10 @@ log = logging.getLogger(__name__)
 
 
 def main(arguments: Sequence[str]) -> ExitCode:
-    """Run the activator until it is told to stop."""
-    given = command_line.parse_command_line(PROGRAM, arguments)
+    """Run until a signal arrives; return the exit code."""
+    options = command_line.parse_command_line(PROGRAM, arguments)
     try:
-        config = loader.load_config(Config, given.config_path, given.overrides)
+        config = loader.load_config(Config, options.config_path, options.overrides)
         logfmt.configure_logging(config.log_level, sys.stderr)
         tune_gc()
         return asyncio.run(run(config))
@@ -57,12 +57,8 @@ def main(arguments: Sequence[str]) -> ExitCode:
 
 async def run(config: Config) -> ExitCode:
     """Build everything that `config` asks for, and run it until a signal or a failure."""
-    clock, registry, code, secrets = (
-        SystemClock(),
-        new_registry(),
-        ExitCode.CLEAN,
-        load_auth_secrets(config),
-    )
+    clock, registry, code = SystemClock(), new_registry(), ExitCode.CLEAN
+    secrets = load_auth_secrets(config)
     async with (
         open_client(
             config.kubeconfig, f"{PROGRAM_NAME}/{product_version()}", registry, clock

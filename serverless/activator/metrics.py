@@ -1,4 +1,4 @@
-"""What Prometheus sees of the functions, from their leader only."""
+"""The metrics of functions; only the leader exports values."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ COLD_START_BUCKETS: Final = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)
 
 
 class FunctionMetrics:
-    """What a reconcile has seen last of each function, and what was settled."""
+    """The worker counts of the last reconciles, settled invocations and cold starts."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.workers: dict[str, Counter[str]] = {}
@@ -32,16 +32,18 @@ class FunctionMetrics:
         )
 
     def observe_workers(self, function_name: str, snapshot: ScalingSnapshot) -> None:
-        """Count the workers."""
-        self.workers[function_name] = Counter(each.state.name.lower() for each in snapshot.workers)
+        """Count the workers of a function by state."""
+        self.workers[function_name] = Counter(
+            worker.state.name.lower() for worker in snapshot.workers
+        )
 
     def forget(self, function_name: str) -> None:
-        """Keep nothing of a function that is gone."""
+        """Drop the counts of a deleted function."""
         self.workers.pop(function_name, None)
 
 
 class FunctionCollector(Collector):
-    """Queues, workers, ages and dead letters by function."""
+    """Exports queue depths, workers, ages and dead letters by function."""
 
     def __init__(
         self,
@@ -58,8 +60,8 @@ class FunctionCollector(Collector):
         self._clock = clock
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Every family, also while there is nothing to tell."""
-        loads = {name: each.load for name, each in self._queue_depths.get_all().items()}
+        """Yield all families, also while there are no values."""
+        loads = {name: consumer.load for name, consumer in self._queue_depths.get_all().items()}
         now = now_ms(self._clock)
         yield self._by_function(
             "queue_depth", "Invocations that wait.", {k: v.queued for k, v in loads.items()}

@@ -1,4 +1,4 @@
-"""How much is queued and running, for all functions together."""
+"""Polls the queue depths of all functions together."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,30 +11,29 @@ REFRESH_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class QueueLoad:
-    """Invocations that wait, and that run."""
+    """The numbers of waiting and of running invocations."""
 
     queued: int = 0
     running: int = 0
 
     @property
     def total(self) -> int:
-        """All that are not final."""
+        """All invocations that are not final."""
         return self.queued + self.running
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerState:
-    """The consumer of one function, as far as it can be another than wanted."""
+    """The load of a consumer, and the part of its configuration that may differ."""
 
     load: QueueLoad
     max_waiting: int
 
 
 class QueueDepths:
-    """What the last look has shown; `changed` is told which functions differ from the one before.
+    """The consumers of the last poll; calls `on_change` with each function whose consumer differs.
 
-    One request shows 256 functions, once a second, also while nothing happens: that is all that
-    a rest costs.
+    One request lists 256 functions. One poll a second is all that idle functions cost.
     """
 
     def __init__(
@@ -46,32 +45,32 @@ class QueueDepths:
         self._consumers: dict[str, ConsumerState] | None = None
 
     def get(self, function_name: str) -> ConsumerState | None:
-        """The consumer of a function; None where there is none, or nobody has looked yet."""
+        """Return the consumer of a function; None if it does not exist or before the first poll."""
         return None if self._consumers is None else self._consumers.get(function_name)
 
     def get_all(self) -> dict[str, ConsumerState]:
-        """Every consumer that was seen, by its function."""
+        """Return all consumers of the last poll, by function."""
         return dict(self._consumers or {})
 
     async def refresh(self) -> None:
-        """Ask for all consumers."""
-        before, seen, offset = self._consumers or {}, dict[str, ConsumerState](), 0
+        """Poll all consumers."""
+        old, new, offset = self._consumers or {}, dict[str, ConsumerState](), 0
         while True:
-            said = await self._jetstream.call_api(
+            reply = await self._jetstream.call_api(
                 f"CONSUMER.LIST.{self._stream}", {"offset": offset}
             )
-            page = said.get("consumers") or []
-            seen |= {each["name"]: parse_consumer(each) for each in page}
+            page = reply.get("consumers") or []
+            new |= {info["name"]: parse_consumer(info) for info in page}
             offset += len(page)
-            if not page or offset >= said["total"]:
+            if not page or offset >= reply["total"]:
                 break
-        self._consumers = seen
-        for request_id in before.keys() | seen.keys():
-            if before.get(request_id) != seen.get(request_id):
-                self._on_change(request_id)
+        self._consumers = new
+        for function_name in old.keys() | new.keys():
+            if old.get(function_name) != new.get(function_name):
+                self._on_change(function_name)
 
 
 def parse_consumer(info: JsonObject) -> ConsumerState:
-    """What one entry of the list says; a delayed message counts as running."""
+    """Return the state of a listed consumer; a delayed message counts as running."""
     load = QueueLoad(queued=info["num_pending"], running=info["num_ack_pending"])
     return ConsumerState(load, info["config"].get("max_waiting", 0))

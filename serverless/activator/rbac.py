@@ -1,4 +1,4 @@
-"""What the activator may do in Kubernetes; the manifests are generated from here."""
+"""The Kubernetes permissions of the activator; the manifests are generated from here."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ SYSTEM_NAMESPACE: Final = "runtime-system"
 RULES: Final = (
     PolicyRule(GROUP, ("functions",), ("get", "list", "patch", "watch"), INSTANCE_NAMESPACE),
     PolicyRule(GROUP, ("functions/status",), ("patch",), INSTANCE_NAMESPACE),
-    # An owner that its Secret keeps from going, where the cluster is strict about that.
+    # An owner reference with blockOwnerDeletion, if the cluster checks the right to set it.
     PolicyRule(GROUP, ("functions/finalizers",), ("update",), INSTANCE_NAMESPACE),
     PolicyRule(GROUP, ("gpuunits",), ("get", "list", "watch"), INSTANCE_NAMESPACE),
     PolicyRule("", ("secrets",), ("create", "get", "patch"), INSTANCE_NAMESPACE),

@@ -88,7 +88,7 @@ class FunctionReconciler:
         self._scaling_states: dict[str, ScalingState] = {}
 
     async def reconcile(self, key: ObjectKey) -> Result:
-        """One step; what the queue and the units do brings the next."""
+        """Do one step; changes of the queue and of units trigger the next."""
         function = self._functions.get(key)
         try:
             if function is None:
@@ -107,7 +107,7 @@ class FunctionReconciler:
             return REQUEUE_SOON
 
     async def _clean_up(self, key: ObjectKey) -> Result:
-        """What is left of a function that is gone; the server knows whether it is."""
+        """Delete what a deleted function has left; asks the API server whether it is deleted."""
         self._forget(key.name)
         if await self._function_existence.exists(key.name):
             return REQUEUE_SOON
@@ -120,15 +120,17 @@ class FunctionReconciler:
         if delete_policy_of(function) is DeletePolicy.DRAIN:
             await self._scale(function)
         if await self._finalizer.finalize(function):
-            left = [each for each in function.metadata.finalizers if each != QUEUE_FINALIZER]
-            fresh = self._functions.get(key_of(function)) or function
-            await self._set_finalizers(fresh, left)
+            others = [name for name in function.metadata.finalizers if name != QUEUE_FINALIZER]
+            latest = self._functions.get(key_of(function)) or function
+            await self._set_finalizers(latest, others)
             self._forget(function.metadata.name)
             return Result()
-        pause = last_pass_wait_ms(function, now_ms(self._clock)) / 1000
+        wait_seconds = last_pass_wait_ms(function, now_ms(self._clock)) / 1000
         is_drain = delete_policy_of(function) is DeletePolicy.DRAIN
         return Result(
-            requeue_after=FINALIZE_RETRY_SECONDS if is_drain else max(pause, FINALIZE_RETRY_SECONDS)
+            requeue_after=FINALIZE_RETRY_SECONDS
+            if is_drain
+            else max(wait_seconds, FINALIZE_RETRY_SECONDS)
         )
 
     async def _scale(self, function: Function) -> Result:
@@ -136,17 +138,17 @@ class FunctionReconciler:
         await self._worker_secrets.ensure_once(function)
         if consumer is None:
             return REQUEUE_SOON
-        memory = self._scaling_states.setdefault(function.metadata.name, ScalingState())
-        scene = self._snapshot_reader.read(function, consumer.load, memory)
-        self._metrics.observe_workers(function.metadata.name, scene)
-        wanted = plan_scaling(scene)
-        memory.demand_history = next_demand_history(scene)
-        settled = await self._execute(function, scene, wanted, memory)
+        scaling_state = self._scaling_states.setdefault(function.metadata.name, ScalingState())
+        snapshot = self._snapshot_reader.read(function, consumer.load, scaling_state)
+        self._metrics.observe_workers(function.metadata.name, snapshot)
+        plan = plan_scaling(snapshot)
+        scaling_state.demand_history = next_demand_history(snapshot)
+        create_progress = await self._execute(function, snapshot, plan, scaling_state)
         function = self._functions.get(key_of(function)) or function
-        after = self._snapshot_reader.read(function, consumer.load, memory)
-        await self._update_status(function, after, wanted, memory, settled)
-        await self._cold_start_timer.observe(function.metadata.name, scene, memory)
-        return Result(requeue_after=self._requeue_after_seconds(after, wanted, memory))
+        after = self._snapshot_reader.read(function, consumer.load, scaling_state)
+        await self._update_status(function, after, plan, scaling_state, create_progress)
+        await self._cold_start_timer.observe(function.metadata.name, snapshot, scaling_state)
+        return Result(requeue_after=self._requeue_after_seconds(after, plan, scaling_state))
 
     async def _execute(
         self,
@@ -155,7 +157,7 @@ class FunctionReconciler:
         plan: ScalingPlan,
         scaling_state: ScalingState,
     ) -> CreateProgress:
-        """The one thing to do now; whether the making of the last worker is over."""
+        """Create or delete at most one worker; return whether the last creation is finished."""
         if plan.remove is not None:
             await self._delete_worker(function, plan.remove, plan.reason, scaling_state)
         if is_creating_worker(function) and not snapshot.is_creating:
@@ -177,16 +179,16 @@ class FunctionReconciler:
     ) -> None:
         if await self._runtime_api.delete(worker.name, worker.etag):
             scaling_state.deleted_etags.add(worker.etag)
-            about = object_reference(FUNCTIONS, function)
-            said = f"removed worker {worker.name}: {reason}"
-            self._recorder.normal(about, EventReason.SCALED_DOWN, said)
+            reference = object_reference(FUNCTIONS, function)
+            message = f"removed worker {worker.name}: {reason}"
+            self._recorder.normal(reference, EventReason.SCALED_DOWN, message)
 
     def _report_created(self, function: Function, scaling_state: ScalingState) -> None:
         scaling_state.create_failure = None
         name = names.worker_name(function.metadata.name, function.status.worker_counter)
-        said = f"made worker {name}"
-        about = object_reference(FUNCTIONS, function)
-        self._recorder.normal(about, EventReason.SCALED_UP, said)
+        message = f"made worker {name}"
+        reference = object_reference(FUNCTIONS, function)
+        self._recorder.normal(reference, EventReason.SCALED_UP, message)
 
     async def _update_status(
         self,
@@ -207,32 +209,32 @@ class FunctionReconciler:
         changes = merge_patch.create_merge_patch(function.status, status)
         if not changes:
             return
-        seen = {"resourceVersion": function.metadata.resource_version}
-        body = {"metadata": seen, "status": changes}
+        metadata = {"resourceVersion": function.metadata.resource_version}
+        body = {"metadata": metadata, "status": changes}
         await self._writer.patch(FUNCTIONS, key_of(function), body, "status")
         is_bad = status.phase in (FunctionPhase.DEGRADED, FunctionPhase.FAILED)
         if is_bad and function.status.phase != status.phase:
-            about = object_reference(FUNCTIONS, function)
-            self._recorder.warning(about, EventReason.FAILED, ready_message(status))
+            reference = object_reference(FUNCTIONS, function)
+            self._recorder.warning(reference, EventReason.FAILED, ready_message(status))
 
     def _requeue_after_seconds(
         self, snapshot: ScalingSnapshot, plan: ScalingPlan, scaling_state: ScalingState
     ) -> float | None:
-        """When to look again though nothing has happened."""
-        pauses = [] if plan.requeue_after_ms is None else [plan.requeue_after_ms / 1000]
+        """Return when to reconcile again without an event, or None."""
+        delays = [] if plan.requeue_after_ms is None else [plan.requeue_after_ms / 1000]
         if scaling_state.create_failure is not None:
-            pauses.append(max(scaling_state.create_failure.retry_at - self._clock.monotonic(), 0.1))
+            delays.append(max(scaling_state.create_failure.retry_at - self._clock.monotonic(), 0.1))
         elif snapshot.is_creating or plan.create or plan.remove:
-            pauses.append(NEXT_STEP_SECONDS)
-        if any(each.state is not WorkerState.READY for each in snapshot.workers):
-            pauses.append(NOT_READY_RECHECK_SECONDS)
-        return min(pauses, default=None)
+            delays.append(NEXT_STEP_SECONDS)
+        if any(worker.state is not WorkerState.READY for worker in snapshot.workers):
+            delays.append(NOT_READY_RECHECK_SECONDS)
+        return min(delays, default=None)
 
     async def _set_finalizers(
         self, function: Function, finalizers: "tuple[str, ...] | list[str]"
     ) -> None:
-        seen = {"resourceVersion": function.metadata.resource_version}
-        body = {"metadata": {**seen, "finalizers": list(finalizers)}}
+        metadata = {"resourceVersion": function.metadata.resource_version}
+        body = {"metadata": {**metadata, "finalizers": list(finalizers)}}
         await self._writer.patch(FUNCTIONS, key_of(function), body)
 
     def _forget(self, function_name: str) -> None:

@@ -1,4 +1,4 @@
-"""Moments as integers, between Kubernetes' text and the records' milliseconds."""
+"""Converts times to milliseconds since 1970."""
 
 from datetime import UTC, datetime
 
@@ -6,12 +6,12 @@ from controller.runtime.clock import Clock
 
 
 def now_ms(clock: Clock) -> int:
-    """Now, in milliseconds since 1970."""
+    """Return the time of the clock in milliseconds since 1970."""
     return int(clock.now().timestamp() * 1000)
 
 
 def parse_timestamp_ms(text: str | None) -> int:
-    """A moment as Kubernetes writes it; 0 where there is none."""
+    """Return a time of Kubernetes in milliseconds since 1970; 0 for None or an empty text."""
     if not text:
         return 0
     return int(datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp() * 1000)

@@ -1,4 +1,4 @@
-"""The parts of an activator process, put together from its configuration."""
+"""Builds the parts of an activator process from its configuration."""
 
 import socket
 import uuid
@@ -54,14 +54,14 @@ PROGRAM_NAME: Final = "gpu-runtime-activator"
 
 @dataclass(frozen=True, slots=True)
 class AuthSecrets:
-    """The secrets that the activator lets workers in by."""
+    """The secrets with which the activator authenticates workers."""
 
     worker_key: bytes
     signer: TokenSigner
 
 
 def load_auth_secrets(config: Config) -> AuthSecrets:
-    """The secrets that `config` names; ConfigurationError where one cannot be used."""
+    """Read the secrets that `config` names; raises ConfigurationError."""
     seed = read_secret_file(config.callout_seed_file, "calloutSeedFile")
     key = read_secret_file(config.worker_key_file, "workerKeyFile").encode()
     authorization_header(config.runtime_api_token_file)
@@ -196,22 +196,22 @@ class ManagerBuilder:
 
 
 def callout_connection_config(config: Config) -> QueueConfig:
-    """How the one who lets workers in reaches the queue."""
+    """Return how the auth callout connects to NATS."""
     return QueueConfig(
         url=config.nats.url, user=config.callout_user, password_file=config.callout_password_file
     )
 
 
 def known_worker_check(functions: Cache[Function], namespace: str) -> Callable[[WorkerUser], bool]:
-    """Tells whether workers are of a function that there is."""
+    """Return a predicate: whether the function of a worker exists with that uid."""
 
     def is_known(user: WorkerUser) -> bool:
-        found = functions.get(ObjectKey(namespace, user.function_name))
-        return found is not None and found.metadata.uid == user.function_uid
+        function = functions.get(ObjectKey(namespace, user.function_name))
+        return function is not None and function.metadata.uid == user.function_uid
 
     return is_known
 
 
 def host_port(address: Address) -> tuple[str, int]:
-    """The address as a listener takes it."""
+    """Return the address as the probe server takes it."""
     return address.host, address.port

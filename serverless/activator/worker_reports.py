@@ -1,4 +1,4 @@
-"""What the workers tell of themselves, heard by the way."""
+"""Collects the reports of workers."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from shared.invocation.worker_report import REPORT_TTL_SECONDS, WorkerReport
 
 
 class WorkerReports:
-    """The last report of each worker, for as long as one is good; one subscription a process."""
+    """The last report of each worker until it expires; one subscription in a process."""
 
     def __init__(self, connection: QueueConnection, queue_names: QueueNames, clock: Clock) -> None:
         self._connection = connection
@@ -23,29 +23,29 @@ class WorkerReports:
         self._received: dict[str, dict[str, tuple[float, WorkerReport]]] = {}
 
     def get(self, function_name: str) -> Mapping[str, WorkerReport]:
-        """The workers of a function that are heard of, by their names."""
+        """Return the unexpired reports of a function, by worker."""
         oldest = self._clock.monotonic() - REPORT_TTL_SECONDS
-        heard = self._received.get(function_name, {})
-        for name in [name for name, (at, _) in heard.items() if at < oldest]:
-            del heard[name]
-        return {name: report for name, (_, report) in heard.items()}
+        reports = self._received.get(function_name, {})
+        for name in [name for name, (at, _) in reports.items() if at < oldest]:
+            del reports[name]
+        return {name: report for name, (_, report) in reports.items()}
 
     def forget(self, function_name: str) -> None:
-        """Keep nothing of a function that is gone."""
+        """Drop the reports of a deleted function."""
         self._received.pop(function_name, None)
 
     async def run(self) -> None:
-        """Listen for ever; reports come every few seconds."""
+        """Collect reports until cancelled."""
         await ReconnectingSubscription(
             self._connection, f"{self._prefix}>", self._handle_message, self._clock
         ).run()
 
     async def _handle_message(self, message: Msg) -> None:
-        request_id, worker = parse_record_key(message.subject.removeprefix(self._prefix))
-        heard = self._received.setdefault(request_id, {})
+        function_name, worker = parse_record_key(message.subject.removeprefix(self._prefix))
+        reports = self._received.setdefault(function_name, {})
         try:
             report = worker_report.decode_report(message.data)
         except msgspec.DecodeError:
-            heard.pop(worker, None)  # a removal, or nothing that we know
+            reports.pop(worker, None)  # a deletion, or an unknown format
         else:
-            heard[worker] = (self._clock.monotonic(), report)
+            reports[worker] = (self._clock.monotonic(), report)

@@ -1,1 +1,1 @@
-"""Makes the passwords of the queue's users, once a cluster."""
+"""Creates the passwords of the NATS users, once in a cluster."""

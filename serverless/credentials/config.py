@@ -1,4 +1,4 @@
-"""Every key that the making of credentials reads, with its default."""
+"""The configuration of the credentials Job."""
 
 from typing import Annotated, Literal
 
@@ -9,7 +9,7 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The whole configuration; in a cluster none of it is needed."""
+    """The whole configuration; in a cluster the defaults are right."""
 
     kubeconfig: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""The process that fills the Secret of the queue's users and ends."""
+"""The process that fills the Secret of the NATS users and exits."""
 
 import asyncio
 import logging
@@ -32,10 +32,10 @@ log = logging.getLogger(__name__)
 
 
 def main(arguments: Sequence[str]) -> ExitCode:
-    """Fill what is missing; a failure is worth another try, and says why."""
-    given = command_line.parse_command_line(PROGRAM, arguments)
+    """Add the missing values; return the exit code."""
+    options = command_line.parse_command_line(PROGRAM, arguments)
     try:
-        config = loader.load_config(Config, given.config_path, given.overrides)
+        config = loader.load_config(Config, options.config_path, options.overrides)
         logfmt.configure_logging(config.log_level, sys.stderr)
         asyncio.run(run(config))
     except (ConfigurationError, KubeconfigError) as error:
@@ -50,15 +50,15 @@ def main(arguments: Sequence[str]) -> ExitCode:
 async def run(config: Config) -> None:
     registry, clock = CollectorRegistry(), SystemClock()
     async with open_client(config.kubeconfig, FIELD_MANAGER, registry, clock) as client:
-        made = await fill_secret(client, ObjectKey(config.namespace, SECRET_NAME), os.urandom)
-    log.info("filled", extra={"keys": ",".join(made) or "none"})
+        added = await fill_secret(client, ObjectKey(config.namespace, SECRET_NAME), os.urandom)
+    log.info("filled", extra={"keys": ",".join(added) or "none"})
 
 
 async def fill_secret(client: Client, key: ObjectKey, random_bytes: RandomBytes) -> list[str]:
-    """The keys that were made; the write fails if somebody else was quicker."""
+    """Add the missing values, return their keys; raises ConflictError after a concurrent write."""
     secret = await client.get(SECRETS, key)
-    made = missing_values(secret.data, random_bytes)
-    if made:
-        seen = {"resourceVersion": secret.metadata.resource_version}
-        await client.patch(SECRETS, key, {"metadata": seen, "data": made})
-    return sorted(made)
+    added = missing_values(secret.data, random_bytes)
+    if added:
+        metadata = {"resourceVersion": secret.metadata.resource_version}
+        await client.patch(SECRETS, key, {"metadata": metadata, "data": added})
+    return sorted(added)

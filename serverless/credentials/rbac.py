@@ -1,4 +1,4 @@
-"""What the making of credentials needs of Kubernetes: one Secret, which is there and empty."""
+"""The Kubernetes permissions of the credentials Job: one Secret, which exists and is empty."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What user code imports: `serve` a handler, and the worker beside it brings the invocations."""
+"""What user code imports: `serve` runs a handler, the worker in the pod sends invocations."""
 
 from serverless.framework.invocation import Invocation
 from serverless.framework.response import Response, Retryable

@@ -1,7 +1,7 @@
-"""`python -m serverless.framework.echo`: answers with what it was given, or as it is told.
+"""`python -m serverless.framework.echo`: responds with its payload, or as attributes demand.
 
 Attributes that it understands: `sleepSeconds`, `fail` (a text), `failRetryably` (a text),
-`failAttempts` (fails retryably up to that attempt), `exit` (a status: the process ends at once),
+`failAttempts` (fails retryably up to that attempt), `exit` (a status: the process exits at once),
 `answerBytes` (that many), `statusCode`.
 """
 
@@ -13,27 +13,27 @@ from serverless.framework import Invocation, Response, Retryable, serve
 
 
 class ToldToFailError(Exception):
-    """The caller asked for a failure."""
+    """The caller requested a failure."""
 
 
 async def echo(invocation: Invocation) -> Response:
-    """What came in, after what the attributes ask for."""
-    told = invocation.attributes
-    await asyncio.sleep(float(told.get("sleepSeconds", 0)))
-    if "exit" in told:
-        exit_process(int(told["exit"]))
-    if "fail" in told:
-        raise ToldToFailError(told["fail"])
-    if "failRetryably" in told:
-        raise Retryable(told["failRetryably"])
-    if invocation.attempt <= int(told.get("failAttempts", 0)):
-        raise Retryable(f"told to fail {told['failAttempts']} attempts")
-    body = b"x" * int(told["answerBytes"]) if "answerBytes" in told else invocation.body
-    return Response(body, int(told.get("statusCode", 200)), invocation.content_type)
+    """Respond with the payload, after what the attributes demand."""
+    attributes = invocation.attributes
+    await asyncio.sleep(float(attributes.get("sleepSeconds", 0)))
+    if "exit" in attributes:
+        exit_process(int(attributes["exit"]))
+    if "fail" in attributes:
+        raise ToldToFailError(attributes["fail"])
+    if "failRetryably" in attributes:
+        raise Retryable(attributes["failRetryably"])
+    if invocation.attempt <= int(attributes.get("failAttempts", 0)):
+        raise Retryable(f"told to fail {attributes['failAttempts']} attempts")
+    body = b"x" * int(attributes["answerBytes"]) if "answerBytes" in attributes else invocation.body
+    return Response(body, int(attributes.get("statusCode", 200)), invocation.content_type)
 
 
 def exit_process(status: int) -> NoReturn:
-    """End as a crash does: nothing is finished, nobody is told."""
+    """Exit as a crash does, without a response."""
     os._exit(status)
 
 

@@ -1,4 +1,4 @@
-"""One invocation as a handler sees it."""
+"""One invocation, for a handler."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from shared.invocation import framework_protocol
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """What to work on; `attempt` is above 1 where an earlier one may have run already."""
+    """If `attempt` is above 1, an earlier attempt may have run already."""
 
     id: str
     function: str
@@ -24,12 +24,12 @@ class Invocation:
     body: bytes
 
     def json(self) -> Any:
-        """The body as JSON, or raise ValueError."""
+        """Return the body parsed as JSON; raises ValueError."""
         return json.loads(self.body)
 
 
 def parse_invocation(headers: Mapping[str, str], content_type: str, body: bytes) -> Invocation:
-    """Read a worker's request; KeyError or ValueError if it is none."""
+    """Parse a worker's request; raises KeyError or ValueError if it is invalid."""
     return Invocation(
         id=headers[framework_protocol.INVOCATION_HEADER],
         function=headers[framework_protocol.FUNCTION_HEADER],

@@ -1,4 +1,4 @@
-"""What a handler gives back, and what becomes of it on the wire."""
+"""Converts a handler's result to an HTTP response."""
 
 import json
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from shared.invocation.framework_protocol import RETRYABLE_HEADER
 _ERROR_STATUS: Final = 500
 
 
-class Retryable(Exception):  # noqa: N818 - `raise Retryable("...")` is what a handler says
-    """Raised by a handler that failed, and may succeed if it is tried again."""
+class Retryable(Exception):  # noqa: N818 - a handler does `raise Retryable("...")`
+    """Raised by a handler whose failure may not happen again in another attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An answer with everything said: status 400 and above is a failure."""
+    """A complete response; a status of 400 and above is a failure."""
 
     body: bytes = b""
     status: int = 200
@@ -25,7 +25,7 @@ class Response:
 
 
 def to_response(value: object) -> Response:
-    """The answer that a handler's value stands for; TypeError if it stands for none."""
+    """Return the response for a handler's result; raises TypeError if it is not JSON."""
     match value:
         case Response():
             return value
@@ -38,7 +38,7 @@ def to_response(value: object) -> Response:
 
 
 def error_response(error: Exception) -> Response:
-    """The answer when a handler has raised."""
+    """Return the response for an exception of the handler."""
     retryable = {RETRYABLE_HEADER: "true"} if isinstance(error, Retryable) else {}
     text = json.dumps({"error": f"{type(error).__name__}: {error}"})
     return Response(text.encode(), _ERROR_STATUS, "application/json", retryable)

@@ -1,4 +1,4 @@
-"""A handler served on the unix socket until somebody says to stop."""
+"""Serves a handler on the unix socket until a signal arrives."""
 
 import asyncio
 import inspect
@@ -23,9 +23,9 @@ from shared.invocation.limits import MAX_ATTRIBUTE_BYTES, MAX_PAYLOAD_BYTES
 DIRECTORY_MODE: Final = 0o770
 SOCKET_MODE: Final = 0o660
 MAX_THREADS: Final = 1000
-# The pod's grace period ends before this; a handler may use all of it.
+# Longer than the grace period of every pod: a handler may use all of it.
 SHUTDOWN_TIMEOUT_SECONDS: Final = 3600.0
-# Attributes come as ASCII, in which a character takes three times its bytes, and with blanks.
+# Attributes arrive as ASCII JSON, up to three times as long, and with spaces.
 MAX_HEADER_FIELD_BYTES: Final = 4 * MAX_ATTRIBUTE_BYTES
 
 Handler = Callable[[Invocation], object]
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 def serve(handler: Handler) -> None:
-    """Answer invocations with `handler` until SIGTERM or SIGINT; what has begun is finished."""
+    """Serve `handler` until SIGTERM or SIGINT; running invocations are finished."""
     logfmt.configure_logging("info", sys.stderr)
     asyncio.run(_run(handler, os.environ))
 
@@ -51,7 +51,7 @@ async def _run(handler: Handler, environment: Mapping[str, str]) -> None:
 
 
 def create_app(handler: Handler, environment: Mapping[str, str]) -> web.Application:
-    """The routes of a framework whose handler this is."""
+    """Return the application of a handler."""
     app = web.Application(client_max_size=MAX_PAYLOAD_BYTES)
     invoke_path = environment.get("GPU_RUNTIME_INVOKE_PATH") or framework_protocol.INVOKE_PATH
     health_path = environment.get("GPU_RUNTIME_HEALTH_PATH") or framework_protocol.HEALTH_PATH
@@ -62,9 +62,9 @@ def create_app(handler: Handler, environment: Mapping[str, str]) -> web.Applicat
 
 @asynccontextmanager
 async def serving(app: web.Application, path: Path) -> AsyncIterator[None]:
-    """Listen for the length of the block; only the owner and the group may connect."""
+    """Listen for the length of the block; only owner and group of the socket may connect."""
     path.parent.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
-    # A caller that hangs up has no use for the answer: its handler is cancelled.
+    # The handler of a caller that disconnects is cancelled.
     runner = web.AppRunner(
         app,
         access_log=None,
@@ -75,14 +75,14 @@ async def serving(app: web.Application, path: Path) -> AsyncIterator[None]:
     await runner.setup()
     try:
         await web.UnixSite(runner, path).start()
-        path.chmod(SOCKET_MODE)  # noqa: ASYNC240 - a call that never waits
+        path.chmod(SOCKET_MODE)  # noqa: ASYNC240 - the call never blocks
         yield
     finally:
         await runner.cleanup()
 
 
 class _InvokeRoute:
-    """The route that takes an invocation."""
+    """The route of invocations."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
@@ -91,24 +91,28 @@ class _InvokeRoute:
     async def post(self, request: web.Request) -> web.Response:
         body = await request.read()
         try:
-            given = parse_invocation(request.headers, request.headers.get("Content-Type", ""), body)
+            invocation = parse_invocation(
+                request.headers, request.headers.get("Content-Type", ""), body
+            )
         except (KeyError, ValueError) as error:
             raise web.HTTPBadRequest(text=f"not from a worker: {error!r}") from error
-        with logfmt.log_context(invocationID=given.id, run=given.run, attempt=given.attempt):
-            return await self._call_handler(given)
+        with logfmt.log_context(
+            invocationID=invocation.id, run=invocation.run, attempt=invocation.attempt
+        ):
+            return await self._call_handler(invocation)
 
     async def _call_handler(self, invocation: Invocation) -> web.Response:
         try:
-            said = to_response(await call_handler(self._handler, invocation, self._executor))
-        except Exception as error:  # a handler may raise anything: it is the answer
+            response = to_response(await call_handler(self._handler, invocation, self._executor))
+        except Exception as error:  # every error of a handler becomes the response
             log.exception("handler_failed")
-            said = error_response(error)
-        headers = {**said.headers, "Content-Type": said.content_type}
-        return web.Response(body=said.body, status=said.status, headers=headers)
+            response = error_response(error)
+        headers = {**response.headers, "Content-Type": response.content_type}
+        return web.Response(body=response.body, status=response.status, headers=headers)
 
 
 async def call_handler(handler: Handler, invocation: Invocation, executor: Executor) -> object:
-    """What the handler gives; a plain one works in a thread, so that health goes on answering."""
+    """Return the handler's result; a plain function runs in a thread, so health checks go on."""
     if inspect.iscoroutinefunction(handler):
         return await handler(invocation)
     value = await asyncio.get_running_loop().run_in_executor(executor, handler, invocation)

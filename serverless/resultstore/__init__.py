@@ -1,1 +1,1 @@
-"""Keeps outcomes in PostgreSQL for longer than the queue does."""
+"""Stores outcomes in PostgreSQL for longer than NATS keeps them."""

@@ -1,4 +1,4 @@
-"""Every key that the result store reads, with its default."""
+"""The configuration of the result store."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ from shared.invocation.queue_names import QueueNames
 
 
 class NATSConfig(QueueConfig, frozen=True, kw_only=True, rename="camel"):
-    """Where the queue is, and which of its streams has the outcomes."""
+    """The address of NATS, and the names of its streams."""
 
     names: QueueNames = QueueNames()
 

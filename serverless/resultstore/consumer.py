@@ -1,4 +1,4 @@
-"""Takes outcomes from the queue and lets them go once PostgreSQL has them."""
+"""Consumes outcomes from NATS and acknowledges them once PostgreSQL has stored them."""
 
 import logging
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 def consumer_config(queue_names: QueueNames) -> JsonObject:
-    """The one consumer that all replicas take from."""
+    """Return the configuration of the consumer that all replicas share."""
     return {
         "durable_name": CONSUMER_NAME,
         "name": CONSUMER_NAME,
@@ -48,7 +48,7 @@ def consumer_config(queue_names: QueueNames) -> JsonObject:
 
 
 class OutcomeConsumer:
-    """Moves batches for ever; a batch is tried until it is stored."""
+    """Stores outcomes in batches; a batch is retried until it is stored."""
 
     def __init__(
         self,
@@ -65,13 +65,13 @@ class OutcomeConsumer:
         self._clock = clock
 
     async def run(self) -> None:
-        """Take and store until cancelled; the queue keeps what we do not acknowledge."""
+        """Consume until cancelled; NATS keeps what is not acknowledged."""
         await self._store.synced()
         while True:
             try:
-                wanted = consumer_config(self._queue_names)
+                config = consumer_config(self._queue_names)
                 jetstream = JetStreamClient(self._connection)
-                await ensure_consumer(jetstream, self._queue_names.results_stream, wanted)
+                await ensure_consumer(jetstream, self._queue_names.results_stream, config)
                 await self._consume(self._connection.client)
             except QueueError as error:
                 log.warning("no_outcomes", extra={"queueError": str(error)})
@@ -85,16 +85,16 @@ class OutcomeConsumer:
 
     async def _consume_from(self, client: Client) -> None:
         with preserve_cancellation():
-            pulled = await client.jetstream().pull_subscribe_bind(
+            subscription = await client.jetstream().pull_subscribe_bind(
                 CONSUMER_NAME, stream=self._queue_names.results_stream
             )
         while client.is_connected:
             with preserve_cancellation():
-                messages = await self._fetch(pulled)
+                messages = await self._fetch(subscription)
                 if messages:
                     await self._store_messages(messages)
         with preserve_cancellation():
-            await pulled.unsubscribe()
+            await subscription.unsubscribe()
 
     async def _fetch(self, subscription: JetStreamContext.PullSubscription) -> list[Msg]:
         try:
@@ -103,16 +103,16 @@ class OutcomeConsumer:
             return []
 
     async def _store_messages(self, messages: Sequence[Msg]) -> None:
-        """Until they are stored: those that were delivered again meanwhile are the same rows."""
-        read = [(each, self._parse_row(each)) for each in messages]
-        for each, found in read:
-            if found is None:
-                await each.term()
-        rows = {each.reply: (each, found) for each, found in read if found is not None}
-        while rows and not await self._save([found for _, found in rows.values()]):
+        """Retry until all are stored; messages that are redelivered meanwhile give equal rows."""
+        parsed = [(message, self._parse_row(message)) for message in messages]
+        for message, row in parsed:
+            if row is None:
+                await message.term()
+        rows = {message.reply: (message, row) for message, row in parsed if row is not None}
+        while rows and not await self._save([row for _, row in rows.values()]):
             await self._clock.sleep(RETRY_SECONDS)
-        for each, _ in rows.values():
-            await each.ack()
+        for message, _ in rows.values():
+            await message.ack()
 
     async def _save(self, rows: Sequence[OutcomeRow]) -> bool:
         try:
@@ -126,12 +126,12 @@ class OutcomeConsumer:
         return True
 
     async def _save_one_by_one(self, rows: Sequence[OutcomeRow], reason: str) -> bool:
-        """All but the row that PostgreSQL does not take, which is told and given up."""
+        """Save all rows except those that PostgreSQL refuses, which are logged and dropped."""
         if len(rows) > 1:
-            return all([await self._save([each]) for each in rows])
+            return all([await self._save([row]) for row in rows])
         self._metrics.refused.inc()
-        key = {"requestID": rows[0].request_id, "invocationID": rows[0].invocation_id}
-        log.error("outcome_refused", extra={**key, "error": reason})
+        fields = {"requestID": rows[0].request_id, "invocationID": rows[0].invocation_id}
+        log.error("outcome_refused", extra={**fields, "error": reason})
         return True
 
     def _parse_row(self, message: Msg) -> OutcomeRow | None:
@@ -146,7 +146,7 @@ class OutcomeConsumer:
 
 
 def decode_outcome_on(subject: str, data: bytes, queue_names: QueueNames) -> OutcomeMessage:
-    """The outcome in a message; ValueError for one of another function than may tell it there."""
+    """Return the outcome of a message; raises ValueError if it is of another subject."""
     outcome = decode_outcome(data)
     if queue_names.result_subject(outcome.function_name) != subject:
         raise ValueError(f"an outcome of {outcome.function_name!r} was told on {subject}")

@@ -1,4 +1,4 @@
-"""The process of the result store: its command line, its signals and its exit code."""
+"""The result store process: command line, signals and exit code."""
 
 import asyncio
 import logging
@@ -40,10 +40,10 @@ log = logging.getLogger(__name__)
 
 
 def main(arguments: Sequence[str]) -> ExitCode:
-    """Run the result store until it is told to stop."""
-    given = command_line.parse_command_line(PROGRAM, arguments)
+    """Run until a signal arrives; return the exit code."""
+    options = command_line.parse_command_line(PROGRAM, arguments)
     try:
-        config = loader.load_config(Config, given.config_path, given.overrides)
+        config = loader.load_config(Config, options.config_path, options.overrides)
         logfmt.configure_logging(config.log_level, sys.stderr)
         read_secret_file(config.dsn_file, "dsnFile")
         return asyncio.run(run(config))
@@ -63,23 +63,27 @@ def main(arguments: Sequence[str]) -> ExitCode:
 async def serving(
     config: Config, registry: CollectorRegistry, clock: Clock
 ) -> AsyncIterator[OutcomeStore]:
-    """A result store at work for the length of the block."""
-    queue = QueueConnection(credentials_from_config(config.nats), PROGRAM_NAME, clock)
+    """Run a result store for the length of the block."""
+    connection = QueueConnection(credentials_from_config(config.nats), PROGRAM_NAME, clock)
     store = OutcomeStore(config.dsn_file, clock)
-    intake = OutcomeConsumer(queue, config.nats.names, store, OutcomeMetrics(registry), clock)
+    consumer = OutcomeConsumer(
+        connection, config.nats.names, store, OutcomeMetrics(registry), clock
+    )
     retention = Retention(store, config.retention.seconds, clock)
-    probes = ProbeServer(registry, lambda: [*queue.not_ready(), *store.not_ready()])
+    probes = ProbeServer(registry, lambda: [*connection.not_ready(), *store.not_ready()])
     tls = metrics_ssl_context(config.metrics_tls, config.probe_addr, config.metrics_addr)
-    places = [(each.host, each.port) for each in (config.probe_addr, config.metrics_addr)]
+    addresses = [
+        (address.host, address.port) for address in (config.probe_addr, config.metrics_addr)
+    ]
     async with (
-        probes.serve(places[0], places[1], tls),
-        running([queue, store, intake, retention]),
+        probes.serve(addresses[0], addresses[1], tls),
+        running([connection, store, consumer, retention]),
     ):
         yield store
 
 
 async def run(config: Config) -> ExitCode:
-    """Move outcomes until a signal; what is not acknowledged comes again elsewhere."""
+    """Store outcomes until a signal; unacknowledged ones are redelivered to another replica."""
     stop, registry = install_stop_signals(), new_registry()
     async with serving(config, registry, SystemClock()):
         log.info("starting", extra={"probes": config.probe_addr.url, "version": product_version()})

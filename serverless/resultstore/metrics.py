@@ -1,10 +1,10 @@
-"""What Prometheus sees of the result store."""
+"""The metrics of the result store."""
 
 from prometheus_client import CollectorRegistry, Counter
 
 
 class OutcomeMetrics:
-    """Outcomes by what became of them."""
+    """Counts outcomes by result."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.stored = Counter(

@@ -1,4 +1,4 @@
-"""Removes outcomes that were kept for long enough."""
+"""Deletes outcomes that are older than the retention."""
 
 import logging
 from datetime import timedelta
@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 class Retention:
-    """Looks every ten minutes; many small deletions, so that nobody waits for a large one."""
+    """Runs every ten minutes, with many small deletions that block other writers only shortly."""
 
     def __init__(self, store: OutcomeStore, retention_seconds: float, clock: Clock) -> None:
         self._store = store
@@ -22,14 +22,14 @@ class Retention:
         self._clock = clock
 
     async def run(self) -> None:
-        """Remove for ever."""
+        """Delete until cancelled."""
         await self._store.synced()
         while True:
             await self.run_round()
             await self._clock.sleep(INTERVAL_SECONDS)
 
     async def run_round(self) -> None:
-        """Remove all that is due; what fails is due next time."""
+        """Delete all outcomes that are too old; after an error the next round does it."""
         before = self._clock.now() - self._max_age
         try:
             while await self._store.prune(before, MAX_ROWS_PER_DELETE) == MAX_ROWS_PER_DELETE:

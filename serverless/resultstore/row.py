@@ -25,7 +25,7 @@ class OutcomeRow(NamedTuple):
 
 
 def outcome_row_of(outcome: OutcomeMessage) -> OutcomeRow:
-    """The row of an outcome; the same outcome always gives the same row."""
+    """Return the row of an outcome; equal outcomes have equal rows."""
     return OutcomeRow(
         function_uid=outcome.function_uid,
         request_id=outcome.function_name,
@@ -42,14 +42,14 @@ def outcome_row_of(outcome: OutcomeMessage) -> OutcomeRow:
 
 
 def to_datetime(milliseconds: int) -> datetime:
-    """Milliseconds since 1970 as PostgreSQL takes a moment."""
+    """Convert milliseconds since 1970 to a time for PostgreSQL."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
 def replace_nul(value: Any) -> Any:
-    """The value without the one character that PostgreSQL keeps nowhere."""
+    """Replace NUL characters, which PostgreSQL cannot store."""
     if isinstance(value, str):
         return value.replace("\0", "\N{REPLACEMENT CHARACTER}")
     if isinstance(value, dict):
-        return {replace_nul(name): replace_nul(each) for name, each in value.items()}
+        return {replace_nul(name): replace_nul(item) for name, item in value.items()}
     return value

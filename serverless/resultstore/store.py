@@ -1,4 +1,4 @@
-"""PostgreSQL, reached when it is there."""
+"""The table of outcomes in PostgreSQL."""
 
 import asyncio
 import logging
@@ -18,10 +18,10 @@ MAX_CONNECTIONS: Final = 4
 COMMAND_TIMEOUT_SECONDS: Final = 30.0
 CLOSE_TIMEOUT_SECONDS: Final = 3.0
 RETRY_SECONDS: Final = 2.0
-# What a server that is down, starting, full or going away answers.
+# Errors of a server that is down, starting, full or stopping.
 UNAVAILABLE_ERRORS: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
-# Any number of replicas start at once; the lock lets one of them make the table.
+# Many replicas may start at once; the lock lets one of them create the table.
 LOCK_SQL: Final = "SELECT pg_advisory_xact_lock(7274496401)"
 MIGRATION_SQL: Final = """
 CREATE TABLE IF NOT EXISTS outcomes (
@@ -41,7 +41,7 @@ CREATE TABLE IF NOT EXISTS outcomes (
 CREATE INDEX IF NOT EXISTS outcomes_by_request ON outcomes (request_id, finished_at DESC);
 CREATE INDEX IF NOT EXISTS outcomes_by_age ON outcomes (finished_at);
 """
-# Workers tell outcomes, and may name any uid; they cannot tell them in another function's name.
+# Workers publish outcomes and may name any uid, but only under their own function's name.
 UPSERT_SQL: Final = """
 INSERT INTO outcomes VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::jsonb)
 ON CONFLICT (function_uid, invocation_id, run) DO UPDATE SET
@@ -60,15 +60,15 @@ log = logging.getLogger(__name__)
 
 
 class StoreUnavailableError(Exception):
-    """PostgreSQL does not answer, or not as it should."""
+    """PostgreSQL is not reachable or cannot work now."""
 
 
 class InvalidRowError(Exception):
-    """PostgreSQL will never take this row."""
+    """PostgreSQL will never accept this row."""
 
 
 class OutcomeStore:
-    """The table of outcomes; `run` connects, for as long as that takes."""
+    """The table of outcomes; `run` keeps it connected."""
 
     def __init__(self, dsn_file: str, clock: Clock) -> None:
         self._dsn_file = dsn_file
@@ -78,19 +78,19 @@ class OutcomeStore:
         self._last_error = "not connected yet"
 
     def not_ready(self) -> list[str]:
-        """Why nothing can be stored."""
+        """Return why no outcome can be stored; empty if one can."""
         return [f"PostgreSQL is not ready: {self._last_error}"] if self._last_error else []
 
     async def synced(self) -> None:
-        """Wait until the table is there."""
+        """Wait until the table exists."""
         await self._ready.wait()
 
     async def run(self) -> None:
-        """Connect and make the table, then keep the connections until cancelled."""
+        """Connect, create the table, and keep the connections until cancelled."""
         while True:
             dsn = read_secret_file(self._dsn_file, "dsnFile")
             try:
-                with preserve_cancellation():  # what fails at the end comes in its place
+                with preserve_cancellation():  # an error of the close would replace it
                     await self._keep_connected(dsn)
             except UNAVAILABLE_ERRORS as error:
                 self._note_error(error)
@@ -109,16 +109,16 @@ class OutcomeStore:
             log.info("store_connected")
             await asyncio.Event().wait()
         finally:
-            async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):  # then the connections are cut
+            async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):  # then the connections are aborted
                 await pool.close()
 
     async def save(self, rows: Sequence[OutcomeRow]) -> None:
-        """Store them all, or none; StoreUnavailableError where that has to be tried again."""
+        """Store all rows or none; raises StoreUnavailableError if a retry may help."""
         pool = self._pool
         if pool is None:
             raise StoreUnavailableError(self._last_error)
         try:
-            with preserve_cancellation():  # a connection that breaks then is told in its place
+            with preserve_cancellation():  # an error of the connection would replace it
                 await pool.executemany(UPSERT_SQL, rows)
         except asyncpg.DataError as error:
             raise InvalidRowError(str(error)) from error
@@ -128,7 +128,7 @@ class OutcomeStore:
         self._last_error = ""
 
     async def prune(self, before: datetime, max_rows: int) -> int:
-        """Remove outcomes that are older; how many there were."""
+        """Delete older outcomes, at most `max_rows`; return their number."""
         pool = self._pool
         if pool is None:
             raise StoreUnavailableError(self._last_error)
@@ -145,7 +145,7 @@ class OutcomeStore:
 
 
 async def migrate(pool: "asyncpg.Pool[asyncpg.Record]") -> None:
-    """Make what is missing of the table; what is there stays."""
+    """Create the missing tables and indexes."""
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute(LOCK_SQL)
         await connection.execute(MIGRATION_SQL)

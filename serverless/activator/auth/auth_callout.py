@@ -1,4 +1,4 @@
-"""Answers the queue's question who somebody is: workers prove which function they are of."""
+"""Answers the auth callout of NATS: workers prove which function they belong to."""
 
 import logging
 from collections.abc import Callable
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CalloutPolicy:
-    """By what workers are let in: the key of their passwords, and their account at the queue."""
+    """How workers are authenticated: the key of their passwords and their NATS account."""
 
     worker_key: bytes
     account: str
@@ -34,16 +34,16 @@ class CalloutPolicy:
 
 
 def authenticate(request: JWTClaims, policy: CalloutPolicy) -> WorkerUser | None:
-    """Whose workers the one who asks belongs to; None where that is not proven."""
-    given = request.get("connect_opts", {})
-    user = parse_worker_user(str(given.get("user", "")))
-    if user is None or not user.is_valid_password(str(given.get("pass", "")), policy.worker_key):
+    """Return the worker of a connect request; None if its password is wrong or it is unknown."""
+    options = request.get("connect_opts", {})
+    user = parse_worker_user(str(options.get("user", "")))
+    if user is None or not user.is_valid_password(str(options.get("pass", "")), policy.worker_key):
         return None
     return user if policy.is_known_worker(user) else None
 
 
 def user_jwt_claims(user: WorkerUser, nkey: str, policy: CalloutPolicy) -> JWTClaims:
-    """What the server is told of a worker: its account and what it may do there."""
+    """Return the claims of a worker: its account and its permissions."""
     return {
         "sub": nkey,
         "aud": policy.account,
@@ -63,19 +63,19 @@ def user_jwt_claims(user: WorkerUser, nkey: str, policy: CalloutPolicy) -> JWTCl
 def callout_response(
     request: JWTClaims, policy: CalloutPolicy, signer: TokenSigner, now_seconds: int
 ) -> str:
-    """The signed answer to a question; a stranger hears no reason."""
+    """Return the signed response; a rejected client gets no reason."""
     user, nkey = authenticate(request, policy), str(request.get("user_nkey", ""))
-    said: JWTClaims = {"type": "authorization_response", "version": 2}
+    response: JWTClaims = {"type": "authorization_response", "version": 2}
     if user is None:
-        said["error"] = "not a worker of a function that there is"
+        response["error"] = "not a worker of a function that there is"
     else:
-        said["jwt"] = signer.sign(user_jwt_claims(user, nkey, policy), now_seconds)
+        response["jwt"] = signer.sign(user_jwt_claims(user, nkey, policy), now_seconds)
     server = str(request.get("server_id", {}).get("id", ""))
-    return signer.sign({"sub": nkey, "aud": server, "nats": said}, now_seconds)
+    return signer.sign({"sub": nkey, "aud": server, "nats": response}, now_seconds)
 
 
 class AuthCallout:
-    """One of a group of responders: every replica of the activator answers, also standbys."""
+    """Answers in a queue group: every replica of the activator does, also standbys."""
 
     def __init__(
         self, connection: QueueConnection, policy: CalloutPolicy, signer: TokenSigner, clock: Clock
@@ -86,15 +86,17 @@ class AuthCallout:
         self._clock = clock
 
     async def run(self) -> None:
-        """Answer for ever."""
+        """Answer until cancelled."""
         await ReconnectingSubscription(
             self._connection, AUTH_SUBJECT, self._respond, self._clock, QUEUE_GROUP
         ).run()
 
     async def _respond(self, message: Msg) -> None:
         try:
-            asked = decode_claims(message.data).get("nats", {})
-            text = callout_response(asked, self._policy, self._signer, now_ms(self._clock) // 1000)
+            request = decode_claims(message.data).get("nats", {})
+            text = callout_response(
+                request, self._policy, self._signer, now_ms(self._clock) // 1000
+            )
             await message.respond(text.encode())
         except (InvalidTokenError, nats.errors.Error) as error:
             log.warning("callout_failed", extra={"error": str(error)})

@@ -1,4 +1,4 @@
-"""Tokens as NATS signs and reads them: JWTs with a signature of an nkey."""
+"""JWTs of NATS, which are signed with an nkey."""
 
 import base64
 import hashlib
@@ -13,14 +13,14 @@ JWTClaims = dict[str, Any]
 
 
 class InvalidTokenError(Exception):
-    """What was sent is no token."""
+    """The text is not a valid token."""
 
 
 class TokenSigner:
     """Signs tokens with the seed of an account."""
 
     def __init__(self, seed: str) -> None:
-        """Take the seed; ValueError where it is none."""
+        """Parse the seed; raises ValueError if it is invalid."""
         try:
             self._key_pair = nkeys.from_seed(bytearray(seed.encode()))
             self.issuer: str = self._key_pair.public_key.decode()
@@ -28,16 +28,16 @@ class TokenSigner:
             raise ValueError(f"not the seed of an account: {error}") from error
 
     def sign(self, claims: JWTClaims, issued_at: int) -> str:
-        """The claims as a signed token; `now` is in seconds since 1970."""
-        said = {**claims, "iss": self.issuer, "iat": issued_at}
-        unique = hashlib.sha256(msgspec.json.encode(said)).digest()
-        body = {**said, "jti": base64.b32encode(unique).decode().rstrip("=")}
+        """Return a signed token; `issued_at` is in seconds since 1970."""
+        signed_claims = {**claims, "iss": self.issuer, "iat": issued_at}
+        unique = hashlib.sha256(msgspec.json.encode(signed_claims)).digest()
+        body = {**signed_claims, "jti": base64.b32encode(unique).decode().rstrip("=")}
         text = f"{encode_part(JWT_HEADER)}.{encode_part(body)}"
         return f"{text}.{encode_base64url(self._key_pair.sign(text.encode()))}"
 
 
 def decode_claims(token: bytes) -> JWTClaims:
-    """What a token says; who may send us one is the server's to check."""
+    """Return the claims of a token; NATS checks who may send requests."""
     try:
         text = token.decode().split(".")[1]
         data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -1,4 +1,4 @@
-"""Who the workers of a function are at the queue: derived from one key, stored nowhere else."""
+"""The NATS users of workers, derived from one key and not stored elsewhere."""
 
 import base64
 import hashlib
@@ -13,39 +13,39 @@ USER_PREFIX: Final = "worker."
 
 @dataclass(frozen=True, slots=True)
 class WorkerUser:
-    """The workers of one function, of that uid and no other of its name."""
+    """The workers of one function with one uid."""
 
     function_name: str
     function_uid: str
 
     @property
     def name(self) -> str:
-        """The user name at the queue."""
+        """The user name at NATS."""
         return f"{USER_PREFIX}{self.function_name}.{self.function_uid}"
 
     @property
     def inbox_prefix(self) -> str:
-        """Where answers come to; no other function's workers may listen there."""
+        """The prefix of reply subjects; workers of other functions cannot subscribe there."""
         return f"_INBOX_{self.function_name}_{self.function_uid}"
 
     def password(self, worker_key: bytes) -> str:
-        """The password that `key` gives to them."""
+        """Return the password that follows from the key."""
         text = f"{self.function_name}.{self.function_uid}".encode()
         digest = hmac.new(worker_key, text, hashlib.sha256).digest()
         return base64.urlsafe_b64encode(digest).decode()
 
     def is_valid_password(self, password: str, worker_key: bytes) -> bool:
-        """Whether that is their password; it takes as long to say no as to say yes."""
+        """Compare the password in constant time."""
         return hmac.compare_digest(password.encode(), self.password(worker_key).encode())
 
 
 def parse_worker_user(name: str) -> WorkerUser | None:
-    """The workers that a user name is of; None where it is nobody's."""
-    request_id, _, function_uid = name.removeprefix(USER_PREFIX).partition(".")
-    is_one = name.startswith(USER_PREFIX) and request_id and function_uid
-    return WorkerUser(request_id, function_uid) if is_one else None
+    """Return the worker user of a user name; None if it is not one."""
+    function_name, _, function_uid = name.removeprefix(USER_PREFIX).partition(".")
+    is_worker = name.startswith(USER_PREFIX) and function_name and function_uid
+    return WorkerUser(function_name, function_uid) if is_worker else None
 
 
 def worker_user_of(function: Function) -> WorkerUser:
-    """The workers of a function."""
+    """Return the worker user of a function."""
     return WorkerUser(function.metadata.name, function.metadata.uid)

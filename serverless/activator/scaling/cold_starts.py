@@ -1,4 +1,4 @@
-"""How long invocations wait that no worker is there for, from their acceptance to their run."""
+"""Measures cold starts: from the acceptance of an invocation without a worker to its run."""
 
 from contextlib import suppress
 
@@ -14,9 +14,9 @@ from shared.invocation.state import InvocationState
 
 
 class ColdStartTimer:
-    """Follows the first invocation of a function without a worker; its record has the times.
+    """Follows the first invocation of a function without a worker, by its record.
 
-    A run may be over between two looks at the queue.
+    The run may begin and end between two polls of the queue; the record contains the times.
     """
 
     def __init__(self, invocation_store: InvocationStore, histogram: Histogram) -> None:
@@ -26,7 +26,7 @@ class ColdStartTimer:
     async def observe(
         self, function_name: str, snapshot: ScalingSnapshot, scaling_state: ScalingState
     ) -> None:
-        """Note who waits, or measure how long it has waited; what fails is for the next look."""
+        """Remember who waits, or measure the wait; errors are ignored until the next poll."""
         with suppress(QueueError):
             if scaling_state.cold_record_key is None and is_cold_start(snapshot):
                 scaling_state.cold_record_key = await self._invocation_store.oldest_queued_key(
@@ -41,14 +41,14 @@ class ColdStartTimer:
         stored = await self._invocation_store.get_record(record_key)
         record = None if stored is None else try_decode_record(stored)
         if record is not None and record.state is InvocationState.QUEUED:
-            return  # its message is taken, or is on its way back
+            return  # a worker has its message, or it is about to be redelivered
         scaling_state.cold_record_key = None
         if record is not None and is_first_run(record):
             self._histogram.observe((record.started_at - record.accepted_at) / 1000)
 
 
 def is_cold_start(snapshot: ScalingSnapshot) -> bool:
-    """Whether there is work and nobody who could do it."""
+    """Whether there is work and no worker for it."""
     return (
         bool(snapshot.load.queued)
         and not snapshot.load.running
@@ -57,5 +57,5 @@ def is_cold_start(snapshot: ScalingSnapshot) -> bool:
 
 
 def is_first_run(record: InvocationRecord) -> bool:
-    """Whether the record has kept when it ran first; a clock may be wrong."""
+    """Whether the record shows when it ran first; a clock may be wrong."""
     return record.attempts == 1 and record.started_at >= record.accepted_at

@@ -1,4 +1,4 @@
-"""How many workers were needed, and until when: one that was needed a moment ago stays a while."""
+"""The history of demand: workers that were needed a moment ago are kept for a while."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """So many workers were needed last then, in milliseconds since 1970."""
+    """This number of workers was needed until then, in milliseconds since 1970."""
 
     workers: int
     until: int
@@ -15,18 +15,18 @@ class Demand:
 def update_history(
     history: Sequence[Demand], desired: int, count: int, now: int
 ) -> tuple[Demand, ...]:
-    """The needs as of now, the greatest first: those that were above `desired`, and that.
+    """Return the new history, largest first: past demands above `desired`, then `desired`.
 
-    The last one that was remembered has lasted until now. Nobody knows who has needed workers
-    beyond all that is remembered: then the wait begins anew.
+    The last demand lasted until now. If there are more workers than were ever needed, the time in
+    which they are kept begins now.
     """
     if not history or history[0].workers < count:
-        lasted: tuple[Demand, ...] = (Demand(count, now),)
+        extended: tuple[Demand, ...] = (Demand(count, now),)
     else:
-        lasted = (*history[:-1], Demand(history[-1].workers, now))
-    return (*(each for each in lasted if each.workers > desired), Demand(desired, now))
+        extended = (*history[:-1], Demand(history[-1].workers, now))
+    return (*(demand for demand in extended if demand.workers > desired), Demand(desired, now))
 
 
 def last_needed_at(history: Sequence[Demand], count: int) -> int:
-    """When so many workers were needed last."""
-    return max(each.until for each in history if each.workers >= count)
+    """Return when that number of workers was needed last."""
+    return max(demand.until for demand in history if demand.workers >= count)

@@ -1,4 +1,4 @@
-"""One worker as scaling sees it."""
+"""A worker as scaling observes it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from shared.v1alpha1.phases import UnitPhase
 from shared.v1alpha1.reasons import ConditionType, UnitReason
 from shared.v1alpha1.wellknown import OPERATION_ID_ANNOTATION
 
-# A place that is only being freed, or a node that only restarts, comes back sooner.
+# A node that restarts or a GPU that is being freed is back sooner.
 LOST_AFTER_MS: Final = 30_000
 
 
@@ -30,16 +30,16 @@ class WorkerState(Enum):
 
     READY = auto()
     STARTING = auto()
-    FAILED = auto()  # by its own doing: another unit would fare no better
-    LOST = auto()  # by its place: another unit would
-    GOING = auto()
+    FAILED = auto()  # its own failure: another unit would fail as well
+    LOST = auto()  # its node failed or no node fits: another unit may work
+    GOING = auto()  # being deleted
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedWorker:
-    """`number` is None for one that somebody made by hand; times are milliseconds since 1970.
+    """`number` is None for a worker made by hand; times are milliseconds since 1970.
 
-    `tag` is of the unit as it was seen: only that one is deleted.
+    Only the unit with this `etag` is deleted.
     """
 
     name: str
@@ -60,19 +60,19 @@ class ObservedWorker:
 def observe_worker(
     function: Function, unit: GPUUnit, reports: Mapping[str, WorkerReport], now: int
 ) -> ObservedWorker | None:
-    """The unit as a worker of the function; None where it is none of it."""
+    """Return the unit as a worker of the function; None if it is not one."""
     meta, number = unit.metadata, worker_number_of(unit, function.metadata.uid)
-    is_a_predecessors = number is None and meta.annotations.get(
+    is_of_predecessor = number is None and meta.annotations.get(
         OPERATION_ID_ANNOTATION, ""
     ).startswith(OPERATION_ID_PREFIX)
     serverless = unit.spec.serverless
     if (
         serverless is None
         or serverless.function_name != function.metadata.name
-        or is_a_predecessors
+        or is_of_predecessor
     ):
         return None
-    said, report = ready_condition(unit), reports.get(meta.name)
+    condition, report = ready_condition(unit), reports.get(meta.name)
     return ObservedWorker(
         name=meta.name,
         number=number,
@@ -83,12 +83,12 @@ def observe_worker(
         idle_since=parse_timestamp_ms(meta.creation_timestamp)
         if report is None
         else report.last_active,
-        reason_text=f"{said.reason}: {said.message}" if said else "",
+        reason_text=f"{condition.reason}: {condition.message}" if condition else "",
     )
 
 
 def worker_state_of(unit: GPUUnit, now: int) -> WorkerState:
-    """What to expect of the unit."""
+    """Return the state of a worker."""
     if unit.metadata.deletion_timestamp is not None:
         return WorkerState.GOING
     if is_lost(ready_condition(unit), now):
@@ -99,19 +99,21 @@ def worker_state_of(unit: GPUUnit, now: int) -> WorkerState:
 
 
 def is_ready(unit: GPUUnit) -> bool:
-    """Whether its pod is available, and the sidecar in it where it says anything."""
-    said = find_condition(unit.status.conditions, ConditionType.SERVERLESS_READY)
-    return unit.status.phase == UnitPhase.READY and (said is None or said.status == "True")
+    """Whether its pod is available, and its sidecar if that has a condition."""
+    condition = find_condition(unit.status.conditions, ConditionType.SERVERLESS_READY)
+    return unit.status.phase == UnitPhase.READY and (
+        condition is None or condition.status == "True"
+    )
 
 
 def is_lost(condition: Condition | None, now: int) -> bool:
-    """Whether it has had no place for a while: no node takes it, or its node is not there."""
+    """Whether it was without a node for a while: none fits, or its node is lost."""
     if (
         condition is None
         or now - parse_timestamp_ms(condition.last_transition_time) < LOST_AFTER_MS
     ):
         return False
-    # The controller has no reason of its own for a node that is gone; its words are fixed.
+    # The controller has no reason for a lost node; its message is fixed.
     is_nodeless = (
         condition.message.startswith("node ") and ": waiting for it, or" in condition.message
     )
@@ -119,16 +121,16 @@ def is_lost(condition: Condition | None, now: int) -> bool:
 
 
 def is_current(function: Function, unit: GPUUnit) -> bool:
-    """Whether the unit is what the function would ask for now."""
-    wanted, given = function.spec, unit.spec
+    """Whether the unit equals what the function would create now."""
+    wanted, actual = function.spec, unit.spec
     return (
-        (wanted.spec_name, wanted.image) == (given.spec_name, given.image)
-        and wanted.template == given.template
-        and wanted.storage_mounts == given.storage_mounts
-        and serverless_spec_of(function) == given.serverless
+        (wanted.spec_name, wanted.image) == (actual.spec_name, actual.image)
+        and wanted.template == actual.template
+        and wanted.storage_mounts == actual.storage_mounts
+        and serverless_spec_of(function) == actual.serverless
     )
 
 
 def ready_condition(unit: GPUUnit) -> Condition | None:
-    """What the unit says of itself."""
+    """Return the Ready condition of the unit, or None."""
     return find_condition(unit.status.conditions, ConditionType.READY)

@@ -1,4 +1,4 @@
-"""How many workers a function needs, and the next step towards that: one function of values."""
+"""Plans the number of workers of a function and the next step, in pure functions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from shared.v1alpha1.function import FunctionSpec
 
 
 class RemovalReason(StrEnum):
-    """Why a worker goes, for people."""
+    """Why a worker is removed, for the Event."""
 
     LOST = "it has no place"
     OUTDATED = "the function has changed"
@@ -20,7 +20,7 @@ class RemovalReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScalingSnapshot:
-    """All that a step depends on; `is_creating` while a create is in flight."""
+    """Everything that a step depends on; `is_creating` while a creation is running."""
 
     spec: FunctionSpec
     load: QueueLoad
@@ -31,24 +31,26 @@ class ScalingSnapshot:
 
     @property
     def active_workers(self) -> tuple[ObservedWorker, ...]:
-        """The workers that are not on their way out."""
-        return tuple(each for each in self.workers if each.state is not WorkerState.GOING)
+        """The workers that are not being deleted."""
+        return tuple(worker for worker in self.workers if worker.state is not WorkerState.GOING)
 
     @property
     def removable_workers(self) -> list[ObservedWorker]:
-        """Our workers, of which one may be removed; none while another is on its way out."""
-        is_one_going = len(self.active_workers) < len(self.workers)
-        return [] if is_one_going else [each for each in self.active_workers if each.is_managed]
+        """Our workers, of which one may be removed; empty while another is being deleted."""
+        is_removing = len(self.active_workers) < len(self.workers)
+        return (
+            [] if is_removing else [worker for worker in self.active_workers if worker.is_managed]
+        )
 
     @property
     def worker_count(self) -> int:
-        """How many workers there are, with the one that is being asked for."""
+        """The number of workers, with the one that is being created."""
         return len(self.active_workers) + self.is_creating
 
 
 @dataclass(frozen=True, slots=True)
 class ScalingPlan:
-    """The next step, for one worker at most; `wake_ms` is when to look again, if nothing comes."""
+    """The next step, for at most one worker; `requeue_after_ms` is when to plan again."""
 
     desired: int
     create: bool = False
@@ -58,16 +60,16 @@ class ScalingPlan:
 
 
 def desired_workers(spec: FunctionSpec, load: QueueLoad) -> int:
-    """As many as the backlog needs, within the function's bounds."""
+    """Return how many workers the backlog needs, within the bounds of the function."""
     slots = spec.concurrency * spec.target_backlog
     needed = -(-load.total // slots)
     return min(max(needed, spec.min_workers), spec.max_workers)
 
 
 def plan_scaling(snapshot: ScalingSnapshot) -> ScalingPlan:
-    """The next step of a function that stays."""
+    """Return the next step of a function that is not deleted."""
     desired = desired_workers(snapshot.spec, snapshot.load)
-    lost = [each for each in snapshot.removable_workers if each.state is WorkerState.LOST]
+    lost = [worker for worker in snapshot.removable_workers if worker.state is WorkerState.LOST]
     if lost:
         return ScalingPlan(desired, remove=lost[0], reason=RemovalReason.LOST)
     if snapshot.worker_count < desired:
@@ -85,22 +87,22 @@ def plan_scaling(snapshot: ScalingSnapshot) -> ScalingPlan:
 
 
 def replaceable_workers(snapshot: ScalingSnapshot) -> list[ObservedWorker]:
-    """Outdated workers, of which one may go: not while one that follows is still starting."""
+    """Return outdated workers; empty while a replacement is still starting."""
     is_starting = snapshot.is_creating or any(
-        each.is_managed and each.is_current and each.state is WorkerState.STARTING
-        for each in snapshot.active_workers
+        worker.is_managed and worker.is_current and worker.state is WorkerState.STARTING
+        for worker in snapshot.active_workers
     )
-    return (
-        [] if is_starting else [each for each in snapshot.removable_workers if not each.is_current]
-    )
+    if is_starting:
+        return []
+    return [worker for worker in snapshot.removable_workers if not worker.is_current]
 
 
 def plan_scale_down(snapshot: ScalingSnapshot, desired: int) -> ScalingPlan:
-    """Remove one worker once there was no need for it for long enough."""
-    until = last_needed_at(next_demand_history(snapshot), snapshot.worker_count)
-    left = until + snapshot.spec.idle_timeout_seconds * 1000 - snapshot.now
-    if left > 0:
-        return ScalingPlan(desired, requeue_after_ms=left)
+    """Remove one worker if it was not needed for long enough."""
+    needed_at = last_needed_at(next_demand_history(snapshot), snapshot.worker_count)
+    left_ms = needed_at + snapshot.spec.idle_timeout_seconds * 1000 - snapshot.now
+    if left_ms > 0:
+        return ScalingPlan(desired, requeue_after_ms=left_ms)
     if not snapshot.removable_workers:
         return ScalingPlan(desired)
     return ScalingPlan(
@@ -111,11 +113,11 @@ def plan_scale_down(snapshot: ScalingSnapshot, desired: int) -> ScalingPlan:
 
 
 def next_demand_history(snapshot: ScalingSnapshot) -> tuple[Demand, ...]:
-    """The needs to remember after a look at the scene."""
+    """Return the history with the demand of this snapshot."""
     desired = desired_workers(snapshot.spec, snapshot.load)
     return update_history(snapshot.demand_history, desired, snapshot.worker_count, snapshot.now)
 
 
 def least_needed_worker(workers: Sequence[ObservedWorker]) -> ObservedWorker:
-    """One that does not run anything if there is one, and of those the one idle longest."""
-    return min(workers, key=lambda each: (each.is_busy, each.idle_since, each.number or 0))
+    """Return an idle worker if there is one, and of those the one idle longest."""
+    return min(workers, key=lambda worker: (worker.is_busy, worker.idle_since, worker.number or 0))

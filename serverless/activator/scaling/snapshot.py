@@ -1,4 +1,4 @@
-"""A function and its workers, as the caches and the last look at the queue have them."""
+"""Reads a function and its workers from the caches and the last poll of the queue."""
 
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -15,15 +15,15 @@ from serverless.activator.workers.create_backoff import CreateFailure
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpuunit import GPUUnit
 
-FUNCTION_INDEX: Final = "request"  # units by the function that they work for
+FUNCTION_INDEX: Final = "request"  # index of units by their function
 
 
 @dataclass(slots=True)
 class ScalingState:
-    """What one leader remembers of a function; lost with it, and then only late.
+    """What a leader remembers of a function; if it is lost, scaling is only slower.
 
-    `cold`: the record of the first invocation that waits for a worker to come; `removed`: the tags
-    of the workers that were given back.
+    `cold_record_key` is the record of the first invocation that waits for a worker; `deleted_etags`
+    are those of deleted workers.
     """
 
     create_failure: CreateFailure | None = None
@@ -33,7 +33,7 @@ class ScalingState:
 
 
 class SnapshotReader:
-    """Looks at functions."""
+    """Reads scaling snapshots."""
 
     def __init__(self, units: Cache[GPUUnit], worker_reports: WorkerReports, clock: Clock) -> None:
         self._units = units
@@ -43,41 +43,41 @@ class SnapshotReader:
     def read(
         self, function: Function, load: QueueLoad, scaling_state: ScalingState
     ) -> ScalingSnapshot:
-        """The scene of a function; whom we have given back is going, whatever the cache says."""
+        """Return the snapshot; deleted workers count as going even if the cache is behind."""
         workers, now = self._workers(function), now_ms(self._clock)
-        scaling_state.deleted_etags &= {each.etag for each in workers}
-        seen = tuple(
-            replace(each, state=WorkerState.GOING)
-            if each.etag in scaling_state.deleted_etags
-            else each
-            for each in workers
+        scaling_state.deleted_etags &= {worker.etag for worker in workers}
+        observed = tuple(
+            replace(worker, state=WorkerState.GOING)
+            if worker.etag in scaling_state.deleted_etags
+            else worker
+            for worker in workers
         )
         return ScalingSnapshot(
             spec=function.spec,
             load=load,
-            workers=seen,
+            workers=observed,
             now=now,
             demand_history=scaling_state.demand_history,
             is_creating=is_creating_worker(function) and not has_last_worker(function, workers),
         )
 
     def forget(self, function_name: str) -> None:
-        """Keep nothing of a function that is gone."""
+        """Drop the reports of a deleted function."""
         self._worker_reports.forget(function_name)
 
     def _workers(self, function: Function) -> list[ObservedWorker]:
         meta, now = function.metadata, now_ms(self._clock)
         reports = self._worker_reports.get(meta.name)
         units = self._units.by_index(meta.namespace, FUNCTION_INDEX, meta.name)
-        found = (observe_worker(function, unit, reports, now) for unit in units)
-        return [each for each in found if each is not None]
+        observed = (observe_worker(function, unit, reports, now) for unit in units)
+        return [worker for worker in observed if worker is not None]
 
 
 def is_creating_worker(function: Function) -> bool:
-    """Whether the making of the last worker is not over, as far as was written down."""
+    """Whether the creation of the last worker is not recorded as finished."""
     return function.status.worker_counter > function.status.settled_counter
 
 
 def has_last_worker(function: Function, workers: list[ObservedWorker]) -> bool:
     """Whether the unit of the last worker exists."""
-    return any(each.number == function.status.worker_counter for each in workers)
+    return any(worker.number == function.status.worker_counter for worker in workers)

@@ -1,4 +1,4 @@
-"""What a Function's status says, from its workers, its load and what stands in the way."""
+"""Builds the status of a Function from its workers, its load and the last failure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ from shared.v1alpha1.phases import FunctionPhase
 from shared.v1alpha1.reasons import ConditionType, FunctionReason
 
 MAX_MESSAGE_BYTES: Final = 1024
-# Whether there was work now or a moment ago makes no difference to anybody, but costs a write.
+# A more precise time would cost many writes and help no reader.
 ACTIVITY_RESOLUTION_SECONDS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionReadiness:
-    """How the function is, in one word, one reason and one sentence."""
+    """The phase, reason and message of a function."""
 
     phase: FunctionPhase
     reason: FunctionReason
@@ -40,33 +40,33 @@ def build_status(
     create_failure: CreateFailure | None,
     now: datetime,
 ) -> FunctionStatus:
-    """The status; times aside, the same sight gives the same status."""
-    known, staying = function.status, snapshot.active_workers
-    said = assess_readiness(staying, desired, create_failure)
+    """Return the status; apart from times, equal snapshots give an equal status."""
+    old, active = function.status, snapshot.active_workers
+    readiness = assess_readiness(active, desired, create_failure)
     return msgspec.structs.replace(
-        known,
-        phase=said.phase,
+        old,
+        phase=readiness.phase,
         desired_workers=desired,
-        workers=len(staying),
-        ready_workers=len(ready_workers(staying)),
+        workers=len(active),
+        ready_workers=len(ready_workers(active)),
         queued=snapshot.load.queued,
         running=snapshot.load.running,
-        last_activity_time=last_activity_time(known.last_activity_time, snapshot.load, now),
+        last_activity_time=last_activity_time(old.last_activity_time, snapshot.load, now),
         observed_generation=function.metadata.generation,
-        conditions=with_condition(known.conditions, build_ready_condition(function, said, now)),
+        conditions=with_condition(old.conditions, build_ready_condition(function, readiness, now)),
     )
 
 
 def assess_readiness(
     active_workers: Sequence[ObservedWorker], desired: int, create_failure: CreateFailure | None
 ) -> FunctionReadiness:
-    """The first that applies, from what a person must mend to what time mends."""
+    """Return the first that applies, from what a person must fix to what time fixes."""
     if create_failure is not None and create_failure.reason is not FunctionReason.SCALING:
         phase = FunctionPhase.FAILED if create_failure.is_invalid else FunctionPhase.DEGRADED
         return FunctionReadiness(phase, create_failure.reason, create_failure.message)
-    for each in active_workers:
-        if each.state in (WorkerState.FAILED, WorkerState.LOST):
-            text = f"{each.name}: {each.reason_text}"
+    for worker in active_workers:
+        if worker.state in (WorkerState.FAILED, WorkerState.LOST):
+            text = f"{worker.name}: {worker.reason_text}"
             return FunctionReadiness(FunctionPhase.DEGRADED, FunctionReason.WORKER_FAILED, text)
     if not active_workers and not desired:
         return FunctionReadiness(FunctionPhase.IDLE, FunctionReason.IDLE, "nothing is asked of it")
@@ -76,27 +76,25 @@ def assess_readiness(
 def assess_progress(
     active_workers: Sequence[ObservedWorker], desired: int, create_failure: CreateFailure | None
 ) -> FunctionReadiness:
-    """How far the workers are from what is needed."""
-    number, outdated = (
-        len(ready_workers(active_workers)),
-        sum(not each.is_current for each in active_workers),
-    )
+    """Return how many of the needed workers are ready."""
+    number = len(ready_workers(active_workers))
+    outdated = sum(not worker.is_current for worker in active_workers)
     text = f"{number} of {len(active_workers)} workers are ready, {desired} needed"
     if number == len(active_workers) >= desired and not outdated:
         return FunctionReadiness(FunctionPhase.READY, FunctionReason.READY, text)
     more = f", {outdated} to be replaced" if outdated else ""
-    why = f": {create_failure.message}" if create_failure else ""
-    return FunctionReadiness(FunctionPhase.SCALING, FunctionReason.SCALING, f"{text}{more}{why}")
+    cause = f": {create_failure.message}" if create_failure else ""
+    return FunctionReadiness(FunctionPhase.SCALING, FunctionReason.SCALING, f"{text}{more}{cause}")
 
 
 def build_ready_condition(
     function: Function, readiness: FunctionReadiness, now: datetime
 ) -> Condition:
-    """The condition Ready; a function that nobody calls is ready to be called."""
-    is_right = readiness.phase in (FunctionPhase.READY, FunctionPhase.IDLE)
+    """Return the Ready condition; an idle function is ready to be called."""
+    is_ready = readiness.phase in (FunctionPhase.READY, FunctionPhase.IDLE)
     return Condition(
         type=ConditionType.READY,
-        status="True" if is_right else "False",
+        status="True" if is_ready else "False",
         observed_generation=function.metadata.generation,
         last_transition_time=format_timestamp(now),
         reason=readiness.reason,
@@ -105,9 +103,9 @@ def build_ready_condition(
 
 
 def last_activity_time(previous: str, load: QueueLoad, now: datetime) -> str:
-    """When there was work last, to a few seconds."""
-    is_fresh = now - timedelta(seconds=ACTIVITY_RESOLUTION_SECONDS) < parse_datetime(previous, now)
-    return previous if not load.total or is_fresh else format_timestamp(now)
+    """Return when there was work last, to a few seconds."""
+    is_recent = now - timedelta(seconds=ACTIVITY_RESOLUTION_SECONDS) < parse_datetime(previous, now)
+    return previous if not load.total or is_recent else format_timestamp(now)
 
 
 def parse_datetime(text: str, now: datetime) -> datetime:
@@ -115,11 +113,11 @@ def parse_datetime(text: str, now: datetime) -> datetime:
 
 
 def ready_workers(workers: Sequence[ObservedWorker]) -> list[ObservedWorker]:
-    """Those that can take work."""
-    return [each for each in workers if each.state is WorkerState.READY]
+    """Return the workers that can take work."""
+    return [worker for worker in workers if worker.state is WorkerState.READY]
 
 
 def ready_message(status: FunctionStatus) -> str:
-    """What the status tells people."""
-    found = find_condition(status.conditions, ConditionType.READY)
-    return "" if found is None else found.message
+    """Return the message of the Ready condition."""
+    condition = find_condition(status.conditions, ConditionType.READY)
+    return "" if condition is None else condition.message

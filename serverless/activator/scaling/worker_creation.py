@@ -1,7 +1,7 @@
-"""Asks for workers so that a crash at any moment neither loses one nor makes one too many.
+"""Creates workers so that a crash at any point neither loses nor duplicates one.
 
-The number is written down before the call. Until its operation is known to be over the same
-number is asked for again, which the API answers with what it made the first time.
+The number is written before the call. Until its operation is known to be finished the same number
+is requested again, which returns the result of the first request.
 """
 
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ OPERATION_CONFLICT_CODE = "operation_conflict"
 
 @dataclass(frozen=True, slots=True)
 class CreateProgress:
-    """Whether the making of the worker that was counted last is over."""
+    """Whether the creation of the last counted worker is finished."""
 
     is_finished: bool
 
 
 class WorkerCreator:
-    """One call a step, for the number that is open or else for the next."""
+    """Does one call in a step, for the open number or for the next one."""
 
     def __init__(self, api: RuntimeAPIClient, writer: Writer, clock: Clock) -> None:
         self._api = api
@@ -38,35 +38,36 @@ class WorkerCreator:
     async def create_worker(
         self, function: Function, is_needed: bool, scaling_state: ScalingState
     ) -> CreateProgress:
-        """Count one more if none is open, and ask for it unless it is too early to ask again."""
-        known = scaling_state.create_failure
-        if known is not None and self._clock.monotonic() < known.retry_at:
-            return CreateProgress(is_finished=known.is_definite and not is_needed)
+        """Count one more if none is open, and request it unless the back-off lasts."""
+        failure = scaling_state.create_failure
+        if failure is not None and self._clock.monotonic() < failure.retry_at:
+            return CreateProgress(is_finished=failure.is_definite and not is_needed)
         if not is_creating_worker(function):
             function = await self._increment_counter(function)
-        wanted = build_worker_spec(function, function.status.worker_counter)
-        answer = await self._api.create(wanted)
-        if isinstance(answer, Created):
+        worker_spec = build_worker_spec(function, function.status.worker_counter)
+        response = await self._api.create(worker_spec)
+        if isinstance(response, Created):
             scaling_state.create_failure = None
-            return CreateProgress(
-                is_finished=answer.is_deleted
-            )  # else once the cache shows the unit
-        scaling_state.create_failure = next_create_failure(answer, known, self._clock.monotonic())
+            # If it is not deleted, it is finished once the cache contains the unit.
+            return CreateProgress(is_finished=response.is_deleted)
+        scaling_state.create_failure = next_create_failure(
+            response, failure, self._clock.monotonic()
+        )
         return CreateProgress(
-            await self._is_finished(answer, wanted)
+            await self._is_finished(response, worker_spec)
             or self._is_no_longer_needed(scaling_state, is_needed)
         )
 
     async def _increment_counter(self, function: Function) -> Function:
-        """The function with the next number written down; ConflictError if it has changed."""
-        counted = {
+        """Return the function with the next number; raises ConflictError if it has changed."""
+        body = {
             "metadata": {"resourceVersion": function.metadata.resource_version},
             "status": {"workerCounter": function.status.worker_counter + 1},
         }
-        return await self._writer.patch(FUNCTIONS, key_of(function), counted, "status")
+        return await self._writer.patch(FUNCTIONS, key_of(function), body, "status")
 
     async def _is_finished(self, response: Rejected | Pending, worker_spec: WorkerSpec) -> bool:
-        """Whether the number is spent: its name is another's, or its operation had another body."""
+        """Whether the number is used up: its name is taken, or its operation had another body."""
         if isinstance(response, Pending):
             return False
         if response.code == OPERATION_CONFLICT_CODE:
@@ -74,7 +75,7 @@ class WorkerCreator:
         return response.code == ALREADY_EXISTS_CODE
 
     def _is_no_longer_needed(self, scaling_state: ScalingState, is_needed: bool) -> bool:
-        """Whether nothing was made, and nothing shall be any more."""
+        """Whether no worker was created, and none is needed any more."""
         return (
             scaling_state.create_failure is not None
             and scaling_state.create_failure.is_definite

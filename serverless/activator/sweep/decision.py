@@ -1,4 +1,4 @@
-"""What the sweep does with one record: everything follows from it, its message and the time."""
+"""Decides what the sweep does with a record, from the record, its message and the time."""
 
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -11,21 +11,21 @@ from shared.invocation.record import InvocationRecord, InvocationResult
 from shared.invocation.state import FailureClass, InvocationState
 
 QUIET_MS: Final = 30_000
-# A live worker ends an overdue run by itself; it gets the first word.
+# A live worker finishes an overdue run itself; it gets this time to do so.
 WORKER_GRACE_MS: Final = 2_000
 
 
 class Existence(Enum):
-    """What has become of the function that a record is of."""
+    """Whether the function of a record exists."""
 
     PRESENT = auto()
     GONE = auto()
-    PURGING = auto()  # on its way out, and what is queued shall not be run
+    PURGING = auto()  # being deleted, and queued invocations must not run
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedCall:
-    """What the work queue holds for an invocation; unreadable without a call."""
+    """The message of an invocation in the work queue; `call` is None if it is unreadable."""
 
     sequence: int
     call: CallMessage | None
@@ -33,7 +33,7 @@ class QueuedCall:
 
 @dataclass(frozen=True, slots=True)
 class RecordFacts:
-    """A record as it is now, since when it is so, and what there is around it."""
+    """A record, the time of its last change, and what a decision depends on."""
 
     record: InvocationRecord
     changed_at: int
@@ -45,24 +45,24 @@ class RecordFacts:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """All is well, or somebody else's to do."""
+    """Nothing to do, or another process will do it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Write this final record, tell its outcome and take the message away."""
+    """Write this final record, publish its outcome and delete the message."""
 
     record: InvocationRecord
 
 
 @dataclass(frozen=True, slots=True)
 class PublishOutcome:
-    """The record is final and nobody has said so: tell its outcome."""
+    """The record is final, but its outcome was not published: publish it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Requeue:
-    """Put it in line; first take the message of an older run away, and write `record` if given."""
+    """Queue the call again; first write `record`, or delete the message of an older run."""
 
     record: InvocationRecord | None = None
 
@@ -71,7 +71,7 @@ SweepAction = Skip | Finish | PublishOutcome | Requeue
 
 
 def decide(facts: RecordFacts) -> SweepAction:
-    """The next step; whatever it writes is compared and set on the record's revision."""
+    """Return the next step; all writes are a compare-and-set on the revision of the record."""
     record = facts.record
     if record.is_final:
         return Skip() if record.published or not is_quiet(facts) else PublishOutcome()
@@ -89,7 +89,7 @@ def decide(facts: RecordFacts) -> SweepAction:
 
 
 def decide_unattended(facts: RecordFacts) -> SweepAction:
-    """What to do with an open record that has been quiet for a while."""
+    """Decide about an open record that did not change for a while."""
     record = facts.record
     if record.state is InvocationState.QUEUED:
         return Skip() if has_current_call(facts) else Requeue()
@@ -101,9 +101,9 @@ def decide_unattended(facts: RecordFacts) -> SweepAction:
 
 
 def has_current_call(facts: RecordFacts) -> bool:
-    """Whether a message will bring the present run to a worker.
+    """Whether a message will bring the current run to a worker.
 
-    One that cannot be read also does: a worker buries it, and the next sweep sees it gone.
+    So does an unreadable one: a worker moves it to the dead letters, and the next sweep notices.
     """
     message, record = facts.queued_call, facts.record
     if message is None or message.call is None:
@@ -112,26 +112,26 @@ def has_current_call(facts: RecordFacts) -> bool:
 
 
 def is_quiet(facts: RecordFacts) -> bool:
-    """Whether nobody can be busy with the record any more."""
+    """Whether no process can still be working on the record."""
     return facts.now - facts.changed_at >= QUIET_MS
 
 
 def is_overdue(facts: RecordFacts) -> bool:
-    """Whether its time is over, also for those whose clock is a little late."""
+    """Whether the run is expired for every clock within the allowed skew."""
     late = facts.now - facts.record.expires_at - MAX_CLOCK_SKEW_SECONDS * 1000
     return late > (0 if facts.record.state is InvocationState.QUEUED else WORKER_GRACE_MS)
 
 
 def overdue_outcome(record: InvocationRecord, now: int) -> InvocationRecord:
-    """The outcome of a run whose time is over; one that was to be cancelled is cancelled."""
+    """Return the final record of an overdue run: cancelled if that was requested, else expired."""
     if record.state is InvocationState.CANCELLING:
         return transition.cancelled(record, now)
     return transition.expired(record, now)
 
 
 def purged_outcome(record: InvocationRecord, now: int) -> InvocationRecord:
-    """The outcome of a run whose function is deleted."""
-    why = InvocationResult(
+    """Return the final record of a run whose function is deleted."""
+    result = InvocationResult(
         error="the function was deleted", failure_class=FailureClass.FUNCTION_DELETED
     )
-    return transition.finished(record, InvocationState.CANCELLED, why, now)
+    return transition.finished(record, InvocationState.CANCELLED, result, now)

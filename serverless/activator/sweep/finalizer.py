@@ -1,4 +1,4 @@
-"""The end of a function: what is queued is settled before the object goes."""
+"""Finalizes a function: settles its invocations before the object is deleted."""
 
 from enum import StrEnum
 from typing import Final
@@ -14,32 +14,32 @@ from shared.invocation.record import InvocationRecord
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.wellknown import ON_DELETE_ANNOTATION
 
-# The API may accept for some seconds more; Kubernetes' times are cut to the second.
+# The API may accept invocations for some seconds more; Kubernetes' times have no fraction.
 LAST_PASS_DELAY_MS: Final = 11_000
 
 
 class DeletePolicy(StrEnum):
-    """What becomes of queued invocations when their function is deleted."""
+    """What happens to queued invocations when their function is deleted."""
 
     DRAIN = "drain"
     PURGE = "purge"
 
 
 def delete_policy_of(function: Function) -> DeletePolicy:
-    """What was asked for; a plain delete purges."""
+    """Return the requested policy; the default is to purge."""
     is_drain = function.metadata.annotations.get(ON_DELETE_ANNOTATION) == DeletePolicy.DRAIN
     return DeletePolicy.DRAIN if is_drain else DeletePolicy.PURGE
 
 
 def last_pass_wait_ms(function: Function, now: int) -> int:
-    """How long until the last pass may begin."""
+    """Return how long to wait before the last pass."""
     return max(
         0, parse_timestamp_ms(function.metadata.deletion_timestamp) + LAST_PASS_DELAY_MS - now
     )
 
 
 class FunctionFinalizer:
-    """Passes over the records of a function until none is open, then takes its things away."""
+    """Settles the records of a function until none is open, then deletes its resources."""
 
     def __init__(
         self,
@@ -54,18 +54,18 @@ class FunctionFinalizer:
         self._clock = clock
 
     async def finalize(self, function: Function) -> bool:
-        """One pass; whether it was the last one and nothing of the function is left."""
+        """Do one pass; return whether it was the last and nothing is left."""
         is_last = last_pass_wait_ms(function, now_ms(self._clock)) == 0
-        left = await self._settle_records(function)
-        if left or not is_last:
+        open_count = await self._settle_records(function)
+        if open_count or not is_last:
             return False
         await self._delete_queue_resources(function.metadata.name)
         return True
 
     async def clean_up(self, function_name: str) -> bool:
-        """Take away what a function has left that went without its finalizer; whether all is gone.
+        """Delete the resources of a function without a finalizer; return whether nothing is left.
 
-        Its records are the sweep's, which also takes their messages away.
+        The sweep settles its records and deletes their messages.
         """
         if not self._queue_resources.has_consumer(function_name):
             return True
@@ -79,13 +79,13 @@ class FunctionFinalizer:
         await self._queue_resources.delete(function_name)
 
     async def _settle_records(self, function: Function) -> int:
-        """Settle what is open if it shall not be finished; how many records stay open."""
+        """Settle open records unless the function drains; return how many stay open."""
         is_purge = delete_policy_of(function) is DeletePolicy.PURGE
 
-        async def home_of(_: str, __: InvocationRecord) -> Existence:
+        async def existence_of(_: str, __: InvocationRecord) -> Existence:
             return Existence.PURGING if is_purge else Existence.PRESENT
 
-        left, sequence = 0, 1
+        open_count, sequence = 0, 1
         while page := await self._invocation_store.read_page(
             f"{function.metadata.name}.*", sequence, MAX_PAGE_MESSAGES, MAX_PAGE_BYTES
         ):
@@ -93,6 +93,6 @@ class FunctionFinalizer:
                 record = try_decode_record(stored)
                 if record is None or record.function_uid != function.metadata.uid:
                     continue
-                left += not await self._settler.settle(stored, home_of)
+                open_count += not await self._settler.settle(stored, existence_of)
             sequence = page[-1].sequence + 1
-        return left
+        return open_count

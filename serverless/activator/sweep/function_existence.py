@@ -1,4 +1,4 @@
-"""Whether the functions that records are of still stand."""
+"""Checks whether the functions of records exist."""
 
 from controller.runtime.cache.cache import Cache
 from controller.runtime.client.client import Client
@@ -12,7 +12,7 @@ from shared.v1alpha1.function import Function
 
 
 class FunctionExistence:
-    """Looks in the cache, and before it calls a function gone, once a round at the server."""
+    """Reads the cache; before a function counts as gone, asks the API server once a round."""
 
     def __init__(self, functions: Cache[Function], client: Client, namespace: str) -> None:
         self._functions = functions
@@ -21,30 +21,32 @@ class FunctionExistence:
         self._live_uids: dict[str, str] = {}
 
     def forget_live_reads(self) -> None:
-        """Forget what the server has said."""
+        """Forget the answers of the API server."""
         self._live_uids = {}
 
     def is_missing_in_cache(self, function_name: str, function_uid: str) -> bool:
-        """Whether the cache has no such function; one of another uid is another."""
+        """Whether the cache has no function of that name and uid."""
         known = self._functions.get(self._key(function_name))
         return known is None or known.metadata.uid != function_uid
 
     async def check(self, record_key: str, record: InvocationRecord) -> Existence:
-        """Whether the function of the record stands."""
-        request_id = parse_record_key(record_key)[0]
-        if not self.is_missing_in_cache(request_id, record.function_uid):
+        """Return whether the function of the record exists."""
+        function_name = parse_record_key(record_key)[0]
+        if not self.is_missing_in_cache(function_name, record.function_uid):
             return Existence.PRESENT
-        if request_id not in self._live_uids:
-            self._live_uids[request_id] = await self._live_uid(request_id, record.function_uid)
-        is_same = self._live_uids[request_id] == record.function_uid
+        if function_name not in self._live_uids:
+            self._live_uids[function_name] = await self._live_uid(
+                function_name, record.function_uid
+            )
+        is_same = self._live_uids[function_name] == record.function_uid
         return Existence.PRESENT if is_same else Existence.GONE
 
     async def exists(self, function_name: str) -> bool:
-        """Whether the server has a function of that name, or cannot tell."""
+        """Whether the API server has a function of that name, or cannot answer."""
         return bool(await self._live_uid(function_name, "unknown"))
 
     async def _live_uid(self, function_name: str, default: str) -> str:
-        """The uid of the function at the server; `otherwise` while the server cannot tell."""
+        """Return the uid at the API server, empty if it is gone; `default` without an answer."""
         try:
             return (await self._client.get(FUNCTIONS, self._key(function_name))).metadata.uid
         except NotFoundError:

@@ -1,4 +1,4 @@
-"""Records, messages and outcomes at the queue, one request each."""
+"""Records, calls and outcomes in NATS."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ from shared.invocation.state import FailureClass
 
 @dataclass(frozen=True, slots=True)
 class BucketUsage:
-    """Where the last change of a record was written, and how much of the room is taken."""
+    """The last sequence of the bucket, and how full it is."""
 
     last_sequence: int
     used_ratio: float
@@ -38,87 +38,82 @@ class InvocationStore:
         self._queue_names = queue_names
 
     def record_key_of(self, stored_message: StoredMessage) -> str:
-        """The key of the record that a stored message is."""
+        """Return the key of a stored record."""
         return stored_message.subject.removeprefix(self._queue_names.record_subject(""))
 
     async def read_page(
         self, key_filter: str, start_sequence: int, max_messages: int, max_bytes: int
     ) -> list[StoredMessage]:
-        """Records in the order of their last change, from `sequence` on."""
+        """Return records in the order of their last change, from `start_sequence` on."""
         subject = self._queue_names.record_subject(key_filter)
         return await self._jetstream.read_page(
             self._record_stream, subject, start_sequence, max_messages, max_bytes
         )
 
     async def get_record(self, key: str) -> StoredMessage | None:
-        """The record of a key as it is now."""
+        """Return the current record of a key, or None."""
         return await self._jetstream.get_last_message(
             self._record_stream, self._queue_names.record_subject(key)
         )
 
     async def get_usage(self) -> BucketUsage:
-        """How far the bucket of records goes now."""
-        said = await self._jetstream.call_api(f"STREAM.INFO.{self._record_stream}")
-        state, most = said["state"], said["config"]["max_bytes"]
-        return BucketUsage(state["last_seq"], state["bytes"] / most if most > 0 else 0.0)
+        """Return how full the bucket of records is."""
+        info = await self._jetstream.call_api(f"STREAM.INFO.{self._record_stream}")
+        state, max_bytes = info["state"], info["config"]["max_bytes"]
+        return BucketUsage(state["last_seq"], state["bytes"] / max_bytes if max_bytes > 0 else 0.0)
 
     async def queued_invocation_ids(self, function_name: str) -> set[str]:
-        """The invocations of a function that have a message, running or not."""
-        found, stream = set[str](), self._queue_names.invocations_stream
+        """Return the invocations of a function that have a message, running or not."""
+        invocation_ids, stream = set[str](), self._queue_names.invocations_stream
         subjects = self._queue_names.call_filter(function_name)
         while True:
-            asked = {"subjects_filter": subjects, "offset": len(found)}
-            said = await self._jetstream.call_api(f"STREAM.INFO.{stream}", asked)
-            page = said["state"].get("subjects") or {}
-            found |= {subject.rpartition(".")[2] for subject in page}
-            if not page or len(found) >= said.get("total", 0):
-                return found
+            body = {"subjects_filter": subjects, "offset": len(invocation_ids)}
+            info = await self._jetstream.call_api(f"STREAM.INFO.{stream}", body)
+            page = info["state"].get("subjects") or {}
+            invocation_ids |= {subject.rpartition(".")[2] for subject in page}
+            if not page or len(invocation_ids) >= info.get("total", 0):
+                return invocation_ids
 
     async def oldest_queued_key(self, function_name: str) -> str | None:
-        """The key of the invocation of a function whose message is the oldest."""
-        stream, subjects = (
-            self._queue_names.invocations_stream,
-            self._queue_names.call_filter(function_name),
-        )
-        found = await self._jetstream.get_first_message(stream, subjects)
-        return record_key(function_name, found.subject.rpartition(".")[2]) if found else None
+        """Return the record key of the oldest message of a function, or None."""
+        stream = self._queue_names.invocations_stream
+        subjects = self._queue_names.call_filter(function_name)
+        oldest = await self._jetstream.get_first_message(stream, subjects)
+        return record_key(function_name, oldest.subject.rpartition(".")[2]) if oldest else None
 
     async def dead_letter_calls(self, function_name: str) -> None:
-        """Take what is left of a function out of the work queue; the dead letters tell of it."""
-        stream, subjects = (
-            self._queue_names.invocations_stream,
-            self._queue_names.call_filter(function_name),
-        )
-        while (left := await self._jetstream.get_first_message(stream, subjects)) is not None:
+        """Move the remaining messages of a function to the dead letters."""
+        stream = self._queue_names.invocations_stream
+        subjects = self._queue_names.call_filter(function_name)
+        while (stored := await self._jetstream.get_first_message(stream, subjects)) is not None:
             letter = DeadLetterMessage(
                 reason="the function was deleted, and there was no record of this message",
                 failure_class=FailureClass.FUNCTION_DELETED,
-                call=try_decode_call(left),
-                original=left.data[
-                    :DEFAULT_INLINE_BYTES
-                ],  # as a letter it grows, and must still be taken
-                at=left.stored_at,
+                call=try_decode_call(stored),
+                # A dead letter is larger than its message, and must still fit into one.
+                original=stored.data[:DEFAULT_INLINE_BYTES],
+                at=stored.stored_at,
             )
             subject = self._queue_names.dead_letter_subject(function_name)
             await self._jetstream.publish(subject, message.encode_message(letter))
-            await self._jetstream.delete_message(stream, left.sequence)
+            await self._jetstream.delete_message(stream, stored.sequence)
 
     async def count_dead_letters(self) -> dict[str, int]:
-        """How many dead letters there are of each function."""
-        asked = {"subjects_filter": self._queue_names.dead_letter_subject("*")}
-        said = await self._jetstream.call_api(
-            f"STREAM.INFO.{self._queue_names.dead_letter_stream}", asked
+        """Return the number of dead letters by function."""
+        body = {"subjects_filter": self._queue_names.dead_letter_subject("*")}
+        info = await self._jetstream.call_api(
+            f"STREAM.INFO.{self._queue_names.dead_letter_stream}", body
         )
-        page = said["state"].get("subjects") or {}
+        page = info["state"].get("subjects") or {}
         return {subject.rpartition(".")[2]: count for subject, count in page.items()}
 
     async def get_queued_call(self, key: str) -> QueuedCall | None:
-        """What is queued for the invocation of `key`, running or not."""
+        """Return the message of an invocation, running or not, or None."""
         subject = self._queue_names.call_subject(*parse_record_key(key))
-        found = await self._jetstream.get_last_message(
+        stored = await self._jetstream.get_last_message(
             self._queue_names.invocations_stream, subject
         )
-        return None if found is None else QueuedCall(found.sequence, try_decode_call(found))
+        return None if stored is None else QueuedCall(stored.sequence, try_decode_call(stored))
 
     async def is_worker_alive(self, key: str, worker: str) -> bool:
         """Whether the worker has reported lately; a report lives for 30 seconds."""
@@ -126,11 +121,11 @@ class InvocationStore:
             return False
         bucket = self._queue_names.worker_bucket
         subject = f"$KV.{bucket}.{worker_report_key(parse_record_key(key)[0], worker)}"
-        found = await self._jetstream.get_last_message(f"KV_{bucket}", subject)
-        return found is not None and not found.is_deletion
+        report = await self._jetstream.get_last_message(f"KV_{bucket}", subject)
+        return report is not None and not report.is_deletion
 
     async def update_record(self, key: str, updated: InvocationRecord, revision: int) -> int | None:
-        """The new revision; None where somebody else was first."""
+        """Write a record; return its revision, or None after a conflict."""
         subject = self._queue_names.record_subject(key)
         try:
             return await self._jetstream.publish(
@@ -140,35 +135,37 @@ class InvocationStore:
             return None
 
     async def publish_outcome(self, key: str, final: InvocationRecord) -> None:
-        """Publish the outcome, and the dead letter if it is one; a second copy is dropped."""
-        for each in final_messages(self._queue_names, key, final):
-            await self._jetstream.publish(each.subject, each.data, message_id=each.message_id)
+        """Publish the outcome and the dead letter if it is one; duplicates are dropped."""
+        for final_message in final_messages(self._queue_names, key, final):
+            await self._jetstream.publish(
+                final_message.subject, final_message.data, message_id=final_message.message_id
+            )
 
     async def mark_published(self, key: str, final: InvocationRecord, revision: int) -> None:
-        """Note in the record that its outcome was told."""
+        """Mark in the record that its outcome was published."""
         await self.update_record(key, transition.published(final), revision)
 
     async def notify_cancelled(self, key: str) -> None:
-        """Have the worker of a run look at its record at once, if it listens."""
-        request_id, invocation_id = parse_record_key(key)
-        subject = self._queue_names.cancellation_subject(request_id)
+        """Make the worker of a run read its record at once, if it is subscribed."""
+        function_name, invocation_id = parse_record_key(key)
+        subject = self._queue_names.cancellation_subject(function_name)
         await self._jetstream.send(subject, invocation_id.encode())
 
     async def delete_queued_call(self, queued_call: QueuedCall | None) -> None:
-        """Take a message out of the work queue, by its sequence."""
+        """Delete a message of the work queue by its sequence."""
         if queued_call is not None:
             await self._jetstream.delete_message(
                 self._queue_names.invocations_stream, queued_call.sequence
             )
 
     async def queue_call(self, key: str, requeued: InvocationRecord) -> None:
-        """Publish the call; the subject takes one, so a second is no second."""
+        """Publish the call; a subject stores one message, so it is never stored twice."""
         call = message.call_message(*parse_record_key(key), requeued)
         subject = self._queue_names.call_subject(*parse_record_key(key))
         try:
             await self._jetstream.publish(subject, message.encode_message(call))
         except StreamLimitError:
-            return  # it is there already, or the queue is full: the next sweep tries again
+            return  # it exists, or the queue is full: the next sweep tries again
 
     @property
     def _record_stream(self) -> str:
@@ -176,7 +173,7 @@ class InvocationStore:
 
 
 def try_decode_call(stored_message: StoredMessage) -> message.CallMessage | None:
-    """The call in a message; None where it cannot be read."""
+    """Return the call of a message; None if it is unreadable."""
     try:
         return message.decode_call(stored_message.data)
     except msgspec.DecodeError:
@@ -184,7 +181,7 @@ def try_decode_call(stored_message: StoredMessage) -> message.CallMessage | None
 
 
 def try_decode_record(stored_message: StoredMessage) -> InvocationRecord | None:
-    """The record in a stored value; None where it was removed or cannot be read."""
+    """Return the record of a message; None if it is a deletion or unreadable."""
     if stored_message.is_deletion:
         return None
     try:

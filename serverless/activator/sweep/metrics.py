@@ -1,4 +1,4 @@
-"""How many invocations the activator has brought to their end."""
+"""The metric of invocations that the activator has finished."""
 
 from prometheus_client import CollectorRegistry, Counter
 
@@ -6,7 +6,7 @@ from shared.invocation.state import InvocationState
 
 
 class SettleMetrics:
-    """Counts by function and outcome what no worker has finished."""
+    """Counts invocations that no worker has finished, by function and outcome."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._finished = Counter(

@@ -1,4 +1,4 @@
-"""Work that a leader does every so often."""
+"""Periodic work of a leader."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 class PeriodicTask:
-    """Calls `work` every `seconds` until it is told to stop; a round that fails is only late."""
+    """Calls `work` periodically until it is stopped; a failed round is only logged."""
 
     def __init__(
         self, name: str, interval_seconds: float, work: Callable[[], Awaitable[None]], clock: Clock
@@ -24,7 +24,7 @@ class PeriodicTask:
         self._clock = clock
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop`; a round that has begun is cancelled then, and can be."""
+        """Work until `stop`, which cancels a running round."""
         async with asyncio.TaskGroup() as group:
             rounds = group.create_task(self._run_loop(), name=self._name)
             await stop.wait()

@@ -1,4 +1,4 @@
-"""Carries out what was decided for one record, in the order that a crash cannot harm."""
+"""Carries out the decision about a record, in an order that is safe at a crash."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -27,7 +27,7 @@ ExistenceCheck = Callable[[str, InvocationRecord], Awaitable[Existence]]
 
 
 class RecordSettler:
-    """Looks at records one by one, and brings those that nobody can finish to their end."""
+    """Finishes or requeues records that no worker can finish."""
 
     def __init__(
         self, invocation_store: InvocationStore, metrics: SettleMetrics, clock: Clock
@@ -37,11 +37,9 @@ class RecordSettler:
         self._clock = clock
 
     async def settle(self, stored_message: StoredMessage, check_existence: ExistenceCheck) -> bool:
-        """Do what is due for the record; whether it is final and told, or not ours to read."""
-        record, key = (
-            try_decode_record(stored_message),
-            self._invocation_store.record_key_of(stored_message),
-        )
+        """Do what is due; return whether the record is final and published, or unreadable."""
+        record = try_decode_record(stored_message)
+        key = self._invocation_store.record_key_of(stored_message)
         if record is None or (record.is_final and record.published):
             return True
         facts = await self._read_facts(
@@ -90,9 +88,8 @@ class RecordSettler:
         self._metrics.count_finished(parse_record_key(record_key)[0], final.state)
         self._log("invocation_settled", record_key, final)
         if final.worker:
-            await self._invocation_store.notify_cancelled(
-                record_key
-            )  # its code may be running, for nobody
+            # The worker may still be running it.
+            await self._invocation_store.notify_cancelled(record_key)
         return await self._publish_outcome(record_key, final, written, queued_call)
 
     async def _publish_outcome(
@@ -115,19 +112,18 @@ class RecordSettler:
             if await self._invocation_store.update_record(record_key, record, revision) is None:
                 return
         elif facts.queued_call is not None:
-            await self._invocation_store.delete_queued_call(
-                facts.queued_call
-            )  # of an older run: it blocks the subject
+            # The call of an older run blocks the subject.
+            await self._invocation_store.delete_queued_call(facts.queued_call)
         await self._invocation_store.queue_call(record_key, record)
         self._log("invocation_queued_again", record_key, record)
 
     def _log(self, event: str, record_key: str, record: InvocationRecord) -> None:
-        request_id, invocation_id = parse_record_key(record_key)
-        about = {"requestID": request_id, "invocationID": invocation_id}
-        log.info(event, extra={**about, "state": record.state, "run": record.run})
+        function_name, invocation_id = parse_record_key(record_key)
+        fields = {"requestID": function_name, "invocationID": invocation_id}
+        log.info(event, extra={**fields, "state": record.state, "run": record.run})
 
 
 def is_stale_call(queued_call: QueuedCall, final: InvocationRecord) -> bool:
-    """Whether the message brings only a run that is over: of this function, and no later one."""
+    """Whether the message is of the finished run of the function or of an earlier one."""
     call = queued_call.call
     return call is not None and call.function_uid == final.function_uid and call.run <= final.run

@@ -1,7 +1,7 @@
-"""Finds the records that nobody can finish any more, every ten seconds.
+"""Finds records that no worker can finish, every ten seconds.
 
-It follows the bucket in the order of the changes and remembers only records that are open, by
-where they were written. One that has changed since comes again at its new place.
+It reads the changes of the bucket in order and keeps only open records, by their sequence. A record
+that changes is read again at its new sequence.
 """
 
 import logging
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class OpenRecord:
-    """A record that is not final, or not told; times are milliseconds since 1970."""
+    """A record that is not final or not published; times are milliseconds since 1970."""
 
     record_key: str
     function_uid: str
@@ -45,7 +45,7 @@ class OpenRecord:
 
 
 class Sweep:
-    """What is open, as far as it was followed; memory is bounded by `most` records."""
+    """The open records; at most `max_open` are kept in memory."""
 
     def __init__(
         self,
@@ -62,23 +62,22 @@ class Sweep:
         self._max_open = max_open
         self._cursor = 0
         self._open_by_sequence: dict[int, OpenRecord] = {}
-        self.dead_letter_counts: dict[str, int] | None = None  # until somebody has looked
+        self.dead_letter_counts: dict[str, int] | None = None  # None before the first round
         self.records_used_ratio = 0.0
 
     def oldest_queued_times(self) -> dict[str, int]:
-        """When the oldest invocation of each function that waits was accepted."""
-        found: dict[str, int] = {}
-        latest = {
-            each.record_key: each for each in self._open_by_sequence.values()
-        }  # a later place knows better
-        for each in latest.values():
-            request_id = parse_record_key(each.record_key)[0]
-            if each.is_queued:
-                found[request_id] = min(each.accepted_at, found.get(request_id, each.accepted_at))
-        return found
+        """Return when the oldest queued invocation of each function was accepted."""
+        times: dict[str, int] = {}
+        # Of several sequences of one record the last one is current.
+        latest = {record.record_key: record for record in self._open_by_sequence.values()}
+        for record in latest.values():
+            name = parse_record_key(record.record_key)[0]
+            if record.is_queued:
+                times[name] = min(record.accepted_at, times.get(name, record.accepted_at))
+        return times
 
     async def run_round(self) -> None:
-        """Follow what has changed, then look at what has been quiet or is overdue."""
+        """Read the changes, then settle records that are overdue or quiet."""
         await self._read_changes()
         self._function_existence.forget_live_reads()
         errors = await run_bounded(await self._due_sequences(), self._settle, QueueError)
@@ -87,13 +86,11 @@ class Sweep:
         self.dead_letter_counts = await self._invocation_store.count_dead_letters()
 
     async def _read_changes(self) -> None:
-        extent = await self._invocation_store.get_usage()
-        self.records_used_ratio = extent.used_ratio
-        if extent.last_sequence < self._cursor:
-            self._cursor, self._open_by_sequence = (
-                0,
-                {},
-            )  # another stream: the queue has lost the one before
+        usage = await self._invocation_store.get_usage()
+        self.records_used_ratio = usage.used_ratio
+        if usage.last_sequence < self._cursor:
+            # A new stream: NATS has lost the old one.
+            self._cursor, self._open_by_sequence = 0, {}
         while len(self._open_by_sequence) < self._max_open:
             page = await self._invocation_store.read_page(
                 ">", self._cursor + 1, MAX_PAGE_MESSAGES, MAX_PAGE_BYTES
@@ -125,23 +122,23 @@ class Sweep:
             )
 
     async def _due_sequences(self) -> list[int]:
-        """The sequences to look at: overdue, or quiet without a message that brings them on."""
+        """Return the sequences to settle: overdue, or quiet and without a message for a worker."""
         now = now_ms(self._clock)
         overdue = [
-            at
-            for at, each in self._open_by_sequence.items()
-            if not each.is_final and each.due_at < now
+            sequence
+            for sequence, record in self._open_by_sequence.items()
+            if not record.is_final and record.due_at < now
         ]
         quiet = {
-            at: each
-            for at, each in self._open_by_sequence.items()
-            if now - each.changed_at >= QUIET_MS
+            sequence: record
+            for sequence, record in self._open_by_sequence.items()
+            if now - record.changed_at >= QUIET_MS
         }
         queued: dict[str, set[str]] = {}
-        for request_id in {parse_record_key(each.record_key)[0] for each in quiet.values()}:
-            queued[request_id] = await self._invocation_store.queued_invocation_ids(request_id)
+        for name in {parse_record_key(record.record_key)[0] for record in quiet.values()}:
+            queued[name] = await self._invocation_store.queued_invocation_ids(name)
         needs_look = unattended_check(queued, self._function_existence.is_missing_in_cache)
-        unattended = [at for at, each in quiet.items() if needs_look(each)]
+        unattended = [sequence for sequence, record in quiet.items() if needs_look(record)]
         return list(dict.fromkeys([*overdue, *unattended]))
 
     async def _settle(self, sequence: int) -> None:
@@ -151,14 +148,15 @@ class Sweep:
         try:
             is_over = (
                 stored is None
-                or stored.sequence != sequence  # it has changed, and is open anew if it is
+                or stored.sequence
+                != sequence  # it has changed; if it is open, it has another entry
                 or await self._settler.settle(stored, self._function_existence.check)
             )
         except UnavailableError:
             raise
         except QueueError as error:
-            about = {"sequence": sequence, "queueError": str(error)}
-            log.warning("record_not_settled", extra=about)
+            fields = {"sequence": sequence, "queueError": str(error)}
+            log.warning("record_not_settled", extra=fields)
             return
         if is_over:
             self._open_by_sequence.pop(sequence, None)
@@ -167,14 +165,16 @@ class Sweep:
 def unattended_check(
     queued_ids: dict[str, set[str]], is_missing_in_cache: Callable[[str, str], bool]
 ) -> Callable[[OpenRecord], bool]:
-    """Tells whether a quiet record needs a look: a message that is there will bring a worker.
+    """Return a predicate: whether a quiet record must be settled, and not only waits for a worker.
 
-    Not so for the message of an older run, so later runs are always looked at.
+    Its message may be of an older run, so records of later runs are always checked.
     """
 
-    def needs_look(each: OpenRecord) -> bool:
-        request_id, invocation_id = parse_record_key(each.record_key)
-        is_brought = invocation_id in queued_ids[request_id] and each.run == 1
-        return each.is_final or not is_brought or is_missing_in_cache(request_id, each.function_uid)
+    def needs_look(record: OpenRecord) -> bool:
+        function_name, invocation_id = parse_record_key(record.record_key)
+        has_call = invocation_id in queued_ids[function_name] and record.run == 1
+        if record.is_final or not has_call:
+            return True
+        return is_missing_in_cache(function_name, record.function_uid)
 
     return needs_look

@@ -1,4 +1,4 @@
-"""What keeps a function from having its workers, and when to try again."""
+"""Why the last worker could not be created, and when to retry."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -16,7 +16,7 @@ REASON_BY_CODE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class CreateFailure:
-    """The last answer; certain where nothing is under way behind it."""
+    """The last response; it is definite if no operation is running."""
 
     reason: FunctionReason
     message: str
@@ -33,12 +33,12 @@ class CreateFailure:
 def next_create_failure(
     response: Rejected | Pending, previous: CreateFailure | None, now: float
 ) -> CreateFailure:
-    """One more answer that is no worker; each waits twice as long as the one before."""
+    """Return the failure of one more response; each delay is twice the one before."""
     failures = 0 if previous is None else previous.failures
-    pause = min(MIN_BACKOFF_SECONDS * 2**failures, MAX_BACKOFF_SECONDS)
+    delay = min(MIN_BACKOFF_SECONDS * 2**failures, MAX_BACKOFF_SECONDS)
     if isinstance(response, Pending):
         return CreateFailure(
-            FunctionReason.SCALING, response.reason, False, failures + 1, now + pause
+            FunctionReason.SCALING, response.reason, False, failures + 1, now + delay
         )
     reason = REASON_BY_CODE.get(response.code, FunctionReason.WORKER_REFUSED)
-    return CreateFailure(reason, response.message, True, failures + 1, now + pause)
+    return CreateFailure(reason, response.message, True, failures + 1, now + delay)

@@ -1,4 +1,4 @@
-"""What a function has at the queue and beside it before its first worker starts."""
+"""The consumer and the body bucket of a function, which its workers need."""
 
 from collections.abc import Set
 
@@ -16,7 +16,7 @@ from shared.v1alpha1.function import Function
 
 
 class QueueResources:
-    """Its consumer, the bucket of its bodies, and the Secret of its workers."""
+    """Creates and deletes the consumer and the body bucket of functions."""
 
     def __init__(
         self,
@@ -32,34 +32,35 @@ class QueueResources:
         self._bucket_owners: dict[str, str] = {}
 
     async def ensure(self, function: Function) -> ConsumerState | None:
-        """Make what is missing at the queue; the consumer, once the next look has seen it."""
-        request_id, seen = function.metadata.name, self._queue_depths.get(function.metadata.name)
-        wanted = consumer_config(self._queue_names, request_id, function.spec.max_workers)
-        if seen is None or seen.max_waiting != wanted["max_waiting"]:
-            await ensure_consumer(self._jetstream, self._queue_names.invocations_stream, wanted)
-        if self._bucket_owners.get(request_id) != function.metadata.uid:
-            bucket = body_bucket_config(self._queue_names, self._limits, request_id)
+        """Create or update what is missing; return the consumer once a poll has listed it."""
+        name = function.metadata.name
+        consumer = self._queue_depths.get(name)
+        config = consumer_config(self._queue_names, name, function.spec.max_workers)
+        if consumer is None or consumer.max_waiting != config["max_waiting"]:
+            await ensure_consumer(self._jetstream, self._queue_names.invocations_stream, config)
+        if self._bucket_owners.get(name) != function.metadata.uid:
+            bucket = body_bucket_config(self._queue_names, self._limits, name)
             await create_stream(self._jetstream, bucket)
-            self._bucket_owners[request_id] = function.metadata.uid
-        return seen
+            self._bucket_owners[name] = function.metadata.uid
+        return consumer
 
     async def delete(self, function_name: str) -> None:
-        """Take away what a function has at the queue; only once nothing of it is open."""
+        """Delete the consumer and the bucket; only if no invocation is open."""
         stream = self._queue_names.invocations_stream
         await delete_consumer(self._jetstream, stream, consumer_name(function_name))
         await delete_stream(self._jetstream, self._bucket_stream(function_name))
         self._bucket_owners.pop(function_name, None)
 
     def missing_buckets(self, existing_streams: Set[str]) -> list[str]:
-        """The functions whose bucket is not among the streams; it is made at their next turn."""
+        """Return the functions without a bucket; their next reconcile creates it."""
         known = tuple(self._bucket_owners)
-        lost = [each for each in known if self._bucket_stream(each) not in existing_streams]
-        for request_id in lost:
-            del self._bucket_owners[request_id]
-        return lost
+        missing = [name for name in known if self._bucket_stream(name) not in existing_streams]
+        for name in missing:
+            del self._bucket_owners[name]
+        return missing
 
     def has_consumer(self, function_name: str) -> bool:
-        """Whether the last look has shown a consumer of that name."""
+        """Whether the last poll has listed a consumer of the function."""
         return self._queue_depths.get(function_name) is not None
 
     def _bucket_stream(self, function_name: str) -> str:

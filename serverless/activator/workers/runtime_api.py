@@ -1,4 +1,4 @@
-"""Workers asked for and given back through the runtime API, as any caller does it."""
+"""Creates and deletes workers through the runtime API, as other clients do."""
 
 import logging
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from shared.config.loader import ConfigurationError
 REQUEST_TIMEOUT_SECONDS: Final = 10.0
 UNITS_PATH: Final = "/api/v1/gpu-units"
 JOBS_PATH: Final = "/api/v1/operator/jobs"
-# Refusals that say nothing of the operation, which may be under way.
+# Rejections that say nothing about the operation, which may be running.
 INCONCLUSIVE_STATUSES: Final = frozenset(
     {
         HTTPStatus.UNAUTHORIZED,
@@ -35,21 +35,21 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """The operation is over; `is_gone` where its unit was deleted since."""
+    """The operation has succeeded; `is_deleted` if its unit was deleted since."""
 
     is_deleted: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """The operation goes on, or nobody knows how it stands."""
+    """The operation is running, or its state is unknown."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The API has answered that it will not, and why."""
+    """The API has rejected the request."""
 
     code: str
     message: str
@@ -59,7 +59,7 @@ CreateResponse = Created | Pending | Rejected
 
 
 class RuntimeAPIClient:
-    """The three calls that the activator makes; `fence` is asked before each that changes."""
+    """The three calls of the activator; `fence` is called before each write."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class RuntimeAPIClient:
         self._token_file = token_file
 
     async def create(self, worker_spec: WorkerSpec) -> CreateResponse:
-        """Ask for a worker, for the first time or again."""
+        """Create a worker, or repeat the request for it."""
         self._fence()
         status, data = await self._call("POST", UNITS_PATH, worker_spec.body)
         if status in (HTTPStatus.OK, HTTPStatus.CREATED):
@@ -86,10 +86,10 @@ class RuntimeAPIClient:
         )
 
     async def delete(self, name: str, etag: str) -> bool:
-        """Give back the worker of that tag; whether it is on its way out or gone.
+        """Delete the worker with that ETag; return whether it is deleted or being deleted.
 
-        Where the unit has changed since, or another has its name, nothing is done: the next look
-        shows what is there now.
+        If the unit has changed, or another unit has its name, nothing happens: the next reconcile
+        observes it.
         """
         self._fence()
         status, data = await self._call("DELETE", f"{UNITS_PATH}/{name}", if_match=etag)
@@ -99,7 +99,7 @@ class RuntimeAPIClient:
         return is_done
 
     async def is_operation_finished(self, worker_spec: WorkerSpec) -> bool:
-        """Whether the operation of an order has come to its end, one way or the other."""
+        """Whether the operation of a worker has succeeded or failed."""
         status, data = await self._call(
             "GET", f"{JOBS_PATH}/{quote(worker_spec.operation_id, safe='')}"
         )
@@ -108,7 +108,7 @@ class RuntimeAPIClient:
     async def _call(
         self, method: str, path: str, body: Any = None, if_match: str = ""
     ) -> tuple[int, dict[str, Any]]:
-        """The status and what the envelope holds; 0 where there was no answer."""
+        """Return the status and the content of the envelope; status 0 without a response."""
         timeout = aiohttp.ClientTimeout(total=REQUEST_TIMEOUT_SECONDS)
         headers: dict[str, str] = {hdrs.IF_MATCH: if_match} if if_match else {}
         try:
@@ -118,16 +118,16 @@ class RuntimeAPIClient:
             ) as response:
                 return response.status, parse_envelope(await response.read())
         except (aiohttp.ClientError, TimeoutError) as error:
-            why = str(error) or type(error).__name__
-            return 0, {"message": f"the runtime API does not answer: {why}"}
+            reason = str(error) or type(error).__name__
+            return 0, {"message": f"the runtime API does not answer: {reason}"}
         except ConfigurationError as error:
             return 0, {"message": str(error)}
 
 
 def authorization_header(token_file: str) -> dict[str, str]:
-    """The header that holds our token, which may have been renewed; none where we have none.
+    """Return the header with our token, read from its file; empty without a file.
 
-    ConfigurationError where the file holds anything else than one token.
+    Raises ConfigurationError if the file contains anything but one token.
     """
     if not token_file:
         return {}
@@ -141,19 +141,19 @@ def authorization_header(token_file: str) -> dict[str, str]:
 
 
 def parse_envelope(payload: bytes) -> dict[str, Any]:
-    """What is in the envelope: the data, or the error."""
+    """Return the data or the error of a response body."""
     try:
-        said = msgspec.json.decode(payload, type=dict[str, Any]) if payload else {}
+        envelope = msgspec.json.decode(payload, type=dict[str, Any]) if payload else {}
     except msgspec.DecodeError:
         return {"message": "the answer of the runtime API cannot be read"}
-    inner = said.get("data", said.get("error"))
-    return inner if isinstance(inner, dict) else {}
+    content = envelope.get("data", envelope.get("error"))
+    return content if isinstance(content, dict) else {}
 
 
 def parse_error(status: int, data: dict[str, Any]) -> CreateResponse:
-    """A refusal, or where the server has trouble, nothing that one could rely on."""
+    """Return a rejection; Pending for responses after which the operation may be running."""
     message = str(data.get("message", f"status {status}"))
-    is_certain = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
-    if is_certain and status not in INCONCLUSIVE_STATUSES:
+    is_definite = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+    if is_definite and status not in INCONCLUSIVE_STATUSES:
         return Rejected(str(data.get("code", status)), message)
     return Pending(message)

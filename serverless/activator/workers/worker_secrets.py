@@ -15,7 +15,7 @@ from shared.v1alpha1.function import Function
 
 
 class WorkerSecrets:
-    """The Secrets with which workers reach the queue, written where they differ."""
+    """The Secrets with which workers connect to NATS, written if they differ."""
 
     def __init__(self, client: Client, writer: Writer, url: str, worker_key: bytes) -> None:
         self._client = client
@@ -25,17 +25,17 @@ class WorkerSecrets:
         self._ensured_uids: dict[str, str] = {}
 
     async def ensure_once(self, function: Function) -> None:
-        """Look at the Secret of a function that was not looked at before."""
+        """Ensure the Secret of a function once in the life of this process."""
         if self._ensured_uids.get(function.metadata.name) != function.metadata.uid:
             await self.ensure(function)
             self._ensured_uids[function.metadata.name] = function.metadata.uid
 
     def forget(self, function_name: str) -> None:
-        """Keep nothing of a function that is gone."""
+        """Drop what is remembered of a deleted function."""
         self._ensured_uids.pop(function_name, None)
 
     async def ensure(self, function: Function) -> None:
-        """Make the Secret of a function what it shall be."""
+        """Create or update the Secret of a function."""
         meta, data = function.metadata, worker_secret_data(function, self._url, self._worker_key)
         key = ObjectKey(meta.namespace, names.queue_secret_name(meta.name))
         try:
@@ -43,13 +43,13 @@ class WorkerSecrets:
         except NotFoundError:
             live = None
         owners = () if live is None else live.metadata.owner_references
-        is_right = live is not None and live.data == data
-        if not is_right or meta.uid not in {each.uid for each in owners}:
+        is_current = live is not None and live.data == data
+        if not is_current or meta.uid not in {owner.uid for owner in owners}:
             await self._writer.apply(WORKER_SECRETS, worker_secret(function, data))
 
 
 def worker_secret_data(function: Function, url: str, worker_key: bytes) -> dict[str, str]:
-    """What a worker needs to reach the queue, as a Secret holds it."""
+    """Return the base64 values that a worker needs to connect to NATS."""
     user = worker_user_of(function)
     values = {
         "url": url,
@@ -61,7 +61,7 @@ def worker_secret_data(function: Function, url: str, worker_key: bytes) -> dict[
 
 
 def worker_secret(function: Function, data: dict[str, str]) -> dict[str, Any]:
-    """The Secret that the workers of a function mount; it goes with the function."""
+    """Return the Secret that the workers mount; it is deleted with the function."""
     meta = function.metadata
     return {
         "metadata": {

@@ -1,4 +1,4 @@
-"""What the activator asks the runtime API for: the worker of one number."""
+"""The request for a worker to the runtime API."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,7 +15,7 @@ OPERATION_ID_PREFIX: Final = "fn/"
 
 @dataclass(frozen=True, slots=True)
 class WorkerSpec:
-    """One worker, by the name of its unit, the id of its operation and the request's body."""
+    """One worker: the name of its unit, its operation id and the request body."""
 
     name: str
     operation_id: str
@@ -23,19 +23,19 @@ class WorkerSpec:
 
 
 def worker_operation_id(function_uid: str, number: int) -> str:
-    """The operation that makes the worker of that number."""
+    """Return the id of the operation that creates the worker of that number."""
     return f"{OPERATION_ID_PREFIX}{function_uid}/{number}"
 
 
 def worker_number_of(unit: GPUUnit, function_uid: str) -> int | None:
-    """Which worker of the function the unit is; None where we have not asked for it."""
-    made_by = unit.metadata.annotations.get(OPERATION_ID_ANNOTATION, "")
-    number = made_by.removeprefix(worker_operation_id(function_uid, 0)[:-1])
-    return int(number) if number != made_by and number.isdecimal() else None
+    """Return the number of a worker of the function; None if we did not create it."""
+    operation_id = unit.metadata.annotations.get(OPERATION_ID_ANNOTATION, "")
+    number = operation_id.removeprefix(worker_operation_id(function_uid, 0)[:-1])
+    return int(number) if number != operation_id and number.isdecimal() else None
 
 
 def serverless_spec_of(function: Function) -> ServerlessSpec:
-    """What makes a unit this function's worker."""
+    """Return the spec that makes a unit a worker of the function."""
     spec = function.spec
     return ServerlessSpec(
         function_name=function.metadata.name,
@@ -46,19 +46,19 @@ def serverless_spec_of(function: Function) -> ServerlessSpec:
 
 
 def build_worker_spec(function: Function, number: int) -> WorkerSpec:
-    """What to send for the worker of that number; the same function gives the same order."""
+    """Return the request for the worker of that number; equal functions give equal requests."""
     spec, meta = function.spec, function.metadata
-    name, made_by = names.worker_name(meta.name, number), worker_operation_id(meta.uid, number)
-    given = {
+    name, operation_id = names.worker_name(meta.name, number), worker_operation_id(meta.uid, number)
+    optional = {
         "template": spec.template,
         "storageMounts": spec.storage_mounts,
         "serverless": serverless_spec_of(function),
     }
     body = {
-        "operationID": made_by,
+        "operationID": operation_id,
         "name": name,
         "specName": spec.spec_name,
         "image": spec.image,
-        **{field: msgspec.to_builtins(value) for field, value in given.items() if value},
+        **{field: msgspec.to_builtins(value) for field, value in optional.items() if value},
     }
-    return WorkerSpec(name, made_by, body)
+    return WorkerSpec(name, operation_id, body)
