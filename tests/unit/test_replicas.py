@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from apiserver.wiring import KubeServices
-from tests.support.cluster.api_replicas import ApiReplicas
+from tests.support.faults.api_replicas import ApiReplicas
 from tests.support.faults.faulty_gateway import ProcessKilled
 from tests.support.wait.eventually import eventually
 

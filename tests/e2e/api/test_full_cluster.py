@@ -4,8 +4,7 @@ import asyncio
 from typing import Any
 
 from apiserver.http.paths import POOLS, STOCK, UNITS
-from tests.support.builders.pods import pod_manifest
-from tests.support.cluster.full_cluster import (
+from tests.support.builders.full_cluster import (
     TOTAL_GPUS,
     WAITING_PODS,
     count_unschedulable_pods,
@@ -13,6 +12,7 @@ from tests.support.cluster.full_cluster import (
     has_no_gpu_pods,
     scheduled_waiting_pods,
 )
+from tests.support.builders.pods import pod_manifest
 from tests.support.cluster.running_product import RunningProduct, create_unit_request, new_name
 from tests.support.http.api_client import ApiClient
 from tests.support.wait.eventually import eventually

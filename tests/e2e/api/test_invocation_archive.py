@@ -13,13 +13,13 @@ from shared.invocation.message import OutcomeMessage
 from shared.invocation.record import InvocationBody, InvocationResult
 from shared.invocation.state import InvocationState
 from tests.support.cluster.isolated_installation import IsolatedInstallation
-from tests.support.cluster.our_api import run_api
 from tests.support.cluster.postgres import (
     SKIP_REASON,
     PostgresServer,
     find_postgres_dir,
     new_postgres,
 )
+from tests.support.cluster.running_product import run_api
 from tests.support.http.api_client import ApiClient
 from tests.support.queue.invocation_api import nats_settings, wait_queue_connected
 from tests.support.queue.nats_server import new_nats_server

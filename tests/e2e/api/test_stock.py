@@ -9,8 +9,12 @@ from apiserver.http.paths import JOBS, SPECS, STOCK, UNITS
 from tests.support.builders import gpu_storages
 from tests.support.builders.quotas import create_effective_quota
 from tests.support.cluster.isolated_installation import IsolatedInstallation
-from tests.support.cluster.our_api import run_api
-from tests.support.cluster.running_product import RunningProduct, create_unit_request, new_name
+from tests.support.cluster.running_product import (
+    RunningProduct,
+    create_unit_request,
+    new_name,
+    run_api,
+)
 from tests.support.http.api_client import ApiClient, ApiResponse
 from tests.support.wait.eventually import eventually
 

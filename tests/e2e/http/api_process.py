@@ -1,7 +1,6 @@
 """A real `python -m apiserver`, as an operator would start it."""
 
 import http.client
-import json
 import re
 import signal
 import socket
@@ -10,22 +9,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+
+from tests.e2e.http.raw_http import RawResponse
 
 TIMEOUT_SECONDS = 60.0
-
-
-@dataclass(frozen=True)
-class HTTPResponse:
-    """A response that was read to its end."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
 
 
 @dataclass(frozen=True)
@@ -35,7 +22,7 @@ class APIProcess:
     process: subprocess.Popen[str]
     port: int
 
-    def request(self, method: str, path: str, **headers: str) -> HTTPResponse:
+    def request(self, method: str, path: str, **headers: str) -> RawResponse:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_SECONDS)
         try:
             names = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -44,10 +31,10 @@ class APIProcess:
         finally:
             connection.close()
 
-    def get(self, path: str, **headers: str) -> HTTPResponse:
+    def get(self, path: str, **headers: str) -> RawResponse:
         return self.request("GET", path, **headers)
 
-    def send(self, raw: bytes) -> HTTPResponse:
+    def send(self, raw: bytes) -> RawResponse:
         """Send bytes that are not HTTP and read the answer, which is."""
         with socket.create_connection(
             ("127.0.0.1", self.port), timeout=TIMEOUT_SECONDS
@@ -102,5 +89,5 @@ def _listening_port(process: subprocess.Popen[str]) -> int:
     raise AssertionError(f"ended with {process.wait()} before it listened")
 
 
-def _read_response(response: http.client.HTTPResponse) -> HTTPResponse:
-    return HTTPResponse(response.status, dict(response.getheaders()), response.read())
+def _read_response(response: http.client.HTTPResponse) -> RawResponse:
+    return RawResponse(response.status, dict(response.getheaders()), response.read())

@@ -12,7 +12,7 @@ TIMEOUT_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class RawResponse:
-    """A response that was read to its end."""
+    """A response whose body was read completely."""
 
     status: int
     headers: dict[str, str]

@@ -17,8 +17,8 @@ from apiserver.units import examples as units_examples
 from tests.support.builders.quotas import create_effective_quota
 from tests.support.cluster.in_process_controller import run_controller
 from tests.support.cluster.isolated_installation import IsolatedInstallation
-from tests.support.cluster.our_api import run_api
 from tests.support.cluster.product_processes import ProductProcess
+from tests.support.cluster.running_product import run_api
 from tests.support.http.api_client import ApiClient
 from tests.support.http.get import get
 from tests.support.queue.invocation_api import nats_settings, wait_queue_connected

@@ -20,8 +20,8 @@ from hack.cluster.control_plane import ControlPlane
 from tests.e2e.http.raw_http import JSON_HEADER, TIMEOUT_SECONDS, RawConnection, RawResponse
 from tests.support.checks import log_lines
 from tests.support.cluster.isolated_installation import new_isolated_installation
-from tests.support.cluster.our_api import run_api
 from tests.support.cluster.product_processes import ProductProcess
+from tests.support.cluster.running_product import run_api
 from tests.support.wait.eventually import eventually
 
 UNITS = "/api/v1/gpu-units"

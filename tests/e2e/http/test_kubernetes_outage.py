@@ -10,11 +10,9 @@ from apiserver.http.paths import JOBS, POOLS, SPECS, STOCK, UNITS
 from hack.cluster.control_plane import ControlPlane
 from hack.local import product_processes
 from tests.support.cluster.isolated_installation import IsolatedInstallation
-from tests.support.cluster.our_api import run_api
 from tests.support.cluster.product_processes import run_product_process
-from tests.support.cluster.running_product import new_name
-from tests.support.faults.proxied_kubeconfig import kubeconfig_through_proxy
-from tests.support.faults.tcp_proxy import TCPProxy
+from tests.support.cluster.running_product import new_name, run_api
+from tests.support.faults.tcp_proxy import TCPProxy, kubeconfig_through_proxy
 from tests.support.http.api_client import ApiClient, ApiResponse
 from tests.support.wait.eventually import eventually
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.http.api_process import APIProcess, HTTPResponse, run_api_process
+from tests.e2e.http.api_process import APIProcess, run_api_process
+from tests.e2e.http.raw_http import RawResponse
 
 REQUEST_ID = "X-Request-ID"
 
@@ -16,7 +17,7 @@ def _api() -> Iterator[APIProcess]:
         yield process
 
 
-def assert_failure(answer: HTTPResponse, status: int, code: str) -> None:
+def assert_failure(answer: RawResponse, status: int, code: str) -> None:
     assert answer.status == status
     assert answer.json["error"]["code"] == code
     assert answer.json["error"]["message"]

@@ -11,10 +11,9 @@ from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1.group import API_VERSION
 from tests.support.cluster.in_process_controller import run_controller
 from tests.support.cluster.isolated_installation import IsolatedInstallation
-from tests.support.cluster.our_api import run_api
 from tests.support.cluster.product_processes import ProductProcess
-from tests.support.faults.proxied_kubeconfig import kubeconfig_through_proxy
-from tests.support.faults.tcp_proxy import TCPProxy
+from tests.support.cluster.running_product import run_api
+from tests.support.faults.tcp_proxy import TCPProxy, kubeconfig_through_proxy
 from tests.support.http.api_client import ApiClient
 from tests.support.http.browser import CHROMIUM, SKIP_REASON, BrowserPage, open_browser
 from tests.support.wait.eventually import eventually

@@ -10,10 +10,9 @@ import pytest
 from apiserver.dashboard.broadcaster import MAX_VIEWERS
 from hack.cluster.control_plane import ControlPlane
 from tests.support.cluster.isolated_installation import IsolatedInstallation, unit_manifest
-from tests.support.cluster.our_api import run_api
 from tests.support.cluster.product_processes import ProductProcess
-from tests.support.faults.proxied_kubeconfig import kubeconfig_through_proxy
-from tests.support.faults.tcp_proxy import TCPProxy
+from tests.support.cluster.running_product import run_api
+from tests.support.faults.tcp_proxy import TCPProxy, kubeconfig_through_proxy
 from tests.support.http.api_client import ApiClient
 from tests.support.http.event_stream import EVENTS_PATH, ServerSentEvent, open_event_stream
 from tests.support.wait.eventually import eventually

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.cluster.in_process_controller import run_controller
 from tests.support.cluster.isolated_installation import IsolatedInstallation
-from tests.support.cluster.our_api import run_api
 from tests.support.cluster.product_processes import ProductProcess
+from tests.support.cluster.running_product import run_api
 from tests.support.http.api_client import ApiClient
 from tests.support.http.browser import CHROMIUM, SKIP_REASON, BrowserPage, open_browser
 from tests.support.http.get import get

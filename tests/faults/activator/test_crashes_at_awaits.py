@@ -28,8 +28,7 @@ from shared.k8s.conditions import format_timestamp
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.function import Function, FunctionSpec
 from tests.support.clocks.shifted_clock import ShiftedClock
-from tests.support.faults.crash_at_every_await import crash_at_every_await
-from tests.support.faults.crashing_program import AwaitSide, CrashingProgram
+from tests.support.faults.crashing_program import AwaitSide, CrashingProgram, crash_at_every_await
 from tests.support.queue.function_harness import FunctionHarness, new_function_harness
 from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.eventually import eventually

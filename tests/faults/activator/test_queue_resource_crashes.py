@@ -18,9 +18,9 @@ from tests.support.clocks.shifted_clock import ShiftedClock
 from tests.support.cluster.in_process_activator import (
     activator_config,
     run_activator,
-    run_crashing_activator,
 )
 from tests.support.cluster.isolated_installation import new_isolated_installation
+from tests.support.faults.crashing_activator import run_crashing_activator
 from tests.support.faults.crashing_rest_client import CrashingRestClient
 from tests.support.queue.functions_client import QUEUE_NAMES, FunctionsClient, open_functions
 from tests.support.queue.nats_server import new_nats_server

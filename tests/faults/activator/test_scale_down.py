@@ -12,8 +12,7 @@ from shared.invocation.state import InvocationState
 from tests.support.cluster.in_process_activator import activator_config, run_activator
 from tests.support.cluster.in_process_controller import run_controller
 from tests.support.cluster.isolated_installation import new_isolated_installation
-from tests.support.cluster.our_api import run_api
-from tests.support.cluster.running_product import RunningProduct
+from tests.support.cluster.running_product import RunningProduct, run_api
 from tests.support.http.api_client import ApiClient
 from tests.support.queue.blocking_function import BlockingFunction, new_blocking_function
 from tests.support.queue.functions_client import open_functions

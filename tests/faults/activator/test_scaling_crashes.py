@@ -7,12 +7,11 @@ from hack.cluster.control_plane import ControlPlane
 from tests.support.cluster.in_process_activator import (
     activator_config,
     run_activator,
-    run_crashing_activator,
 )
 from tests.support.cluster.in_process_controller import run_controller
 from tests.support.cluster.isolated_installation import new_isolated_installation
-from tests.support.cluster.our_api import run_api
-from tests.support.cluster.running_product import RunningProduct
+from tests.support.cluster.running_product import RunningProduct, run_api
+from tests.support.faults.crashing_activator import run_crashing_activator
 from tests.support.http.api_client import ApiClient
 from tests.support.queue.functions_client import FunctionsClient, open_functions
 from tests.support.queue.nats_server import new_nats_server

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.builders import api_steps
 from tests.support.builders.api_steps import CreateUnitSteps, new_create
-from tests.support.cluster.full_cluster import (
+from tests.support.builders.full_cluster import (
     assert_no_eviction,
     fill_cluster,
     stock_unit_manifests,

@@ -16,7 +16,7 @@ from tests.support.cluster.isolated_installation import (
     IsolatedInstallation,
     ready_condition,
 )
-from tests.support.faults.lagging_controller import run_lagging_controller
+from tests.support.faults.lagging_watch import run_lagging_controller
 from tests.support.wait.eventually import eventually
 
 

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from hack.cluster.admin_client import ApiStatusError
-from tests.support.builders.paused_pods import PAUSED, resume_pods
-from tests.support.builders.simulated_units import patch_unit, unit_pods
-from tests.support.cluster.full_cluster import (
+from tests.support.builders.full_cluster import (
     assert_no_eviction,
     fill_cluster,
     nodes_of,
     user_unit_manifests,
 )
+from tests.support.builders.pods import PAUSED, resume_pods
+from tests.support.builders.simulated_units import patch_unit, unit_pods
 from tests.support.cluster.in_process_controller import run_controller
 from tests.support.cluster.isolated_installation import (
     MAX_WATCH_GAP_SECONDS,

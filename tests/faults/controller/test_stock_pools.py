@@ -11,12 +11,15 @@ from controller.kinds import GPU_UNITS, STOCK_POOLS
 from controller.runtime.client.client import Client
 from hack.cluster.control_plane import ControlPlane
 from tests.support.builders.config_maps import connect_client
-from tests.support.builders.stock_pool import StockPoolFixture
+from tests.support.builders.stock_pool import StockPoolFixture, run_fake_unit_reconciler
 from tests.support.checks.unit_count_recorder import record_unit_counts
-from tests.support.cluster.fake_unit_reconciler import run_fake_unit_reconciler
 from tests.support.cluster.stock_pool_controller import InProcessStockPoolController
-from tests.support.faults.conflicting_write_client import ConflictingWriteClient
-from tests.support.faults.crashing_clients import CrashingClient, CrashPoint, LostAnswerClient
+from tests.support.faults.faulty_clients import (
+    ConflictingWriteClient,
+    CrashingClient,
+    CrashPoint,
+    LostAnswerClient,
+)
 from tests.support.faults.lagging_watch import LaggingSource
 from tests.support.wait.eventually import eventually
 
@@ -36,8 +39,8 @@ async def test_a_pool_controller_with_a_lagging_cache_never_exceeds_the_replicas
     client: Client, stock: StockPoolFixture
 ) -> None:
     source = LaggingSource(client, GPU_UNITS)
-    keeper = InProcessStockPoolController(client, stock.namespace, source=source)
-    async with record_unit_counts(client, stock.namespace) as census, keeper.run():
+    controller = InProcessStockPoolController(client, stock.namespace, source=source)
+    async with record_unit_counts(client, stock.namespace) as census, controller.run():
         await stock.create_pool(2)
         await stock.wait_unclaimed("warm-0", "warm-1")
         await stock.patch_pool(replicas=4)
@@ -81,9 +84,9 @@ async def test_a_second_leader_with_an_old_cache_makes_nothing_more_and_counts_n
     assert (await stock.get_pool()).status.allocated == 1
 
 
-async def knows(keeper: InProcessStockPoolController, stock: StockPoolFixture) -> bool:
-    """Whether the keeper has the pool as it is now."""
-    return keeper.caches.pools.get(stock.key) == await stock.get_pool()
+async def knows(controller: InProcessStockPoolController, stock: StockPoolFixture) -> bool:
+    """Whether the controller has the pool as it is now."""
+    return controller.caches.pools.get(stock.key) == await stock.get_pool()
 
 
 async def test_a_pool_controller_that_loses_answers_never_exceeds_the_replicas(
@@ -160,7 +163,7 @@ async def test_a_pool_is_correct_after_its_controller_crashes_at_any_write(
 
 
 async def dies(writes: CrashingClient, stock: StockPoolFixture, turn: int) -> bool:
-    """Whether a keeper that writes with `writes` dies of a disturbance."""
+    """Whether a controller that writes with `writes` dies of a disturbance."""
     await disturb(stock, turn)
 
     async def is_over() -> bool:
@@ -172,7 +175,7 @@ async def dies(writes: CrashingClient, stock: StockPoolFixture, turn: int) -> bo
 
 
 async def keep(client: Client, stock: StockPoolFixture, consumed: int) -> None:
-    """A keeper runs until all is as it should be."""
+    """A controller runs until all is as it should be."""
     async with InProcessStockPoolController(client, stock.namespace).run():
         await eventually(lambda: ended(stock, consumed))
 

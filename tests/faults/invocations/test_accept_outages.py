@@ -17,7 +17,7 @@ from hack.cluster.nats_server import NATSServer
 from shared.invocation.queue_names import record_key
 from shared.invocation.streams import StreamLimits
 from tests.support.cluster.isolated_installation import IsolatedInstallation
-from tests.support.cluster.our_api import run_api
+from tests.support.cluster.running_product import run_api
 from tests.support.faults.tcp_proxy import TCPProxy
 from tests.support.http.api_client import ApiClient, ApiResponse
 from tests.support.queue.invocation_api import (

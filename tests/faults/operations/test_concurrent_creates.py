@@ -16,8 +16,8 @@ from tests.support.checks.operations_snapshot import final_state
 from tests.support.cluster.isolated_installation import IsolatedInstallation
 from tests.support.cluster.kube_gateway import PatientRestClient, open_gateway
 from tests.support.cluster.product_processes import ProductProcess, run_product_process
-from tests.support.cluster.real_environment import RealEnvironment
-from tests.support.http.retrying_http_callers import RetryingHttpCallers
+from tests.support.faults.real_environment import RealEnvironment
+from tests.support.faults.retrying_http_callers import RetryingHttpCallers
 
 CALLERS = 30
 SPEC = "g"

@@ -20,11 +20,11 @@ from tests.support.checks.operation_invariants import (
     check_invariants,
 )
 from tests.support.checks.operations_snapshot import final_state
-from tests.support.cluster.api_replicas import ApiReplicas
 from tests.support.cluster.isolated_installation import IsolatedInstallation
-from tests.support.cluster.real_environment import RealEnvironment, new_real_environment
+from tests.support.faults.api_replicas import ApiReplicas
 from tests.support.faults.fault_at_nth_call import AfterFault, FaultyRuns
 from tests.support.faults.faulty_gateway import CallFault
+from tests.support.faults.real_environment import RealEnvironment, new_real_environment
 from tests.support.faults.retrying_callers import call_once
 from tests.support.faults.schedule import Schedule
 from tests.support.faults.schedule_plan import has_stock_for_all, random_plan

@@ -15,19 +15,19 @@ from apiserver.http.paths import UNITS
 from hack.cluster.control_plane import ControlPlane
 from hack.cluster.readiness import responds_ok, wait_until
 from hack.local import product_processes
+from tests.support.builders.full_cluster import ready_units
 from tests.support.checks.operation_invariants import (
     CallerResult,
     check_all_served,
     check_invariants,
 )
 from tests.support.checks.operations_snapshot import final_state
-from tests.support.cluster.full_cluster import ready_units
 from tests.support.cluster.isolated_installation import MAX_WATCH_GAP_SECONDS, IsolatedInstallation
 from tests.support.cluster.kube_gateway import PatientRestClient, open_gateway
 from tests.support.cluster.overlays import overlay_settings, render_overlay
 from tests.support.cluster.product_processes import ProductProcess, run_product_process
-from tests.support.cluster.real_environment import RealEnvironment
 from tests.support.cluster.running_product import namespace_settings
+from tests.support.faults.real_environment import RealEnvironment
 from tests.support.http.get import get
 from tests.support.http.load_balanced_client import LoadBalancedClient
 from tests.support.wait.eventually import eventually

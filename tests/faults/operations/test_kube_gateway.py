@@ -49,7 +49,7 @@ async def guarded(
 async def gateway(
     installation: IsolatedInstallation, proxy: TCPProxy
 ) -> AsyncIterator[RestKubeClient]:
-    async with open_gateway(installation.api_kubeconfig, proxy=proxy) as made:
+    async with open_gateway(installation.api_kubeconfig, port=proxy.port) as made:
         yield made
 
 

@@ -11,8 +11,7 @@ import pytest
 from hack.cluster.nats_server import NATSServer
 from serverless.worker.consume.puller import Puller
 from shared.invocation.state import InvocationState
-from tests.support.faults.crash_at_every_await import crash_at_every_await
-from tests.support.faults.crashing_program import AwaitSide, CrashingProgram
+from tests.support.faults.crashing_program import AwaitSide, CrashingProgram, crash_at_every_await
 from tests.support.queue.function_harness import (
     ACK_WAIT_SECONDS,
     LONG_ACK_WAIT_SECONDS,

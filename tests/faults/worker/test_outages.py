@@ -6,7 +6,7 @@ import random
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 import pytest
 
@@ -15,7 +15,7 @@ from hack.cluster.ports import HOST
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.state import InvocationState
 from tests.runner.seeds import draw_seeds
-from tests.support.clocks.skewed_clock import ShiftedWorkerClock
+from tests.support.clocks.shifted_clock import ShiftedWorkerClock
 from tests.support.faults.faulty_worker_jetstream import (
     FaultyWorkerJetStream,
     QueueFault,
@@ -30,9 +30,7 @@ from tests.support.queue.function_harness import (
 )
 from tests.support.queue.in_process_worker import NO_HEARTBEAT_INTERVALS, WorkerOptions, run_worker
 from tests.support.queue.recording_framework import RecordingFramework, serve_recording_framework
-from tests.support.wait.eventually import eventually
-
-T = TypeVar("T")
+from tests.support.wait.eventually import eventually, immediate
 
 MINUTE: Final = 60.0
 # Long enough for a slow machine, on which only who is cut off shall lose a message.
@@ -141,7 +139,7 @@ async def test_the_queue_may_be_away_while_invocations_run(
         serve_recording_framework(harness.executions) as (framework, socket),
         run_worker(nats_server.admin_url, harness.function_name, socket),
     ):
-        await eventually(lambda: now(len(framework.executions) > COUNT // 3))
+        await eventually(lambda: immediate(len(framework.executions) > COUNT // 3))
         if outage == "killed":
             await nats_server.process.kill()
             nats_server.process.start()
@@ -265,7 +263,3 @@ class Chaos:
 async def has_begun(world: FunctionHarness, invocation_id: str) -> bool:
     record, _ = await world.read_record(invocation_id)
     return record.state is not InvocationState.QUEUED
-
-
-async def now(value: T) -> T:
-    return value

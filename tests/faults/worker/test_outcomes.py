@@ -4,7 +4,6 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 from nats.js.api import DiscardPolicy
@@ -19,23 +18,13 @@ from shared.invocation.state import InvocationState
 from shared.invocation.worker_report import WorkerReport
 from tests.support.checks.invocation_checks import InvocationSnapshot
 from tests.support.queue.function_harness import (
-    LONG_ACK_WAIT_SECONDS,
     FunctionHarness,
     is_running,
-    new_function_harness,
 )
 from tests.support.queue.in_process_worker import NO_HEARTBEAT_INTERVALS, WorkerOptions, run_worker
 from tests.support.queue.misbehaving_framework import serve_misbehaving_framework
 from tests.support.queue.recording_framework import RecordingFramework, serve_recording_framework
-from tests.support.wait.eventually import eventually
-
-T = TypeVar("T")
-
-
-@pytest.fixture
-async def harness(nats_server: NATSServer) -> AsyncIterator[FunctionHarness]:
-    async with new_function_harness(nats_server, ack_wait=LONG_ACK_WAIT_SECONDS) as made:
-        yield made
+from tests.support.wait.eventually import eventually, immediate
 
 
 def outcomes(seen: InvocationSnapshot) -> dict[str, tuple[InvocationState, str, int]]:
@@ -62,7 +51,7 @@ async def test_function_results_and_errors_become_outcomes(
         serve_recording_framework(harness.executions) as (_, socket),
         run_worker(nats_server.admin_url, harness.function_name, socket, concurrency=8) as worker,
     ):
-        await eventually(lambda: now(not worker.not_ready()))
+        await eventually(lambda: immediate(not worker.not_ready()))
         # It is begun only within the few seconds by which clocks may be wrong.
         await harness.submit("overdue", attributes={"wait": True}, ttl_seconds=0)
         seen = await harness.wait_finished()
@@ -237,7 +226,7 @@ async def test_a_framework_that_never_starts_costs_no_attempt(
         socket = Path(folder) / "framework.sock"
         async with run_worker(nats_server.admin_url, harness.function_name, socket) as worker:
             only_the_framework = ["the framework does not answer"]
-            await eventually(lambda: now(worker.not_ready()), only_the_framework.__eq__)
+            await eventually(lambda: immediate(worker.not_ready()), only_the_framework.__eq__)
             await eventually(lambda: harness.worker_report("worker-1"))
             record, _ = await harness.read_record("patient")
             assert (record.state, record.attempts) == (InvocationState.QUEUED, 0)
@@ -255,10 +244,10 @@ async def test_a_cancelled_invocation_is_broken_off(
         serve_recording_framework(harness.executions) as (framework, socket),
         run_worker(nats_server.admin_url, harness.function_name, socket),
     ):
-        await eventually(lambda: now(framework.running_by_invocation["unwanted"]))
+        await eventually(lambda: immediate(framework.running_by_invocation["unwanted"]))
         await harness.cancel("unwanted", notify_worker=is_nudged)
         seen = await harness.wait_finished()
-        await eventually(lambda: now(framework.running_by_invocation["unwanted"] == 0))
+        await eventually(lambda: immediate(framework.running_by_invocation["unwanted"] == 0))
     assert outcomes(seen) == {"unwanted": (InvocationState.CANCELLED, "cancelled", 1)}
 
 
@@ -275,7 +264,7 @@ async def test_a_run_with_a_final_record_is_aborted_by_a_notification(
             options=WorkerOptions(intervals=NO_HEARTBEAT_INTERVALS),
         ),
     ):
-        await eventually(lambda: now(framework.running_by_invocation["purged"]))
+        await eventually(lambda: immediate(framework.running_by_invocation["purged"]))
         record, revision = await harness.read_record("purged")
         await harness.write_record(
             "purged", transition.cancelled(record, harness.clock.now_ms()), revision
@@ -283,7 +272,7 @@ async def test_a_run_with_a_final_record_is_aborted_by_a_notification(
         await harness.client.publish(
             harness.names.cancellation_subject(harness.function_name), b"purged"
         )
-        await eventually(lambda: now(framework.running_by_invocation["purged"] == 0))
+        await eventually(lambda: immediate(framework.running_by_invocation["purged"] == 0))
 
 
 async def test_a_worker_holds_no_more_than_its_slots_and_reports_them(
@@ -312,7 +301,7 @@ async def test_a_draining_worker_finishes_running_invocations_and_takes_no_new_o
     await harness.submit("running", attributes={"wait": True})
     async with serve_recording_framework(harness.executions) as (framework, socket):
         async with run_worker(nats_server.admin_url, harness.function_name, socket) as worker:
-            await eventually(lambda: now(framework.running_by_invocation["running"]))
+            await eventually(lambda: immediate(framework.running_by_invocation["running"]))
             await worker.stop(0.2)  # not long enough
             await harness.submit("waiting")
             record, _ = await harness.read_record("running")
@@ -338,16 +327,12 @@ async def test_a_worker_outwaits_a_missing_consumer_and_a_missing_stream(
         serve_recording_framework(harness.executions) as (_, socket),
         run_worker(nats_server.admin_url, harness.function_name, socket) as worker,
     ):
-        await eventually(lambda: now(not worker.not_ready()))
+        await eventually(lambda: immediate(not worker.not_ready()))
         await js.delete_stream(stream)
         await eventually(lambda: harness.worker_report("worker-1"))
         await harness.create_streams()
         await harness.submit("at-last")
         await harness.wait_finished()
-
-
-async def now(value: T) -> T:
-    return value
 
 
 def is_draining(report: WorkerReport | None) -> bool:

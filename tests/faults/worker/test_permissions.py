@@ -11,20 +11,12 @@ from serverless.nats.credentials import NATSCredentials
 from shared.invocation.state import InvocationState
 from tests.support.queue.auth_callout_server import serve_auth_callout
 from tests.support.queue.function_harness import (
-    LONG_ACK_WAIT_SECONDS,
     FunctionHarness,
     is_running,
-    new_function_harness,
 )
 from tests.support.queue.in_process_worker import WorkerOptions, run_worker
 from tests.support.queue.recording_framework import RecordingFramework, serve_recording_framework
 from tests.support.wait.eventually import eventually
-
-
-@pytest.fixture
-async def harness(nats_server: NATSServer) -> AsyncIterator[FunctionHarness]:
-    async with new_function_harness(nats_server, ack_wait=LONG_ACK_WAIT_SECONDS) as made:
-        yield made
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
@@ -20,15 +19,12 @@ from tests.runner.run_directory import with_run_mark
 from tests.runner.seeds import draw_seeds
 from tests.support.http.get import get
 from tests.support.queue.function_harness import (
-    LONG_ACK_WAIT_SECONDS,
     FunctionHarness,
     is_running,
     new_function_harness,
 )
 from tests.support.queue.worker_process import run_worker_process
-from tests.support.wait.eventually import eventually
-
-T = TypeVar("T")
+from tests.support.wait.eventually import eventually, immediate
 
 FUNCTION = """\
 from serverless.framework import Invocation, serve
@@ -53,12 +49,6 @@ STUBBORN = """\
 import atexit, time
 atexit.register(time.sleep, 3600)
 """
-
-
-@pytest.fixture
-async def harness(nats_server: NATSServer) -> AsyncIterator[FunctionHarness]:
-    async with new_function_harness(nats_server, ack_wait=LONG_ACK_WAIT_SECONDS) as made:
-        yield made
 
 
 @pytest.fixture
@@ -102,7 +92,7 @@ async def test_a_worker_that_is_told_to_end_finishes_what_runs(
     async with run_worker_process(tmp_path / "w", harness.function_name, nats_server) as both:
         await both.wait_ready()
         await harness.submit("slow", attributes={"sleepSeconds": 2})
-        await eventually(lambda: now(both.executions()))
+        await eventually(lambda: immediate(both.executions()))
         assert await both.worker.signal_and_wait(signal.SIGTERM) == 0
         seen = await harness.wait_finished()
         assert await both.framework.signal_and_wait(signal.SIGTERM) == 0
@@ -233,7 +223,3 @@ def heed_ctrl_c() -> None:
 
 def inline(data: bytes) -> InvocationBody:
     return InvocationBody(inline=data, size=len(data))
-
-
-async def now(value: T) -> T:
-    return value

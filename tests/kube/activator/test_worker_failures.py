@@ -21,8 +21,7 @@ from tests.support.cluster.isolated_installation import (
     unit_manifest,
 )
 from tests.support.cluster.node_outages import cordon_node, make_node_not_ready
-from tests.support.cluster.our_api import run_api
-from tests.support.cluster.running_product import new_name
+from tests.support.cluster.running_product import new_name, run_api
 from tests.support.queue.functions_client import FunctionsClient, open_functions
 from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.eventually import eventually

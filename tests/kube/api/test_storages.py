@@ -12,7 +12,7 @@ from shared.v1alpha1.wellknown import MOUNT_FINALIZER, MOUNTED_BY_ANNOTATION, RE
 from tests.support.builders.gpu_storages import wait_storage_reason
 from tests.support.cluster.in_process_controller import run_controller
 from tests.support.cluster.isolated_installation import IsolatedInstallation, unit_manifest
-from tests.support.cluster.our_api import run_api
+from tests.support.cluster.running_product import run_api
 from tests.support.http.api_client import ApiClient
 
 STORAGES = "/api/v1/gpu-storages"

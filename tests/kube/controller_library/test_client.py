@@ -1,7 +1,5 @@
 """The library's client against a real API server: verbs, preconditions, typed errors."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from controller.runtime.client.client import Client, Preconditions
@@ -26,12 +24,6 @@ from tests.support.builders.config_maps import (
 
 MISSING_KIND = Kind("nowhere.example", "v1", "things", "Thing", ConfigMap)
 SERVICE_ACCOUNTS = Kind("", "v1", "serviceaccounts", "ServiceAccount", ConfigMap)
-
-
-@pytest.fixture
-async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
-    async with connect_client(control_plane.layout.admin_kubeconfig) as made:
-        yield made
 
 
 async def test_a_created_object_can_be_read_and_deleted(client: Client, namespace: str) -> None:

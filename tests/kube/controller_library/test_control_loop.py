@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from random import Random
 
-import pytest
 from prometheus_client import CollectorRegistry
 
 from controller.runtime.cache.informer import Informer
@@ -18,24 +17,16 @@ from controller.runtime.loop.metrics import LabelledLoopMetrics, LoopMetrics
 from controller.runtime.loop.reconcile import Result
 from controller.runtime.queue.ratelimit import ExponentialBackoff
 from controller.runtime.queue.workqueue import WorkQueue
-from hack.cluster.control_plane import ControlPlane
 from tests.support.builders.config_maps import (
     CONFIG_MAPS,
     ConfigMap,
     config_map_manifest,
-    connect_client,
     new_informer,
 )
 from tests.support.checks.informer_checks import run_background
 from tests.support.wait.eventually import eventually
 
 Reconcile = Callable[[ObjectKey], Awaitable[None]]
-
-
-@pytest.fixture
-async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
-    async with connect_client(control_plane.layout.admin_kubeconfig) as made:
-        yield made
 
 
 class Recording:

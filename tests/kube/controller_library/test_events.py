@@ -19,8 +19,6 @@ from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.events.series import ObjectReference
 from controller.runtime.key import ObjectKey
 from hack.cluster.admin_client import AdminClient
-from hack.cluster.control_plane import ControlPlane
-from tests.support.builders.config_maps import connect_client
 from tests.support.wait.eventually import eventually
 
 
@@ -32,12 +30,6 @@ class Plain(msgspec.Struct, frozen=True, kw_only=True):
 
 CONFIG_MAPS = Kind("", "v1", "configmaps", "ConfigMap", Plain)
 NODES = Kind("", "v1", "nodes", "Node", Plain, namespaced=False)
-
-
-@pytest.fixture
-async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
-    async with connect_client(control_plane.layout.admin_kubeconfig) as client:
-        yield client
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """An informer on a real API server: its store and its handlers follow every change."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from random import Random
 from typing import Any
 
@@ -19,12 +18,10 @@ from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.events.undecodable import undecodable_event_handler
 from controller.runtime.key import ObjectKey
 from hack.cluster.admin_client import AdminClient
-from hack.cluster.control_plane import ControlPlane
 from tests.support.builders.config_maps import (
     CONFIG_MAPS,
     ConfigMap,
     config_map_manifest,
-    connect_client,
     new_informer,
 )
 from tests.support.builders.note_resource import NOTES, Note, note_manifest
@@ -36,12 +33,6 @@ MODES = pytest.mark.parametrize(
     [{}, {"page_size": 2}, {"use_watch_list": True}],
     ids=["whole list", "pages", "streaming list"],
 )
-
-
-@pytest.fixture
-async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
-    async with connect_client(control_plane.layout.admin_kubeconfig) as made:
-        yield made
 
 
 @MODES

@@ -18,7 +18,7 @@ from tests.support.builders.gpu_storages import (
     wait_storage_reason,
     write_storage_lock,
 )
-from tests.support.builders.paused_pods import PAUSED
+from tests.support.builders.pods import PAUSED
 from tests.support.builders.simulated_units import user_unit_manifest
 from tests.support.cluster.in_process_controller import run_controller
 from tests.support.cluster.isolated_installation import IsolatedInstallation, ready_condition

@@ -33,8 +33,7 @@ from tests.support.builders.gpu_storages import (
     wait_storage_reason,
     write_storage_lock,
 )
-from tests.support.builders.paused_pods import PAUSED, resume_pods
-from tests.support.builders.pods import is_ready
+from tests.support.builders.pods import PAUSED, is_ready, resume_pods
 from tests.support.builders.simulated_units import patch_unit, unit_pods, user_unit_manifest
 from tests.support.cluster.in_process_controller import run_controller
 from tests.support.cluster.isolated_installation import (

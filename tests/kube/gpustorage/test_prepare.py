@@ -27,8 +27,7 @@ from tests.support.builders.gpu_storages import (
     wait_storage_message,
     wait_storage_reason,
 )
-from tests.support.builders.paused_pods import PAUSED
-from tests.support.builders.pods import condition, waiting_reason
+from tests.support.builders.pods import PAUSED, condition, waiting_reason
 from tests.support.cluster.in_process_controller import run_controller
 from tests.support.cluster.isolated_installation import IsolatedInstallation, ready_condition
 from tests.support.wait.eventually import eventually

@@ -10,10 +10,7 @@ from shared.config.duration import Duration
 from shared.v1alpha1.wellknown import CLAIM_OPERATION_ANNOTATION
 from tests.support.builders import api_steps
 from tests.support.builders.api_steps import CreateUnitSteps, new_create, new_create_with_stock
-from tests.support.builders.gpu_storages import create_storage, storage_manifest
-from tests.support.builders.paused_pods import PAUSED, resume_pods
-from tests.support.builders.simulated_units import wait_unit_message
-from tests.support.cluster.full_cluster import (
+from tests.support.builders.full_cluster import (
     assert_no_eviction,
     fill_cluster,
     nodes_of,
@@ -21,6 +18,9 @@ from tests.support.cluster.full_cluster import (
     ready_units,
     stock_unit_manifests,
 )
+from tests.support.builders.gpu_storages import create_storage, storage_manifest
+from tests.support.builders.pods import PAUSED, resume_pods
+from tests.support.builders.simulated_units import wait_unit_message
 from tests.support.cluster.in_process_controller import run_controller
 from tests.support.cluster.isolated_installation import IsolatedInstallation, ready_condition
 from tests.support.cluster.node_outages import make_node_not_ready

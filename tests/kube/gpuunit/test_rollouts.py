@@ -3,9 +3,7 @@
 import asyncio
 from typing import Any
 
-from tests.support.builders.paused_pods import PAUSED, resume_pods
-from tests.support.builders.simulated_units import patch_unit, unit_pods
-from tests.support.cluster.full_cluster import (
+from tests.support.builders.full_cluster import (
     TOTAL_GPUS,
     assert_no_eviction,
     fill_cluster,
@@ -15,6 +13,8 @@ from tests.support.cluster.full_cluster import (
     user_unit_manifests,
     with_labels,
 )
+from tests.support.builders.pods import PAUSED, resume_pods
+from tests.support.builders.simulated_units import patch_unit, unit_pods
 from tests.support.cluster.in_process_controller import run_controller
 from tests.support.cluster.isolated_installation import IsolatedInstallation, unit_manifest
 from tests.support.wait.eventually import eventually

@@ -8,8 +8,7 @@ from hack.cluster.admin_client import ApiStatusError
 from hack.cluster.control_plane import ControlPlane
 from tests.support.builders.gpu_storages import create_storage, storage_manifest
 from tests.support.builders.gpu_storages import simulated_prepare_storage as simulated_storage
-from tests.support.builders.paused_pods import PAUSED, resume_pods
-from tests.support.builders.pods import pod_manifest, waiting_reason
+from tests.support.builders.pods import PAUSED, pod_manifest, resume_pods, waiting_reason
 from tests.support.builders.simulated_units import (
     PORTS,
     patch_unit,

@@ -12,7 +12,7 @@ from hack.cluster.control_plane import ControlPlane
 from hack.local import product_processes
 from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP
-from tests.support.checks.access_review import is_allowed
+from tests.support.cluster.account_roles import is_allowed
 from tests.support.cluster.product_processes import install_product, run_product_process
 from tests.support.http.get import get
 from tests.support.wait.eventually import eventually

@@ -15,7 +15,7 @@ from tests.support.builders.gpu_storages import (
     get_storage,
     storage_manifest,
 )
-from tests.support.builders.paused_pods import PAUSED
+from tests.support.builders.pods import PAUSED
 from tests.support.builders.samples import SAMPLE_PATHS, load_sample
 from tests.support.builders.simulated_units import (
     PORTS,

@@ -1,15 +1,10 @@
 """What pools make of claims on a real server; the tests play whoever claims and consumes."""
 
-from collections.abc import AsyncIterator
 from typing import Any
-
-import pytest
 
 from controller.kinds import STOCK_POOLS
 from controller.runtime.client.client import Client
-from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1.group import GROUP
-from tests.support.builders.config_maps import connect_client
 from tests.support.builders.stock_pool import StockPoolFixture
 from tests.support.cluster.stock_pool_controller import InProcessStockPoolController
 
@@ -17,26 +12,10 @@ COUNTED = f"count/gpuunits.{GROUP}"
 FIRST_THREE = ["warm-0", "warm-1", "warm-2"]
 
 
-@pytest.fixture
-async def client(installed_control_plane: ControlPlane) -> AsyncIterator[Client]:
-    async with connect_client(installed_control_plane.layout.admin_kubeconfig) as made:
-        yield made
-
-
-@pytest.fixture
-def stock(client: Client, namespace: str) -> StockPoolFixture:
-    return StockPoolFixture(client, namespace)
-
-
-@pytest.fixture
-def keeper(client: Client, namespace: str) -> InProcessStockPoolController:
-    return InProcessStockPoolController(client, namespace)
-
-
 async def test_a_claimed_unit_is_replaced(
-    stock: StockPoolFixture, keeper: InProcessStockPoolController
+    stock: StockPoolFixture, controller: InProcessStockPoolController
 ) -> None:
-    async with keeper.run():
+    async with controller.run():
         await stock.create_pool(3)
         await stock.wait_unclaimed(*FIRST_THREE)
         claimed = await stock.claim_unit("warm-1")
@@ -46,9 +25,9 @@ async def test_a_claimed_unit_is_replaced(
 
 
 async def test_a_consumed_unit_is_counted_once(
-    stock: StockPoolFixture, keeper: InProcessStockPoolController
+    stock: StockPoolFixture, controller: InProcessStockPoolController
 ) -> None:
-    async with keeper.run():
+    async with controller.run():
         await stock.create_pool(2)
         await stock.wait_unclaimed("warm-0", "warm-1")
         await stock.claim_unit("warm-0")
@@ -63,9 +42,9 @@ async def test_a_consumed_unit_is_counted_once(
 
 
 async def test_a_unit_consumed_while_no_controller_ran_is_counted(
-    client: Client, stock: StockPoolFixture, keeper: InProcessStockPoolController
+    client: Client, stock: StockPoolFixture, controller: InProcessStockPoolController
 ) -> None:
-    async with keeper.run():
+    async with controller.run():
         await stock.create_pool(1)
         await stock.wait_unclaimed("warm-0")
         await stock.claim_unit("warm-0")
@@ -77,9 +56,9 @@ async def test_a_unit_consumed_while_no_controller_ran_is_counted(
 
 
 async def test_a_released_unit_is_not_counted_and_the_pool_shrinks_back(
-    stock: StockPoolFixture, keeper: InProcessStockPoolController
+    stock: StockPoolFixture, controller: InProcessStockPoolController
 ) -> None:
-    async with keeper.run():
+    async with controller.run():
         await stock.create_pool(2)
         await stock.wait_unclaimed("warm-0", "warm-1")
         await stock.report_ready()
@@ -93,9 +72,9 @@ async def test_a_released_unit_is_not_counted_and_the_pool_shrinks_back(
 
 
 async def test_claims_are_counted_while_the_spec_is_wrong(
-    stock: StockPoolFixture, keeper: InProcessStockPoolController
+    stock: StockPoolFixture, controller: InProcessStockPoolController
 ) -> None:
-    async with keeper.run():
+    async with controller.run():
         await stock.create_pool(1)
         await stock.wait_unclaimed("warm-0")
         await stock.patch_pool(memory="lots")
@@ -106,10 +85,10 @@ async def test_claims_are_counted_while_the_spec_is_wrong(
 
 
 async def test_a_pool_that_is_being_deleted_counts_claims_and_gets_no_more_units(
-    client: Client, stock: StockPoolFixture, keeper: InProcessStockPoolController
+    client: Client, stock: StockPoolFixture, controller: InProcessStockPoolController
 ) -> None:
     held: dict[str, Any] = {"metadata": {"finalizers": ["example.com/held"]}}
-    async with keeper.run():
+    async with controller.run():
         await stock.create_pool(1)
         await stock.wait_unclaimed("warm-0")
         await client.patch(STOCK_POOLS, stock.key, held)

@@ -1,46 +1,24 @@
 """Pools are kept at their size on a real server; the tests play users and the units."""
 
-from collections.abc import AsyncIterator
-
-import pytest
-
 from controller.kinds import GPU_UNITS, STOCK_POOLS
 from controller.runtime.client.client import Client
 from hack.cluster.admin_client import AdminClient
-from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1.group import API_VERSION, GROUP
 from shared.v1alpha1.wellknown import POOL_LABEL
-from tests.support.builders.config_maps import connect_client
 from tests.support.builders.stock_pool import StockPoolFixture
 from tests.support.checks.event_notes import event_notes
 from tests.support.cluster.stock_pool_controller import InProcessStockPoolController
-from tests.support.faults.crashing_clients import CountingClient
+from tests.support.faults.faulty_clients import CountingClient
 from tests.support.wait.eventually import eventually
 
 COUNTED = f"count/gpuunits.{GROUP}"
 FIRST_THREE = ["warm-0", "warm-1", "warm-2"]
 
 
-@pytest.fixture
-async def client(installed_control_plane: ControlPlane) -> AsyncIterator[Client]:
-    async with connect_client(installed_control_plane.layout.admin_kubeconfig) as made:
-        yield made
-
-
-@pytest.fixture
-def stock(client: Client, namespace: str) -> StockPoolFixture:
-    return StockPoolFixture(client, namespace)
-
-
-@pytest.fixture
-def keeper(client: Client, namespace: str) -> InProcessStockPoolController:
-    return InProcessStockPoolController(client, namespace)
-
-
 async def test_a_pool_is_filled_to_its_size_and_becomes_ready(
-    stock: StockPoolFixture, keeper: InProcessStockPoolController, admin: AdminClient
+    stock: StockPoolFixture, controller: InProcessStockPoolController, admin: AdminClient
 ) -> None:
-    async with keeper.run():
+    async with controller.run():
         pool = await stock.create_pool(3, nodeSelector={"zone": "a"})
         await stock.wait_unclaimed(*FIRST_THREE)
         await stock.wait_pool(lambda pool: pool.status.phase == "Progressing")
@@ -61,9 +39,9 @@ async def test_a_pool_is_filled_to_its_size_and_becomes_ready(
 
 
 async def test_a_large_pool_is_filled_to_its_size(
-    stock: StockPoolFixture, keeper: InProcessStockPoolController
+    stock: StockPoolFixture, controller: InProcessStockPoolController
 ) -> None:
-    async with keeper.run():
+    async with controller.run():
         await stock.create_pool(250)
         found = await eventually(stock.unclaimed_names, lambda found: len(found) >= 250)
         await stock.wait_pool(lambda pool: pool.status.replicas == 250)
@@ -79,16 +57,16 @@ async def test_a_pool_at_rest_is_not_written_to(
         await stock.report_ready()
         await stock.wait_pool(lambda pool: pool.status.phase == "Ready")
     counted = CountingClient(client)
-    keeper = InProcessStockPoolController(counted, namespace)
-    async with keeper.run_caches():
-        await keeper.reconciler.reconcile(stock.key)
+    controller = InProcessStockPoolController(counted, namespace)
+    async with controller.run_caches():
+        await controller.reconciler.reconcile(stock.key)
     assert counted.writes == 0
 
 
 async def test_never_ready_units_go_first(
-    stock: StockPoolFixture, keeper: InProcessStockPoolController, admin: AdminClient
+    stock: StockPoolFixture, controller: InProcessStockPoolController, admin: AdminClient
 ) -> None:
-    async with keeper.run():
+    async with controller.run():
         await stock.create_pool(4)
         await stock.wait_unclaimed(*FIRST_THREE, "warm-3")
         await stock.report_ready("warm-1", "warm-3")
@@ -100,10 +78,10 @@ async def test_never_ready_units_go_first(
 
 
 async def test_a_pool_is_scaled_as_kubectl_does_it(
-    stock: StockPoolFixture, keeper: InProcessStockPoolController, admin: AdminClient
+    stock: StockPoolFixture, controller: InProcessStockPoolController, admin: AdminClient
 ) -> None:
     scale = f"/apis/{API_VERSION}/namespaces/{stock.namespace}/stockpools/warm/scale"
-    async with keeper.run():
+    async with controller.run():
         await stock.create_pool(1)
         await stock.wait_unclaimed("warm-0")
         await admin.patch(scale, {"spec": {"replicas": 3}})
@@ -116,9 +94,9 @@ async def test_a_pool_is_scaled_as_kubectl_does_it(
 
 
 async def test_the_number_of_starting_units_is_limited(
-    stock: StockPoolFixture, keeper: InProcessStockPoolController
+    stock: StockPoolFixture, controller: InProcessStockPoolController
 ) -> None:
-    async with keeper.run():
+    async with controller.run():
         await stock.create_pool(3, maxUnavailable=1)
         await stock.wait_pool(lambda pool: pool.status.replicas == 1)
         await stock.report_ready()
@@ -128,7 +106,7 @@ async def test_the_number_of_starting_units_is_limited(
 
 
 async def test_an_unschedulable_unit_is_reported_and_kept(
-    stock: StockPoolFixture, keeper: InProcessStockPoolController
+    stock: StockPoolFixture, controller: InProcessStockPoolController
 ) -> None:
     waiting = {
         "type": "Ready",
@@ -137,7 +115,7 @@ async def test_an_unschedulable_unit_is_reported_and_kept(
         "message": "0/4 nodes are available",
         "lastTransitionTime": "2026-11-16T00:00:00Z",
     }
-    async with keeper.run():
+    async with controller.run():
         await stock.create_pool(1)
         await stock.wait_unclaimed("warm-0")
         uid = (await stock.get_unit("warm-0")).metadata.uid
@@ -149,20 +127,20 @@ async def test_an_unschedulable_unit_is_reported_and_kept(
 
 
 async def test_a_name_that_another_unit_has_is_passed_over(
-    client: Client, stock: StockPoolFixture, keeper: InProcessStockPoolController
+    client: Client, stock: StockPoolFixture, controller: InProcessStockPoolController
 ) -> None:
     meta = {"namespace": stock.namespace, "name": "warm-0"}
     foreign = await client.create(GPU_UNITS, {"metadata": meta, "spec": {"specName": "g1.1"}})
-    async with keeper.run():
+    async with controller.run():
         await stock.create_pool(2)
         await stock.wait_unclaimed("warm-1", "warm-2")
     assert (await stock.get_unit("warm-0")).metadata == foreign.metadata
 
 
 async def test_a_deleted_pool_deletes_its_unclaimed_units(
-    client: Client, stock: StockPoolFixture, keeper: InProcessStockPoolController
+    client: Client, stock: StockPoolFixture, controller: InProcessStockPoolController
 ) -> None:
-    async with keeper.run():
+    async with controller.run():
         await stock.create_pool(2)
         await stock.wait_unclaimed("warm-0", "warm-1")
         await stock.claim_unit("warm-1")

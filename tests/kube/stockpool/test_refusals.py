@@ -4,8 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-import pytest
-
 from controller.runtime.client.client import Client
 from controller.runtime.loop.reconcile import Result
 from controller.stockpool.permissions import RULES
@@ -18,32 +16,16 @@ from tests.support.builders.quotas import UNIT_COUNT, create_effective_quota
 from tests.support.builders.stock_pool import StockPoolFixture
 from tests.support.checks.event_notes import event_notes
 from tests.support.cluster.stock_pool_controller import InProcessStockPoolController
-from tests.support.faults.crashing_clients import CountingClient
+from tests.support.faults.faulty_clients import CountingClient
 from tests.support.wait.eventually import eventually
 
 FIRST_THREE = ["warm-0", "warm-1", "warm-2"]
 
 
-@pytest.fixture
-async def client(installed_control_plane: ControlPlane) -> AsyncIterator[Client]:
-    async with connect_client(installed_control_plane.layout.admin_kubeconfig) as made:
-        yield made
-
-
-@pytest.fixture
-def stock(client: Client, namespace: str) -> StockPoolFixture:
-    return StockPoolFixture(client, namespace)
-
-
-@pytest.fixture
-def keeper(client: Client, namespace: str) -> InProcessStockPoolController:
-    return InProcessStockPoolController(client, namespace)
-
-
 async def test_an_invalid_pool_spec_is_reported_and_changes_no_unit(
-    stock: StockPoolFixture, keeper: InProcessStockPoolController, admin: AdminClient
+    stock: StockPoolFixture, controller: InProcessStockPoolController, admin: AdminClient
 ) -> None:
-    async with keeper.run():
+    async with controller.run():
         await stock.create_pool(1)
         await stock.wait_unclaimed("warm-0")
         uid = (await stock.get_unit("warm-0")).metadata.uid
@@ -62,10 +44,10 @@ async def test_an_invalid_pool_spec_is_reported_and_changes_no_unit(
 
 
 async def test_a_full_quota_is_reported_and_the_pool_recovers(
-    stock: StockPoolFixture, keeper: InProcessStockPoolController, admin: AdminClient
+    stock: StockPoolFixture, controller: InProcessStockPoolController, admin: AdminClient
 ) -> None:
     quota = await create_effective_quota(admin, stock.namespace, max_units=1)
-    async with keeper.run():
+    async with controller.run():
         await stock.create_pool(3)
         pool = await stock.wait_pool(lambda pool: pool.status.phase == "Degraded")
         (note,) = await eventually(lambda: event_notes(admin, stock.namespace, "NotReady"))
@@ -85,9 +67,9 @@ async def test_units_rejected_by_the_server_are_reported_and_not_retried_endless
             await stock.create_pool(1)
             pool = await stock.wait_pool(lambda pool: pool.status.phase == "Failed")
             await eventually(lambda: event_notes(admin, stock.namespace, "InvalidSpec"))
-        keeper = InProcessStockPoolController(counted, stock.namespace)
-        async with keeper.run_caches():
-            assert await keeper.reconciler.reconcile(stock.key) == Result()
+        controller = InProcessStockPoolController(counted, stock.namespace)
+        async with controller.run_caches():
+            assert await controller.reconciler.reconcile(stock.key) == Result()
     assert "no units today" in pool.status.conditions[0].message
     async with InProcessStockPoolController(client, stock.namespace).run():
         await stock.wait_unclaimed("warm-0")

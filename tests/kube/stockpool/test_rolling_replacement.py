@@ -1,30 +1,13 @@
 """A pool whose envelope changes, on a real server."""
 
 import asyncio
-from collections.abc import AsyncIterator
-
-import pytest
 
 from controller.runtime.client.client import Client
 from controller.stockpool.stock import is_claimed
-from hack.cluster.control_plane import ControlPlane
-from tests.support.builders.config_maps import connect_client
-from tests.support.builders.stock_pool import StockPoolFixture
+from tests.support.builders.stock_pool import StockPoolFixture, run_fake_unit_reconciler
 from tests.support.checks.unit_count_recorder import record_unit_counts
-from tests.support.cluster.fake_unit_reconciler import run_fake_unit_reconciler
 from tests.support.cluster.stock_pool_controller import InProcessStockPoolController
 from tests.support.wait.eventually import eventually
-
-
-@pytest.fixture
-async def client(installed_control_plane: ControlPlane) -> AsyncIterator[Client]:
-    async with connect_client(installed_control_plane.layout.admin_kubeconfig) as made:
-        yield made
-
-
-@pytest.fixture
-def stock(client: Client, namespace: str) -> StockPoolFixture:
-    return StockPoolFixture(client, namespace)
 
 
 async def memories(stock: StockPoolFixture) -> list[str]:
@@ -70,9 +53,9 @@ async def test_unschedulable_resources_replace_only_a_few_units(
             lambda pool: pool.status.observed_generation == changed.metadata.generation,
         )
         assert (pool.status.replicas, pool.status.available) == (4, 2)
-    keeper = InProcessStockPoolController(client, stock.namespace)
-    async with keeper.run_caches():
-        await keeper.reconciler.reconcile(stock.key)
+    controller = InProcessStockPoolController(client, stock.namespace)
+    async with controller.run_caches():
+        await controller.reconciler.reconcile(stock.key)
     assert await memories(stock) == ["1Gi", "1Gi", "900Gi", "900Gi"]
 
 

@@ -27,8 +27,7 @@ from tests.support.cluster.golden_installation import GoldenSite
 from tests.support.cluster.in_process_controller import run_controller
 from tests.support.cluster.isolated_installation import MAX_WATCH_GAP_SECONDS, IsolatedInstallation
 from tests.support.cluster.kube_gateway import open_gateway
-from tests.support.cluster.our_api import run_api
-from tests.support.cluster.running_product import namespace_settings
+from tests.support.cluster.running_product import namespace_settings, run_api
 from tests.support.http.api_client import ApiClient
 from tests.support.wait.eventually import eventually
 from tests.unit.golden.data import Case, cases_by_name

@@ -7,7 +7,7 @@ import msgspec
 
 from hack.cluster.admin_client import ApiStatusError
 from shared.v1alpha1.storage_lock import StorageLock, parse_storage_lock
-from tests.support.builders.paused_pods import resume_pods
+from tests.support.builders.pods import resume_pods
 from tests.support.cluster.isolated_installation import (
     GARBAGE_COLLECTION_TIMEOUT_SECONDS,
     PRODUCT_API_PATH,

@@ -1,9 +1,10 @@
 """Pods as tests write them, and what is told of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hack.cluster.admin_client import AdminClient
+from tests.support.cluster.isolated_installation import IsolatedInstallation
 
 
 def pod_manifest(
@@ -59,3 +60,14 @@ def last_termination(pod: Mapping[str, Any]) -> Mapping[str, Any]:
         if "terminated" in state:
             return dict(state["terminated"])
     return {}
+
+
+PAUSED = "1h"
+
+
+async def resume_pods(
+    installation: IsolatedInstallation, pods: Sequence[dict[str, Any]], label: str
+) -> None:
+    """Let what these pods wait for be over: their `delay`, `run-for` or `stop-for`."""
+    for pod in pods:
+        await patch_pod_labels(installation.admin, pod, {f"sim.local/{label}": "1ms"})

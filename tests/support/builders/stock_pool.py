@@ -1,13 +1,17 @@
 """Stock in a test's namespace, as users, claims and the unit reconciler change it."""
 
-from collections.abc import Callable, Iterable
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from controller.kinds import GPU_UNITS, STOCK_POOLS
 from controller.runtime.client.client import Client
 from controller.runtime.client.ownership import controller_reference
+from controller.runtime.errors import NotFoundError
 from controller.runtime.key import ObjectKey
-from controller.stockpool.stock import is_claimed
+from controller.stockpool.stock import is_claimed, is_unit_ready
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.stockpool import StockPool
 from shared.v1alpha1.wellknown import (
@@ -16,7 +20,7 @@ from shared.v1alpha1.wellknown import (
     CLAIMED_LABEL,
     POOL_LABEL,
 )
-from tests.support.wait.eventually import eventually
+from tests.support.wait.eventually import MIN_PAUSE_SECONDS, eventually
 
 
 class StockPoolFixture:
@@ -92,3 +96,28 @@ class StockPoolFixture:
 
 def unit_names(units: Iterable[GPUUnit]) -> list[str]:
     return sorted(unit.metadata.name for unit in units)
+
+
+@asynccontextmanager
+async def run_fake_unit_reconciler(
+    pool: StockPoolFixture, *, consume: bool = True
+) -> AsyncIterator[None]:
+    """In the block units become ready; claimed ones are consumed once that was written down."""
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(reconcile_until_cancelled(pool, consume=consume))
+        try:
+            yield
+        finally:
+            task.cancel()
+
+
+async def reconcile_until_cancelled(pool: StockPoolFixture, *, consume: bool) -> None:
+    while True:
+        written = (await pool.get_pool()).status.claimed
+        for unit in await pool.units():
+            with contextlib.suppress(NotFoundError):  # which the pool has removed meanwhile
+                if consume and unit.metadata.uid in written:
+                    await pool.consume_unit(unit.metadata.name)
+                elif not is_claimed(unit) and not is_unit_ready(unit):
+                    await pool.report_ready(unit.metadata.name)
+        await asyncio.sleep(MIN_PAUSE_SECONDS)

@@ -1,8 +1,10 @@
 """The machine's clock, but later."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from controller.runtime.clock import SystemClock
+from serverless.worker.clock import SystemRecordClock
 
 
 class ShiftedClock(SystemClock):
@@ -13,3 +15,13 @@ class ShiftedClock(SystemClock):
 
     def now(self) -> datetime:
         return super().now() + self._ahead
+
+
+@dataclass(frozen=True)
+class ShiftedWorkerClock:
+    """Ahead of everybody by so many seconds, or behind."""
+
+    seconds: float
+
+    def now_ms(self) -> int:
+        return SystemRecordClock().now_ms() + int(self.seconds * 1000)

@@ -3,15 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import Any
 
 import aiohttp
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.client.client import Client
 from controller.runtime.client.connect import open_client
-from controller.runtime.client.rest import RestClient
 from controller.runtime.clock import Clock, SystemClock
 from hack.cluster.nats_server import NATSServer
 from serverless.activator.config import (
@@ -22,10 +20,8 @@ from serverless.activator.config import (
 )
 from serverless.activator.wiring import PROGRAM_NAME, ManagerBuilder, load_auth_secrets
 from shared.config.address import Address
+from tests.support.cluster.in_process_controller import LONG_LEASE
 from tests.support.cluster.isolated_installation import IsolatedInstallation
-from tests.support.cluster.leases import LONG_LEASE
-from tests.support.faults.crashing_nats import CrashingManagerBuilder
-from tests.support.faults.crashing_rest_client import CrashingRestClient
 from tests.support.wait.eventually import eventually
 
 
@@ -78,63 +74,6 @@ async def run_activator(
             yield registry
         finally:
             stop.set()
-
-
-class CrashingSession:
-    """Calls of the runtime API that count among the writes of a process, and die with it."""
-
-    def __init__(self, session: aiohttp.ClientSession, crashing_client: CrashingRestClient) -> None:
-        self._session = session
-        self._crashing_client = crashing_client
-
-    @asynccontextmanager
-    async def request(
-        self, method: str, url: str, **options: Any
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """One call, which has been answered whole."""
-
-        async def send() -> aiohttp.ClientResponse:
-            async with self._session.request(method, url, **options) as response:
-                await response.read()
-                return response
-
-        yield await self._crashing_client.count_write(f"{method} {url}", send)
-
-
-@asynccontextmanager
-async def run_crashing_activator(
-    config: Config,
-    *,
-    crash_at_write: int,
-    after_sending: bool = True,
-    count_nats_writes: bool = False,
-    clock: Clock | None = None,
-) -> AsyncIterator[CrashingRestClient]:
-    """An activator without rivals that dies at that write to Kubernetes or to the API.
-
-    Where its queue is mortal, what it writes there counts, too.
-    """
-    registry, clock = CollectorRegistry(), clock or SystemClock()
-    async with (
-        open_client(config.kubeconfig, PROGRAM_NAME, registry, clock) as client,
-        aiohttp.ClientSession() as session,
-        asyncio.TaskGroup() as group,
-    ):
-        mortal = CrashingRestClient(
-            client.rest, crash_at_write=crash_at_write, after_sending=after_sending
-        )
-        dying = Client(cast(RestClient, mortal), PROGRAM_NAME)
-        calls = cast(aiohttp.ClientSession, CrashingSession(session, mortal))
-        parts = (dying, calls, registry, clock)
-        made = (
-            CrashingManagerBuilder(mortal, *parts) if count_nats_writes else ManagerBuilder(*parts)
-        )
-        manager = made.build(without_leader_election(config), load_auth_secrets(config))
-        process = group.create_task(manager.run(asyncio.Event()))
-        try:
-            yield mortal
-        finally:
-            process.cancel()
 
 
 def without_leader_election(config: Config) -> Config:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from prometheus_client import CollectorRegistry
@@ -13,12 +13,18 @@ from controller.runtime.client.connect import open_client
 from controller.runtime.clock import SystemClock
 from controller.wiring import ManagerBuilder
 from shared.config.address import Address
+from shared.config.duration import Duration
 from shared.config.leader_election import LeaderElectionConfig
 from tests.support.cluster.isolated_installation import IsolatedInstallation
-from tests.support.cluster.leases import LONG_LEASE
 from tests.support.wait.eventually import eventually
 
 FIELD_MANAGER = "gpu-runtime-controller"
+# A leader that loses its lease exits, and a busy machine loses a lease of fifteen seconds. A clean
+# stop releases the lease, so no test waits for its expiry.
+LONG_LEASE: Final[dict[str, Any]] = {
+    "lease_duration": Duration(180),
+    "renew_deadline": Duration(120),
+}
 
 
 @asynccontextmanager

@@ -4,36 +4,24 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from apiserver.rbac import RULES as API_RULES
 from controller.namespaces import Namespaces
-from controller.rbac import RULES as CONTROLLER_RULES
 from hack.cluster.admin_client import AdminClient, ApiStatusError
 from hack.cluster.control_plane import ControlPlane
-from hack.generate import rbac
-from serverless.activator.rbac import RULES as ACTIVATOR_RULES
-from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP, VERSION
-from tests.support.checks.access_review import is_allowed
+from tests.support.cluster.account_roles import grant_roles
 from tests.support.wait.eventually import eventually
 
-RBAC_API = "/apis/rbac.authorization.k8s.io/v1"
 PRODUCT_API_PATH = f"/apis/{GROUP}/{VERSION}"
 # The garbage collector of a new cluster learns of our kinds only every thirty seconds, and later
 # on a machine on which many other things run.
 GARBAGE_COLLECTION_TIMEOUT_SECONDS = 120.0
 # A client of a server that was paused notices in 45 s, and waits 30 s before it watches again.
 MAX_WATCH_GAP_SECONDS = 120.0
-SHIPPED_NAMESPACES = ("runtime-stock", "runtime-instance", "runtime-system")
-ACCOUNT_RULES = {
-    "activator": ACTIVATOR_RULES,
-    "controller": CONTROLLER_RULES,
-    "runtime-api": API_RULES,
-}
 
 
 @dataclass(frozen=True)
@@ -138,6 +126,7 @@ async def new_isolated_installation(plane: ControlPlane) -> AsyncIterator[Isolat
         for each in (names.stock, names.instance, names.system):
             await admin.create("/api/v1/namespaces", {"metadata": {"name": each}})
         await grant_roles(admin, names)
+        await wait_service_accounts(admin, names)
         try:
             accounts = ("controller", "runtime-api", "activator")
             yield IsolatedInstallation(admin, names, *map(plane.layout.kubeconfig, accounts))
@@ -188,55 +177,11 @@ async def remove_finalizers(admin: AdminClient, collection_path: str) -> None:
                 await admin.patch(path, {"metadata": {"finalizers": None}})
 
 
-async def grant_roles(admin: AdminClient, names: Namespaces) -> None:
-    """Give our accounts the generated rules in these namespaces, and wait until they hold.
-
-    The server learns of bindings in their order: with the last one all of them hold.
-    """
-    where = dict(zip(SHIPPED_NAMESPACES, (names.stock, names.instance, names.system), strict=True))
-    last: tuple[str, PolicyRule] | None = None
-    for account, rules in ACCOUNT_RULES.items():
-        for shipped, namespace in where.items():
-            if held := [rule for rule in rules if rule.namespace == shipped]:
-                await admin.create(*role_binding(account, shipped, namespace))
-                last = (account, replace(held[0], namespace=namespace))
-    for namespace in where.values():
-        await wait_service_account(admin, namespace)
-    assert last is not None
-    await eventually(partial(is_allowed, admin, *last))
-
-
-def role_binding(
-    account: str, shipped_namespace: str, namespace: str
-) -> tuple[str, dict[str, Any]]:
-    """Where and what: the account may do in `namespace` what it may do in the shipped one."""
-    bound = rbac.role_binding(account, namespace)
-    role = {
-        **bound["roleRef"],
-        "kind": "ClusterRole",
-        "name": role_name(account, shipped_namespace),
-    }
-    return f"{RBAC_API}/namespaces/{namespace}/rolebindings", {**bound, "roleRef": role}
-
-
-async def install_roles(admin: AdminClient) -> None:
-    """Make the generated rules of each account and namespace known, for sites to bind them."""
-    for account, rules in ACCOUNT_RULES.items():
-        for shipped in SHIPPED_NAMESPACES:
-            held = rbac.merge_rules(rule for rule in rules if rule.namespace == shipped)
-            body = rbac.role(account, "", held)
-            body["metadata"]["name"] = name = role_name(account, shipped)
-            await admin.apply(f"{RBAC_API}/clusterroles/{name}", body)
-
-
-def role_name(account: str, shipped_namespace: str) -> str:
-    return f"site:{account}:{shipped_namespace}"
-
-
-async def wait_service_account(admin: AdminClient, namespace: str) -> None:
-    """Wait until pods can be made in the namespace."""
-    await eventually(
-        partial(admin.get, f"/api/v1/namespaces/{namespace}/serviceaccounts/default"),
-        timeout_seconds=MAX_WATCH_GAP_SECONDS,
-        tolerate=ApiStatusError,
-    )
+async def wait_service_accounts(admin: AdminClient, names: Namespaces) -> None:
+    """Wait until pods can be created in these namespaces."""
+    for namespace in (names.stock, names.instance, names.system):
+        await eventually(
+            partial(admin.get, f"/api/v1/namespaces/{namespace}/serviceaccounts/default"),
+            timeout_seconds=MAX_WATCH_GAP_SECONDS,
+            tolerate=ApiStatusError,
+        )

@@ -17,7 +17,6 @@ from apiserver.kube.kubeconfig import RestConfig, load_kubeconfig
 from apiserver.kube.metrics import RestMetrics
 from apiserver.kube.request import KubeRequest
 from apiserver.kube.rest import RestClient, create_session
-from tests.support.faults.tcp_proxy import TCPProxy
 
 PATIENT_TIMEOUT_SECONDS: Final = 60.0
 PATIENT_TIMEOUT: Final = aiohttp.ClientTimeout(total=PATIENT_TIMEOUT_SECONDS)
@@ -53,17 +52,20 @@ class ClosedCircuitBreaker(CircuitBreaker):
 async def open_gateway(
     kubeconfig: Path,
     *,
-    proxy: TCPProxy | None = None,
+    port: int | None = None,
     registry: CollectorRegistry | None = None,
     client_class: type[RestClient] = RestClient,
     breaker: CircuitBreaker | None = None,
 ) -> AsyncIterator[RestKubeClient]:
-    """Open a gateway with the credentials of `kubeconfig`; without `breaker` every call is sent."""
+    """Open a gateway with the credentials of `kubeconfig`.
+
+    A local `port` replaces its server. Without `breaker` every call is sent.
+    """
     clock = SystemClock()
 
     async def load() -> RestConfig:
         access = await load_kubeconfig(kubeconfig)
-        return replace(access, server=f"https://127.0.0.1:{proxy.port}") if proxy else access
+        return replace(access, server=f"https://127.0.0.1:{port}") if port else access
 
     credentials = Credentials(load, await load(), clock)
     metrics = RestMetrics(registry or CollectorRegistry())

@@ -17,7 +17,7 @@ from hack.local.account_kubeconfigs import write_account_kubeconfig
 from hack.local.kubectl import Kubectl
 from shared.v1alpha1.group import GROUP, VERSION
 from tests.runner.ports import new_port
-from tests.support.cluster.isolated_installation import install_roles
+from tests.support.cluster.account_roles import install_roles
 from tests.support.wait.eventually import eventually
 
 

@@ -16,7 +16,7 @@ from tests.support.cluster.isolated_installation import (
     IsolatedInstallation,
     new_isolated_installation,
 )
-from tests.support.cluster.product_processes import run_product_process
+from tests.support.cluster.product_processes import ProductProcess, run_product_process
 from tests.support.http.api_client import ApiClient, ApiResponse
 from tests.support.wait.eventually import eventually
 
@@ -124,3 +124,14 @@ def api_settings(installation: IsolatedInstallation) -> dict[str, Any]:
 def namespace_settings(installation: IsolatedInstallation) -> dict[str, str]:
     names = installation.namespaces
     return {"stock": names.stock, "instance": names.instance, "system": names.system}
+
+
+@asynccontextmanager
+async def run_api(
+    installation: IsolatedInstallation, state_dir: Path, **changes: Any
+) -> AsyncIterator[ProductProcess]:
+    """A ready API for the length of the block; its log is in a file, so that it never blocks."""
+    async with run_product_process(
+        product_processes.RUNTIME_API, state_dir, {**api_settings(installation), **changes}
+    ) as product:
+        yield product

@@ -1,4 +1,4 @@
-"""One process that keeps the pools of a test's namespace."""
+"""A stock pool controller in the test's own process, for one namespace."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -31,8 +31,8 @@ class InProcessStockPoolController:
         metrics = InformerMetrics(CollectorRegistry())
         everywhere = Namespaces(stock=namespace, instance=namespace, system=namespace)
         self.caches = Caches(source or client, everywhere, metrics, clock, randomness)
-        events = Client(client.rest, "pool-keeper")  # which fails and counts nothing
-        self._recorder = EventRecorder(events, clock, randomness, "pool-keeper", "test")
+        events = Client(client.rest, "stock-pool-test")  # no faults, and not counted
+        self._recorder = EventRecorder(events, clock, randomness, "stock-pool-test", "test")
         self.reconciler = StockPoolReconciler(
             self.caches,
             client,

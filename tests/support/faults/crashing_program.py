@@ -4,12 +4,13 @@ A process that is killed does not unwind: no `finally` runs, and what it holds o
 """
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from enum import Enum, auto
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 ProgramCoroutine = Coroutine[Any, Any, Any]
 
@@ -169,3 +170,25 @@ def _task_factory(
 ) -> "asyncio.Task[Any]":
     program = _CURRENT_PROGRAM.get()
     return asyncio.Task(TaskSteps(program, work) if program else work, loop=loop, **options)
+
+
+MAX_CONCURRENT_RUNS: Final = 20
+
+ProgramRun = Callable[[int, AwaitSide], Coroutine[Any, Any, CrashingProgram]]
+
+
+async def crash_at_every_await(run: ProgramRun) -> None:
+    """A life for each wait and for each side of it, until one ends before its wait has come."""
+    with enable_crashes(asyncio.get_running_loop()):
+        for first in itertools.count(1, MAX_CONCURRENT_RUNS):
+            came = await _run_batch(run, range(first, first + MAX_CONCURRENT_RUNS))
+            assert any(came) or first > 1, "nothing waits any more: this finds nothing"
+            if not all(came):
+                return
+
+
+async def _run_batch(run: ProgramRun, await_numbers: range) -> list[bool]:
+    """Whether each life has come to its wait."""
+    async with asyncio.TaskGroup() as group:
+        lives = [group.create_task(run(at, moment)) for at in await_numbers for moment in AwaitSide]
+    return [each.result().was_injected.is_set() for each in lives]

@@ -15,8 +15,8 @@ from apiserver.units.commands import CreateUnit
 from apiserver.wiring import KubeServices
 from tests.support.checks.operation_invariants import CallerResult
 from tests.support.checks.operations_snapshot import OperationsSnapshot
-from tests.support.cluster.real_environment import RealEnvironment
 from tests.support.faults.faulty_gateway import CallFault, FaultyGateway, ProcessKilled
+from tests.support.faults.real_environment import RealEnvironment
 from tests.support.faults.retrying_callers import call_once
 from tests.support.wait.eventually import eventually
 

@@ -14,7 +14,7 @@ from apiserver.units.commands import CreateUnit
 from apiserver.wiring import KubeServices
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.support.checks.operation_invariants import CallerResult
-from tests.support.cluster.api_replicas import ApiReplicas
+from tests.support.faults.api_replicas import ApiReplicas
 from tests.support.faults.faulty_gateway import ProcessKilled
 
 

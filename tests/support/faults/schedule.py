@@ -15,8 +15,7 @@ from controller.gpuunit.handoff import claim_validity
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.support.checks.operation_invariants import FinalState
 from tests.support.checks.operations_snapshot import OperationsSnapshot, final_state, wait_unchanged
-from tests.support.cluster.api_replicas import ApiReplicas
-from tests.support.cluster.processes import KubeServicesFactory
+from tests.support.faults.api_replicas import ApiReplicas, KubeServicesFactory
 from tests.support.faults.faulty_gateway import CallFault, FaultyGateway
 from tests.support.faults.retrying_callers import RetryingCallers
 from tests.support.faults.schedule_plan import SchedulePlan, draw_fault

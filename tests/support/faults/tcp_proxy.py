@@ -6,6 +6,11 @@ import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from tests.support.cluster.isolated_installation import IsolatedInstallation
 
 CHUNK_BYTES = 65536
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
@@ -166,3 +171,14 @@ def reset_connection(writer: asyncio.StreamWriter) -> None:
     if raw is not None and raw.fileno() >= 0:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
     writer.transport.abort()
+
+
+def kubeconfig_through_proxy(
+    proxy: TCPProxy, installation: IsolatedInstallation, folder: Path
+) -> Path:
+    """The API's kubeconfig with `proxy` in the place of the server."""
+    config = yaml.safe_load(installation.api_kubeconfig.read_text())
+    config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{proxy.port}"
+    path = folder / "kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    return path

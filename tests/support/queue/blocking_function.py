@@ -99,8 +99,8 @@ class BlockingFunction:
 
     async def recorded_calls(self) -> list[tuple[str, int]]:
         """Every call of the code, by invocation and attempt."""
-        noted = read_executions(self._calls_file) if self._calls_file.exists() else []
-        return sorted((each.invocation_id, each.attempt) for each in noted)
+        executions = read_executions(self._calls_file) if self._calls_file.exists() else []
+        return sorted((call.invocation_id, call.attempt) for call in executions)
 
 
 async def new_blocking_function(

@@ -1,7 +1,7 @@
-"""`python -m tests.support.queue.recording_function`: a function that notes every call of its code.
+"""A function program that records every call: `python -m tests.support.queue.recording_function`.
 
-`NOTEBOOK` is the file; the attribute `sleepSeconds` says how long a call takes, once there is the
-file that `until` names.
+The environment variable `NOTEBOOK` names the file to append to. A call waits until the file in the
+attribute `until` exists, then `sleepSeconds`; with the attribute `exit` it ends the process.
 """
 
 import asyncio
@@ -16,24 +16,27 @@ from tests.support.checks.invocation_checks import Execution
 from tests.support.wait.eventually import MIN_PAUSE_SECONDS
 
 CALLS_FILE_VARIABLE: Final = "NOTEBOOK"
+EXIT_CODE: Final = 3
 
 
 async def record_call(invocation: Invocation) -> str:
-    """Answer with which attempt this is."""
+    """Append the call to the file, and respond with invocation, run and attempt."""
     line = json.dumps(
         [invocation.id, invocation.run, invocation.attempt, SystemRecordClock().now_ms()]
     )
-    with Path(os.environ[CALLS_FILE_VARIABLE]).open("a") as notebook:  # noqa: ASYNC230 - one short line
-        notebook.write(f"{line}\n")
-    gate = Path(invocation.attributes.get("until", "/"))
-    while not gate.exists():  # noqa: ASYNC110, ASYNC240 - another process makes it
+    with Path(os.environ[CALLS_FILE_VARIABLE]).open("a") as calls:  # noqa: ASYNC230 - one short line
+        calls.write(f"{line}\n")
+    release_file = Path(invocation.attributes.get("until", "/"))
+    while not release_file.exists():  # noqa: ASYNC110, ASYNC240 - another process makes it
         await asyncio.sleep(MIN_PAUSE_SECONDS)
     await asyncio.sleep(float(invocation.attributes.get("sleepSeconds", 0)))
+    if "exit" in invocation.attributes:
+        os._exit(EXIT_CODE)
     return f"{invocation.id}/{invocation.run}/{invocation.attempt}"
 
 
 def read_executions(calls_file: Path) -> list[Execution]:
-    """All calls that were noted."""
+    """Read the recorded calls; raises FileNotFoundError before the first one."""
     return [Execution(*json.loads(line)) for line in calls_file.read_text().splitlines()]
 
 

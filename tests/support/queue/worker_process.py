@@ -11,6 +11,7 @@ from hack.cluster.process import Command, Process
 from tests.runner.ports import new_port
 from tests.support.checks.invocation_checks import Execution
 from tests.support.http.get import get
+from tests.support.queue.recording_function import CALLS_FILE_VARIABLE, read_executions
 from tests.support.wait.eventually import eventually
 
 
@@ -21,7 +22,7 @@ class WorkerProcess:
         self, state_dir: Path, function_name: str, server: NATSServer, concurrency: int
     ) -> None:
         self._state_dir = state_dir
-        self.executions_file = state_dir / "executions"
+        self._calls_file = state_dir / "calls"
         secret = state_dir / "queue"
         secret.mkdir(parents=True)
         access = {
@@ -34,7 +35,7 @@ class WorkerProcess:
             (secret / name).write_text(value)
         self.url = f"http://{HOST}:{(port := new_port())}"
         self._environment = {
-            "EXECUTIONS": str(self.executions_file),
+            CALLS_FILE_VARIABLE: str(self._calls_file),
             "GPU_RUNTIME_REQUEST_ID": function_name,
             "GPU_RUNTIME_WORKER": f"{function_name}-1",
             "GPU_RUNTIME_CONCURRENCY": str(concurrency),
@@ -44,21 +45,15 @@ class WorkerProcess:
             "GPU_RUNTIME_HTTP_ADDR": f"{HOST}:{port}",
         }
         self.worker = self._process("serverless.worker")
-        self.framework = self._process("tests.support.queue.logging_function")
+        self.framework = self._process("tests.support.queue.recording_function")
 
     def _process(self, module: str) -> Process:
         command = Command(module, (sys.executable, "-m", module), self._environment)
         return Process(command, self._state_dir)
 
     def executions(self) -> list[Execution]:
-        """What the framework has written down."""
-        if not self.executions_file.exists():
-            return []
-        lines = self.executions_file.read_text().splitlines()
-        return [
-            Execution(name, int(run), int(attempt), int(at))
-            for name, run, attempt, at in map(str.split, lines)
-        ]
+        """Read the calls that the function has recorded; empty before the first one."""
+        return read_executions(self._calls_file) if self._calls_file.exists() else []
 
     async def wait_ready(self) -> None:
         """Wait until queue and framework answer."""

@@ -46,6 +46,11 @@ async def eventually(
         ) from None
 
 
+async def immediate(value: T) -> T:
+    """Return `value`: makes an awaitable for `eventually` of what needs no await."""
+    return value
+
+
 def next_pause(waited_seconds: float) -> float:
     """How long to wait for the next look, after so long a wait."""
     return min(max(PAUSE_SHARE * waited_seconds, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)

@@ -1,5 +1,6 @@
-"""Clients whose writes go wrong at a chosen moment, on a real server."""
+"""A client that somebody else is always a moment ahead of."""
 
+from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from typing import TypeVar
 
@@ -11,6 +12,34 @@ from controller.runtime.errors import UnreachableError
 from controller.runtime.key import ObjectKey
 
 T = TypeVar("T", bound=Object)
+
+
+class ConflictingWriteClient(Client):
+    """Just before its first patch or delete somebody else does something, once."""
+
+    def __init__(self, client: Client, other_write: Callable[[], Awaitable[object]]) -> None:
+        super().__init__(client.rest, "library-tests")
+        self._other_write = other_write
+        self.has_written = False
+
+    async def patch(self, kind: Kind[T], key: ObjectKey, body: Body, subresource: str = "") -> T:
+        await self._write_first()
+        return await super().patch(kind, key, body, subresource)
+
+    async def delete(
+        self,
+        kind: Kind[T],
+        key: ObjectKey,
+        preconditions: Preconditions | None = None,
+        propagation: Propagation = "Background",
+    ) -> DeleteResult[T]:
+        await self._write_first()
+        return await super().delete(kind, key, preconditions, propagation)
+
+    async def _write_first(self) -> None:
+        if not self.has_written:
+            self.has_written = True
+            await self._other_write()
 
 
 class SimulatedCrashError(Exception):

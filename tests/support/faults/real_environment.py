@@ -19,7 +19,7 @@ from tests.support.cluster.isolated_installation import (
     unit_manifest,
 )
 from tests.support.cluster.kube_gateway import PatientRestClient, open_gateway
-from tests.support.cluster.processes import KubeServicesFactory
+from tests.support.faults.api_replicas import KubeServicesFactory
 from tests.support.wait.eventually import eventually
 
 API_WAIT_SECONDS: Final = 20.0
